@@ -1,0 +1,3 @@
+# Forwards to CMake; `make help` lists the targets.
+.DEFAULT_GOAL := all
+B := build/release

@@ -1,0 +1,93 @@
+/* checkpoint.h — the model folder: config.json and model.safetensors, both ways.
+ *
+ * The folder is Hugging Face's: what is written here loads with `from_pretrained`, and the other way round.
+ * Every size read from a file is checked against the file's real size before anything is used.
+ *
+ * threads   an rf_weights is immutable after opening and may be shared                                              */
+#ifndef ROFORMER_CHECKPOINT_H
+#define ROFORMER_CHECKPOINT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "roformer/context.h"
+#include "roformer/gemm.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- safetensors ------------------------------------------------------------------------------------------------- */
+
+enum { RF_MAX_RANK = 8 };
+
+typedef struct rf_weight {
+    const char *name;
+    rf_type type;
+    int rank;
+    int64_t dim[RF_MAX_RANK];
+    size_t count, bytes;        /* elements; bytes in the file                                                        */
+    const void *data;           /* inside the mapping; may be unaligned                                               */
+} rf_weight;
+
+typedef struct rf_weights rf_weights;
+
+/* Maps a .safetensors file, or all shards that a model.safetensors.index.json names.
+ *
+ *   RF_EIO          cannot be opened or mapped
+ *   RF_EDATA        not a safetensors file: header length, JSON, duplicate names, shapes, offsets (message says which)
+ *   RF_EUNSUPPORTED a data type other than F32, BF16, F16, I8, I32 (others are listed, refused only when read)        */
+rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why);
+void rf_weights_close(rf_weights *w);
+size_t rf_weights_count(const rf_weights *w);
+const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                       /* in the order of the file     */
+const rf_weight *rf_weights_find(const rf_weights *w, const char *name);             /* NULL when there is none      */
+const char *rf_weights_metadata(const rf_weights *w, const char *key);               /* NULL when there is none      */
+
+/* Copies a tensor as f32.  RF_ENUMERIC when a value is not finite and `finite` asks for that. */
+rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
+void rf_weights_forget(const rf_weights *w, const rf_weight *t);                     /* its pages may go             */
+
+/* What to write: f32 values, kept as `type` (RF_F32, RF_BF16, RF_F16). */
+typedef struct rf_weight_out {
+    const char *name;
+    rf_type type;
+    int rank;
+    int64_t dim[4];
+    const float *data;
+} rf_weight_out;
+
+/* Writes a .safetensors file as a whole or not at all; `metadata` is key, value, key, value, ..., NULL (or NULL). */
+rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+                           const char *const *metadata, rf_error *why);
+
+/* ---- config.json ---------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_config {
+    int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
+    int64_t max_position_embeddings, type_vocab_size, pad_token_id;
+    rf_act hidden_act;
+    double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;
+    double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                            */
+    int rotary_value, tie_word_embeddings;
+    char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
+} rf_config;
+
+void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's own defaults                          */
+
+/* `path` is a config.json or a folder that holds one.
+ *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
+ *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias, is_decoder)   */
+rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why);
+rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
+                          rf_error *why);
+rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
+rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
+
+/* Parameters of a masked language model of this shape (tied head). */
+int64_t rf_config_parameters(const rf_config *c);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,56 @@
+/* context.h — what all calls share: allocator, log, number of threads, instruction set.
+ *
+ * A context is made once and never changes.  Everything made from it must be freed before it.
+ *
+ * threads   immutable after rf_ctx_new: any number of threads may share one                                      */
+#ifndef ROFORMER_CONTEXT_H
+#define ROFORMER_CONTEXT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "roformer/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rf_ctx rf_ctx;
+
+/* Where memory comes from.  `alloc` returns `size` bytes aligned to 64, or NULL; `release` gets what alloc returned. */
+typedef struct rf_allocator {
+    void *(*alloc)(void *user, size_t size);
+    void (*release)(void *user, void *memory, size_t size);
+    void *user;
+} rf_allocator;
+
+/* Receives one line without newline; may be called from any thread that uses the context. */
+typedef void rf_log_function(void *user, const char *line);
+
+typedef struct rf_ctx_options {
+    rf_allocator allocator;   /* all NULL: the C library's                                                     */
+    rf_log_function *log;     /* NULL: silent                                                                  */
+    void *log_user;
+    int threads;              /* workers inside one call; 0: as many as this process may run on                */
+    const char *isa;          /* highest rung of the kernel ladder: "ref", "avx2", "avx512", "neon"; NULL: best */
+} rf_ctx_options;
+
+/* Makes a context.
+ *
+ *   options    NULL means all defaults; copied
+ *   out        the context, freed with rf_ctx_free; untouched on error
+ *   RF_EARG    threads < 0 or > 1024, or an isa that this build does not know
+ *   RF_ENOMEM  the allocator gave nothing                                                                      */
+rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
+void rf_ctx_free(rf_ctx *ctx);
+
+int rf_ctx_threads(const rf_ctx *ctx);
+const char *rf_ctx_isa(const rf_ctx *ctx);     /* the rung in use, static storage */
+
+/* "0.1.0" */
+const char *rf_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

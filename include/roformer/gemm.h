@@ -1,0 +1,60 @@
+/* gemm.h — matrix products, with bias and activation at the store.
+ *
+ * oneDNN does the work where it is built in; otherwise, and on the rung "ref", gemm_ref does.
+ *
+ * threads   calls of one context must not overlap: oneDNN's workers are OpenMP's                                  */
+#ifndef ROFORMER_GEMM_H
+#define ROFORMER_GEMM_H
+
+#include <stdint.h>
+
+#include "roformer/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
+
+typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
+
+/* c[m,n] = a[m,k] b[k,n] + beta c[m,n], all f32.
+ * Row-major with leading dimensions in elements; a_turned means that a is stored [k,m], b_turned that b is [n,k].  */
+typedef struct rf_gemm_call {
+    int64_t m, n, k;
+    const float *a;
+    int64_t lda;
+    int a_turned;
+    const float *b;
+    int64_t ldb;
+    int b_turned;
+    float beta;                 /* 0 or 1 */
+    float *c;
+    int64_t ldc;
+    const float *bias;          /* [n] or NULL; only with beta = 0 */
+    rf_act act;                 /* only with beta = 0 */
+} rf_gemm_call;
+
+rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
+
+/* A weight matrix w[n,k] in the layout that products read fastest.  Immutable once made. */
+typedef struct rf_packed rf_packed;
+
+/*   type       how the weights are kept: RF_F32 (others are refused with RF_EUNSUPPORTED until they exist)
+ *   w          [n,k] f32, row-major; not kept
+ *   out        freed with rf_packed_free                                                                          */
+rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why);
+void rf_packed_free(rf_packed *packed);
+
+/* y[m,n] = act(x[m,k] w^T + bias).  The same bits for row i whatever m is and whatever the other rows hold.
+ * y rows are ldy apart, x rows ldx.                                                                                 */
+rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
+                            const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
+
+/* "oneDNN 2.6.3" or "built in" */
+const char *rf_gemm_backend(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

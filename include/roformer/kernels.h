@@ -1,0 +1,86 @@
+/* kernels.h — the kernels as raw pointers, for those who embed them in programs of their own.
+ *
+ * The list is kernels.def: one row per kernel, with its equation.  A table holds one function per kernel; contexts
+ * choose the best table for the machine (rf_ctx_kernels), and every rung of the ladder can be had by name.
+ *
+ *     const rfk_table *k = rf_ctx_kernels(ctx);
+ *     k->rope_pairs(y, x, cos, sin, +1, heads, 64, 64);
+ *
+ * threads   kernels keep no state: any number of threads may call them                                           */
+#ifndef ROFORMER_KERNELS_H
+#define ROFORMER_KERNELS_H
+
+#include <stdint.h>
+
+#include "roformer/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the coordinates of a head pair into planes that are turned. */
+typedef enum rf_rope_layout {
+    RF_ROPE_PAIRS,      /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints       */
+    RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints        */
+} rf_rope_layout;
+
+/* Attention of one sequence and one head, softmax(scale R q (R k)^T) v, with the scores never stored.
+ *
+ *   q, k, v     row t at q + t * q_step; `queries` rows of q, `keys` rows of k and v, `width` columns each
+ *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] turns query t, k_row[s] key s.
+ *               q and k are given unturned; the kernel turns them while it packs them.
+ *   mask        as a description: query t sees key s iff
+ *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
+ *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.
+ *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
+ *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
+ *   out, lse    row t of the result at out + t * out_step; log-sum-exp of its scores at lse[t] (lse may be NULL)     */
+typedef struct rfk_attention {
+    const float *q, *k, *v;
+    int64_t q_step, k_step, v_step;
+    int64_t queries, keys, width;
+    float scale;
+    const float *cos, *sin;
+    const int32_t *q_row, *k_row;
+    int64_t rotary;
+    rf_rope_layout layout;
+    int rotate_value;                   /* v is turned like k (HF rotary_value); the result is not turned back     */
+    int causal;
+    int64_t prefix, window;
+    float drop;
+    uint32_t key[2];
+    uint64_t stream;
+    float *out;
+    int64_t out_step;
+    float *lse;
+} rfk_attention;
+
+/* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv (rows like q, k, v) are written. */
+typedef struct rfk_attention_grad {
+    const float *d_out;
+    int64_t d_out_step;
+    float *dq, *dk, *dv;
+    int64_t dq_step, dk_step, dv_step;
+} rfk_attention_grad;
+
+typedef struct rfk_table {
+    const char *isa;
+#define RFK(name, result, parameters) result(*name) parameters;
+#include "roformer/kernels.def"
+#undef RFK
+} rfk_table;
+
+/* Bytes of scratch that `attention` and `attention_back` of any rung need for this problem (64-byte aligned). */
+size_t rfk_attention_scratch(const rfk_attention *a);
+size_t rfk_attention_back_scratch(const rfk_attention *a);
+
+/* The table a context uses. */
+const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
+
+/* Rung `i` of this machine's ladder, from the reference upwards, complete (with lower rungs below); false past the end. */
+int rfk_rung(int i, rfk_table *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,57 @@
+/* status.h — what every call that can fail returns, and the sentence that says why.
+ *
+ * A call that can fail returns an rf_status and takes an optional `rf_error *why`, usually on the caller's stack.
+ * On failure `why` (if given) holds the status and one sentence that names the file, key, line or byte, the value
+ * and the limit.  On success it is left alone.  Nothing is allocated, printed or aborted.
+ *
+ * threads   values only: safe everywhere                                                                          */
+#ifndef ROFORMER_STATUS_H
+#define ROFORMER_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* One row per status: enumerator, sentence. */
+#define RF_STATUSES(X)                                                    \
+    X(RF_OK,           "success")                                         \
+    X(RF_EARG,         "an argument is not acceptable")                   \
+    X(RF_ESHAPE,       "shapes do not fit together")                      \
+    X(RF_ERANGE,       "a value is outside its limits")                   \
+    X(RF_EDATA,        "a file or text does not hold what it must")       \
+    X(RF_EUNSUPPORTED, "well-formed, but of a kind that is not supported")\
+    X(RF_EIO,          "the operating system refused to read or write")   \
+    X(RF_ENOMEM,       "out of memory")                                   \
+    X(RF_ENUMERIC,     "a result is not finite")                          \
+    X(RF_EBUSY,        "held by another process")                         \
+    X(RF_ESTOPPED,     "stopped on request")
+
+typedef enum rf_status {
+#define RF_STATUS_ROW(name, sentence) name,
+    RF_STATUSES(RF_STATUS_ROW)
+#undef RF_STATUS_ROW
+    RF_STATUS_COUNT
+} rf_status;
+
+typedef struct rf_error {
+    rf_status code;
+    char text[320];
+} rf_error;
+
+/* The sentence of a status; "unknown status" for a value that is none.  Static storage. */
+const char *rf_status_text(rf_status status);
+
+#if defined(__GNUC__)
+#define RF_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define RF_PRINTF(fmt, args)
+#endif
+
+/* Fills `why` (if not NULL) and returns `code`, so that a failing line reads `return rf_fail(why, RF_EDATA, ...)`.
+ * A `why` that already holds a failure keeps it: the first failure is the one that explains. */
+rf_status rf_fail(rf_error *why, rf_status code, const char *format, ...) RF_PRINTF(3, 4);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,114 @@
+/* tokenizer.h — BERT tokenizing: normaliser, WordPiece, special tokens, and training a vocabulary.
+ *
+ * Ids and offsets equal those of Hugging Face's `BertTokenizer` (tokenizers 0.23, transformers 5) under RF_RULES_RUST,
+ * and ids those of the slow `BertTokenizer` (transformers 4.57) under RF_RULES_PYTHON.
+ *
+ * threads   an rf_tokenizer is immutable after opening and may be shared; an rf_encoding belongs to one thread     */
+#ifndef ROFORMER_TOKENIZER_H
+#define ROFORMER_TOKENIZER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "roformer/context.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON } rf_rules;
+
+typedef struct rf_tokenizer_options {
+    int lowercase;              /* do_lower_case                                                                    */
+    int strip_accents;          /* 1 yes, 0 no, -1: as lowercase                                                    */
+    int han_split;              /* tokenize_chinese_chars                                                           */
+    rf_rules rules;
+    const char *unk, *cls, *sep, *pad, *mask;   /* NULL: "[UNK]" ...                                                */
+    int max_word;               /* longest word in characters before it becomes [UNK]; 100                          */
+} rf_tokenizer_options;
+#define RF_TOKENIZER_DEFAULTS {1, -1, 1, RF_RULES_RUST, 0, 0, 0, 0, 0, 100}
+
+typedef struct rf_tokenizer rf_tokenizer;
+
+/* Opens the tokenizer of a model folder: vocab.txt and, if there, tokenizer_config.json (do_lower_case, strip_accents,
+ * tokenize_chinese_chars, the special tokens, and our own key "roformer_rules": "rust" | "python").
+ *
+ *   RF_EDATA        a file that is not what it must be; the message names file and line or key
+ *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class)                                                    */
+rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *folder, rf_tokenizer **out, rf_error *why);
+
+/* From a vocabulary in memory: one token per line, id = line number from 0, of equal lines the last counts; `name`
+ * is used in messages.                                                                                              */
+rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
+                           const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
+void rf_tokenizer_free(rf_tokenizer *t);
+
+/* Writes vocab.txt, tokenizer_config.json and special_tokens_map.json, each replaced as a whole. */
+rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why);
+
+int32_t rf_tokenizer_size(const rf_tokenizer *t);
+const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* special tokens filled in           */
+const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id);            /* NULL when there is no such id      */
+int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token);            /* -1 when not in the vocabulary      */
+int32_t rf_tokenizer_unk(const rf_tokenizer *t);
+int32_t rf_tokenizer_cls(const rf_tokenizer *t);
+int32_t rf_tokenizer_sep(const rf_tokenizer *t);
+int32_t rf_tokenizer_pad(const rf_tokenizer *t);
+int32_t rf_tokenizer_mask(const rf_tokenizer *t);
+int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id);
+int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /* the token starts with "##"         */
+
+/* The result of encoding; storage grows and is used again from call to call. */
+typedef struct rf_encoding {
+    const rf_ctx *ctx;
+    size_t n, capacity;
+    int32_t *id;
+    int32_t *type;              /* token type ids: 0 first text, 1 second                                            */
+    uint32_t *start, *end;      /* bytes of the original text that the token came from; 0, 0 for added tokens        */
+    uint8_t *added;             /* 1: put in by the template ([CLS], [SEP]), not found in the text                   */
+    void *scratch;              /* the tokenizer's own                                                               */
+} rf_encoding;
+void rf_encoding_init(rf_encoding *e, const rf_ctx *ctx);
+void rf_encoding_clear(rf_encoding *e);
+
+enum {
+    RF_ENCODE_PLAIN = 1,        /* without [CLS] and [SEP]                                                           */
+    RF_ENCODE_APPEND = 2,       /* keep what `e` holds and append                                                    */
+    RF_ENCODE_NO_SPECIALS = 4   /* "[MASK]" and the like inside text are plain text                                  */
+};
+
+/* Encodes one text, or a pair when `pair` is not NULL, as [CLS] A [SEP] ( B [SEP] ), cut to `limit` tokens in all
+ * (0: no limit) as Hugging Face's longest_first does.  `*dropped` (or NULL) receives how many tokens were cut.
+ *
+ *   RF_EDATA    the text is not UTF-8; the message names the byte
+ *   RF_ENOMEM                                                                                                      */
+rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
+                    size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
+
+/* The text of ids as Hugging Face's decode(skip_special_tokens, clean_up_tokenization_spaces) gives it: pieces joined,
+ * "##" glued.  Returned text is rf_text_free'd.                                                                     */
+char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up);
+void rf_text_free(const rf_tokenizer *t, char *text);
+
+/* ---- training a WordPiece vocabulary ---------------------------------------------------------------------------- */
+
+typedef struct rf_vocab_trainer rf_vocab_trainer;
+
+/* Counts words of all texts it is fed; memory is bounded by `max_words` different words (rarest are forgotten). */
+rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
+                               rf_vocab_trainer **out, rf_error *why);
+rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why);
+
+/* Learns `size` tokens: the five special ones, the characters (at most `alphabet`, most frequent first), then merges by
+ * frequency of pairs until `size` is reached or no pair occurs `least` times.  `progress` may be NULL.
+ * `*vocab` receives the text of vocab.txt, freed with rf_vocab_trainer_release.  Deterministic.                      */
+rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
+                                 void (*progress)(void *user, int32_t done, int32_t size), void *user,
+                                 char **vocab, size_t *bytes, rf_error *why);
+void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab);
+void rf_vocab_trainer_free(rf_vocab_trainer *v);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

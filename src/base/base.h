@@ -1,0 +1,126 @@
+/* base.h — floor 0: memory, checked sizes, random numbers, files, half types, workers.
+ *
+ * Internal to the library; `rf__` names are shared between its files and are not exported.                       */
+#ifndef RF_BASE_H
+#define RF_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "roformer/context.h"
+#include "roformer/status.h"
+
+/* ---- the context ------------------------------------------------------------------------------------------- */
+
+struct rfk_table;                       /* floor 1: the kernels that were chosen */
+
+struct rf_ctx {
+    rf_allocator allocator;
+    rf_log_function *log;
+    void *log_user;
+    int threads;
+    const char *isa;
+    const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
+};
+
+void rf__log(const rf_ctx *ctx, const char *format, ...) RF_PRINTF(2, 3);
+
+/* ---- memory: every allocation of the library goes through these, so that tests can fail the n-th ------------- */
+
+void *rf__alloc(const rf_ctx *ctx, size_t size);                       /* 64-byte aligned; NULL when there is none  */
+void *rf__calloc(const rf_ctx *ctx, size_t count, size_t size);        /* checked product, zeroed                   */
+void rf__free(const rf_ctx *ctx, void *memory);                        /* NULL is fine                              */
+void *rf__realloc(const rf_ctx *ctx, void *memory, size_t size);       /* keeps the old block when it returns NULL  */
+char *rf__strdup(const rf_ctx *ctx, const char *text);
+
+/* Grows `*array` (elements of `size` bytes) so that `need` elements fit; doubles.  false: no memory, unchanged. */
+bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, size_t size);
+
+/* ---- checked arithmetic on sizes: false means that the true result does not fit ------------------------------ */
+
+static inline bool rf__mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool rf__add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+
+/* ---- arena: 64-byte aligned bump allocation; one block from the second lap of equal shape on ------------------
+ *
+ *      block 0            block 1 (only in the lap that outgrew block 0)
+ *      [====used====| ]   [===used===|       ]        reset: one block of the sum, everything used again
+ *                                                                                                               */
+typedef struct rf_arena_block rf_arena_block;
+typedef struct rf_arena {
+    const rf_ctx *ctx;
+    rf_arena_block *block;              /* newest first */
+    size_t total;                       /* bytes handed out in this lap, with alignment */
+    size_t peak;                        /* the largest total so far */
+} rf_arena;
+
+typedef struct rf_mark { rf_arena_block *block; size_t used, total; } rf_mark;
+
+void rf__arena_init(rf_arena *a, const rf_ctx *ctx);
+void rf__arena_clear(rf_arena *a);                                     /* gives all memory back                     */
+void *rf__arena_push(rf_arena *a, size_t size);                        /* NULL when there is none; never zeroed     */
+rf_mark rf__arena_mark(const rf_arena *a);
+void rf__arena_release(rf_arena *a, rf_mark mark);                     /* back to the mark                          */
+bool rf__arena_reset(rf_arena *a);                                     /* back to empty, merged into one block      */
+
+/* ---- workers: body(arg, i, worker) for every i in [0, n).  Each i is run once, by any worker; a body may write
+ * only what belongs to its i (or to `worker` as scratch), so bits never depend on the number of workers.         */
+
+typedef void rf_body(void *arg, int64_t i, int worker);
+void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
+
+/* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter ------------------ */
+
+typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
+rf_key rf__key(uint64_t seed, uint64_t stream);                        /* independent streams of one seed           */
+void rf__philox(rf_key key, uint64_t counter, uint64_t stream, uint32_t out[4]);
+
+/* A running reader over one stream, for places that draw one number after another.  Copyable state. */
+typedef struct rf_rng { rf_key key; uint64_t stream, counter; uint32_t word[4]; int left; } rf_rng;
+void rf__rng_init(rf_rng *r, uint64_t seed, uint64_t stream);
+uint32_t rf__rng_u32(rf_rng *r);
+uint32_t rf__rng_below(rf_rng *r, uint32_t n);                         /* uniform in [0, n), n > 0, unbiased        */
+float rf__rng_uniform(rf_rng *r);                                      /* [0, 1), 24 bits                           */
+float rf__rng_normal(rf_rng *r);                                       /* mean 0, variance 1 (Box-Muller)           */
+
+/* ---- half types (round to nearest, ties to even; NaN stays NaN) ---------------------------------------------- */
+
+uint16_t rf__bf16(float x);
+float rf__from_bf16(uint16_t x);
+uint16_t rf__f16(float x);
+float rf__from_f16(uint16_t x);
+
+/* ---- files ----------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_map { const unsigned char *data; size_t size; bool mapped; } rf_map;   /* read-only, private     */
+rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why);
+void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are not needed any more       */
+void rf__map_close(const rf_ctx *ctx, rf_map *map);
+
+/* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes. */
+rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
+
+/* All bytes, through short writes and EINTR. */
+rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why);
+
+/* Writes `path` so that it is either the old file or the complete new one: temporary name, fsync, rename, fsync of
+ * the folder. */
+rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why);
+rf_status rf__sync_folder(const char *path, rf_error *why);
+
+/* Joins folder and name into `out`; RF_ERANGE when it does not fit. */
+rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why);
+
+uint32_t rf__crc32c(uint32_t crc, const void *data, size_t size);      /* start with 0                              */
+uint64_t rf__hash64(const void *data, size_t size, uint64_t seed);
+
+double rf__seconds(void);                                              /* CLOCK_MONOTONIC                           */
+
+#define RF_COUNT(array) (sizeof(array) / sizeof *(array))
+
+static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t rf__max64(int64_t a, int64_t b) { return a > b ? a : b; }
+
+#endif

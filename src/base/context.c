@@ -1,0 +1,139 @@
+/* context.c — allocation through the context, log lines, the shape of a context.  rf_ctx_new itself lives on floor 1
+ * (src/kernel/select.c), because making a context chooses the kernels. */
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "context.h"
+
+/* Each block starts with its size, one cache line before what the caller sees. */
+enum { LINE = 64 };
+
+static void *libc_alloc(void *user, size_t size)
+{
+    (void)user;
+    void *p = NULL;
+    return posix_memalign(&p, LINE, size) ? NULL : p;
+}
+
+static void libc_release(void *user, void *memory, size_t size)
+{
+    (void)user;
+    (void)size;
+    free(memory);
+}
+
+static int processors(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set)) return 1;
+    const int n = CPU_COUNT(&set);
+    return n > 0 ? n : 1;
+}
+
+rf_status rf__ctx_make(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
+{
+    rf_ctx_options o = options ? *options : (rf_ctx_options){0};
+    if (o.threads < 0 || o.threads > 1024)
+        return rf_fail(why, RF_EARG, "threads: %d is not in 0..1024", o.threads);
+    if (!o.allocator.alloc) o.allocator = (rf_allocator){libc_alloc, libc_release, NULL};
+
+    rf_ctx *ctx = o.allocator.alloc(o.allocator.user, sizeof *ctx);
+    if (!ctx) return rf_fail(why, RF_ENOMEM, "out of memory: a context of %zu bytes", sizeof *ctx);
+    *ctx = (rf_ctx){
+        .allocator = o.allocator,
+        .log = o.log,
+        .log_user = o.log_user,
+        .threads = o.threads ? o.threads : processors(),
+    };
+    *out = ctx;
+    return RF_OK;
+}
+
+int rf_ctx_threads(const rf_ctx *ctx) { return ctx->threads; }
+const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
+
+#ifndef ROFORMER_VERSION
+#error "the build defines ROFORMER_VERSION"
+#endif
+const char *rf_version(void) { return ROFORMER_VERSION; }
+
+void rf__log(const rf_ctx *ctx, const char *format, ...)
+{
+    if (!ctx->log) return;
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    ctx->log(ctx->log_user, line);
+}
+
+void *rf__alloc(const rf_ctx *ctx, size_t size)
+{
+    size_t whole;
+    if (!rf__add(size, LINE, &whole)) return NULL;
+    size_t *block = ctx->allocator.alloc(ctx->allocator.user, whole);
+    if (!block) return NULL;
+    *block = whole;
+    return (char *)block + LINE;
+}
+
+static size_t *block_of(void *memory) { return (size_t *)(void *)((char *)memory - LINE); }
+
+void *rf__calloc(const rf_ctx *ctx, size_t count, size_t size)
+{
+    size_t bytes;
+    if (!rf__mul(count, size, &bytes)) return NULL;
+    void *p = rf__alloc(ctx, bytes);
+    return p ? memset(p, 0, bytes) : NULL;
+}
+
+void rf__free(const rf_ctx *ctx, void *memory)
+{
+    if (!memory) return;
+    size_t *block = block_of(memory);
+    ctx->allocator.release(ctx->allocator.user, block, *block);
+}
+
+void *rf__realloc(const rf_ctx *ctx, void *memory, size_t size)
+{
+    void *p = rf__alloc(ctx, size);
+    if (!p || !memory) return p;
+    const size_t old = *block_of(memory) - LINE;
+    memcpy(p, memory, old < size ? old : size);
+    rf__free(ctx, memory);
+    return p;
+}
+
+char *rf__strdup(const rf_ctx *ctx, const char *text)
+{
+    const size_t size = strlen(text) + 1;
+    char *copy = rf__alloc(ctx, size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, size_t size)
+{
+    if (need <= *capacity) return true;
+    size_t wide = *capacity > SIZE_MAX / 2 ? need : 2 * *capacity, bytes;
+    if (wide < need) wide = need;
+    if (wide < 16) wide = 16;
+    void *old, *p;
+    memcpy(&old, array, sizeof old);
+    if (!rf__mul(wide, size, &bytes) || !(p = rf__realloc(ctx, old, bytes))) return false;
+    memcpy(array, &p, sizeof p);
+    *capacity = wide;
+    return true;
+}
+
+double rf__seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,166 @@
+/* files.c — mapping, reading whole, and replacing files so that a reader sees the old one or the new one. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base.h"
+
+static rf_status refused(rf_error *why, const char *path, const char *verb)
+{
+    const int e = errno;
+    return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, strerror(e));
+}
+
+static rf_status open_regular(const char *path, int *fd, size_t *size, rf_error *why)
+{
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) return refused(why, path, "open");
+    if (fstat(*fd, &st)) {
+        refused(why, path, "stat");
+    } else if (S_ISDIR(st.st_mode)) {
+        rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    } else {
+        *size = (size_t)st.st_size;
+        return RF_OK;
+    }
+    close(*fd);
+    return RF_EIO;
+}
+
+rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why)
+{
+    (void)ctx;
+    int fd;
+    size_t size;
+    if (open_regular(path, &fd, &size, why)) return RF_EIO;
+    if (!size) {
+        close(fd);
+        *out = (rf_map){(const unsigned char *)"", 0, false};
+        return RF_OK;
+    }
+    void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    const int e = errno;
+    close(fd);
+    errno = e;
+    if (p == MAP_FAILED) return refused(why, path, "map");
+    *out = (rf_map){p, size, true};
+    return RF_OK;
+}
+
+void rf__map_forget(const rf_map *map, size_t offset, size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    const size_t from = (offset + page - 1) / page * page, to = (offset + size) / page * page;
+    if (map->mapped && to > from && to <= map->size) {
+        const uintptr_t at = (uintptr_t)map->data + from;
+        (void)madvise((void *)at, to - from, MADV_DONTNEED);   /* a hint: nothing depends on it */
+    }
+}
+
+void rf__map_close(const rf_ctx *ctx, rf_map *map)
+{
+    (void)ctx;
+    if (map->mapped) munmap((void *)(uintptr_t)map->data, map->size);
+    *map = (rf_map){0};
+}
+
+rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+{
+    int fd;
+    size_t expect, n = 0, capacity = 0;
+    if (open_regular(path, &fd, &expect, why)) return RF_EIO;
+    char *buffer = NULL;
+    for (;;) {
+        const size_t room = expect > n ? expect - n : 65536;
+        if (n > limit || expect > limit) {
+            rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, expect > n ? expect : n, limit);
+            break;
+        }
+        if (!rf__grow(ctx, &buffer, &capacity, n + room + 1, 1)) {
+            rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
+            break;
+        }
+        const ssize_t got = read(fd, buffer + n, room);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            refused(why, path, "read");
+            break;
+        }
+        if (got == 0) {
+            close(fd);
+            buffer[n] = 0;
+            *data = buffer;
+            *size = n;
+            return RF_OK;
+        }
+        n += (size_t)got;
+    }
+    close(fd);
+    rf__free(ctx, buffer);
+    return why ? why->code : RF_EIO;
+}
+
+rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why)
+{
+    const char *p = data;
+    while (size) {
+        const ssize_t n = write(fd, p, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return refused(why, path, "write");
+        p += n;
+        size -= (size_t)n;
+    }
+    return RF_OK;
+}
+
+rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why)
+{
+    const size_t n = strlen(folder);
+    const int wrote = snprintf(out, size, "%s%s%s", folder, n && folder[n - 1] == '/' ? "" : "/", name);
+    if (wrote < 0 || (size_t)wrote >= size)
+        return rf_fail(why, RF_ERANGE, "%.80s.../%.80s: path longer than %zu bytes", folder, name, size - 1);
+    return RF_OK;
+}
+
+rf_status rf__sync_folder(const char *path, rf_error *why)
+{
+    const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return refused(why, path, "open");
+    rf_status status = RF_OK;
+    if (fsync(fd) && errno != EINVAL && errno != EROFS) status = refused(why, path, "sync");
+    close(fd);
+    return status;
+}
+
+static rf_status sync_parent(const char *path, rf_error *why)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    const size_t n = slash ? (slash == path ? 1 : (size_t)(slash - path)) : 1;
+    if (n >= sizeof folder) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+    memcpy(folder, slash ? path : ".", n);
+    folder[n] = 0;
+    return rf__sync_folder(folder, why);
+}
+
+rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)
+{
+    (void)ctx;
+    char temporary[4096];
+    const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    if (wrote < 0 || (size_t)wrote >= sizeof temporary) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return refused(why, temporary, "create");
+    rf_status status = rf__write_all(fd, data, size, temporary, why);
+    if (!status && fsync(fd)) status = refused(why, temporary, "sync");
+    if (close(fd) && !status) status = refused(why, temporary, "close");
+    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) unlink(temporary);
+    return status ? status : sync_parent(path, why);
+}

@@ -1,0 +1,155 @@
+/* test_base.c — mirrors src/base. */
+#include "t.h"
+
+/* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */
+static void philox_known_answers(void **state)
+{
+    (void)state;
+    uint32_t w[4];
+    rf__philox((rf_key){{0, 0}}, 0, 0, w);
+    assert_int_equal(w[0], 0x6627e8d5);
+    assert_int_equal(w[1], 0xe169c58d);
+    assert_int_equal(w[2], 0xbc57ac4c);
+    assert_int_equal(w[3], 0x9b00dbd8);
+    rf__philox((rf_key){{0xffffffff, 0xffffffff}}, UINT64_MAX, UINT64_MAX, w);
+    assert_int_equal(w[0], 0x408f276d);
+    assert_int_equal(w[1], 0x41c83b0e);
+    assert_int_equal(w[2], 0xa20bc7c6);
+    assert_int_equal(w[3], 0x6d5451fd);
+}
+
+/* RFC 3720, B.4: 32 bytes of zeros, of ones, ascending. */
+static void crc32c_known_answers(void **state)
+{
+    (void)state;
+    unsigned char b[32] = {0};
+    assert_int_equal(rf__crc32c(0, b, 32), 0x8a9136aa);
+    memset(b, 0xff, 32);
+    assert_int_equal(rf__crc32c(0, b, 32), 0x62a8ab43);
+    for (int i = 0; i < 32; i++) b[i] = (unsigned char)i;
+    assert_int_equal(rf__crc32c(0, b, 32), 0x46dd794e);
+    assert_int_equal(rf__crc32c(rf__crc32c(0, b, 13), b + 13, 19), 0x46dd794e);
+}
+
+/* Every bf16 and f16 value survives the way to f32 and back; rounding is to nearest even. */
+static void halves_round_trip(void **state)
+{
+    (void)state;
+    for (uint32_t u = 0; u < 0x10000; u++) {
+        const float b = rf__from_bf16((uint16_t)u), h = rf__from_f16((uint16_t)u);
+        if (isnan(b)) assert_true(isnan(rf__from_bf16(rf__bf16(b))));
+        else assert_int_equal(rf__bf16(b), u);
+        if (isnan(h)) assert_true(isnan(rf__from_f16(rf__f16(h))));
+        else assert_int_equal(rf__f16(h), u);
+    }
+    assert_int_equal(rf__bf16(1 + 0x1p-8f), 0x3f80);            /* tie to even: down */
+    assert_int_equal(rf__bf16(1 + 3 * 0x1p-8f), 0x3f82);        /* tie to even: up   */
+    assert_int_equal(rf__f16(1 + 0x1p-11f), 0x3c00);
+    assert_int_equal(rf__f16(65519.f), 0x7bff);
+    assert_int_equal(rf__f16(65520.f), 0x7c00);
+    assert_int_equal(rf__f16(0x1p-25f), 0);                     /* tie at the smallest subnormal */
+    assert_int_equal(rf__f16(0x1.8p-25f), 1);
+}
+
+static void arena_settles_in_one_block(void **state)
+{
+    (void)state;
+    t_memory memory = {0};
+    rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+    rf_arena a;
+    rf__arena_init(&a, ctx);
+    long calls = 0;
+    for (int lap = 0; lap < 4; lap++) {
+        assert_true(rf__arena_reset(&a));
+        if (lap == 2) calls = memory.calls;
+        for (size_t i = 1; i < 200; i++) {
+            unsigned char *p = rf__arena_push(&a, 1000 * i);
+            assert_non_null(p);
+            assert_int_equal((uintptr_t)p % 64, 0);
+            memset(p, (int)i, 1000 * i);
+        }
+        const rf_mark mark = rf__arena_mark(&a);
+        rf__arena_push(&a, 1 << 20);
+        rf__arena_release(&a, mark);
+    }
+    assert_int_equal(memory.calls, calls);
+    rf__arena_clear(&a);
+    rf_ctx_free(ctx);
+    assert_int_equal(memory.live, 0);
+}
+
+static void errors_keep_the_first(void **state)
+{
+    (void)state;
+    rf_error why = {0};
+    assert_int_equal(rf_fail(&why, RF_EDATA, "first %d", 1), RF_EDATA);
+    assert_int_equal(rf_fail(&why, RF_EIO, "second"), RF_EIO);
+    t_failed(&why, RF_EDATA, "first 1");
+    assert_int_equal(rf_fail(NULL, RF_ENOMEM, "nobody listens"), RF_ENOMEM);
+}
+
+static void files_are_replaced_as_a_whole(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_error why = {0};
+    const char *folder = t_folder();
+    char path[512];
+    assert_int_equal(rf__path(path, sizeof path, folder, "x", &why), RF_OK);
+    assert_int_equal(rf__replace_file(ctx, path, "hello", 5, &why), RF_OK);
+    assert_int_equal(rf__replace_file(ctx, path, "world!", 6, &why), RF_OK);
+    char *data;
+    size_t size;
+    assert_int_equal(rf__read_file(ctx, path, 100, &data, &size, &why), RF_OK);
+    assert_int_equal(size, 6);
+    assert_string_equal(data, "world!");
+    rf__free(ctx, data);
+    assert_int_equal(rf__read_file(ctx, path, 5, &data, &size, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "6 bytes, the limit is 5");
+    why = (rf_error){0};
+    assert_int_equal(rf__read_file(ctx, "/nowhere/x", 5, &data, &size, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "/nowhere/x: cannot open");
+    rf_ctx_free(ctx);
+}
+
+static void body_adds(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    ((int64_t *)arg)[i] += i;
+}
+
+static void every_index_runs_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads < 5; threads++) {
+        rf_ctx *ctx = t_ctx(threads, NULL);
+        int64_t seen[1000] = {0};
+        rf__parallel(ctx, 1000, body_adds, seen);
+        for (int64_t i = 0; i < 1000; i++) assert_int_equal(seen[i], i);
+        rf_ctx_free(ctx);
+    }
+}
+
+static void contexts_refuse_nonsense(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = NULL;
+    rf_error why = {0};
+    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.threads = -1}, &ctx, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "-1");
+    why = (rf_error){0};
+    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = "avx1024"}, &ctx, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "avx1024");
+    assert_null(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(philox_known_answers),          cmocka_unit_test(crc32c_known_answers),
+        cmocka_unit_test(halves_round_trip),             cmocka_unit_test(arena_settles_in_one_block),
+        cmocka_unit_test(errors_keep_the_first),         cmocka_unit_test(files_are_replaced_as_a_whole),
+        cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* t.c — see t.h. */
+#define _GNU_SOURCE
+#include "t.h"
+
+#include <ftw.h>
+#include <unistd.h>
+
+rf_ctx *t_ctx(int threads, const char *isa)
+{
+    rf_ctx *ctx = NULL;
+    rf_error why = {0};
+    if (rf_ctx_new(&(rf_ctx_options){.threads = threads, .isa = isa}, &ctx, &why)) fail_msg("%s", why.text);
+    return ctx;
+}
+
+static void *counting_alloc(void *user, size_t size)
+{
+    t_memory *m = user;
+    const long call = ++m->calls;
+    if (m->fail && (call == m->fail || (m->forever && call > m->fail))) return NULL;
+    void *p = NULL;
+    if (posix_memalign(&p, 64, size)) return NULL;
+    m->live++;
+    m->bytes += size;
+    if (m->bytes > m->peak) m->peak = m->bytes;
+    return p;
+}
+
+static void counting_release(void *user, void *memory, size_t size)
+{
+    t_memory *m = user;
+    m->live--;
+    m->bytes -= size;
+    free(memory);
+}
+
+rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
+{
+    const rf_allocator a = {counting_alloc, counting_release, memory};
+    rf_ctx *ctx = NULL;
+    const rf_status status = rf_ctx_new(&(rf_ctx_options){.allocator = a, .threads = threads, .isa = isa}, &ctx, NULL);
+    if (status && !memory->fail) fail_msg("no context: %s", rf_status_text(status));
+    return ctx;
+}
+
+/* ---- fenced buffers ---- */
+
+enum { FENCE = 64, BUFFERS = 4096 };
+static struct { unsigned char *block; size_t size; } buffer[BUFFERS];
+static int buffers;
+static uint64_t streams;
+
+void *t_bytes(size_t n)
+{
+    if (buffers == BUFFERS) fail_msg("more than %d test buffers", BUFFERS);
+    void *block = NULL;
+    if (posix_memalign(&block, 64, n + 2 * FENCE)) fail_msg("out of memory");
+    memset(block, 0xA5, n + 2 * FENCE);
+    buffer[buffers].block = block;
+    buffer[buffers++].size = n;
+    return (unsigned char *)block + FENCE;
+}
+
+void t_check_fences(void)
+{
+    for (int i = 0; i < buffers; i++)
+        for (size_t j = 0; j < FENCE; j++) {
+            const unsigned char *b = buffer[i].block;
+            if (b[j] != 0xA5) fail_msg("buffer %d: byte %zu before its start was written", i, FENCE - j);
+            if (b[FENCE + buffer[i].size + j] != 0xA5) fail_msg("buffer %d: byte %zu after its end was written", i, j);
+        }
+}
+
+void t_free_all(void)
+{
+    t_check_fences();
+    while (buffers) free(buffer[--buffers].block);
+}
+
+float *t_floats(int64_t n)
+{
+    float *x = t_bytes((size_t)n * sizeof *x);
+    for (int64_t i = 0; i < n; i++) x[i] = NAN;
+    return x;
+}
+
+float *t_uniform(int64_t n, float low, float high)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, ++streams);
+    float *x = t_floats(n);
+    for (int64_t i = 0; i < n; i++) x[i] = low + (high - low) * rf__rng_uniform(&r);
+    return x;
+}
+
+float *t_normal(int64_t n)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, ++streams);
+    float *x = t_floats(n);
+    for (int64_t i = 0; i < n; i++) x[i] = rf__rng_normal(&r);
+    return x;
+}
+
+/* ---- comparisons ---- */
+
+static void compare(double got, double want, int64_t i, double absolute, double relative, double *worst, int64_t *at)
+{
+    const double d = fabs(got - want) / (absolute + relative * fabs(want) + 1e-300);
+    if (got == want || (isnan(got) && isnan(want))) return;
+    if (!(d <= *worst)) {
+        *worst = isnan(d) ? INFINITY : d;
+        *at = i;
+    }
+}
+
+void t_close_to(const float *got, const double *want, int64_t n, double absolute, double relative)
+{
+    double worst = 0;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) compare(got[i], want[i], i, absolute, relative, &worst, &at);
+    if (worst > 1)
+        fail_msg("element %lld of %lld: got %.9g, want %.9g, %.3g times the tolerance", (long long)at, (long long)n,
+                 (double)got[at], want[at], worst);
+}
+
+void t_close(const float *got, const float *want, int64_t n, double absolute, double relative)
+{
+    double worst = 0;
+    int64_t at = 0;
+    for (int64_t i = 0; i < n; i++) compare(got[i], want[i], i, absolute, relative, &worst, &at);
+    if (worst > 1)
+        fail_msg("element %lld of %lld: got %.9g, want %.9g, %.3g times the tolerance", (long long)at, (long long)n,
+                 (double)got[at], (double)want[at], worst);
+}
+
+void t_near(double got, double want, double absolute)
+{
+    if (!(fabs(got - want) <= absolute)) fail_msg("got %.17g, want %.17g within %.3g", got, want, absolute);
+}
+
+void t_failed(const rf_error *why, rf_status code, const char *part)
+{
+    if (why->code != code)
+        fail_msg("status %d (%s: %s), want %d", (int)why->code, rf_status_text(why->code), why->text, (int)code);
+    if (!strstr(why->text, part)) fail_msg("the message \"%s\" does not contain \"%s\"", why->text, part);
+}
+
+/* ---- data and folders ---- */
+
+const char *t_data(void)
+{
+    static const char *found;
+    static bool looked;
+    if (!looked) {
+        const char *named = getenv("ROFORMER_DATA");
+        const char *const places[] = {named, "../shared/data", "../../shared/data"};
+        for (size_t i = 0; i < RF_COUNT(places) && !found; i++)
+            if (places[i] && !access(places[i], R_OK)) found = places[i];
+        if (!found) print_message("[  SKIPPED ] no data: set ROFORMER_DATA to the folder of data sets\n");
+        looked = true;
+    }
+    return found;
+}
+
+enum { FOLDERS = 256 };
+static char folder[FOLDERS][64];
+static int folders;
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *ftw)
+{
+    (void)st;
+    (void)flag;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_folders(void)
+{
+    for (int i = 0; i < folders; i++) nftw(folder[i], remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+const char *t_folder(void)
+{
+    if (!folders) atexit(remove_folders);
+    if (folders == FOLDERS) fail_msg("more than %d folders", FOLDERS);
+    char *path = folder[folders++];
+    snprintf(path, sizeof folder[0], "/tmp/roformer-test-XXXXXX");
+    if (!mkdtemp(path)) fail_msg("cannot make a folder below /tmp");
+    return path;
+}
+
+void t_write(const char *where, const char *name, const void *data, size_t size)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", where, name);
+    FILE *f = fopen(path, "wb");
+    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) fail_msg("cannot write %s", path);
+}

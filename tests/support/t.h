@@ -1,0 +1,61 @@
+/* t.h — what the tests share: contexts, fenced buffers, deterministic numbers, comparisons.
+ *
+ * Every test program is a cmocka group:
+ *
+ *     static void turns_back(void **state) { ... }
+ *     int main(void) {
+ *         const struct CMUnitTest tests[] = {cmocka_unit_test(turns_back)};
+ *         return cmocka_run_group_tests_name("kernel/rope", tests, NULL, NULL);
+ *     }                                                                                                             */
+#ifndef T_H
+#define T_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include "roformer/context.h"
+#include "roformer/kernels.h"
+
+/* A context of `threads` workers on rung `isa` (NULL: best); freed by the caller. */
+rf_ctx *t_ctx(int threads, const char *isa);
+
+/* A context whose allocator counts, and fails allocation number `fail` (1 is the first; 0: none), and all later ones
+ * when `forever`. */
+typedef struct t_memory { long calls, live; size_t bytes, peak; long fail; bool forever; } t_memory;
+rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory);
+
+/* Buffers whose ends are fenced: t_check_fences fails the test when something was written outside one.  t_free_all
+ * gives all of them back (call it last in a test). */
+float *t_floats(int64_t n);                                   /* filled with NaN                                    */
+float *t_uniform(int64_t n, float low, float high);           /* a new deterministic stream for every call          */
+float *t_normal(int64_t n);
+void *t_bytes(size_t n);
+void t_check_fences(void);
+void t_free_all(void);
+
+/* |got - want| <= absolute + relative |want| for all n; the message names the worst element. */
+void t_close(const float *got, const float *want, int64_t n, double absolute, double relative);
+void t_close_to(const float *got, const double *want, int64_t n, double absolute, double relative);
+void t_near(double got, double want, double absolute);
+
+/* A failure with this code whose sentence contains `part`. */
+void t_failed(const rf_error *why, rf_status code, const char *part);
+
+/* The folder of real data, or NULL (then the test says that it is skipped). */
+const char *t_data(void);
+
+/* A fresh folder below the build's temporary folder, removed at exit; static storage until the next call. */
+const char *t_folder(void);
+void t_write(const char *folder, const char *name, const void *data, size_t size);
+
+#endif
