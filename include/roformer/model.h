@@ -1,0 +1,64 @@
+/* model.h — a RoFormer encoder and what one asks of it.
+ *
+ * A model is opened once and never changes; a session is one thread's workspace over it.  A batch is N tokens laid end
+ * to end with B+1 starts: no padding, any mixture of lengths.  The answer for a text is the same bits whatever else is
+ * in the batch and however many threads work.
+ *
+ * threads   rf_model may be shared; an rf_session belongs to one thread at a time, and sessions of one context must not
+ *           compute at the same time (see gemm.h)                                                                     */
+#ifndef ROFORMER_MODEL_H
+#define ROFORMER_MODEL_H
+
+#include "roformer/checkpoint.h"
+#include "roformer/tensor.h"
+#include "roformer/tokenizer.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rf_model rf_model;
+typedef struct rf_session rf_session;
+
+/* Opens a model folder (config.json, model.safetensors, vocab.txt).
+ *
+ *   RF_EDATA   a file is not what it must be; missing or misshapen tensors are all listed at once
+ *   RF_ENUMERIC a weight is not finite                                                                              */
+rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why);
+
+/* A model of this shape with random weights and no tokenizer, for benchmarks. */
+rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why);
+void rf_model_close(rf_model *m);
+
+const rf_config *rf_model_config(const rf_model *m);
+const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL when the folder has none                      */
+int rf_model_has_head(const rf_model *m);                       /* 1: masked-language-model head present              */
+const char *rf_model_ignored(const rf_model *m);                /* tensors of the file that are not used, "" if none  */
+
+typedef struct rf_batch {
+    int64_t N, B;
+    const int32_t *id;          /* [N]                                                                                */
+    const int32_t *type;        /* [N] token types, NULL: all 0                                                       */
+    const int32_t *position;    /* [N] any int32, NULL: 0, 1, ... within each sequence                                */
+    const int32_t *start;       /* [B+1], start[0] = 0, start[B] = N                                                  */
+} rf_batch;
+
+rf_status rf_session_open(const rf_model *m, rf_session **out, rf_error *why);
+void rf_session_close(rf_session *s);
+
+/* Last hidden states [N,C], lent until the next call on this session. */
+rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **hidden, rf_error *why);
+
+/* One vector of C for each sequence, lent until the next call. */
+rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **vectors, rf_error *why);
+
+/* Logits [n,V] of the tokens at row[0..n), lent until the next call.  RF_EUNSUPPORTED without a head. */
+rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
+                            rf_error *why);
+
+size_t rf_session_memory(const rf_session *s);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

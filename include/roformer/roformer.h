@@ -1,0 +1,15 @@
+/* roformer.h — everything.  Each header also stands alone. */
+#ifndef ROFORMER_H
+#define ROFORMER_H
+#include "roformer/checkpoint.h"
+#include "roformer/context.h"
+#include "roformer/gemm.h"
+#include "roformer/kernels.h"
+#include "roformer/model.h"
+#include "roformer/reader.h"
+#include "roformer/rope.h"
+#include "roformer/status.h"
+#include "roformer/tensor.h"
+#include "roformer/tokenizer.h"
+#include "roformer/train.h"
+#endif

@@ -1,0 +1,123 @@
+/* tensor.h — tensors, the tape, and every differentiable operation.
+ *
+ * A graph records the operations of one step.  Operations run at once; values can be looked at in a debugger.  While
+ * recording, each leaves what its backward needs; rf_backward walks the tape once.
+ *
+ * Errors     A graph remembers its first failure.  From then on every operation returns the graph's nil tensor (rank 0,
+ *            dims 0) and does nothing, so that a model reads as its equations; rf_graph_error, rf_backward tell.
+ * Memory     All tensors of a step live in the graph's arena until rf_graph_reset.  From the second step of equal shape
+ *            on there is no call to the allocator.
+ * Symbols    N tokens of all sequences end to end, B sequences, T one sequence's length, H heads, D head width,
+ *            C model width, F feed-forward width, V vocabulary.  d prefix: an adjoint.
+ * Layout     contiguous, row-major, rank <= 4, f32, 64-byte aligned.
+ *
+ * threads    one graph, one thread at a time; operations use the context's workers inside; bits do not depend on them */
+#ifndef ROFORMER_TENSOR_H
+#define ROFORMER_TENSOR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "roformer/gemm.h"
+#include "roformer/rope.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rf_graph rf_graph;
+
+typedef struct rf_tensor {
+    int rank;
+    int64_t dim[4];
+    float *f32;                 /* values                                                                             */
+    float *grad;                /* parameters: the caller's gradient, added to.  Others: the adjoint, once known      */
+    const rf_packed *packed;    /* weights made ready for inference, or NULL                                          */
+    int tracked;                /* 1: something below it wants a gradient                                             */
+    int parameter;
+} rf_tensor;
+
+rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why);
+void rf_graph_free(rf_graph *g);
+
+/* Forgets all tensors and any failure.  RF_ENOMEM when the arena cannot be merged (the graph stays usable). */
+rf_status rf_graph_reset(rf_graph *g);
+
+/* record != 0: keep what backward needs (training).  seed and step choose the random stream of dropout: the mask of the
+ * i-th dropout of a step is a function of (seed, step, i, element), and p = 0 everywhere when record is 0.            */
+void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
+
+const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK while nothing has failed                    */
+size_t rf_graph_memory(const rf_graph *g);                  /* bytes of the arena at its peak                         */
+
+/* Tensors around memory that the caller owns and keeps until reset.  A parameter with grad == NULL is frozen. */
+rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);
+rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[]);       /* not copied           */
+rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);   /* = parameter, for tests */
+
+/* dLoss/d(everything tracked), from a loss of one element.  Adds into the parameters' gradients. */
+rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why);
+
+/* Inference only: slides x down to the mark, so that memory is one layer deep.  While recording returns x unchanged. */
+typedef struct rf_graph_mark { void *block; size_t used, total; } rf_graph_mark;
+rf_graph_mark rf_graph_here(rf_graph *g);
+rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x);
+
+/* ---- operations -------------------------------------------------------------------------------------------------- */
+
+/* y[n,:] = table[id[n],:].  Ids are copied.  RF_ERANGE names the id and the table's size. */
+rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N);
+
+/* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL                                                           */
+rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act);
+
+rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b);
+rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act);
+rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p);
+
+/* y[n,h,:] = R(row[n]) x[n,h,:]          x [N,H,D] (or [N, H*D] with `heads`), rows of the table; Eqs. 14-15, 34       */
+rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[]);
+
+typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS } rf_norm_kind;
+
+/* y = norm(dropout_p(x) + residual)      residual may be NULL, gamma and beta [C] (beta or both NULL)                  */
+rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
+                   double eps, rf_norm_kind kind);
+
+/* Self-attention over packed sequences; one call projects nothing, it only attends.
+ *
+ *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unturned
+ *   returns    [N, C]
+ *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
+ *   row        [N] rows of the rope table, or NULL with rope NULL; copied
+ * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).                                                   */
+typedef struct rf_attention_spec {
+    int64_t heads;
+    int64_t B;
+    const int32_t *start;
+    const rf_rope *rope;
+    const int32_t *row;
+    int rotate_value, causal;
+    int64_t prefix, window;
+    double scale, drop;
+} rf_attention_spec;
+rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
+
+/* y[i,:] = x[row[i],:] */
+rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
+
+/* One vector for each sequence: its first token, the mean, or the largest of each column.     [N,C] -> [B,C]            */
+typedef enum rf_pooling { RF_POOL_CLS, RF_POOL_MEAN, RF_POOL_MAX } rf_pooling;
+rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
+
+/* weight * sum_i -log softmax(x_i table^T + bias)[label_i], in chunks of rows: [n,V] never exists.
+ * The sums of losses (unweighted) and of hits (argmax = label) are added to *loss_sum and *hits when not NULL.
+ * While recording the gradients are formed in the same pass, so the result must be the loss that rf_backward starts
+ * from (RF_EARG otherwise).                                                                                            */
+rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
+                         double weight, double *loss_sum, int64_t *hits);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

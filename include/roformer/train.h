@@ -1,0 +1,79 @@
+/* train.h — masked-language-model pre-training: documents in, checkpoints out.
+ *
+ * The option names are those of Hugging Face's Trainer.  Killed at any moment and resumed, a run ends with the same bits
+ * as one that was never stopped: every random choice is a function of (seed, step, place), and a checkpoint is complete
+ * or invisible.
+ *
+ * threads   one run owns its context's workers                                                                        */
+#ifndef ROFORMER_TRAIN_H
+#define ROFORMER_TRAIN_H
+
+#include "roformer/checkpoint.h"
+#include "roformer/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rf_schedule { RF_SCHEDULE_LINEAR, RF_SCHEDULE_COSINE, RF_SCHEDULE_CONSTANT } rf_schedule;
+
+typedef struct rf_train_options {
+    const char *const *text;            /* files to read, in order; "-" is standard input                               */
+    int texts;
+    const char *const *validation_text; /* held-out files; with none, `validation_split` of the documents by hash        */
+    int validation_texts;
+    double validation_split;            /* share of documents held out by a hash of their text, 0.005                    */
+    const char *model;                  /* folder with vocab.txt (and config.json, weights when they are to be continued) */
+    const char *config;                 /* config.json that overrides the folder's, or NULL                              */
+    const char *output_dir;             /* checkpoints, metrics.jsonl; NULL: `model`                                     */
+    const char *resume_from_checkpoint; /* folder of a checkpoint, or "latest"; NULL: start                              */
+    int64_t max_steps;
+    double num_train_epochs;            /* used when max_steps is 0                                                      */
+    int64_t tokens_per_batch;           /* tokens of one micro-batch, packed                                             */
+    int64_t max_length;                 /* longest piece of a document, [CLS] and [SEP] included                         */
+    int64_t gradient_accumulation_steps;
+    double learning_rate, weight_decay, adam_beta1, adam_beta2, adam_epsilon, max_grad_norm;
+    rf_schedule lr_scheduler_type;
+    int64_t warmup_steps;
+    double warmup_ratio;                /* used when warmup_steps is 0                                                   */
+    double mlm_probability;
+    int whole_word_mask;
+    int64_t logging_steps, eval_steps, save_steps, save_total_limit;
+    int64_t eval_documents;             /* held-out documents per evaluation; 0: all                                     */
+    uint64_t seed;
+    int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never                  */
+    double max_time;                    /* seconds after which the run saves and stops; 0: never                         */
+    rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                    */
+    int allow_data_change;
+} rf_train_options;
+void rf_train_defaults(rf_train_options *o);
+
+typedef struct rf_train_progress {
+    int64_t step, max_steps;
+    double epoch, loss, grad_norm, learning_rate, tokens_per_second, seconds, eta_seconds;
+    int64_t tokens;                     /* seen since the very start                                                     */
+    double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first                                  */
+    const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note"      */
+    const char *note;                   /* with "note", "save": a sentence or a path                                     */
+} rf_train_progress;
+
+/* Called once per step and event; return non-zero to save and stop (RF_ESTOPPED). */
+typedef int rf_train_report(void *user, const rf_train_progress *progress);
+
+/* Runs until max_steps, or saves and stops on request.
+ *
+ *   RF_EBUSY     another run holds output_dir/.lock; the message names it
+ *   RF_ESTOPPED  saved and stopped before the end; resume_from_checkpoint goes on
+ *   RF_ENUMERIC  ten updates in a row were not finite
+ *   RF_EDATA, RF_EIO, RF_ENOMEM as elsewhere                                                                          */
+rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
+                      rf_error *why);
+
+/* Held-out masked-language-model loss and accuracy of a model folder on texts, with the masks of `seed`. */
+typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;
+rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,25 @@
+/* encoder.h — the encoder as its equations; see encoder.c. */
+#ifndef RF_ENCODER_H
+#define RF_ENCODER_H
+
+#include "model/params.h"
+#include "roformer/model.h"
+#include "roformer/tensor.h"
+
+typedef struct rf_encoder rf_encoder;
+
+/* Binds a slab of values (and gradients, or NULL for inference) to the model.  The slabs must outlive the encoder. */
+rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
+void rf__encoder_free(rf_encoder *e);
+
+/* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
+rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
+
+/* The head's transform of the tokens at row[0..n): LayerNorm(act(h W^T + b)), [n,E]. */
+rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
+
+/* Masked-language-model loss of the tokens at row[i] against label[i]; see rf_vocab_loss for weight and sums. */
+rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], const int32_t label[], int64_t n,
+                        double weight, double *loss_sum, int64_t *hits);
+
+#endif

@@ -1,0 +1,46 @@
+/* params.h — the parameters of a masked language model, in one slab.
+ *
+ * One table (params.c) makes names, shapes, initial values, weight decay, loading and saving.                          */
+#ifndef RF_PARAMS_H
+#define RF_PARAMS_H
+
+#include "base/base.h"
+#include "roformer/checkpoint.h"
+
+typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES } rf_init;
+
+typedef struct rf_param {
+    char name[96];              /* Hugging Face's name                                                                 */
+    int rank;
+    int64_t dim[2];
+    size_t offset, count;       /* in the slab, in floats                                                              */
+    rf_init init;
+    bool decay;                 /* weight decay applies: matrices, not biases and norms                                 */
+    bool head;                  /* belongs to the masked-language-model head                                           */
+    int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                        */
+} rf_param;
+
+typedef struct rf_params {
+    const rf_ctx *ctx;
+    rf_config config;
+    size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                             */
+    rf_param *p;
+} rf_params;
+
+rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why);
+void rf__params_free(rf_params *p);
+
+/* Normal(0, initializer_range) for matrices, row pad_token_id of the word embeddings zero; zeros and ones for the rest.
+ * A pure function of config and seed. */
+void rf__params_init(const rf_params *p, float *slab, uint64_t seed);
+
+/* Reads every parameter; accepts the dialects of names listed in params.c.  *has_head (or NULL) tells whether the head
+ * was there; without it head parameters are left alone.  `ignored` (or NULL) receives a comma-separated list of unused
+ * tensors (rf__free it).  All missing or misshapen tensors are named in one message. */
+rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
+                          rf_error *why);
+
+/* model.safetensors as transformers writes it: head tied to the word embeddings, stored once. */
+rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);
+
+#endif
