@@ -2,7 +2,7 @@
  *
  * oneDNN does the work where it is built in; otherwise, and on the rung "ref", gemm_ref does.
  *
- * threads   calls of one context must not overlap: oneDNN's workers are OpenMP's                                  */
+ * threads   any number of threads may share a context, but its products take turns: each uses all its workers      */
 #ifndef ROFORMER_GEMM_H
 #define ROFORMER_GEMM_H
 

@@ -15,6 +15,7 @@
 /* ---- the context ------------------------------------------------------------------------------------------- */
 
 struct rfk_table;                       /* floor 1: the kernels that were chosen */
+struct rf__product_state;
 
 struct rf_ctx {
     rf_allocator allocator;
@@ -23,6 +24,7 @@ struct rf_ctx {
     int threads;
     const char *isa;
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
+    struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm.c), behind a lock */
 };
 
 void rf__log(const rf_ctx *ctx, const char *format, ...) RF_PRINTF(2, 3);

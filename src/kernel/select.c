@@ -1,6 +1,7 @@
 /* select.c — one ladder per architecture, climbed once, when a context is made. */
 #include "base/context.h"
 #include "kernel/kernel.h"
+#include "kernel/products.h"
 
 enum { AVX2 = 1, AVX512 = 2 };
 
@@ -70,6 +71,11 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     *kernels = best;
     ctx->k = kernels;
     ctx->isa = best.isa;
+    const rf_status made = rf__product_state_new(ctx, why);
+    if (made) {
+        rf_ctx_free(ctx);
+        return made;
+    }
     *out = ctx;
     return RF_OK;
 }
@@ -77,6 +83,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 void rf_ctx_free(rf_ctx *ctx)
 {
     if (!ctx) return;
+    rf__product_state_free(ctx);
     rf__free(ctx, (void *)(uintptr_t)ctx->k);
     ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
 }

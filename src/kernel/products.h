@@ -1,0 +1,63 @@
+/* products.h — floor 1, internal: the ways to compute a matrix product, behind one face (gemm.c).
+ *
+ *   ref    the triple loop, summed in double                              gemm_ref.c
+ *   tile   blocked and packed, on the kernel `gemm_tile` of each rung     gemm_tile.c
+ *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
+ *
+ * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
+#ifndef RF_PRODUCTS_H
+#define RF_PRODUCTS_H
+
+#include "base/base.h"
+#include "roformer/gemm.h"
+
+typedef struct rf__products {
+    const char *name;
+    rf_status (*gemm)(const rf_ctx *, const rf_gemm_call *, rf_error *);
+    rf_status (*pack)(const rf_ctx *, rf_packed *, const float *w, rf_error *);          /* sets data, bytes, own   */
+    void (*forget)(rf_packed *);                                                         /* NULL: only data is held */
+    rf_status (*packed)(const rf_ctx *, const rf_packed *, int64_t m, const float *x, int64_t ldx, const float *bias,
+                        rf_act act, float *y, int64_t ldy, rf_error *);
+} rf__products;
+
+struct rf_packed {
+    const rf_ctx *ctx;
+    const rf__products *by;
+    int64_t n, k;
+    float *data;                        /* the weights in the layout of `by`, rf__alloc */
+    void *own;
+};
+
+extern const rf__products rf__products_ref, rf__products_tile;
+#ifdef RF_DNNL
+extern const rf__products rf__products_dnnl;
+#endif
+
+/* The i-th way of this build that runs on this context, or NULL past the end; 0 is what rf_gemm uses. */
+const rf__products *rf__products_at(const rf_ctx *ctx, int i);
+
+rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
+rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, int64_t n, int64_t k, const float *w, rf_packed **out,
+                      rf_error *why);
+
+/* ---- what a context keeps between products: scratch that only grows, and oneDNN's primitives -------------------- */
+
+struct rf__product_state;
+rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why);          /* called by rf_ctx_new                     */
+void rf__product_state_free(rf_ctx *ctx);                             /* called by rf_ctx_free; fine when not made */
+
+/* Products of one context take turns: between enter and leave the caller alone owns the state.  scratch gives at least
+ * `size` bytes, 64-byte aligned, valid until the next call of it; NULL when there is no memory. */
+void rf__product_enter(const rf_ctx *ctx);
+void *rf__product_scratch(const rf_ctx *ctx, size_t size);
+void rf__product_leave(const rf_ctx *ctx);
+
+#ifdef RF_DNNL
+void **rf__product_dnnl(const rf_ctx *ctx);                           /* oneDNN's slot in the state                */
+void rf__dnnl_free(void *slot);
+#endif
+
+/* y = act(y) for `rows` rows of n. */
+void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n);
+
+#endif

@@ -1,0 +1,353 @@
+/* test_gemm.c — products against the triple loop in double, and the promise "same row, same bits".
+ *
+ * Tolerance.  A sum of k products in f32, in any order and with FMA or not, differs from the exact one by at most
+ * (k + 1) u sum |a b|, u = 2^-24 (Higham 2002, 3.1).  We allow half of it plus a few u of the result for bias and
+ * activation (|f'| <= 1.13 for GELU, SiLU and their like, and the vector functions are good to a few u).            */
+#include "t.h"
+
+#include "kernel/products.h"
+#include "roformer/gemm.h"
+
+static const double U = 5.9604644775390625e-08;
+
+static double activate(rf_act act, double x)
+{
+    switch (act) {
+    case RF_ACT_GELU: return 0.5 * x * (1 + erf(x / sqrt(2)));
+    case RF_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case RF_ACT_RELU: return x > 0 ? x : 0;
+    case RF_ACT_SILU: return x / (1 + exp(-x));
+    case RF_ACT_TANH: return tanh(x);
+    default: return x;
+    }
+}
+
+static double at(const float *x, int64_t ld, int turned, int64_t i, int64_t j)
+{
+    return (double)(turned ? x[j * ld + i] : x[i * ld + j]);
+}
+
+/* Compares g->c, computed from `before`, with the sums in double; and what lies between its rows with `before`. */
+static void check(const char *way, const rf_gemm_call *g, const float *before)
+{
+    for (int64_t i = 0; i < g->m; i++) {
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = g->beta != 0 ? (double)before[i * g->ldc + j] : 0, size = fabs(sum);
+            for (int64_t p = 0; p < g->k; p++) {
+                const double t = at(g->a, g->lda, g->a_turned, i, p) * at(g->b, g->ldb, g->b_turned, p, j);
+                sum += t;
+                size += fabs(t);
+            }
+            if (g->bias) sum += (double)g->bias[j], size += fabs((double)g->bias[j]);
+            const double want = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
+            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(want) + 1e-30;
+            if (!(fabs(got - want) <= allowed))
+                fail_msg("%s m %lld n %lld k %lld turned %d%d beta %g act %d: c[%lld,%lld] = %.9g, not %.9g +- %.3g", way,
+                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_turned, g->b_turned, (double)g->beta,
+                         (int)g->act, (long long)i, (long long)j, got, want, allowed);
+        }
+        for (int64_t j = g->n; j < g->ldc; j++) assert_memory_equal(&g->c[i * g->ldc + j], &before[i * g->ldc + j], sizeof(float));
+    }
+}
+
+typedef struct extra { int turned, gap; float beta; int bias; rf_act act; } extra;
+
+static void one(const rf_ctx *ctx, const rf__products *by, int64_t m, int64_t n, int64_t k, extra e)
+{
+    const int at_ = e.turned & 1, bt = e.turned >> 1;
+    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_turned = at_, .b_turned = bt, .beta = e.beta, .act = e.act};
+    g.lda = (at_ ? m : k) + e.gap;
+    g.ldb = (bt ? k : n) + 2 * e.gap;
+    g.ldc = n + 3 * e.gap;
+    g.a = t_normal((at_ ? k : m) * g.lda + 1);
+    g.b = t_normal((bt ? n : k) * g.ldb + 1);
+    if (e.bias) g.bias = t_normal(n + 1);
+    g.c = t_normal(m * g.ldc + 1);
+    float *before = t_floats(m * g.ldc + 1);
+    memcpy(before, g.c, (size_t)(m * g.ldc + 1) * sizeof *before);
+    rf_error why = {0};
+    if (rf__gemm_by(by, ctx, &g, &why)) fail_msg("%s: %s", by->name, why.text);
+    check(by->name, &g, before);
+    t_check_fences();
+    t_free_all();
+}
+
+typedef void body(const rf_ctx *, const rf__products *);
+
+/* Runs `f` for every rung of this machine and every way to multiply on it. */
+static void everywhere(body *f)
+{
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++) {
+        rf_ctx *ctx = t_ctx(2, table.isa);
+        const rf__products *by;
+        for (int j = 0; (by = rf__products_at(ctx, j)); j++) f(ctx, by);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* ---- against the formula -------------------------------------------------------------------------------------------- */
+
+static void sizes_body(const rf_ctx *ctx, const rf__products *by)
+{
+    static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},     {1, 1, 300},  {2, 33, 17},  {14, 32, 16},
+                                      {15, 31, 15}, {17, 65, 33}, {29, 100, 64}, {64, 64, 64}, {31, 96, 257}, {100, 40, 520},
+                                      {3, 200, 1},  {200, 3, 2},  {7, 129, 385}};
+    for (size_t s = 0; s < RF_COUNT(size); s++)
+        for (int turned = 0; turned < 4; turned++)
+            for (int add = 0; add < 2; add++)
+                one(ctx, by, size[s][0], size[s][1], size[s][2], (extra){.turned = turned, .gap = (int)s % 3, .beta = (float)add});
+}
+static void every_size_and_turn(void **state) { (void)state; everywhere(sizes_body); }
+
+static void acts_body(const rf_ctx *ctx, const rf__products *by)
+{
+    for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++)
+        for (int bias = 0; bias < 2; bias++) one(ctx, by, 19, 70, 40, (extra){.turned = 2, .gap = 1, .bias = bias, .act = act});
+}
+static void every_activation(void **state) { (void)state; everywhere(acts_body); }
+
+static void large_body(const rf_ctx *ctx, const rf__products *by)
+{
+    one(ctx, by, 333, 136, 800, (extra){.turned = 2, .bias = 1, .act = RF_ACT_GELU});     /* x W^T         */
+    one(ctx, by, 300, 100, 777, (extra){.turned = 0});                                    /* dy W          */
+    one(ctx, by, 130, 520, 530, (extra){.turned = 1, .beta = 1});                         /* dW += dy^T x  */
+}
+static void training_shapes(void **state) { (void)state; everywhere(large_body); }
+
+static void empty_body(const rf_ctx *ctx, const rf__products *by)
+{
+    float bias[2] = {1, -2}, c[4] = {3, 4, 5, 6};
+    rf_gemm_call g = {.m = 2, .n = 2, .k = 0, .lda = 0, .ldb = 2, .c = c, .ldc = 2, .beta = 1};
+    assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
+    assert_true(c[0] == 3 && c[3] == 6);
+    g.beta = 0, g.bias = bias, g.act = RF_ACT_RELU;
+    assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
+    assert_true(c[0] == 1 && c[1] == 0 && c[2] == 1 && c[3] == 0);
+    g = (rf_gemm_call){.m = 0, .n = 5, .k = 3, .lda = 3, .ldb = 5, .ldc = 5};
+    assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
+    rf_packed *w;
+    assert_int_equal(rf__pack_by(by, ctx, 2, 0, NULL, &w, NULL), RF_OK);
+    assert_int_equal(rf_packed_product(ctx, w, 2, NULL, 0, bias, RF_ACT_NONE, c, 2, NULL), RF_OK);
+    assert_true(c[2] == 1 && c[3] == -2);
+    assert_int_equal(rf_packed_product(ctx, w, 0, NULL, 0, bias, RF_ACT_NONE, c, 2, NULL), RF_OK);
+    rf_packed_free(w);
+}
+static void nothing_to_sum(void **state) { (void)state; everywhere(empty_body); }
+
+/* ---- packed weights --------------------------------------------------------------------------------------------------- */
+
+static void packed_body(const rf_ctx *ctx, const rf__products *by)
+{
+    static const int64_t size[][3] = {{1, 1, 1}, {1, 40, 3}, {3, 33, 70}, {16, 96, 64}, {50, 31, 300}, {530, 70, 66}, {37, 130, 801}};
+    for (size_t s = 0; s < RF_COUNT(size); s++)
+        for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++) {
+            const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
+            rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
+                              .b_turned = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = act};
+            if (act % 2) g.bias = t_normal(n);
+            float *before = t_floats(m * g.ldc);
+            memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
+            rf_packed *w = NULL;
+            rf_error why = {0};
+            if (rf__pack_by(by, ctx, n, k, g.b, &w, &why)) fail_msg("%s", why.text);
+            if (rf_packed_product(ctx, w, m, g.a, g.lda, g.bias, act, g.c, g.ldc, &why)) fail_msg("%s", why.text);
+            check(by->name, &g, before);
+            rf_packed_free(w);
+            t_check_fences();
+            t_free_all();
+        }
+}
+static void packed_weights(void **state) { (void)state; everywhere(packed_body); }
+
+/* ---- same row, same bits ------------------------------------------------------------------------------------------------ */
+
+static void same_rows(const char *way, const float *got, const float *want, int64_t m, int64_t n, const char *what, int64_t value)
+{
+    for (int64_t i = 0; i < m; i++)
+        if (memcmp(got + i * n, want + i * n, (size_t)n * sizeof *got))
+            fail_msg("%s: row %lld of n %lld differs for %s %lld", way, (long long)i, (long long)n, what, (long long)value);
+}
+
+static void product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t k, const float *bias, float *y, int64_t n)
+{
+    rf_error why = {0};
+    if (rf_packed_product(ctx, w, m, x, k, bias, RF_ACT_NONE, y, n, &why)) fail_msg("%s", why.text);
+}
+
+enum { MOST = 1000 };
+
+/* y of the first m rows, of rows that start elsewhere, and beside other neighbours, against y of all rows at once. */
+static void lengths(const rf_ctx *ctx, const rf__products *by, int64_t n, int64_t k)
+{
+    const float *w = t_normal(n * k), *bias = t_normal(n);
+    float *x = t_normal(MOST * k), *all = t_floats(MOST * n), *y = t_floats(MOST * n);
+    rf_packed *p = NULL;
+    assert_int_equal(rf__pack_by(by, ctx, n, k, w, &p, NULL), RF_OK);
+    product(ctx, p, MOST, x, k, bias, all, n);
+    for (int64_t m = 1; m <= 512; m += m < 64 ? 1 : m == 64 ? 36 : m == 100 ? 233 : 179) {
+        const int64_t first = (m * 37) % (MOST - m);
+        product(ctx, p, m, x, k, bias, y, n);
+        same_rows(by->name, y, all, m, n, "m", m);
+        product(ctx, p, m, x + first * k, k, bias, y, n);
+        same_rows(by->name, y, all + first * n, m, n, "first row", first);
+    }
+    for (int64_t i = 0; i < 333 * k; i++)                        /* other neighbours for the odd rows, NaN among them */
+        if (i / k % 2 == 0) x[i] = i % 5 ? 3 : NAN;
+    product(ctx, p, 333, x, k, bias, y, n);
+    for (int64_t i = 1; i < 333; i += 2) same_rows(by->name, y + i * n, all + i * n, 1, n, "neighbours of row", i);
+    rf_packed_free(p);
+    t_check_fences();
+    t_free_all();
+}
+
+static void rows_body(const rf_ctx *ctx, const rf__products *by)
+{
+    lengths(ctx, by, 50, 33);
+    if (by == &rf__products_ref) return;
+    lengths(ctx, by, 96, 768);
+    lengths(ctx, by, 257, 256);
+    lengths(ctx, by, 64, 3072);
+}
+static void a_row_does_not_see_the_others(void **state) { (void)state; everywhere(rows_body); }
+
+static void compare_threads(const char *isa, int way, const rf_gemm_call *shape)
+{
+    rf_gemm_call g = *shape;
+    g.lda = g.a_turned ? g.m : g.k, g.ldb = g.b_turned ? g.k : g.n, g.ldc = g.n;
+    g.a = t_normal(g.m * g.k), g.b = t_normal(g.k * g.n);
+    float *start = t_normal(g.m * g.n), *want = t_floats(g.m * g.n);
+    g.c = t_floats(g.m * g.n);
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        rf_ctx *ctx = t_ctx(threads, isa);
+        const rf__products *by = rf__products_at(ctx, way);
+        memcpy(g.c, start, (size_t)(g.m * g.n) * sizeof *start);
+        assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
+        if (threads == 1) memcpy(want, g.c, (size_t)(g.m * g.n) * sizeof *want);
+        same_rows(by->name, g.c, want, g.m, g.n, "threads", threads);
+        if (g.b_turned) {                                       /* the same as packed weights */
+            rf_packed *p = NULL;
+            assert_int_equal(rf__pack_by(by, ctx, g.n, g.k, g.b, &p, NULL), RF_OK);
+            float *y = t_floats(g.m * g.n), *y1 = t_floats(g.n);
+            product(ctx, p, g.m, g.a, g.k, NULL, y, g.n);
+            if (threads > 1) same_rows(by->name, y, want, 0, g.n, "packed, threads", threads);
+            product(ctx, p, 1, g.a + (g.m - 1) * g.k, g.k, NULL, y1, g.n);
+            same_rows(by->name, y1, y + (g.m - 1) * g.n, 1, g.n, "one packed row, threads", threads);
+            rf_packed_free(p);
+        }
+        rf_ctx_free(ctx);
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+static void threads_do_not_show(void **state)
+{
+    (void)state;
+    static const rf_gemm_call shape[] = {
+        {.m = 128, .n = 768, .k = 768, .b_turned = 1},          /* x W^T              */
+        {.m = 65, .n = 3072, .k = 256, .b_turned = 1},
+        {.m = 1, .n = 500, .k = 300, .b_turned = 1},
+        {.m = 128, .n = 256, .k = 1024},                        /* dy W               */
+        {.m = 256, .n = 256, .k = 900, .a_turned = 1, .beta = 1},   /* dW += dy^T x   */
+        {.m = 768, .n = 192, .k = 333, .a_turned = 1, .beta = 1},
+    };
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++) {
+        rf_ctx *ctx = t_ctx(1, table.isa);
+        int ways = 0;
+        while (rf__products_at(ctx, ways)) ways++;
+        rf_ctx_free(ctx);
+        for (int way = 0; way < ways; way++)
+            for (size_t s = 0; s < RF_COUNT(shape); s++) compare_threads(table.isa, way, &shape[s]);
+    }
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------------------------------- */
+
+static void refuse(const rf_ctx *ctx, rf_gemm_call g, rf_status code, const char *part)
+{
+    rf_error why = {0};
+    assert_int_equal(rf_gemm(ctx, &g, &why), code);
+    t_failed(&why, code, part);
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    float a[6] = {0}, b[6] = {0}, c[4] = {0};
+    const rf_gemm_call ok = {.m = 2, .n = 2, .k = 3, .a = a, .lda = 3, .b = b, .ldb = 2, .c = c, .ldc = 2};
+    assert_int_equal(rf_gemm(ctx, &ok, NULL), RF_OK);
+    rf_gemm_call g;
+    refuse(ctx, (g = ok, g.m = -1, g), RF_ERANGE, "m -1");
+    refuse(ctx, (g = ok, g.k = INT64_MAX, g), RF_ERANGE, "k 9223372036854775807");
+    refuse(ctx, (g = ok, g.lda = 2, g), RF_ESHAPE, "rows of a are 3 wide but 2 apart");
+    refuse(ctx, (g = ok, g.b_turned = 1, g), RF_ESHAPE, "rows of b are 3 wide but 2 apart");
+    refuse(ctx, (g = ok, g.ldc = 1, g), RF_ESHAPE, "rows of c");
+    refuse(ctx, (g = ok, g.ldc = INT64_MAX, g), RF_ESHAPE, "rows of c");
+    refuse(ctx, (g = ok, g.beta = 0.5F, g), RF_EARG, "beta 0.5");
+    refuse(ctx, (g = ok, g.beta = 1, g.bias = b, g), RF_EARG, "neither bias nor activation");
+    refuse(ctx, (g = ok, g.beta = 1, g.act = RF_ACT_GELU, g), RF_EARG, "neither bias nor activation");
+    refuse(ctx, (g = ok, g.act = (rf_act)99, g), RF_EARG, "99 is not an activation");
+    refuse(ctx, (g = ok, g.b = NULL, g), RF_EARG, "NULL");
+
+    rf_error why = {0};
+    rf_packed *p = NULL;
+    assert_int_equal(rf_pack(ctx, RF_BF16, 2, 3, a, &p, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "only f32");
+    why = (rf_error){0};
+    assert_int_equal(rf_pack(ctx, RF_F32, 2, 3, NULL, &p, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "NULL");
+    assert_null(p);
+    assert_int_equal(rf_pack(ctx, RF_F32, 2, 3, a, &p, NULL), RF_OK);
+    why = (rf_error){0};
+    assert_int_equal(rf_packed_product(ctx, p, 1, a, 2, NULL, RF_ACT_NONE, c, 2, &why), RF_ESHAPE);
+    t_failed(&why, RF_ESHAPE, "rows of x are 3 wide but 2 apart");
+    rf_packed_free(p);
+    rf_packed_free(NULL);
+    rf_ctx_free(ctx);
+}
+
+/* Every allocation that goes through the context, failed once: a clear refusal, nothing kept. */
+static void no_memory(void **state)
+{
+    (void)state;
+    const float *w = t_normal(40 * 50), *x = t_normal(20 * 50);
+    float *y = t_floats(20 * 40);
+    const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_turned = 1, .c = y, .ldc = 40};
+    for (int way = 0; way < 3; way++) {
+        for (long n = 1;; n++) {
+            t_memory memory = {0};
+            rf_ctx *ctx = t_counting_ctx(2, NULL, &memory);
+            const rf__products *by = rf__products_at(ctx, way);
+            if (!by) {
+                rf_ctx_free(ctx);
+                break;
+            }
+            memory.fail = memory.calls + n;
+            rf_packed *p = NULL;
+            rf_error why = {0};
+            rf_status s = rf__gemm_by(by, ctx, &g, &why);
+            if (!s) s = rf__pack_by(by, ctx, 40, 50, w, &p, &why);
+            if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);
+            if (s) t_failed(&why, RF_ENOMEM, "out of memory");
+            rf_packed_free(p);
+            rf_ctx_free(ctx);
+            assert_int_equal(memory.live, 0);
+            if (!s) break;
+        }
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_size_and_turn), cmocka_unit_test(every_activation), cmocka_unit_test(training_shapes),
+        cmocka_unit_test(nothing_to_sum),      cmocka_unit_test(packed_weights),   cmocka_unit_test(a_row_does_not_see_the_others),
+        cmocka_unit_test(threads_do_not_show), cmocka_unit_test(refusals),         cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("kernel/gemm", tests, NULL, NULL);
+}
