@@ -6,3 +6,30 @@ foreach(source ${bench_sources})
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${rf_kernel_libraries} ${packages})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bench)
 endforeach()
+
+# The optional parts of others.
+include(RoformerFuzz OPTIONAL)
+include(RoformerCli OPTIONAL)
+include(RoformerInstall OPTIONAL)
+
+# Examples, built with everything else so that they stay true.
+file(GLOB example_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/examples/*.c)
+foreach(source ${example_sources})
+  get_filename_component(name ${source} NAME_WE)
+  add_executable(example_${name} ${source})
+  set_target_properties(example_${name} PROPERTIES OUTPUT_NAME ${name} RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+  if(name STREQUAL "roformer_in_one_file")
+    target_link_libraries(example_${name} PRIVATE m)
+    target_compile_options(example_${name} PRIVATE -O2 -Wall -Wextra)
+  else()
+    target_link_libraries(example_${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+  endif()
+endforeach()
+
+# Checks of the tree itself.
+if(BUILD_TESTING)
+  foreach(check floors headers mirror)
+    add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
+  endforeach()
+  add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)
+endif()

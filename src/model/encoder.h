@@ -10,6 +10,11 @@ typedef struct rf_encoder rf_encoder;
 
 /* Binds a slab of values (and gradients, or NULL for inference) to the model.  The slabs must outlive the encoder. */
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
+
+/* The same over one pointer for each parameter, with weights packed for inference (entries may be NULL).  The packed
+ * matrix of a layer's query stands for query, key and value together. */
+rf_status rf__encoder_view(const rf_params *params, float *const value[], const rf_packed *const packed[],
+                           rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
@@ -21,5 +26,8 @@ rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int
 /* Masked-language-model loss of the tokens at row[i] against label[i]; see rf_vocab_loss for weight and sums. */
 rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], const int32_t label[], int64_t n,
                         double weight, double *loss_sum, int64_t *hits);
+
+/* Logits [n,V] of the tokens at row[0..n). */
+rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
 #endif

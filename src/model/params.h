@@ -16,6 +16,7 @@ typedef struct rf_param {
     size_t offset, count;       /* in the slab, in floats                                                              */
     rf_init init;
     bool decay;                 /* weight decay applies: matrices, not biases and norms                                 */
+    bool joined;                /* lies directly behind the parameter before it                                        */
     bool head;                  /* belongs to the masked-language-model head                                           */
     int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                        */
 } rf_param;
@@ -33,12 +34,19 @@ void rf__params_free(rf_params *p);
 /* Normal(0, initializer_range) for matrices, row pad_token_id of the word embeddings zero; zeros and ones for the rest.
  * A pure function of config and seed. */
 void rf__params_init(const rf_params *p, float *slab, uint64_t seed);
+void rf__param_init(const rf_params *p, size_t index, float *to, uint64_t seed);
 
 /* Reads every parameter; accepts the dialects of names listed in params.c.  *has_head (or NULL) tells whether the head
  * was there; without it head parameters are left alone.  `ignored` (or NULL) receives a comma-separated list of unused
  * tensors (rf__free it).  All missing or misshapen tensors are named in one message. */
 rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
                           rf_error *why);
+
+/* The steps of loading, for those who do not want a slab: the tensor of a file for a parameter's name (NULL: none), for
+ * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */
+const rf_weight *rf__params_find(const rf_weights *w, const char *name);
+rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head, rf_error *why);
+char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
 /* model.safetensors as transformers writes it: head tied to the word embeddings, stored once. */
 rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);

@@ -1,0 +1,32 @@
+# Installation: library (shared and static), headers, pkg-config, CMake config, program, man page, the shipped model.
+include(CMakePackageConfigHelpers)
+
+install(TARGETS roformer-static roformer-shared roformer-kernels
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(DIRECTORY include/roformer DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h" PATTERN "*.def")
+if(TARGET roformer-program)
+  install(TARGETS roformer-program DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+if(EXISTS ${PROJECT_SOURCE_DIR}/models)
+  install(DIRECTORY models/ DESTINATION ${CMAKE_INSTALL_DATADIR}/roformer/models)
+endif()
+install(FILES LICENSE NOTICE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+get_property(requires GLOBAL PROPERTY rf_requires)
+list(REMOVE_DUPLICATES requires)
+list(JOIN requires " " RF_REQUIRES)
+set(RF_LIBS_PRIVATE "-lm")
+if(RF_DNNL)
+  string(PREPEND RF_LIBS_PRIVATE "-ldnnl ")
+endif()
+if(RF_OPENMP)
+  string(PREPEND RF_LIBS_PRIVATE "-fopenmp ")
+endif()
+configure_file(cmake/roformer.pc.in roformer.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/roformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+configure_package_config_file(cmake/roformer-config.cmake.in roformer-config.cmake
+  INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roformer)
+write_basic_package_version_file(roformer-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/roformer-config.cmake ${PROJECT_BINARY_DIR}/roformer-config-version.cmake
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roformer)

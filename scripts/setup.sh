@@ -1,0 +1,34 @@
+#!/bin/sh
+# setup.sh [fuzz] — installs the Debian packages that building and testing need, and only those that are missing.
+# Works as root or through sudo; does nothing, and needs no network, when all is there.
+set -eu
+
+packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libdnnl-dev libjansson-dev libutf8proc-dev libxxhash-dev
+  libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox"
+if [ "${1:-}" = fuzz ]; then
+    packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzstd-dev zlib1g-dev"
+elif [ "${1:-}" = arm ]; then
+    packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+fi
+
+if ! command -v dpkg-query > /dev/null; then
+    echo "setup: not a Debian system; please install the counterparts of:" $packages
+    exit 0
+fi
+missing=
+for p in $packages; do
+    dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+
+root=
+if [ "$(id -u)" != 0 ]; then
+    command -v sudo > /dev/null || { echo "setup: needs root (or sudo) to install:$missing" >&2; exit 1; }
+    root=sudo
+fi
+echo "setup: installing$missing"
+export DEBIAN_FRONTEND=noninteractive
+if ! $root apt-get install -y -qq $missing > build/setup.log 2>&1; then      # lists of packages may be old or absent
+    $root apt-get update -qq >> build/setup.log 2>&1
+    $root apt-get install -y -qq $missing >> build/setup.log 2>&1 || { tail -5 build/setup.log >&2; exit 1; }
+fi

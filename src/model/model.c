@@ -1,0 +1,212 @@
+/* model.c — opening a model folder for inference.
+ *
+ * Matrices are packed straight from the mapped file, whose pages are then given back, so that a model costs its weights
+ * once.  The word embeddings stay in the file where that is possible; the head's copy of them is packed when first asked
+ * for.                                                                                                                 */
+#include <unistd.h>
+
+#include "model/model.h"
+
+static bool is_matrix(const rf_param *p) { return p->rank == 2 && strncmp(p->name, "roformer.embeddings.", 20); }
+
+/* The parameters that one packed matrix stands for: 3 for a query (with its key and value), 0 for those two. */
+static size_t span_of(const rf_param *p)
+{
+    if (strstr(p->name, "attention.self.query.weight")) return 3;
+    return strstr(p->name, "attention.self.key.weight") || strstr(p->name, "attention.self.value.weight") ? 0 : 1;
+}
+
+static rf_status out_of_memory(rf_error *why, size_t bytes)
+{
+    return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes);
+}
+
+/* ---- where a weight comes from: a file or a seed ---- */
+
+struct source { const rf_weights *file; const rf_weight **match; uint64_t seed; };
+
+static rf_status read_one(const rf_model *m, const struct source *from, size_t i, float *to, rf_error *why)
+{
+    if (from->file) {
+        if (!from->match[i]) return RF_OK;                                   /* the head of a file without one */
+        const rf_status status = rf_weights_read(from->file, from->match[i], to, 1, why);
+        if (!status) rf_weights_forget(from->file, from->match[i]);
+        return status;
+    }
+    rf__param_init(&m->params, i, to, from->seed);
+    return RF_OK;
+}
+
+static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error *why)
+{
+    const rf_param *p = &m->params.p[i];
+    const size_t rows = span_of(p), bytes = rows * p->count * sizeof(float);
+    if (!rows) return RF_OK;
+    float *w = rf__alloc(m->ctx, bytes);
+    if (!w) return out_of_memory(why, bytes);
+    rf_status status = RF_OK;
+    for (size_t j = 0; j < rows && !status; j++) status = read_one(m, from, i + j, w + j * p->count, why);
+    if (!status) status = rf_pack(m->ctx, RF_F32, (int64_t)rows * p->dim[0], p->dim[1], w, &m->packed[i], why);
+    rf__free(m->ctx, w);
+    return status;
+}
+
+/* A mapped f32 tensor can be used where it lies. */
+static bool usable_in_place(const rf_weight *t) { return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0; }
+
+static bool stays_in_file(const struct source *from, size_t i)
+{
+    return i == 0 && from->file && usable_in_place(from->match[0]);
+}
+
+static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }
+
+static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
+{
+    const rf_param *p = m->params.p;
+    size_t total = 0, at = 0;
+    for (size_t i = 0; i < m->params.n; i++)
+        if (!is_matrix(&p[i]) && !stays_in_file(from, i)) total += aligned(p[i].count);
+    m->vectors = rf__calloc(m->ctx, total ? total : 1, sizeof *m->vectors);
+    if (!m->vectors) return out_of_memory(why, total * sizeof *m->vectors);
+
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < m->params.n && !status; i++) {
+        if (is_matrix(&p[i])) {
+            if (!from->file || from->match[i]) status = pack(m, from, i, why);
+        } else if (stays_in_file(from, i)) {
+            m->value[i] = (float *)(uintptr_t)from->match[i]->data;
+            if (!m->ctx->k->finite(m->value[i], (int64_t)p[i].count))
+                status = rf_fail(why, RF_ENUMERIC, "model.safetensors: %s holds values that are not finite", p[i].name);
+            rf_weights_forget(from->file, from->match[i]);
+        } else {
+            if (!p[i].joined) at = aligned(at);
+            m->value[i] = m->vectors + at;
+            at += p[i].count;
+            status = read_one(m, from, i, m->value[i], why);
+        }
+    }
+    return status;
+}
+
+/* ---- opening ---- */
+
+static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_model **out, rf_error *why)
+{
+    rf_model *m = rf__calloc(ctx, 1, sizeof *m);
+    if (!m) return rf_fail(why, RF_ENOMEM, "out of memory: a model");
+    m->ctx = ctx;
+    m->config = *config;
+    m->config.hidden_dropout_prob = m->config.attention_probs_dropout_prob = 0;
+    pthread_mutex_init(&m->lock, NULL);
+    const rf_status status = rf__params_new(ctx, &m->config, &m->params, why);
+    if (!status) {
+        m->value = rf__calloc(ctx, m->params.n, sizeof *m->value);
+        m->packed = rf__calloc(ctx, m->params.n, sizeof *m->packed);
+    }
+    if (status || !m->value || !m->packed) {
+        rf_model_close(m);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a model of %lld layers", (long long)config->num_hidden_layers);
+    }
+    *out = m;
+    return RF_OK;
+}
+
+static rf_status load(rf_model *m, const char *folder, rf_error *why)
+{
+    char path[4096];
+    rf_status status = rf__path(path, sizeof path, folder, "model.safetensors", why);
+    if (!status && access(path, R_OK)) {
+        char index[4096];
+        if (!rf__path(index, sizeof index, folder, "model.safetensors.index.json", NULL) && !access(index, R_OK))
+            memcpy(path, index, sizeof path);
+    }
+    if (!status) status = rf_weights_open(m->ctx, path, &m->file, why);
+    if (status) return status;
+
+    struct source from = {.file = m->file, .match = rf__calloc(m->ctx, m->params.n, sizeof *from.match)};
+    if (!from.match) return out_of_memory(why, m->params.n * sizeof *from.match);
+    status = rf__params_match(&m->params, m->file, from.match, &m->has_head, why);
+    if (!status && !(m->ignored = rf__params_ignored(&m->params, m->file, from.match)))
+        status = out_of_memory(why, 0);
+    if (!status) status = gather(m, &from, why);
+    rf__free(m->ctx, (void *)from.match);
+    return status;
+}
+
+static bool has_tokenizer(const char *folder)
+{
+    static const char *const names[] = {"vocab.txt", "tokenizer.json"};
+    char path[4096];
+    for (size_t i = 0; i < RF_COUNT(names); i++)
+        if (!rf__path(path, sizeof path, folder, names[i], NULL) && !access(path, F_OK)) return true;
+    return false;
+}
+
+rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why)
+{
+    rf_config config;
+    rf_model *m = NULL;
+    rf_status status = rf_config_read(ctx, folder, &config, why);
+    if (!status) status = begin(ctx, &config, &m, why);
+    if (!status) status = load(m, folder, why);
+    if (!status && has_tokenizer(folder)) {
+        status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
+        if (!status && rf_tokenizer_size(m->tokenizer) > config.vocab_size)
+            status = rf_fail(why, RF_EDATA, "%s: the vocabulary has %d tokens but config.json's vocab_size is %lld",
+                             folder, (int)rf_tokenizer_size(m->tokenizer), (long long)config.vocab_size);
+    }
+    if (status) {
+        rf_model_close(m);
+        return status;
+    }
+    *out = m;
+    return RF_OK;
+}
+
+rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why)
+{
+    rf_model *m = NULL;
+    rf_status status = rf_config_check(config, "config", why);
+    if (!status) status = begin(ctx, config, &m, why);
+    if (!status) status = gather(m, &(struct source){.seed = seed}, why);
+    if (status) {
+        rf_model_close(m);
+        return status;
+    }
+    m->has_head = true;
+    *out = m;
+    return RF_OK;
+}
+
+void rf_model_close(rf_model *m)
+{
+    if (!m) return;
+    for (size_t i = 0; m->packed && i < m->params.n; i++) rf_packed_free(m->packed[i]);
+    rf__free(m->ctx, m->packed);
+    rf__free(m->ctx, m->value);
+    rf__free(m->ctx, m->vectors);
+    rf__free(m->ctx, m->ignored);
+    rf_tokenizer_free(m->tokenizer);
+    rf_weights_close(m->file);
+    rf__params_free(&m->params);
+    pthread_mutex_destroy(&m->lock);
+    rf__free(m->ctx, m);
+}
+
+const rf_config *rf_model_config(const rf_model *m) { return &m->config; }
+const rf_tokenizer *rf_model_tokenizer(const rf_model *m) { return m->tokenizer; }
+int rf_model_has_head(const rf_model *m) { return m->has_head; }
+const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
+
+/* The word embeddings as the head's matrix, packed once for all sessions. */
+rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
+{
+    const rf_param *p = &m->params.p[0];
+    rf_status status = RF_OK;
+    pthread_mutex_lock(&m->lock);
+    if (!m->packed[0]) status = rf_pack(m->ctx, RF_F32, p->dim[0], p->dim[1], m->value[0], &m->packed[0], why);
+    *out = m->packed[0];
+    pthread_mutex_unlock(&m->lock);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* model.h — an opened model; see include/roformer/model.h. */
+#ifndef RF_MODEL_H
+#define RF_MODEL_H
+
+#include <pthread.h>
+
+#include "model/encoder.h"
+
+struct rf_model {
+    const rf_ctx *ctx;
+    rf_config config;           /* dropout switched off */
+    rf_params params;
+    rf_weights *file;           /* stays mapped while word embeddings are used where they lie */
+    rf_tokenizer *tokenizer;
+    char *ignored;
+    bool has_head;
+    float *vectors;             /* biases, norms, small tables */
+    float **value;              /* one for each parameter; NULL for packed matrices */
+    rf_packed **packed;
+    pthread_mutex_t lock;       /* guards packed[0], the only thing made late */
+};
+
+rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
+
+#endif
