@@ -31,7 +31,7 @@ typedef struct rf_tensor {
     int rank;
     int64_t dim[4];
     float *f32;                 /* values                                                                             */
-    float *grad;                /* parameters: the caller's gradient, added to.  Others: the adjoint, once known      */
+    float *grad;                /* parameters: the caller's gradient, added to.  Others: NULL outside rf_backward     */
     const rf_packed *packed;    /* weights made ready for inference, or NULL                                          */
     int tracked;                /* 1: something below it wants a gradient                                             */
     int parameter;
@@ -55,7 +55,8 @@ rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const 
 rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[]);       /* not copied           */
 rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);   /* = parameter, for tests */
 
-/* dLoss/d(everything tracked), from a loss of one element.  Adds into the parameters' gradients. */
+/* dLoss/d(everything tracked), from a loss of one element.  Adds into the parameters' gradients, which are to be thrown
+ * away when it fails (or when vocab_loss was recorded and a later operation failed).  Once for each reset.             */
 rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why);
 
 /* Inference only: slides x down to the mark, so that memory is one layer deep.  While recording returns x unchanged. */
@@ -65,7 +66,7 @@ rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* y[n,:] = table[id[n],:].  Ids are copied.  RF_ERANGE names the id and the table's size. */
+/* y[n,:] = table[id[n],:].  Ids, rows, starts (not labels: they are used up at once) are copied here and below.  RF_ERANGE names the id and the table's size. */
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N);
 
 /* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL                                                           */

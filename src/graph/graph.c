@@ -1,0 +1,332 @@
+/* graph.c — the tape: tensors, nodes, the walk back, and the pool that adjoints come from. */
+#include "graph/graph.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+const rf_op rf__ops[RF_OP_COUNT] = {
+#define RFO(name, equation) {#name, equation, rf__##name##_back},
+#include "graph/ops.def"
+#undef RFO
+};
+
+/* ---- life ------------------------------------------------------------------------------------------------------- */
+
+rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
+{
+    rf_graph *g = rf__calloc(ctx, 1, sizeof *g);
+    if (!g) return rf_fail(why, RF_ENOMEM, "out of memory: a graph of %zu bytes", sizeof *g);
+    g->ctx = ctx;
+    g->k = rf_ctx_kernels(ctx);
+    rf__arena_init(&g->arena, ctx);
+    *out = g;
+    return RF_OK;
+}
+
+void rf_graph_free(rf_graph *g)
+{
+    if (!g) return;
+    rf__arena_clear(&g->arena);
+    rf__free(g->ctx, g);
+}
+
+rf_status rf_graph_reset(rf_graph *g)
+{
+    g->last = NULL;
+    g->spare = NULL;
+    g->walked = false;
+    g->losses = 0;
+    g->drops = 0;
+    g->error = (rf_error){0};
+    return rf__arena_reset(&g->arena) ? RF_OK : RF_ENOMEM;
+}
+
+void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
+{
+    g->record = record != 0;
+    g->key = rf__key(seed, step);
+    g->drops = 0;
+}
+
+const rf_error *rf_graph_error(const rf_graph *g) { return &g->error; }
+size_t rf_graph_memory(const rf_graph *g) { return g->arena.peak; }
+
+/* ---- failing ---------------------------------------------------------------------------------------------------- */
+
+rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...)
+{
+    if (!g->error.code) {
+        va_list args;
+        va_start(args, format);
+        vsnprintf(g->error.text, sizeof g->error.text, format, args);
+        va_end(args);
+        g->error.code = status;
+    }
+    return &g->nil.t;
+}
+
+bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank)
+{
+    if (g->error.code) return false;
+    if (!x) rf__stop(g, RF_EARG, "%s: %s is missing", op, what);
+    else if (x->rank != rank) rf__stop(g, RF_ESHAPE, "%s: %s has rank %d, wants %d", op, what, x->rank, rank);
+    return !g->error.code;
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------- */
+
+void *rf__push(rf_graph *g, size_t count, size_t size)
+{
+    size_t bytes;
+    void *p = NULL;
+    if (g->error.code) return NULL;
+    if (rf__mul(count, size, &bytes)) p = rf__arena_push(&g->arena, bytes);
+    if (!p)
+        rf__stop(g, RF_ENOMEM, "out of memory: a step that holds %zu bytes needs %zu times %zu more", g->arena.total,
+                 count, size);
+    return p;
+}
+
+void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
+{
+    void *p = rf__push(g, count, size);
+    if (p && count) memcpy(p, from, count * size);
+    return p;
+}
+
+/* A cell without values.  Dimensions are checked here, once for every tensor: none negative, the product countable. */
+static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
+{
+    size_t n = sizeof(float);
+    if (g->error.code) return NULL;
+    if (rank < 1 || rank > 4) {
+        rf__stop(g, RF_ESHAPE, "tensor: rank %d is not in 1..4", rank);
+        return NULL;
+    }
+    for (int i = 0; i < rank; i++)
+        if (dim[i] < 0 || !rf__mul(n, (size_t)dim[i], &n) || n > PTRDIFF_MAX) {
+            rf__stop(g, RF_ESHAPE, "tensor: dimension %d is %lld, which is negative or makes too many elements", i,
+                     (long long)dim[i]);
+            return NULL;
+        }
+    const size_t at = g->arena.total;
+    rf_cell *c = rf__push(g, 1, sizeof *c);
+    if (!c) return NULL;
+    *c = (rf_cell){.t.rank = rank, .at = at};
+    for (int i = 0; i < rank; i++) c->t.dim[i] = dim[i];
+    return c;
+}
+
+rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[])
+{
+    rf_cell *c = new_cell(g, rank, dim);
+    if (!c || !(c->t.f32 = rf__push(g, (size_t)rf__size(&c->t), sizeof(float)))) return &g->nil.t;
+    return &c->t;
+}
+
+rf_tensor *rf__like(rf_graph *g, const rf_tensor *x) { return rf__new(g, x->rank, x->dim); }
+
+static rf_tensor *borrow(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[], bool parameter)
+{
+    RF_NEED(g, value && dim, RF_EARG, "tensor: no values or no dimensions given");
+    rf_cell *c = new_cell(g, rank, dim);
+    if (!c) return &g->nil.t;
+    c->borrowed = true;
+    c->t.f32 = value;
+    c->t.grad = grad;
+    c->t.parameter = parameter;
+    c->t.tracked = grad != NULL;
+    return &c->t;
+}
+
+rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
+{
+    return borrow(g, value, grad, rank, dim, true);
+}
+
+rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[])
+{
+    return borrow(g, value, grad, rank, dim, true);
+}
+
+rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[])
+{
+    return borrow(g, (float *)(uintptr_t)value, NULL, rank, dim, false);
+}
+
+/* The pool: buffers of adjoints that are done, newest first; the header lies in the buffer (which has >= 64 bytes). */
+struct rf_spare { rf_spare *next; int64_t n; };
+
+float *rf__floats(rf_graph *g, int64_t n)
+{
+    if (g->error.code) return NULL;
+    for (rf_spare **s = &g->spare; *s; s = &(*s)->next)
+        if ((*s)->n == n) {
+            rf_spare *found = *s;
+            *s = found->next;
+            return (float *)(void *)found;
+        }
+    return rf__push(g, (size_t)n, sizeof(float));
+}
+
+void rf__give(rf_graph *g, float *buffer, int64_t n)
+{
+    if (!buffer) return;
+    rf_spare *s = (rf_spare *)(void *)buffer;
+    *s = (rf_spare){g->spare, n};
+    g->spare = s;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------ */
+
+rf_graph_mark rf_graph_here(rf_graph *g)
+{
+    const rf_mark m = rf__arena_mark(&g->arena);
+    return (rf_graph_mark){m.block, m.used, m.total};
+}
+
+/* The tensor's values in front of everything that was made since the mark.  What lies there is dead, and the tensor
+ * itself is somewhere in it: take the whole stretch back as one piece, move within it, then give back the rest. */
+static rf_tensor *slide(rf_graph *g, rf_mark mark, const rf_tensor *x, size_t bytes)
+{
+    const size_t stretch = g->arena.total - mark.total, head = (sizeof(rf_cell) + 63) & ~(size_t)63;
+    rf__arena_release(&g->arena, mark);
+    char *all = rf__arena_push(&g->arena, stretch);
+    if (!all) return rf__stop(g, RF_ENOMEM, "out of memory: keep: %zu bytes", stretch);
+    memmove(all + head, x->f32, bytes);
+    rf__arena_release(&g->arena, mark);
+    return rf__new(g, x->rank, x->dim);
+}
+
+rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
+{
+    RF_NEED(g, x, RF_EARG, "keep: x is missing");
+    if (g->record) return x;
+    const rf_mark to = {mark.block, mark.used, mark.total};
+    const rf_cell c = *(const rf_cell *)(const void *)x;
+    const size_t bytes = (size_t)rf__size(&c.t) * sizeof(float);
+    if (c.at < to.total) {                                       /* older than the mark: it stays where it is */
+        rf__arena_release(&g->arena, to);
+        return x;
+    }
+    if (c.borrowed) {
+        rf__arena_release(&g->arena, to);
+        rf_cell *moved = new_cell(g, c.t.rank, c.t.dim);
+        if (!moved) return &g->nil.t;
+        *moved = (rf_cell){c.t, moved->at, true};
+        return &moved->t;
+    }
+    if (rf__arena_mark(&g->arena).block == to.block) return slide(g, to, &c.t, bytes);
+
+    /* The arena grew since the mark, which happens in the first lap only: the values wait outside. */
+    float *aside = rf__alloc(g->ctx, bytes);
+    if (!aside) return x;
+    memcpy(aside, c.t.f32, bytes);
+    rf__arena_release(&g->arena, to);
+    rf_tensor *y = rf__new(g, c.t.rank, c.t.dim);
+    if (!g->error.code) memcpy(y->f32, aside, bytes);
+    rf__free(g->ctx, aside);
+    return y;
+}
+
+/* ---- the tape --------------------------------------------------------------------------------------------------- */
+
+bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n)
+{
+    bool any = false;
+    for (int i = 0; i < n; i++) any = any || (in[i] && in[i]->tracked);
+    return g->record && any;
+}
+
+rf_tensor *rf__record(rf_graph *g, rf_op_id op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
+                      size_t size)
+{
+    rf_node *node = rf__push(g, 1, sizeof *node);
+    void *copy = rf__copy(g, saved, 1, size);
+    if (g->error.code) return &g->nil.t;
+    *node = (rf_node){.older = g->last, .op = &rf__ops[op], .out = out, .saved = copy};
+    for (int i = 0; i < n; i++) node->in[i] = in[i];
+    out->tracked = 1;
+    g->last = node;
+    return out;
+}
+
+float *rf__dy(rf_node *n)
+{
+    float *dy = n->out->grad;
+    n->out->grad = NULL;
+    return dy;
+}
+
+void rf__adjoint(rf_graph *g, rf_tensor *x, float *dx)
+{
+    if (!dx) return;
+    if (x->tracked && !x->grad) {
+        x->grad = dx;
+        return;
+    }
+    if (x->tracked) rf__sum_into(g, x->grad, dx, rf__size(x));
+    rf__give(g, dx, rf__size(x));
+}
+
+void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx)
+{
+    if (!x->tracked) return;
+    const int64_t n = rf__size(x);
+    if (x->grad) {
+        rf__sum_into(g, x->grad, dx, n);
+        return;
+    }
+    float *copy = rf__floats(g, n);
+    if (!copy) return;
+    memcpy(copy, dx, (size_t)n * sizeof *copy);
+    x->grad = copy;
+}
+
+float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta)
+{
+    *beta = x->grad ? 1 : 0;
+    if (!x->grad) x->grad = rf__floats(g, rf__size(x));
+    return x->grad;
+}
+
+float *rf__adjoint_sum(rf_graph *g, rf_tensor *x)
+{
+    float beta, *sum = rf__adjoint_here(g, x, &beta);
+    if (sum && beta == 0) rf__zero(g, sum, rf__size(x));
+    return sum;
+}
+
+static void walk(rf_graph *g, rf_tensor *loss)
+{
+    float *one = rf__floats(g, 1);
+    if (!one) return;
+    *one = 1;
+    loss->grad = one;
+    for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
+        if (!n->out->grad) continue;                             /* the loss does not depend on it */
+        n->op->back(g, n);
+        rf__give(g, n->out->grad, rf__size(n->out));
+        n->out->grad = NULL;
+    }
+}
+
+rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
+{
+    const bool eager = g->last && loss == g->last->out && g->last->op == &rf__ops[RF_OP_vocab_loss];
+    if (g->error.code) ;
+    else if (!loss || rf__size(loss) != 1 || !loss->rank)
+        rf__stop(g, RF_ESHAPE, "backward: the loss has %lld elements, wants 1", loss ? (long long)rf__size(loss) : 0LL);
+    else if (g->walked)
+        rf__stop(g, RF_EARG, "backward: the tape of this step was walked already");
+    else if (!loss->tracked || loss->parameter)
+        rf__stop(g, RF_EARG, "backward: the loss depends on nothing that wants a gradient, or was not recorded");
+    else if (g->losses && !(eager && g->losses == 1))
+        rf__stop(g, RF_EARG, "backward: vocab_loss forms its gradients at once, so it must be the last and only loss; "
+                             "this step has %d", g->losses);
+    else {
+        g->walked = true;
+        walk(g, loss);
+    }
+    return g->error.code ? rf_fail(why, g->error.code, "%s", g->error.text) : RF_OK;
+}

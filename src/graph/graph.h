@@ -1,0 +1,169 @@
+/* graph.h — floor 2, internal: the tape and what operations share.
+ *
+ *     rf_linear(g, x, w, b, act)          looks at shapes, computes at once, leaves a node
+ *     [node] -> [node] -> [node]          newest first; rf_backward walks it
+ *       |out, in[], saved                 saved: the operation's own struct, in the arena
+ *
+ * Adjoints.  Every adjoint buffer has one owner, the tensor whose `grad` points at it.  A backward may take its
+ * output's buffer (rf__dy) and hand it to one input; what nobody took goes back to the pool when the node is done, and
+ * the next layer's adjoints are made of it.  No buffer is zero-filled to be added to: the first adjoint of a tensor is
+ * adopted, later ones are added. */
+#ifndef RF_GRAPH_H
+#define RF_GRAPH_H
+
+#include "base/base.h"
+#include "roformer/kernels.h"
+#include "roformer/tensor.h"
+
+typedef enum rf_op_id {
+#define RFO(name, equation) RF_OP_##name,
+#include "graph/ops.def"
+#undef RFO
+    RF_OP_COUNT
+} rf_op_id;
+
+typedef struct rf_node rf_node;
+typedef struct rf_op {
+    const char *name, *equation;
+    void (*back)(rf_graph *g, rf_node *n);
+} rf_op;
+extern const rf_op rf__ops[RF_OP_COUNT];
+
+#define RFO(name, equation) void rf__##name##_back(rf_graph *g, rf_node *n);
+#include "graph/ops.def"
+#undef RFO
+
+enum { RF_INPUTS = 4 };
+struct rf_node {
+    rf_node *older;
+    const rf_op *op;
+    rf_tensor *out, *in[RF_INPUTS];     /* an input that was not given is NULL                                        */
+    void *saved;
+};
+
+/* A tensor as the arena holds it: `at` is the arena's fill when it was made, which tells what is older than a mark. */
+typedef struct rf_cell {
+    rf_tensor t;
+    size_t at;
+    bool borrowed;                      /* the values are the caller's                                                */
+} rf_cell;
+
+typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
+
+struct rf_graph {
+    const rf_ctx *ctx;
+    const rfk_table *k;
+    rf_arena arena;
+    rf_cell nil;
+    rf_error error;                     /* the first failure                                                          */
+    bool record, walked;
+    rf_key key;                         /* dropout: of (seed, step)                                                   */
+    uint32_t drops;                     /* dropouts so far in this step                                               */
+    int losses;                         /* recorded operations that have formed their gradients already               */
+    rf_node *last;
+    rf_spare *spare;
+};
+
+/* ---- failing ---------------------------------------------------------------------------------------------------- */
+
+/* Keeps the first failure; returns nil. */
+rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...) RF_PRINTF(3, 4);
+
+/* true: `x` is there and has this rank.  Otherwise the graph stops with a sentence. */
+bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank);
+
+/* The only macros with a return in them: nil, if the graph has failed or the condition is false. */
+#define RF_NEED(g, condition, status, ...)                              \
+    do {                                                                \
+        if ((g)->error.code) return &(g)->nil.t;                        \
+        if (!(condition)) return rf__stop((g), (status), __VA_ARGS__);  \
+    } while (0)
+#define RF_WANT(g, op, x, rank)                                         \
+    do {                                                                \
+        if (!rf__want((g), (op), #x, (x), (rank))) return &(g)->nil.t;  \
+    } while (0)
+
+/* Inputs of an operation as the two arguments (array, count). */
+#define RF_IN(...) (rf_tensor *[]){__VA_ARGS__}, (int)(sizeof((rf_tensor *[]){__VA_ARGS__}) / sizeof(rf_tensor *))
+
+/* ---- memory: NULL or nil when there is none, and then the graph has stopped -------------------------------------- */
+
+static inline int64_t rf__size(const rf_tensor *x)
+{
+    int64_t n = 1;
+    for (int i = 0; i < x->rank; i++) n *= x->dim[i];
+    return n;
+}
+
+void *rf__push(rf_graph *g, size_t count, size_t size);                 /* until reset                                */
+void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size);
+rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[]);         /* values not set                             */
+rf_tensor *rf__like(rf_graph *g, const rf_tensor *x);
+
+/* Buffers that come and go within a step: from the pool if one of this size is there. */
+float *rf__floats(rf_graph *g, int64_t n);
+void rf__give(rf_graph *g, float *buffer, int64_t n);
+
+/* Scratch of one operation: everything pushed since the mark goes back. */
+static inline rf_mark rf__scratch(const rf_graph *g) { return rf__arena_mark(&g->arena); }
+static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_release(&g->arena, mark); }
+
+/* ---- the tape --------------------------------------------------------------------------------------------------- */
+
+/* true: recording, and something among the inputs (NULL allowed) wants a gradient. */
+bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
+
+/* Leaves a node whose output is `out`; returns out.  Only when rf__tracked. */
+rf_tensor *rf__record(rf_graph *g, rf_op_id op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
+                      size_t size);
+
+/* Takes the output's adjoint away from it: the backward may change it and owns it now. */
+float *rf__dy(rf_node *n);
+
+/* dLoss/dx += dx.  Hands the buffer over (fresh or taken, of x's size).  Does nothing but that when x is not tracked. */
+void rf__adjoint(rf_graph *g, rf_tensor *x, float *dx);
+
+/* The same, from a buffer that stays with its owner. */
+void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx);
+
+/* Where to add to dLoss/dx in place: beta 1, or 0 when nothing was there and the buffer holds no values yet. */
+float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta);
+float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, made zero instead of beta 0      */
+
+/* ---- work --------------------------------------------------------------------------------------------------------- */
+
+/* body(arg, first, last, block, worker) over fixed spans of [0, n), each `each` long but the last: the partition
+ * depends on n and each alone, so sums over it have one order. */
+typedef void rf_span_body(void *arg, int64_t first, int64_t last, int64_t block, int worker);
+void rf__spans(const rf_graph *g, int64_t n, int64_t each, rf_span_body *body, void *arg);
+
+enum { RF_SPAN = 16384 };                                                /* floats: 64 KiB, a piece of L2             */
+
+/* Rows of one span; a multiple of 16, so that spans of dropout begin where a vector of random numbers does. */
+static inline int64_t rf__span_rows(int64_t width)
+{
+    const int64_t rows = RF_SPAN / (width > 0 ? width : 1) / 16 * 16;
+    return rows < 16 ? 16 : rows;
+}
+
+void rf__gemm(rf_graph *g, const rf_gemm_call *call);                    /* also m, n or k = 0                         */
+void rf__zero(const rf_graph *g, float *x, int64_t n);
+void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
+void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows, int64_t columns);   /* sum += ...   */
+
+/* y[i,:] = x[row[i],:]  and its transpose  x[row[i],:] += y[i,:], in the order of i. */
+void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[], int64_t n, int64_t width);
+void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t row[], int64_t n, int64_t width);
+
+typedef struct rf_act_kernels {
+    void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                       */
+    void (*back)(float *dx, const float *dy, const float *x, int64_t n);
+} rf_act_kernels;
+bool rf__act(const rf_graph *g, rf_act act, rf_act_kernels *out);        /* false: no such activation                  */
+void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
+void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);
+
+/* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
+static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }
+
+#endif

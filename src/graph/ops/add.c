@@ -1,0 +1,35 @@
+/* add.c — a sum of two tensors of one shape.
+ *
+ *     y = a + b
+ *     da = dy,  db = dy                               one adopts the buffer, the other gets a copy */
+#include "graph/graph.h"
+
+struct sum { const rfk_table *k; float *y; const float *a, *b; };
+
+static void sum(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct sum *s = arg;
+    s->k->add(s->y + first, s->a + first, s->b + first, last - first);
+}
+
+void rf__add_back(rf_graph *g, rf_node *n)
+{
+    float *dy = rf__dy(n);
+    if (n->in[0]->tracked) rf__adjoint_copy(g, n->in[1], dy);
+    rf__adjoint(g, n->in[n->in[0]->tracked ? 0 : 1], dy);
+}
+
+rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
+{
+    RF_NEED(g, a && b, RF_EARG, "add: a or b is missing");
+    RF_WANT(g, "add", b, a->rank);
+    for (int i = 0; i < a->rank; i++)
+        RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d is %lld in a, %lld in b", i,
+                (long long)a->dim[i], (long long)b->dim[i]);
+
+    rf_tensor *y = rf__like(g, a);
+    if (g->error.code) return y;
+    rf__spans(g, rf__size(y), RF_SPAN, sum, &(struct sum){g->k, y->f32, a->f32, b->f32});
+    return rf__tracked(g, RF_IN(a, b)) ? rf__record(g, RF_OP_add, y, RF_IN(a, b), NULL, 0) : y;
+}

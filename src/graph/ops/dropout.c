@@ -1,0 +1,34 @@
+/* dropout.c — zeroes a share p of the elements and scales the others up.
+ *
+ *     y[i]  = x[i] keep(i) / (1 - p)                  keep: Philox of (seed, step, this dropout's number, i)
+ *     dx[i] = dy[i] keep(i) / (1 - p)                 the same call; no mask is stored */
+#include "graph/graph.h"
+
+struct saved { const rfk_table *k; float p; rf_key key; uint64_t stream; };
+struct pass { const struct saved *s; float *y; const float *x; };
+
+static void drop(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct pass *a = arg;
+    a->s->k->dropout(a->y + first, a->x + first, last - first, a->s->p, a->s->key.k, a->s->stream, (uint64_t)first);
+}
+
+void rf__dropout_back(rf_graph *g, rf_node *n)
+{
+    float *dy = rf__dy(n);
+    rf__spans(g, rf__size(n->out), RF_SPAN, drop, &(struct pass){n->saved, dy, dy});
+    rf__adjoint(g, n->in[0], dy);
+}
+
+rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
+{
+    RF_NEED(g, x && x->rank, RF_EARG, "dropout: x is missing");
+    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p is %g, wants 0 <= p < 1", p);
+    if (!g->record || p == 0) return x;
+    rf_tensor *y = rf__like(g, x);
+    if (g->error.code) return y;
+    const struct saved s = {g->k, (float)p, g->key, rf__drop_stream(g)};
+    rf__spans(g, rf__size(x), RF_SPAN, drop, &(struct pass){&s, y->f32, x->f32});
+    return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP_dropout, y, RF_IN(x), &s, sizeof s) : y;
+}

@@ -1,0 +1,30 @@
+/* embed.c — rows of a table.
+ *
+ *     y[n,:]          = table[id[n],:]
+ *     dtable[id[n],:] += dy[n,:]                in the order of n: the same bits for any number of workers */
+#include "graph/graph.h"
+
+struct saved { const int32_t *id; };
+
+void rf__embed_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    float *d = rf__adjoint_sum(g, n->in[0]);
+    if (d) rf__scatter_add(g, d, n->out->grad, s->id, n->out->dim[0], n->out->dim[1]);
+}
+
+rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
+{
+    RF_WANT(g, "embed", table, 2);
+    RF_NEED(g, N >= 0 && (id || !N), RF_EARG, "embed: %lld tokens, or no ids", (long long)N);
+    for (int64_t n = 0; n < N; n++)
+        RF_NEED(g, id[n] >= 0 && id[n] < table->dim[0], RF_ERANGE, "embed: id %d of token %lld, table has %lld rows",
+                (int)id[n], (long long)n, (long long)table->dim[0]);
+
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
+    if (g->error.code) return y;
+    rf__gather(g, y->f32, table->f32, id, N, table->dim[1]);
+    if (!rf__tracked(g, RF_IN(table))) return y;
+    const struct saved s = {rf__copy(g, id, (size_t)N, sizeof *id)};
+    return rf__record(g, RF_OP_embed, y, RF_IN(table), &s, sizeof s);
+}

@@ -1,0 +1,128 @@
+/* norm.c — normalisation with the residual path that leads to it.
+ *
+ *     s = dropout_p(x) + residual
+ *     y = gamma (s - mean) rstd + beta                            layer;  rms: no mean
+ *     ds = rstd (gdy - mean(gdy) - xhat mean(gdy xhat)),  gdy = gamma dy,  xhat = (s - mean) rstd
+ *     dresidual = ds,   dx = dropout_p(ds)
+ *     dgamma += sum_n dy xhat,   dbeta += sum_n dy
+ *
+ * Saved are s and each row's mean and rstd.  Rows go through dropout and norm in one visit.  The sums over rows are
+ * formed per span and then over the spans in order, so they do not depend on the number of workers. */
+#include "graph/graph.h"
+
+struct saved {
+    const rfk_table *k;
+    rf_norm_kind kind;
+    int64_t N, C;
+    const float *sum;           /* s: own, or x itself when nothing was added to it */
+    float *own, *stat;
+    float p;
+    rf_key key;
+    uint64_t stream;
+};
+
+struct forward { const struct saved *s; float *y; const float *x, *residual, *gamma, *beta; float eps; };
+
+static void norm_rows(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct forward *f = arg;
+    const struct saved *s = f->s;
+    const int64_t at = first * s->C, rows = last - first;
+    float *y = f->y + at;
+    const float *x = f->x + at;
+    if (s->p > 0) {
+        s->k->dropout(y, x, rows * s->C, s->p, s->key.k, s->stream, (uint64_t)at);
+        x = y;
+    }
+    (s->kind == RF_NORM_LAYER ? s->k->layer_norm : s->k->rms_norm)(
+        y, s->own ? s->own + at : NULL, s->stat ? s->stat + 2 * first : NULL, x, f->residual ? f->residual + at : NULL,
+        f->gamma, f->beta, f->eps, rows, s->C);
+}
+
+struct backward { const struct saved *s; float *ds, *dx, *part; const float *dy, *gamma; };
+
+static void back_rows(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)worker;
+    const struct backward *b = arg;
+    const struct saved *s = b->s;
+    const int64_t at = first * s->C, rows = last - first;
+    float *part = b->part ? b->part + block * 2 * s->C : NULL;
+    if (part) memset(part, 0, (size_t)(2 * s->C) * sizeof *part);
+    (s->kind == RF_NORM_LAYER ? s->k->layer_norm_back : s->k->rms_norm_back)(
+        b->ds + at, part, part ? part + s->C : NULL, b->dy + at, s->sum + at, s->stat + 2 * first, b->gamma, rows, s->C);
+    if (b->dx) s->k->dropout(b->dx + at, b->ds + at, rows * s->C, s->p, s->key.k, s->stream, (uint64_t)at);
+}
+
+/* At most 64 spans, so that their partial sums stay small. */
+static int64_t back_span(int64_t N) { return rf__max64(16, (N / 64 + 15) / 16 * 16); }
+
+void rf__norm_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    rf_tensor *x = n->in[0], *residual = n->in[1], *gamma = n->in[2], *beta = n->in[3];
+    const int64_t N = s->N, C = s->C, each = back_span(N), spans = (N + each - 1) / each;
+    float *dgamma = gamma && gamma->tracked ? rf__adjoint_sum(g, gamma) : NULL;
+    float *dbeta = beta && beta->tracked ? rf__adjoint_sum(g, beta) : NULL;
+    float *ds = rf__floats(g, N * C), *dx = s->p > 0 && x->tracked ? rf__floats(g, N * C) : NULL;
+
+    const rf_mark mark = rf__scratch(g);
+    float *part = dgamma || dbeta ? rf__push(g, (size_t)(spans * 2 * C), sizeof *part) : NULL;
+    if (g->error.code) return;
+    rf__spans(g, N, each, back_rows, &(struct backward){s, ds, dx, part, n->out->grad, gamma ? gamma->f32 : NULL});
+    for (int64_t i = 0; i < spans; i++) {
+        if (dgamma) g->k->add(dgamma, dgamma, part + i * 2 * C, C);
+        if (dbeta) g->k->add(dbeta, dbeta, part + i * 2 * C + C, C);
+    }
+    rf__scratch_end(g, mark);
+
+    rf__give(g, s->own, N * C);
+    if (dx) rf__adjoint(g, x, dx);
+    if (residual && residual->tracked) {
+        if (s->p == 0) rf__adjoint_copy(g, x, ds);
+        rf__adjoint(g, residual, ds);
+    } else if (s->p == 0) {
+        rf__adjoint(g, x, ds);
+    } else {
+        rf__give(g, ds, N * C);
+    }
+}
+
+static bool scales(const rf_tensor *gamma, int64_t C) { return !gamma || (gamma->rank == 1 && gamma->dim[0] == C); }
+
+rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
+                   double eps, rf_norm_kind kind)
+{
+    RF_WANT(g, "norm", x, 2);
+    const int64_t N = x->dim[0], C = x->dim[1];
+    if (residual) RF_WANT(g, "norm", residual, 2);
+    RF_NEED(g, !residual || (residual->dim[0] == N && residual->dim[1] == C), RF_ESHAPE,
+            "norm: x is [%lld, %lld], residual [%lld, %lld]", (long long)N, (long long)C, (long long)residual->dim[0],
+            (long long)residual->dim[1]);
+    RF_NEED(g, scales(gamma, C), RF_ESHAPE, "norm: gamma has %lld elements, wants %lld", (long long)rf__size(gamma),
+            (long long)C);
+    RF_NEED(g, scales(beta, C), RF_ESHAPE, "norm: beta has %lld elements, wants %lld", (long long)rf__size(beta),
+            (long long)C);
+    RF_NEED(g, gamma || !beta, RF_EARG, "norm: beta without gamma");
+    RF_NEED(g, C > 0, RF_ESHAPE, "norm: x has 0 columns");
+    RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "norm: p is %g, wants 0 <= p < 1", p);
+    RF_NEED(g, eps >= 0 && eps < 1, RF_ERANGE, "norm: eps is %g, wants 0 <= eps < 1", eps);
+    RF_NEED(g, kind == RF_NORM_LAYER || kind == RF_NORM_RMS, RF_EARG, "norm: no kind %d", (int)kind);
+
+    const bool track = rf__tracked(g, RF_IN(x, residual, gamma, beta));
+    struct saved s = {.k = g->k, .kind = kind, .N = N, .C = C, .sum = x->f32};
+    rf_tensor *y = rf__like(g, x);
+    if (g->record && p > 0) {
+        s.p = (float)p;
+        s.key = g->key;
+        s.stream = rf__drop_stream(g);
+    }
+    if (track) s.stat = rf__push(g, (size_t)N, 2 * sizeof *s.stat);
+    if (track && (residual || s.p > 0)) s.sum = s.own = rf__floats(g, N * C);
+    if (g->error.code) return &g->nil.t;
+    rf__spans(g, N, rf__span_rows(C), norm_rows,
+              &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, gamma ? gamma->f32 : NULL,
+                                beta ? beta->f32 : NULL, (float)eps});
+    return track ? rf__record(g, RF_OP_norm, y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
+}

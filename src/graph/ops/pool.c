@@ -1,0 +1,89 @@
+/* pool.c — one vector for each sequence.
+ *
+ *     cls    y[b,:] = x[start[b],:]
+ *     mean   y[b,:] = sum_n x[n,:] / T
+ *     max    y[b,c] = largest x[n,c] (the first of equals)        n in sequence b of T tokens
+ *
+ * dx is the transpose: dy to the first token, dy / T to all, dy[b,c] to the token that was largest. */
+#include "graph/graph.h"
+
+struct saved { const int32_t *start; rf_pooling how; int32_t *which; };
+struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t C; };
+
+static void pool(void *arg, int64_t b, int worker)
+{
+    (void)worker;
+    const struct pass *a = arg;
+    const int32_t first = a->s->start[b], last = a->s->start[b + 1];
+    const int64_t C = a->C;
+    float *y = a->y + b * C;
+    const float *x = a->x + first * C;
+    int32_t *which = a->s->which ? a->s->which + b * C : NULL;
+    memcpy(y, x, (size_t)C * sizeof *y);
+    if (which)
+        for (int64_t c = 0; c < C; c++) which[c] = first;
+    if (a->s->how == RF_POOL_CLS) return;
+    for (int32_t n = first + 1; n < last; n++) {
+        x += C;
+        if (a->s->how == RF_POOL_MEAN) {
+            a->k->add(y, y, x, C);
+            continue;
+        }
+        for (int64_t c = 0; c < C; c++)
+            if (x[c] > y[c]) {
+                y[c] = x[c];
+                if (which) which[c] = n;
+            }
+    }
+    if (a->s->how == RF_POOL_MEAN) a->k->scale(y, y, 1 / (float)(last - first), C);
+}
+
+static void pool_back(void *arg, int64_t b, int worker)
+{
+    (void)worker;
+    const struct pass *a = arg;
+    const int32_t first = a->s->start[b], last = a->s->start[b + 1];
+    const int64_t C = a->C;
+    float *dx = a->y + first * C;
+    const float *dy = a->x + b * C;
+    memset(dx, 0, (size_t)((last - first) * C) * sizeof *dx);
+    switch (a->s->how) {
+    case RF_POOL_CLS: memcpy(dx, dy, (size_t)C * sizeof *dx); break;
+    case RF_POOL_MEAN:
+        for (int32_t n = first; n < last; n++, dx += C) a->k->scale(dx, dy, 1 / (float)(last - first), C);
+        break;
+    case RF_POOL_MAX:
+        for (int64_t c = 0; c < C; c++) dx[(a->s->which[b * C + c] - first) * C + c] = dy[c];
+        break;
+    }
+}
+
+void rf__pool_back(rf_graph *g, rf_node *n)
+{
+    float *dx = rf__floats(g, rf__size(n->in[0]));
+    if (!dx) return;
+    rf__parallel(g->ctx, n->out->dim[0], pool_back, &(struct pass){g->k, n->saved, dx, n->out->grad, n->out->dim[1]});
+    rf__adjoint(g, n->in[0], dx);
+}
+
+rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how)
+{
+    RF_WANT(g, "pool", x, 2);
+    RF_NEED(g, B >= 0 && start, RF_EARG, "pool: %lld sequences, or no starts", (long long)B);
+    RF_NEED(g, start[0] == 0 && start[B] == x->dim[0], RF_ESHAPE, "pool: sequences from %d to %d, x has %lld tokens",
+            (int)start[0], (int)start[B], (long long)x->dim[0]);
+    for (int64_t b = 0; b < B; b++)
+        RF_NEED(g, start[b] < start[b + 1], RF_ESHAPE, "pool: sequence %lld has %d tokens, wants 1", (long long)b,
+                (int)(start[b + 1] - start[b]));
+    RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG, "pool: no way %d", (int)how);
+
+    const bool track = rf__tracked(g, RF_IN(x));
+    const int64_t C = x->dim[1];
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){B, C});
+    struct saved s = {start, how, NULL};
+    if (track) s.start = rf__copy(g, start, (size_t)B + 1, sizeof *start);
+    if (track && how == RF_POOL_MAX) s.which = rf__push(g, (size_t)(B * C), sizeof *s.which);
+    if (g->error.code) return &g->nil.t;
+    rf__parallel(g->ctx, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
+    return track ? rf__record(g, RF_OP_pool, y, RF_IN(x), &s, sizeof s) : y;
+}

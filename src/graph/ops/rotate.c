@@ -1,0 +1,55 @@
+/* rotate.c — rotary position embedding as an operation of its own.
+ *
+ *     y[n,h,:] = R(row[n]) x[n,h,:]                   RoFormer, Eqs. 14-15, computed as Eq. 34
+ *     dx       = R(-row[n]) dy                        because R is orthogonal: R^T = R^-1
+ *
+ * Nothing is saved but the rows: the adjoint of a rotation needs no activations. */
+#include "graph/graph.h"
+
+struct saved { const rf_rope *rope; const int32_t *row; int64_t H, D; };
+struct pass { const rfk_table *k; const struct saved *s; float dir, *y; const float *x; };
+
+static void turn(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct pass *a = arg;
+    const struct saved *s = a->s;
+    const rf_rope_spec *spec = rf_rope_spec_of(s->rope);
+    const int64_t width = s->H * s->D, planes = spec->rotary / 2;
+    for (int64_t n = first; n < last; n++) {
+        const int64_t at = s->row[n] * planes;
+        (spec->layout == RF_ROPE_PAIRS ? a->k->rope_pairs : a->k->rope_halves)(
+            a->y + n * width, a->x + n * width, rf_rope_cos(s->rope) + at, rf_rope_sin(s->rope) + at, a->dir, s->H, s->D,
+            spec->rotary);
+    }
+}
+
+void rf__rotate_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    float *dy = rf__dy(n);
+    rf__spans(g, n->out->dim[0], rf__span_rows(s->H * s->D), turn, &(struct pass){g->k, s, -1, dy, dy});
+    rf__adjoint(g, n->in[0], dy);
+}
+
+rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
+{
+    RF_NEED(g, x && rope && row, RF_EARG, "rotate: x, rope or row is missing");
+    RF_NEED(g, x->rank == 2 || x->rank == 3, RF_ESHAPE, "rotate: x has rank %d, wants 2 or 3", x->rank);
+    RF_NEED(g, heads > 0 && (x->rank == 3 ? x->dim[1] == heads : x->dim[1] % heads == 0), RF_ESHAPE,
+            "rotate: %lld heads do not divide x of [%lld, %lld ...]", (long long)heads, (long long)x->dim[0],
+            (long long)x->dim[1]);
+    const int64_t D = x->rank == 3 ? x->dim[2] : x->dim[1] / heads, r = rf_rope_spec_of(rope)->rotary;
+    RF_NEED(g, r <= D, RF_ESHAPE, "rotate: heads of %lld, angles for %lld", (long long)D, (long long)r);
+    for (int64_t n = 0; n < x->dim[0]; n++)
+        RF_NEED(g, row[n] >= 0 && row[n] < rf_rope_rows(rope), RF_ERANGE, "rotate: row %d of token %lld, table has %lld",
+                (int)row[n], (long long)n, (long long)rf_rope_rows(rope));
+
+    rf_tensor *y = rf__like(g, x);
+    if (g->error.code) return y;
+    struct saved s = {rope, row, heads, D};
+    rf__spans(g, x->dim[0], rf__span_rows(heads * D), turn, &(struct pass){g->k, &s, +1, y->f32, x->f32});
+    if (!rf__tracked(g, RF_IN(x))) return y;
+    s.row = rf__copy(g, row, (size_t)x->dim[0], sizeof *row);
+    return rf__record(g, RF_OP_rotate, y, RF_IN(x), &s, sizeof s);
+}

@@ -1,0 +1,30 @@
+/* rows.c — some rows of a tensor, in any order, repeated or not.
+ *
+ *     y[i,:]         = x[row[i],:]
+ *     dx[row[i],:]  += dy[i,:]                        the other rows of dx are zero */
+#include "graph/graph.h"
+
+struct saved { const int32_t *row; };
+
+void rf__rows_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    float *dx = rf__adjoint_sum(g, n->in[0]);
+    if (dx) rf__scatter_add(g, dx, n->out->grad, s->row, n->out->dim[0], n->out->dim[1]);
+}
+
+rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
+{
+    RF_WANT(g, "rows", x, 2);
+    RF_NEED(g, n >= 0 && (row || !n), RF_EARG, "rows: %lld rows, or no list of them", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        RF_NEED(g, row[i] >= 0 && row[i] < x->dim[0], RF_ERANGE, "rows: row[%lld] is %d, x has %lld", (long long)i,
+                (int)row[i], (long long)x->dim[0]);
+
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){n, x->dim[1]});
+    if (g->error.code) return y;
+    rf__gather(g, y->f32, x->f32, row, n, x->dim[1]);
+    if (!rf__tracked(g, RF_IN(x))) return y;
+    const struct saved s = {rf__copy(g, row, (size_t)n, sizeof *row)};
+    return rf__record(g, RF_OP_rows, y, RF_IN(x), &s, sizeof s);
+}

@@ -1,0 +1,116 @@
+/* vocab_loss.c — the head over the vocabulary and its cross-entropy, in chunks of rows.
+ *
+ *     z       = x table^T + bias                                  [n,V], never whole
+ *     loss    = weight sum_i (log sum_v exp z[i,v] - z[i,label_i])
+ *     dz      = weight (softmax(z) - onehot(label))
+ *     dx      = dz table,   dtable += dz^T x,   dbias += sum_i dz[i,:]
+ *
+ * A chunk's logits become their own adjoint in place and are used up before the next chunk.  A chunk is as many rows as
+ * pay for reading and updating the table once more, which is what a chunk costs beyond its arithmetic. */
+#include "graph/graph.h"
+
+struct saved { float *dx; };
+
+enum { CHUNK_FLOATS = 1 << 23, CHUNK_ROWS = 128 };      /* 32 MiB of logits, but never fewer rows than pay */
+
+static int64_t chunk_rows(int64_t n, int64_t V)
+{
+    const int64_t rows = rf__max64(CHUNK_ROWS, CHUNK_FLOATS / rf__max64(V, 1) / 16 * 16);
+    const int64_t chunks = rf__max64(1, (n + rows - 1) / rows);
+    return (n + chunks - 1) / chunks;                   /* chunks of nearly equal size */
+}
+
+struct pass { const rfk_table *k; float *z, *loss, weight; int64_t V; const int32_t *label; unsigned char *hit; };
+
+static void cross_entropy(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const struct pass *a = arg;
+    int64_t best = 0;
+    a->loss[i] = a->k->cross_entropy(a->z + i * a->V, a->V, a->label[i], a->weight, &best);
+    a->hit[i] = best == a->label[i];
+}
+
+/* The dz of one chunk into the adjoints of everything that wants one. */
+static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t rows, float *dx, rf_tensor *table,
+                       rf_tensor *bias)
+{
+    const int64_t V = table->dim[0], K = table->dim[1];
+    if (dx)
+        rf__gemm(g, &(rf_gemm_call){.m = rows, .n = K, .k = V, .a = dz, .lda = V, .b = table->f32, .ldb = K, .c = dx,
+                                    .ldc = K});
+    if (table->tracked)
+        rf__gemm(g, &(rf_gemm_call){.m = V, .n = K, .k = rows, .a = dz, .lda = V, .a_turned = 1, .b = x, .ldb = K,
+                                    .beta = 1, .c = table->grad, .ldc = K});
+    if (bias && bias->tracked && !g->error.code) rf__column_sums(g, bias->grad, dz, rows, V);
+}
+
+/* Returns the sum of the losses; *hits gets the number of rows whose largest logit is the label's. */
+static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[],
+                     double weight, bool track, float *dx, int64_t *hits)
+{
+    const int64_t n = x->dim[0], K = x->dim[1], V = table->dim[0], most = chunk_rows(n, V);
+    const rf_mark mark = rf__scratch(g);
+    struct pass a = {.k = g->k, .V = V, .weight = (float)weight};
+    double sum = 0;
+    *hits = 0;
+    a.z = rf__push(g, (size_t)(most * V), sizeof *a.z);
+    a.loss = rf__push(g, (size_t)most, sizeof *a.loss);
+    a.hit = rf__push(g, (size_t)most, 1);
+    for (int64_t first = 0; first < n && !g->error.code; first += most) {
+        const int64_t rows = rf__min64(most, n - first);
+        rf__gemm(g, &(rf_gemm_call){.m = rows, .n = V, .k = K, .a = x->f32 + first * K, .lda = K, .b = table->f32,
+                                    .ldb = K, .b_turned = 1, .c = a.z, .ldc = V, .bias = bias ? bias->f32 : NULL});
+        if (g->error.code) break;
+        a.label = label + first;
+        rf__parallel(g->ctx, rows, cross_entropy, &a);
+        for (int64_t i = 0; i < rows; i++) {
+            sum += a.loss[i];
+            *hits += a.hit[i];
+        }
+        if (track) chunk_back(g, a.z, x->f32 + first * K, rows, dx ? dx + first * K : NULL, table, bias);
+    }
+    if (!g->error.code) rf__scratch_end(g, mark);
+    return sum;
+}
+
+void rf__vocab_loss_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;                   /* rf_backward starts here, with an adjoint of 1 */
+    if (s->dx) rf__adjoint(g, n->in[0], s->dx);
+}
+
+rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
+                         double weight, double *loss_sum, int64_t *hits)
+{
+    RF_WANT(g, "vocab_loss", x, 2);
+    RF_WANT(g, "vocab_loss", table, 2);
+    const int64_t V = table->dim[0];
+    RF_NEED(g, x->dim[1] == table->dim[1], RF_ESHAPE, "vocab_loss: x has %lld columns, table %lld",
+            (long long)x->dim[1], (long long)table->dim[1]);
+    RF_NEED(g, !bias || (bias->rank == 1 && bias->dim[0] == V), RF_ESHAPE, "vocab_loss: bias has %lld elements, wants %lld",
+            (long long)rf__size(bias), (long long)V);
+    RF_NEED(g, n == x->dim[0] && (label || !n), RF_ESHAPE, "vocab_loss: %lld labels, x has %lld rows", (long long)n,
+            (long long)x->dim[0]);
+    for (int64_t i = 0; i < n; i++)
+        RF_NEED(g, label[i] >= 0 && label[i] < V, RF_ERANGE, "vocab_loss: label %d of row %lld, table has %lld rows",
+                (int)label[i], (long long)i, (long long)V);
+
+    const bool track = rf__tracked(g, RF_IN(x, table, bias));
+    rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
+    struct saved s = {NULL};
+    if (track && x->tracked) s.dx = rf__floats(g, n * x->dim[1]);
+    if (track && table->tracked) rf__adjoint_sum(g, table);
+    if (track && bias && bias->tracked) rf__adjoint_sum(g, bias);
+    if (g->error.code) return &g->nil.t;
+
+    int64_t hit;
+    const double sum = chunks(g, x, table, bias, label, weight, track, s.dx, &hit);
+    if (g->error.code) return &g->nil.t;
+    *y->f32 = (float)(weight * sum);
+    if (loss_sum) *loss_sum += sum;
+    if (hits) *hits += hit;
+    if (!track) return y;
+    g->losses++;
+    return rf__record(g, RF_OP_vocab_loss, y, RF_IN(x, table, bias), &s, sizeof s);
+}

@@ -1,0 +1,156 @@
+/* work.c — what operations do over many rows: fixed spans on the workers, sums in one order. */
+#include "graph/graph.h"
+
+struct spans { int64_t n, each; rf_span_body *body; void *arg; };
+
+static void one_span(void *arg, int64_t i, int worker)
+{
+    const struct spans *s = arg;
+    s->body(s->arg, i * s->each, rf__min64(s->n, (i + 1) * s->each), i, worker);
+}
+
+void rf__spans(const rf_graph *g, int64_t n, int64_t each, rf_span_body *body, void *arg)
+{
+    struct spans s = {n, each, body, arg};
+    rf__parallel(g->ctx, (n + each - 1) / each, one_span, &s);
+}
+
+/* ---- element by element ----------------------------------------------------------------------------------------- */
+
+struct flat { const rfk_table *k; float *y; const float *a, *b; rf_act_kernels act; };
+
+static void zero_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    memset(((const struct flat *)arg)->y + first, 0, (size_t)(last - first) * sizeof(float));
+}
+
+void rf__zero(const rf_graph *g, float *x, int64_t n) { rf__spans(g, n, RF_SPAN, zero_span, &(struct flat){.y = x}); }
+
+static void sum_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct flat *f = arg;
+    f->k->add(f->y + first, f->y + first, f->a + first, last - first);
+}
+
+void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n)
+{
+    rf__spans(g, n, RF_SPAN, sum_span, &(struct flat){.k = g->k, .y = y, .a = x});
+}
+
+bool rf__act(const rf_graph *g, rf_act act, rf_act_kernels *out)
+{
+    const rfk_table *k = g->k;
+    switch (act) {
+    case RF_ACT_NONE: *out = (rf_act_kernels){NULL, NULL}; return true;
+    case RF_ACT_GELU: *out = (rf_act_kernels){k->gelu, k->gelu_back}; return true;
+    case RF_ACT_GELU_TANH: *out = (rf_act_kernels){k->gelu_tanh, k->gelu_tanh_back}; return true;
+    case RF_ACT_RELU: *out = (rf_act_kernels){k->relu, k->relu_back}; return true;
+    case RF_ACT_SILU: *out = (rf_act_kernels){k->silu, k->silu_back}; return true;
+    case RF_ACT_TANH: *out = (rf_act_kernels){k->tanh, k->tanh_back}; return true;
+    }
+    return false;
+}
+
+static void act_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct flat *f = arg;
+    f->act.forward(f->y + first, f->a + first, last - first);
+}
+
+void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n)
+{
+    struct flat f = {.y = y, .a = x};
+    if (rf__act(g, act, &f.act) && f.act.forward) rf__spans(g, n, RF_SPAN, act_span, &f);
+    else if (y != x) memcpy(y, x, (size_t)n * sizeof *y);
+}
+
+static void act_back_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct flat *f = arg;
+    f->act.back(f->y + first, f->a + first, f->b + first, last - first);
+}
+
+void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n)
+{
+    struct flat f = {.y = dx, .a = dy, .b = x};
+    if (rf__act(g, act, &f.act) && f.act.back) rf__spans(g, n, RF_SPAN, act_back_span, &f);
+    else if (dx != dy) memcpy(dx, dy, (size_t)n * sizeof *dx);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
+
+struct indexed { const rfk_table *k; float *y; const float *x; const int32_t *row; int64_t n, width; };
+
+static void gather_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct indexed *r = arg;
+    for (int64_t i = first; i < last; i++)
+        memcpy(r->y + i * r->width, r->x + r->row[i] * r->width, (size_t)r->width * sizeof(float));
+}
+
+void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[], int64_t n, int64_t width)
+{
+    rf__spans(g, n, rf__span_rows(width), gather_span, &(struct indexed){g->k, y, x, row, n, width});
+}
+
+/* Spans of columns: each row's sum is formed by one worker in the order of i, with no sorting and no partial sums. */
+enum { COLUMNS = 128 };
+
+static void scatter_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct indexed *r = arg;
+    for (int64_t i = 0; i < r->n; i++) {
+        float *y = r->y + r->row[i] * r->width + first;
+        r->k->add(y, y, r->x + i * r->width + first, last - first);
+    }
+}
+
+void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t row[], int64_t n, int64_t width)
+{
+    rf__spans(g, width, COLUMNS, scatter_span, &(struct indexed){g->k, x, y, row, n, width});
+}
+
+/* Groups of rows are summed first, so that the rounding error grows with the groups and not with the rows. */
+static void column_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    enum { GROUP = 64 };
+    const struct indexed *r = arg;
+    const int64_t n = last - first;
+    float part[COLUMNS];
+    for (int64_t i = 0; i < r->n; i += GROUP) {
+        memcpy(part, r->x + i * r->width + first, (size_t)n * sizeof *part);
+        for (int64_t j = i + 1; j < i + GROUP && j < r->n; j++)
+            r->k->add(part, part, r->x + j * r->width + first, n);
+        r->k->add(r->y + first, r->y + first, part, n);
+    }
+}
+
+void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows, int64_t columns)
+{
+    rf__spans(g, columns, COLUMNS, column_span, &(struct indexed){g->k, sum, x, NULL, rows, columns});
+}
+
+/* ---- products --------------------------------------------------------------------------------------------------- */
+
+void rf__gemm(rf_graph *g, const rf_gemm_call *call)
+{
+    if (g->error.code || !call->m || !call->n) return;
+    if (call->k) {
+        rf_gemm(g->ctx, call, &g->error);
+        return;
+    }
+    if (call->beta != 0) return;
+    for (int64_t i = 0; i < call->m; i++) {                      /* an empty sum, and what is done at the store */
+        float *c = call->c + i * call->ldc;
+        if (call->bias) memcpy(c, call->bias, (size_t)call->n * sizeof *c);
+        else memset(c, 0, (size_t)call->n * sizeof *c);
+        rf__act_forward(g, call->act, c, c, call->n);
+    }
+}
