@@ -23,7 +23,9 @@ enum { RF_MAX_RANK = 8 };
 
 typedef struct rf_weight {
     const char *name;
-    rf_type type;
+    const char *dtype;          /* as the file says it: "F32", "BF16", "I64", ...                                     */
+    int readable;               /* 0: listed only, a data type that has no rf_type                                    */
+    rf_type type;               /* when readable                                                                      */
     int rank;
     int64_t dim[RF_MAX_RANK];
     size_t count, bytes;        /* elements; bytes in the file                                                        */
@@ -32,11 +34,14 @@ typedef struct rf_weight {
 
 typedef struct rf_weights rf_weights;
 
-/* Maps a .safetensors file, or all shards that a model.safetensors.index.json names.
+/* Maps a .safetensors file, or all shards that a model.safetensors.index.json names, or what a folder holds of the two.
  *
+ *   out             closed with rf_weights_close; untouched on error
+ *   cost            the headers are read, the data is only mapped
  *   RF_EIO          cannot be opened or mapped
- *   RF_EDATA        not a safetensors file: header length, JSON, duplicate names, shapes, offsets (message says which)
- *   RF_EUNSUPPORTED a data type other than F32, BF16, F16, I8, I32 (others are listed, refused only when read)        */
+ *   RF_EDATA        not a safetensors file: header length, JSON, duplicate names, shapes, offsets (message says which);
+ *                   an index that names another folder, a missing shard, a tensor in two shards
+ *   RF_EUNSUPPORTED a data type that the format does not know                                                        */
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why);
 void rf_weights_close(rf_weights *w);
 size_t rf_weights_count(const rf_weights *w);
@@ -44,7 +49,11 @@ const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                  
 const rf_weight *rf_weights_find(const rf_weights *w, const char *name);             /* NULL when there is none      */
 const char *rf_weights_metadata(const rf_weights *w, const char *key);               /* NULL when there is none      */
 
-/* Copies a tensor as f32.  RF_ENUMERIC when a value is not finite and `finite` asks for that. */
+/* Copies a tensor as f32: F32, BF16, F16 and I8 exactly, I32 rounded to nearest.
+ *
+ *   to              [t->count]
+ *   RF_ENUMERIC     a value is not finite and `finite` asks for that; the message names the first
+ *   RF_EUNSUPPORTED any other data type                                                                              */
 rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
 void rf_weights_forget(const rf_weights *w, const rf_weight *t);                     /* its pages may go             */
 
@@ -57,7 +66,14 @@ typedef struct rf_weight_out {
     const float *data;
 } rf_weight_out;
 
-/* Writes a .safetensors file as a whole or not at all; `metadata` is key, value, key, value, ..., NULL (or NULL). */
+/* Writes a .safetensors file as a whole or not at all: temporary name, fsync, rename, fsync of the folder.
+ *
+ *   metadata        key, value, key, value, ..., NULL; or NULL.  {"format": "pt"} is added: transformers asks for it
+ *   order           wide types first, then by name: the same tensors give the same bytes
+ *   memory          64 KiB, whatever the tensors' size
+ *   RF_EARG         a name twice, empty or not UTF-8; rank, dimension or type outside what rf_weight_out can say
+ *   RF_ENUMERIC     a value that is not finite, or not after rounding to its type; nothing is written
+ *   RF_EIO          the old file, if any, is untouched                                                               */
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why);
 

@@ -1,0 +1,324 @@
+/* config.c — config.json as transformers' RoFormerConfig reads and writes it.
+ *
+ * One table holds every key with its place, its default and its range; reading, checking and writing walk it.  Keys that
+ * are not in it are ignored, except those that would change the mathematics: these are refused by name, because a
+ * model that loads and computes something else is worse than one that does not load.                                  */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "store.h"
+
+enum { MAX_CONFIG = 16 << 20 };
+
+/* ---- the keys ------------------------------------------------------------------------------------------------------ */
+
+enum kind { WHOLE, NUMBER, TRUTH };
+enum { EXCLUSIVE_LOW = 1, EXCLUSIVE_HIGH = 2 };
+
+static const struct key {
+    const char *name;
+    enum kind kind;
+    size_t at;
+    double normal, low, high;           /* default and range                                                        */
+    int open;                           /* which ends of the range are not in it                                    */
+} keys[] = {
+#define KEY(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__}
+    KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
+    KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
+    KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
+    KEY(hidden_size, WHOLE, 768, 2, 65536, 0),
+    KEY(initializer_range, NUMBER, 0.02, 0, 100, EXCLUSIVE_LOW),
+    KEY(intermediate_size, WHOLE, 3072, 1, 1048576, 0),
+    KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, EXCLUSIVE_LOW),
+    KEY(max_position_embeddings, WHOLE, 1536, 1, 16777216, 0),
+    KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
+    KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
+    KEY(pad_token_id, WHOLE, 0, -1, 16777215, 0),
+    KEY(rope_theta, NUMBER, 10000, 0, 1e18, EXCLUSIVE_LOW),
+    KEY(rotary_value, TRUTH, 0, 0, 1, 0),
+    KEY(tie_word_embeddings, TRUTH, 1, 0, 1, 0),
+    KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
+    KEY(vocab_size, WHOLE, 50000, 1, 16777216, 0),
+#undef KEY
+};
+
+/* The first name of a function is the one that is written. */
+static const struct { const char *name; rf_act act; } acts[] = {
+    {"gelu", RF_ACT_GELU},       {"gelu_new", RF_ACT_GELU_TANH}, {"gelu_pytorch_tanh", RF_ACT_GELU_TANH},
+    {"relu", RF_ACT_RELU},       {"silu", RF_ACT_SILU},          {"swish", RF_ACT_SILU},
+    {"tanh", RF_ACT_TANH},
+};
+
+static int64_t *whole_at(rf_config *c, const struct key *k) { return (int64_t *)(void *)((char *)c + k->at); }
+static double *number_at(rf_config *c, const struct key *k) { return (double *)(void *)((char *)c + k->at); }
+static int *truth_at(rf_config *c, const struct key *k) { return (int *)(void *)((char *)c + k->at); }
+
+void rf_config_defaults(rf_config *c)
+{
+    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM"};
+    for (size_t i = 0; i < RF_COUNT(keys); i++) {
+        const struct key *k = &keys[i];
+        if (k->kind == WHOLE) *whole_at(c, k) = (int64_t)k->normal;
+        else if (k->kind == NUMBER) *number_at(c, k) = k->normal;
+        else *truth_at(c, k) = k->normal != 0;
+    }
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------------------- */
+
+static bool inside(const struct key *k, double x)
+{
+    return (k->open & EXCLUSIVE_LOW ? x > k->low : x >= k->low) && (k->open & EXCLUSIVE_HIGH ? x < k->high : x <= k->high);
+}
+
+static rf_status check_key(const rf_config *c, const struct key *k, const char *name, rf_error *why)
+{
+    rf_config *v = (rf_config *)(uintptr_t)c;
+    const double x = k->kind == WHOLE ? (double)*whole_at(v, k) : k->kind == NUMBER ? *number_at(v, k) : *truth_at(v, k);
+    if (inside(k, x)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
+                   k->open & EXCLUSIVE_LOW ? '(' : '[', k->low, k->high, k->open & EXCLUSIVE_HIGH ? ')' : ']');
+}
+
+rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
+{
+    for (size_t i = 0; i < RF_COUNT(keys); i++) {
+        const rf_status s = check_key(c, &keys[i], name, why);
+        if (s) return s;
+    }
+    const long long C = c->hidden_size, H = c->num_attention_heads;
+    if (C % H) return rf_fail(why, RF_EDATA, "%s: num_attention_heads is %lld, which does not divide hidden_size %lld", name, H, C);
+    if (C / H % 2)
+        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / num_attention_heads %lld is %lld, rotation needs an even head",
+                       name, C, H, C / H);
+    if (c->pad_token_id >= c->vocab_size)
+        return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
+                       (long long)c->vocab_size);
+    for (size_t i = 0; i < RF_COUNT(acts); i++)
+        if (acts[i].act == c->hidden_act) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
+}
+
+int64_t rf_config_parameters(const rf_config *c)
+{
+    const int64_t V = c->vocab_size, E = c->embedding_size, C = c->hidden_size, F = c->intermediate_size;
+    const int64_t embeddings = V * E + c->type_vocab_size * E + 2 * E + (E != C ? C * E + C : 0);
+    const int64_t layer = 4 * (C * C + C) + 2 * C + (F * C + F) + (C * F + C) + 2 * C;
+    const int64_t head = (E * C + E) + 2 * E + V + (c->tie_word_embeddings ? 0 : V * E);
+    return embeddings + c->num_hidden_layers * layer + head;
+}
+
+/* ---- reading -------------------------------------------------------------------------------------------------------- */
+
+static const char *type_of(const json_t *v)
+{
+    static const char *const name[] = {"an object", "a list", "a string", "an integer", "a fraction", "true", "false", "null"};
+    return name[json_typeof(v)];
+}
+
+static rf_status wrong_type(const char *file, const char *key, const json_t *v, const char *wanted, rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "%s: %s is %s, expected is %s", file, key, type_of(v), wanted);
+}
+
+static rf_status read_key(const char *file, const struct key *k, const json_t *v, rf_config *c, rf_error *why)
+{
+    if (k->kind == TRUTH) {
+        if (!json_is_boolean(v)) return wrong_type(file, k->name, v, "true or false", why);
+        *truth_at(c, k) = json_is_true(v);
+    } else if (k->kind == NUMBER) {
+        if (!json_is_number(v)) return wrong_type(file, k->name, v, "a number", why);
+        *number_at(c, k) = json_number_value(v);
+    } else {
+        if (!json_is_integer(v)) return wrong_type(file, k->name, v, "an integer", why);
+        *whole_at(c, k) = json_integer_value(v);
+    }
+    return check_key(c, k, file, why);
+}
+
+/* Keys of relatives of this model: RoFormerV2, decoders, scaled positions, quantized weights. */
+static rf_status refuse_relatives(const char *file, const json_t *root, rf_error *why)
+{
+    static const struct { const char *key, *text; int truth; } accepted[] = {
+        {"model_type", "roformer", -1}, {"norm_type", "layer_norm", -1},  {"use_bias", NULL, 1},
+        {"is_decoder", NULL, 0},        {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0},
+        {"rope_scaling", NULL, -1},     {"rope_parameters", NULL, -1},    {"quantization_config", NULL, -1},
+    };
+    for (size_t i = 0; i < RF_COUNT(accepted); i++) {
+        const json_t *v = json_object_get(root, accepted[i].key);
+        if (!v || json_is_null(v)) continue;
+        if (accepted[i].text && json_is_string(v) && !strcmp(json_string_value(v), accepted[i].text)) continue;
+        if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
+        if (accepted[i].truth >= 0 && !json_is_boolean(v)) return wrong_type(file, accepted[i].key, v, "true or false", why);
+        if (accepted[i].text && !json_is_string(v)) return wrong_type(file, accepted[i].key, v, "a string", why);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer encoder as we compute it", file,
+                       accepted[i].key, json_is_string(v) ? rf__printable(json_string_value(v)).text : type_of(v));
+    }
+    return RF_OK;
+}
+
+static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_error *why)
+{
+    if (!v) return RF_OK;
+    if (!json_is_string(v)) return wrong_type(file, "hidden_act", v, "a string", why);
+    for (size_t i = 0; i < RF_COUNT(acts); i++)
+        if (!strcmp(json_string_value(v), acts[i].name)) {
+            c->hidden_act = acts[i].act;
+            return RF_OK;
+        }
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: hidden_act is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh", file,
+                   rf__printable(json_string_value(v)).text);
+}
+
+static rf_status read_architecture(const char *file, const json_t *v, rf_config *c, rf_error *why)
+{
+    if (!v || json_is_null(v) || (json_is_array(v) && !json_array_size(v))) return RF_OK;
+    if (!json_is_array(v) || !json_is_string(json_array_get(v, 0)))
+        return wrong_type(file, "architectures", v, "a list of strings", why);
+    const char *name = json_string_value(json_array_get(v, 0));
+    if (strlen(name) >= sizeof c->architecture)
+        return rf_fail(why, RF_EDATA, "%s: architectures[0] has %zu bytes, the limit is %zu", file, strlen(name),
+                       sizeof c->architecture - 1);
+    memcpy(c->architecture, name, strlen(name) + 1);
+    return RF_OK;
+}
+
+static rf_status read_root(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    bool embedding = false;
+    rf_status s = refuse_relatives(file, root, why);
+    for (size_t i = 0; i < RF_COUNT(keys) && !s; i++) {
+        const struct key *k = &keys[i];
+        const json_t *v = json_object_get(root, k->name);
+        const bool none = !strcmp(k->name, "pad_token_id") && json_is_null(v);
+        if (none) c->pad_token_id = -1;
+        if (!v || none || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
+        s = read_key(file, k, v, c, why);
+        if (!strcmp(k->name, "embedding_size")) embedding = true;
+    }
+    if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
+    if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
+    if (!embedding) c->embedding_size = c->hidden_size;
+    return s ? s : rf_config_check(c, file, why);
+}
+
+rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out, rf_error *why)
+{
+    (void)ctx;
+    rf_error local = {0};
+    if (!why) why = &local;
+    rf_config c;
+    rf_config_defaults(&c);
+    json_t *root = rf__json_parse(json, size, name, why);
+    if (!root) return why->code;
+    const rf_status s = read_root(name, root, &c, why);
+    json_decref(root);
+    if (!s) *out = c;
+    return s;
+}
+
+rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why)
+{
+    char inside_folder[4096], *text = NULL;
+    size_t size = 0;
+    struct stat st;
+    rf_error local = {0};
+    if (!why) why = &local;
+    if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+        if (rf__path(inside_folder, sizeof inside_folder, path, "config.json", why)) return why->code;
+        path = inside_folder;
+    }
+    rf_status s = rf__read_file(ctx, path, MAX_CONFIG, &text, &size, why);
+    if (s) return s;
+    s = rf_config_parse(ctx, text, size, path, out, why);
+    rf__free(ctx, text);
+    return s;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------------------------- */
+
+/* The shortest decimal that reads back as x: jansson's own takes 17 digits for 0.1 and is told here how many to take. */
+static char *shortest(double x)
+{
+    for (size_t digits = 1; digits <= 17; digits++) {
+        json_t *v = json_real(x);
+        char *text = v ? json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) : NULL;
+        json_decref(v);
+        if (!text) return NULL;
+        json_t *back = json_loads(text, JSON_DECODE_ANY, NULL);
+        const bool same = back && json_number_value(back) == x;
+        json_decref(back);
+        if (same) return text;
+        free(text);
+    }
+    return NULL;
+}
+
+static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const char *name, const char *value)
+{
+    const size_t need = strlen(name) + strlen(value) + 16;
+    if (!rf__grow(ctx, text, room, *size + need, 1)) return false;
+    const int wrote = snprintf(*text + *size, need, "%s  \"%s\": %s", *size > 2 ? ",\n" : "", name, value);
+    *size += (size_t)wrote;
+    return true;
+}
+
+static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c, const struct key *k)
+{
+    rf_config *v = (rf_config *)(uintptr_t)c;
+    if (k->kind == TRUTH) return put(ctx, text, size, room, k->name, *truth_at(v, k) ? "true" : "false");
+    if (k->kind == NUMBER) {
+        if (!strcmp(k->name, "rope_theta") && c->rope_theta == k->normal) return true;   /* not one of RoFormerConfig's */
+        char *number = shortest(*number_at(v, k));
+        const bool fine = number && put(ctx, text, size, room, k->name, number);
+        free(number);
+        return fine;
+    }
+    char number[32];
+    snprintf(number, sizeof number, "%lld", (long long)*whole_at(v, k));
+    return put(ctx, text, size, room, k->name, !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
+}
+
+static char *architectures(const rf_config *c)
+{
+    json_t *list = json_pack("[s]", c->architecture);
+    char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+    json_decref(list);
+    return text;
+}
+
+static const char *act_name(rf_act act)
+{
+    for (size_t i = 0; i < RF_COUNT(acts); i++)
+        if (acts[i].act == act) return acts[i].name;
+    return "gelu";
+}
+
+rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
+{
+    char path[4096], act[32], *text = NULL, *list = NULL;
+    size_t size = 0, room = 0;
+    rf_error local = {0};
+    if (!why) why = &local;
+    if (rf__path(path, sizeof path, folder, "config.json", why) || rf_config_check(c, path, why)) return why->code;
+    snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
+    bool fine = rf__grow(ctx, &text, &room, 256, 1) && (list = architectures(c)) != NULL;
+    if (fine) size = (size_t)snprintf(text, room, "{\n");
+    fine = fine && put(ctx, &text, &size, &room, "architectures", list) &&
+           put(ctx, &text, &size, &room, "model_type", "\"roformer\"") && put(ctx, &text, &size, &room, "hidden_act", act);
+    for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &room, c, &keys[i]);
+    rf_status s = RF_OK;
+    if (!fine || !rf__grow(ctx, &text, &room, size + 4, 1)) {
+        s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    } else {
+        size += (size_t)snprintf(text + size, 4, "\n}\n");
+        s = rf__replace_file(ctx, path, text, size, why);
+    }
+    free(list);
+    rf__free(ctx, text);
+    return s;
+}

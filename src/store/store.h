@@ -1,0 +1,41 @@
+/* store.h — shared by the files of the store floor: JSON at the door, the header of a safetensors file. */
+#ifndef RF_STORE_H
+#define RF_STORE_H
+
+#include <jansson.h>
+
+#include "base/base.h"
+#include "roformer/checkpoint.h"
+
+enum {
+    RF__MAX_HEADER = 100000000,     /* bytes: the limit of the reference implementation                            */
+    RF__MAX_TENSORS = 65536,
+    RF__MAX_VALUES = 2000000,       /* JSON values of one document: bounds what the parser may allocate            */
+    RF__MAX_SHARDS = 1024
+};
+
+/* A JSON document whose top is an object; duplicate keys, invalid UTF-8 and numbers out of range are refused with
+ * line and byte.  NULL on failure.  Freed with json_decref. */
+json_t *rf__json_parse(const char *text, size_t size, const char *name, rf_error *why);
+
+/* A string of a file made fit for a message: control bytes become '?', at most 79 bytes are kept. */
+typedef struct rf__label { char text[80]; } rf__label;
+rf__label rf__printable(const char *text);
+
+/* The header of a safetensors file, checked completely against `size` bytes at `data`. */
+typedef struct rf__header {
+    rf_weight *tensor;              /* in the order of their data; names point into `names`, data into the file    */
+    size_t count;
+    char *names;
+    json_t *metadata;               /* object of strings, or NULL                                                  */
+} rf__header;
+
+rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
+                          rf_error *why);
+void rf__header_clear(const rf_ctx *ctx, rf__header *h);
+
+/* As rf_weights_open, of a file that is in memory already and stays there. */
+rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
+                                  rf_error *why);
+
+#endif

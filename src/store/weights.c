@@ -1,0 +1,300 @@
+/* weights.c — opening weights: one file, or the shards of an index; finding, reading and forgetting tensors. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "roformer/kernels.h"
+#include "store.h"
+
+struct shard { rf_map map; rf__header header; const char *file; };
+
+struct rf_weights {
+    const rf_ctx *ctx;
+    struct shard *shard;
+    size_t shards;
+    const rf_weight **tensor;           /* of all shards, in order                                                  */
+    size_t count;
+    uint32_t *slot;                     /* open addressing: 1 + index into `tensor`, 0 is free                      */
+    size_t mask;
+    json_t *index;                      /* owns the shards' file names                                              */
+};
+
+/* ---- names: a hash table.  Seeded by an address, so that no file can be made to collide. ------------------------- */
+
+static size_t place_of(const rf_weights *w, const char *name)
+{
+    size_t at = (size_t)rf__hash64(name, strlen(name), (uint64_t)(uintptr_t)w) & w->mask;
+    while (w->slot[at] && strcmp(w->tensor[w->slot[at] - 1]->name, name)) at = (at + 1) & w->mask;
+    return at;
+}
+
+static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
+{
+    size_t total = 0, slots = 16;
+    for (size_t s = 0; s < w->shards; s++) total += w->shard[s].header.count;
+    if (total > RF__MAX_TENSORS)
+        return rf_fail(why, RF_EDATA, "%s: %zu tensors, the limit is %d", path, total, RF__MAX_TENSORS);
+    while (slots < 2 * total) slots *= 2;
+    w->mask = slots - 1;
+    w->tensor = rf__calloc(w->ctx, total ? total : 1, sizeof *w->tensor);
+    w->slot = rf__calloc(w->ctx, slots, sizeof *w->slot);
+    if (!w->tensor || !w->slot) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu names", path, total);
+    for (size_t s = 0; s < w->shards; s++)
+        for (size_t i = 0; i < w->shard[s].header.count; i++) {
+            const rf_weight *t = &w->shard[s].header.tensor[i];
+            const size_t at = place_of(w, t->name);
+            if (w->slot[at])
+                return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is in two shards, the second is %s", path,
+                               rf__printable(t->name).text, rf__printable(w->shard[s].file).text);
+            w->tensor[w->count++] = t;
+            w->slot[at] = (uint32_t)w->count;
+        }
+    return RF_OK;
+}
+
+/* ---- shards --------------------------------------------------------------------------------------------------------- */
+
+/* A shard is named by a file we do not trust: a plain name in the index's own folder, nothing else. */
+static bool plain(const char *name)
+{
+    return *name && strlen(name) < 256 && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+static int shard_of(const rf_weights *w, const char *file)
+{
+    for (size_t s = w->shards; s-- > 0;)                           /* neighbours share a shard: look back first */
+        if (!strcmp(w->shard[s].file, file)) return (int)s;
+    return -1;
+}
+
+static rf_status open_shard(rf_weights *w, const char *path, const char *file, rf_error *why)
+{
+    struct shard *s = &w->shard[w->shards];
+    rf_status status = rf__map_open(w->ctx, path, &s->map, why);
+    if (status) return status;
+    s->file = file;
+    w->shards++;
+    return rf__header_read(w->ctx, s->map.data, s->map.size, path, &s->header, why);
+}
+
+/* Every tensor that the index promises must be in the shard it names. */
+static rf_status keep_promises(rf_weights *w, const char *path, json_t *map, rf_error *why)
+{
+    const char *name;
+    json_t *file;
+    json_object_foreach(map, name, file) {
+        const rf_weight *t = rf_weights_find(w, name);
+        const int s = shard_of(w, json_string_value(file));
+        const rf__header *h = &w->shard[s].header;
+        if (!t || t < h->tensor || t >= h->tensor + h->count)
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is not in %s, where the index says it is", path,
+                           rf__printable(name).text, rf__printable(json_string_value(file)).text);
+    }
+    return RF_OK;
+}
+
+static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
+{
+    char *text = NULL, shard[4096];
+    size_t size = 0;
+    rf_status status = rf__read_file(w->ctx, path, RF__MAX_HEADER, &text, &size, why);
+    if (status) return status;
+    w->index = rf__json_parse(text, size, path, why);
+    rf__free(w->ctx, text);
+    if (!w->index) return why->code;
+
+    json_t *map = json_object_get(w->index, "weight_map"), *file;
+    const char *name, *slash = strrchr(path, '/');
+    if (!json_is_object(map)) return rf_fail(why, RF_EDATA, "%s: \"weight_map\" is missing or not an object", path);
+    w->shard = rf__calloc(w->ctx, RF__MAX_SHARDS, sizeof *w->shard);
+    if (!w->shard) return rf_fail(why, RF_ENOMEM, "%s: out of memory for shards", path);
+    json_object_foreach(map, name, file) {
+        const char *f = json_string_value(file);
+        if (!f || !plain(f))
+            return rf_fail(why, RF_EDATA, "%s: tensor \"%s\": shard \"%s\" is not a plain file name", path,
+                           rf__printable(name).text, f ? rf__printable(f).text : "(not a string)");
+        if (shard_of(w, f) >= 0) continue;
+        if (w->shards == RF__MAX_SHARDS) return rf_fail(why, RF_EDATA, "%s: more than %d shards", path, RF__MAX_SHARDS);
+        const int folder = slash ? (int)(slash - path + 1) : 0;
+        const int wrote = snprintf(shard, sizeof shard, "%.*s%s", folder, path, f);
+        if (wrote < 0 || (size_t)wrote >= sizeof shard) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+        if (access(shard, R_OK))
+            return rf_fail(why, RF_EDATA, "%s: shard %s is missing", path, rf__printable(f).text);
+        if ((status = open_shard(w, shard, f, why))) return status;
+    }
+    if ((status = list_names(w, path, why))) return status;
+    return keep_promises(w, path, map, why);
+}
+
+static rf_status open_single(rf_weights *w, const char *path, rf_error *why)
+{
+    w->shard = rf__calloc(w->ctx, 1, sizeof *w->shard);
+    if (!w->shard) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    const rf_status status = open_shard(w, path, path, why);
+    return status ? status : list_names(w, path, why);
+}
+
+static bool is_index(const char *path)
+{
+    const size_t n = strlen(path);
+    return n >= 5 && !strcmp(path + n - 5, ".json");
+}
+
+static rf_status open_folder(rf_weights *w, const char *folder, rf_error *why)
+{
+    char path[4096];
+    rf_status status;
+    if ((status = rf__path(path, sizeof path, folder, "model.safetensors", why))) return status;
+    if (!access(path, F_OK)) return open_single(w, path, why);
+    if ((status = rf__path(path, sizeof path, folder, "model.safetensors.index.json", why))) return status;
+    if (!access(path, F_OK)) return open_index(w, path, why);
+    return rf_fail(why, RF_EIO, "%s: holds neither model.safetensors nor model.safetensors.index.json", folder);
+}
+
+static rf_weights *make(const rf_ctx *ctx, const char *path, rf_error *why)
+{
+    rf_weights *w = rf__calloc(ctx, 1, sizeof *w);
+    if (w) w->ctx = ctx;
+    else rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    return w;
+}
+
+static rf_status finish(rf_weights *w, rf_status status, rf_weights **out)
+{
+    if (status) rf_weights_close(w);
+    else *out = w;
+    return status;
+}
+
+rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why)
+{
+    struct stat st;
+    rf_error local = {0};
+    if (!why) why = &local;
+    rf_weights *w = make(ctx, path, why);
+    if (!w) return RF_ENOMEM;
+    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    return finish(w, folder ? open_folder(w, path, why) : is_index(path) ? open_index(w, path, why) : open_single(w, path, why),
+                  out);
+}
+
+rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
+                                  rf_error *why)
+{
+    rf_error local = {0};
+    if (!why) why = &local;
+    rf_weights *w = make(ctx, name, why);
+    if (!w) return RF_ENOMEM;
+    w->shard = rf__calloc(ctx, 1, sizeof *w->shard);
+    if (!w->shard) return finish(w, rf_fail(why, RF_ENOMEM, "%s: out of memory", name), out);
+    w->shard->map = (rf_map){data, size, false};
+    w->shard->file = name;
+    w->shards = 1;
+    rf_status status = rf__header_read(ctx, data, size, name, &w->shard->header, why);
+    if (!status) status = list_names(w, name, why);
+    return finish(w, status, out);
+}
+
+void rf_weights_close(rf_weights *w)
+{
+    if (!w) return;
+    const rf_ctx *ctx = w->ctx;
+    for (size_t s = 0; s < w->shards; s++) {
+        rf__header_clear(ctx, &w->shard[s].header);
+        rf__map_close(ctx, &w->shard[s].map);
+    }
+    rf__free(ctx, w->shard);
+    rf__free(ctx, w->tensor);
+    rf__free(ctx, w->slot);
+    json_decref(w->index);
+    rf__free(ctx, w);
+}
+
+/* ---- looking ---------------------------------------------------------------------------------------------------------- */
+
+size_t rf_weights_count(const rf_weights *w) { return w->count; }
+const rf_weight *rf_weights_at(const rf_weights *w, size_t i) { return i < w->count ? w->tensor[i] : NULL; }
+
+const rf_weight *rf_weights_find(const rf_weights *w, const char *name)
+{
+    const uint32_t found = w->slot[place_of(w, name)];
+    return found ? w->tensor[found - 1] : NULL;
+}
+
+const char *rf_weights_metadata(const rf_weights *w, const char *key)
+{
+    for (size_t s = 0; s < w->shards; s++) {
+        const char *value = json_string_value(json_object_get(w->shard[s].header.metadata, key));
+        if (value) return value;
+    }
+    return NULL;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+
+/* One run of values; `from` may be unaligned, so half types pass through an aligned buffer. */
+enum { RUN = 2048 };
+
+static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, float *to, size_t n)
+{
+    union { uint16_t half[RUN]; int32_t i32[RUN]; int8_t i8[RUN]; } run;
+    switch (type) {
+    case RF_F32: memcpy(to, from, n * 4); return;
+    case RF_BF16:
+        memcpy(run.half, from, n * 2);
+        if (ctx->k && ctx->k->from_bf16) ctx->k->from_bf16(to, run.half, (int64_t)n);
+        else for (size_t i = 0; i < n; i++) to[i] = rf__from_bf16(run.half[i]);
+        return;
+    case RF_F16:
+        memcpy(run.half, from, n * 2);
+        if (ctx->k && ctx->k->from_f16) ctx->k->from_f16(to, run.half, (int64_t)n);
+        else for (size_t i = 0; i < n; i++) to[i] = rf__from_f16(run.half[i]);
+        return;
+    case RF_I8:
+        memcpy(run.i8, from, n);
+        for (size_t i = 0; i < n; i++) to[i] = run.i8[i];
+        return;
+    case RF_I32:
+        memcpy(run.i32, from, n * 4);
+        for (size_t i = 0; i < n; i++) to[i] = (float)run.i32[i];
+        return;
+    }
+}
+
+static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
+{
+    if (ctx->k && ctx->k->finite) return ctx->k->finite(x, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why)
+{
+    if (!t->readable)
+        return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
+                       rf__printable(t->name).text, t->dtype);
+    const size_t width = t->count ? t->bytes / t->count : 0;
+    const unsigned char *from = t->data;
+    for (size_t i = 0; i < t->count; i += RUN) {
+        const size_t n = t->count - i < RUN ? t->count - i : RUN;
+        widen(w->ctx, t->type, from + i * width, to + i, n);
+        if (!finite || all_finite(w->ctx, to + i, n)) continue;
+        size_t bad = i;
+        while (bad < i + n - 1 && isfinite(to[bad])) bad++;
+        return rf_fail(why, RF_ENUMERIC, "tensor \"%s\": element %zu of %zu is %s", rf__printable(t->name).text, bad,
+                       t->count, isnan(to[bad]) ? "not a number" : "infinite");
+    }
+    return RF_OK;
+}
+
+void rf_weights_forget(const rf_weights *w, const rf_weight *t)
+{
+    for (size_t s = 0; s < w->shards; s++) {
+        const rf_map *m = &w->shard[s].map;
+        const uintptr_t at = (uintptr_t)t->data - (uintptr_t)m->data;
+        if ((uintptr_t)t->data >= (uintptr_t)m->data && at < m->size) rf__map_forget(m, (size_t)at, t->bytes);
+    }
+}

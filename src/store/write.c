@@ -1,0 +1,228 @@
+/* write.c — writing a safetensors file: as a whole or not at all, streaming.
+ *
+ *     path.tmp-<pid>: length, header, data   ->   fsync   ->   rename to path   ->   fsync of the folder
+ *
+ * Tensors are ordered by the width of their type, then by name, as the reference implementation does: all of them are
+ * aligned, and the same tensors give the same bytes.                                                                   */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "roformer/kernels.h"
+#include "store.h"
+
+enum { RUN = 16384 };                                              /* values converted at a time */
+
+static size_t width_of(rf_type type) { return type == RF_F32 ? 4 : 2; }
+static const char *dtype_name(rf_type type) { return type == RF_F32 ? "F32" : type == RF_BF16 ? "BF16" : "F16"; }
+
+static int by_width_and_name(const void *a, const void *b)
+{
+    const rf_weight_out *const *x = a, *const *y = b;
+    const size_t wx = width_of((*x)->type), wy = width_of((*y)->type);
+    return wx != wy ? (wx > wy ? -1 : 1) : strcmp((*x)->name, (*y)->name);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const rf_weight_out *const *x = a, *const *y = b;
+    return strcmp((*x)->name, (*y)->name);
+}
+
+/* ---- what is to be written ---------------------------------------------------------------------------------------- */
+
+static rf_status count_of(const rf_weight_out *t, const char *path, size_t *count, rf_error *why)
+{
+    if (!t->name || !*t->name || !strcmp(t->name, "__metadata__"))
+        return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
+    const rf__label name = rf__printable(t->name);
+    if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16)
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16", path, name.text, (int)t->type);
+    if (t->rank < 0 || t->rank > (int)RF_COUNT(t->dim))
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank, RF_COUNT(t->dim));
+    *count = 1;
+    for (int i = 0; i < t->rank; i++)
+        if (t->dim[i] < 0 || !rf__mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
+            return rf_fail(why, RF_EARG, "%s: tensor \"%s\": dimension %d is %lld", path, name.text, i, (long long)t->dim[i]);
+    if (*count && !t->data) return rf_fail(why, RF_EARG, "%s: tensor \"%s\": no data", path, name.text);
+    return RF_OK;
+}
+
+static json_t *entry_of(const rf_weight_out *t, size_t from, size_t to)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < t->rank; i++) json_array_append_new(shape, json_integer(t->dim[i]));
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t->type), "shape", shape, "data_offsets", (json_int_t)from,
+                     (json_int_t)to);
+}
+
+static json_t *metadata_of(const char *const *metadata)
+{
+    json_t *m = json_pack("{s:s}", "format", "pt");
+    for (; m && metadata && metadata[0]; metadata += 2)
+        if (json_object_set_new(m, metadata[0], json_string(metadata[1]))) {
+            json_decref(m);
+            return NULL;
+        }
+    return m;
+}
+
+/* The header as text, padded with spaces so that the data begins at a multiple of 8. */
+static rf_status header_of(const char *path, const rf_weight_out *const *sorted, size_t n, const char *const *metadata,
+                           char **text, size_t *size, rf_error *why)
+{
+    json_t *root = json_object(), *m = metadata_of(metadata);
+    rf_status status = RF_OK;
+    size_t at = 0, count = 0, to = 0;
+    if (json_object_set_new(root, "__metadata__", m))              /* takes m, also when it fails */
+        status = rf_fail(why, RF_EARG, "%s: metadata that is not UTF-8, or out of memory", path);
+    for (size_t i = 0; i < n && !status; i++, at = to) {
+        if ((status = count_of(sorted[i], path, &count, why))) break;
+        if (!rf__add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
+            status = rf_fail(why, RF_ERANGE, "%s: the data does not fit 63 bits", path);
+        else if (json_object_set_new(root, sorted[i]->name, entry_of(sorted[i], at, to)))
+            status = rf_fail(why, RF_EARG, "%s: tensor \"%s\": a name that is not UTF-8, or out of memory", path,
+                             rf__printable(sorted[i]->name).text);
+    }
+    char *json = status ? NULL : json_dumps(root, JSON_COMPACT);
+    json_decref(root);
+    if (status) return status;
+    const size_t length = json ? strlen(json) : 0;
+    *size = (length + 7) / 8 * 8;
+    char *padded = json ? realloc(json, *size + 1) : NULL;
+    if (!padded) {
+        free(json);
+        return rf_fail(why, RF_ENOMEM, "%s: out of memory for the header", path);
+    }
+    memset(padded + length, ' ', *size - length);
+    *text = padded;
+    return *size > RF__MAX_HEADER ? rf_fail(why, RF_ERANGE, "%s: a header of %zu bytes, the limit is %d", path, *size,
+                                            RF__MAX_HEADER)
+                                  : RF_OK;
+}
+
+/* ---- the bytes ------------------------------------------------------------------------------------------------------- */
+
+static bool finite_run(const rf_ctx *ctx, const float *x, size_t n)
+{
+    if (ctx->k && ctx->k->finite) return ctx->k->finite(x, (int64_t)n);
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+/* Rounds one run; false when a value became infinite. */
+static bool narrow(const rf_ctx *ctx, rf_type type, uint16_t *to, const float *x, size_t n)
+{
+    const uint16_t exponent = type == RF_BF16 ? 0x7F80 : 0x7C00;
+    bool fine = true;
+    if (type == RF_BF16 && ctx->k && ctx->k->to_bf16) ctx->k->to_bf16(to, x, (int64_t)n);
+    else if (type == RF_F16 && ctx->k && ctx->k->to_f16) ctx->k->to_f16(to, x, (int64_t)n);
+    else for (size_t i = 0; i < n; i++) to[i] = type == RF_BF16 ? rf__bf16(x[i]) : rf__f16(x[i]);
+    for (size_t i = 0; i < n; i++) fine &= (to[i] & exponent) != exponent;
+    return fine;
+}
+
+static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *t, uint16_t *buffer,
+                              rf_error *why)
+{
+    size_t count = 1;
+    for (int i = 0; i < t->rank; i++) count *= (size_t)t->dim[i];
+    for (size_t i = 0; i < count; i += RUN) {
+        const size_t n = count - i < RUN ? count - i : RUN;
+        const void *bytes = t->data + i;
+        if (!finite_run(ctx, t->data + i, n))
+            return rf_fail(why, RF_ENUMERIC, "%s: tensor \"%s\": a value among elements %zu..%zu is not finite", path,
+                           rf__printable(t->name).text, i, i + n - 1);
+        if (t->type != RF_F32) {
+            if (!narrow(ctx, t->type, buffer, t->data + i, n))
+                return rf_fail(why, RF_ENUMERIC, "%s: tensor \"%s\": a value among elements %zu..%zu is too large for %s",
+                               path, rf__printable(t->name).text, i, i + n - 1, dtype_name(t->type));
+            bytes = buffer;
+        }
+        const rf_status status = rf__write_all(fd, bytes, n * width_of(t->type), path, why);
+        if (status) return status;
+    }
+    return RF_OK;
+}
+
+static rf_status write_file(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *const *sorted, size_t n,
+                            const char *header, size_t size, rf_error *why)
+{
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)size >> 8 * i);
+    uint16_t *buffer = rf__alloc(ctx, RUN * sizeof *buffer);
+    if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    rf_status status = rf__write_all(fd, length, sizeof length, path, why);
+    if (!status) status = rf__write_all(fd, header, size, path, why);
+    for (size_t i = 0; i < n && !status; i++) status = write_tensor(ctx, fd, path, sorted[i], buffer, why);
+    rf__free(ctx, buffer);
+    return status;
+}
+
+static rf_status refused(rf_error *why, const char *path, const char *verb)
+{
+    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, strerror(errno));
+}
+
+static rf_status sync_folder_of(const char *path, rf_error *why)
+{
+    char folder[4096];
+    const char *slash = strrchr(path, '/');
+    const size_t n = !slash || slash == path ? 1 : (size_t)(slash - path);
+    if (n >= sizeof folder) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+    memcpy(folder, slash ? path : ".", n);
+    folder[n] = 0;
+    return rf__sync_folder(folder, why);
+}
+
+static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_out *const *sorted, size_t n,
+                         const char *header, size_t size, rf_error *why)
+{
+    char temporary[4096];
+    const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
+    if (wrote < 0 || (size_t)wrote >= sizeof temporary) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0) return refused(why, temporary, "create");
+    rf_status status = write_file(ctx, fd, path, sorted, n, header, size, why);
+    if (!status && fsync(fd)) status = refused(why, path, "sync");
+    if (close(fd) && !status) status = refused(why, path, "close");
+    if (!status && rename(temporary, path)) status = refused(why, path, "replace");
+    if (status) unlink(temporary);
+    return status ? status : sync_folder_of(path, why);
+}
+
+/* A pointer array sorted twice: by name, to see a name that occurs twice; then as it will be written. */
+static rf_status sort(const char *path, const rf_weight_out **sorted, size_t count, rf_error *why)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!sorted[i]->name) return rf_fail(why, RF_EARG, "%s: tensor %zu has no name", path, i);
+    qsort(sorted, count, sizeof *sorted, by_name);
+    for (size_t i = 1; i < count; i++)
+        if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
+            return rf_fail(why, RF_EARG, "%s: tensor \"%s\" is given twice", path, rf__printable(sorted[i]->name).text);
+    qsort(sorted, count, sizeof *sorted, by_width_and_name);
+    return RF_OK;
+}
+
+rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+                           const char *const *metadata, rf_error *why)
+{
+    if (count > RF__MAX_TENSORS)
+        return rf_fail(why, RF_EARG, "%s: %zu tensors, the limit is %d", path, count, RF__MAX_TENSORS);
+    char *header = NULL;
+    size_t size = 0;
+    const rf_weight_out **sorted = rf__calloc(ctx, count ? count : 1, sizeof *sorted);
+    if (!sorted) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    for (size_t i = 0; i < count; i++) sorted[i] = &tensor[i];
+    rf_status status = sort(path, sorted, count, why);
+    if (!status) status = header_of(path, sorted, count, metadata, &header, &size, why);
+    if (!status) status = replace(ctx, path, sorted, count, header, size, why);
+    free(header);
+    rf__free(ctx, sorted);
+    return status;
+}

@@ -1,0 +1,208 @@
+/* test_config.c — mirrors src/store/config.c. */
+#include "roformer/checkpoint.h"
+#include "t.h"
+
+static rf_ctx *ctx;
+static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
+static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
+
+static rf_config parsed(const char *json)
+{
+    rf_config c;
+    rf_error why = {0};
+    if (rf_config_parse(ctx, json, strlen(json), "c", &c, &why)) fail_msg("%s: %s", json, why.text);
+    return c;
+}
+
+static void refused(const char *json, rf_status code, const char *part)
+{
+    rf_config c;
+    rf_error why = {0};
+    if (!rf_config_parse(ctx, json, strlen(json), "c", &c, &why)) fail_msg("accepted: %s", json);
+    t_failed(&why, code, part);
+}
+
+/* RoFormerConfig's own defaults, from its documentation. */
+static void defaults(void **state)
+{
+    (void)state;
+    const rf_config c = parsed("{}");
+    assert_int_equal(c.vocab_size, 50000);
+    assert_int_equal(c.embedding_size, 768);
+    assert_int_equal(c.hidden_size, 768);
+    assert_int_equal(c.num_hidden_layers, 12);
+    assert_int_equal(c.num_attention_heads, 12);
+    assert_int_equal(c.intermediate_size, 3072);
+    assert_int_equal(c.max_position_embeddings, 1536);
+    assert_int_equal(c.type_vocab_size, 2);
+    assert_int_equal(c.pad_token_id, 0);
+    assert_int_equal(c.hidden_act, RF_ACT_GELU);
+    assert_true(c.hidden_dropout_prob == 0.1 && c.attention_probs_dropout_prob == 0.1);
+    assert_true(c.initializer_range == 0.02 && c.layer_norm_eps == 1e-12 && c.rope_theta == 10000);
+    assert_int_equal(c.rotary_value, 0);
+    assert_int_equal(c.tie_word_embeddings, 1);
+    assert_string_equal(c.architecture, "RoFormerForMaskedLM");
+}
+
+/* Counts of published checkpoints, as their weight files give them. */
+static void parameters(void **state)
+{
+    (void)state;
+    rf_config c = parsed("{}");
+    assert_int_equal(rf_config_parameters(&c), 124099664);
+    c = parsed("{\"vocab_size\":12000}");
+    assert_int_equal(rf_config_parameters(&c), 94877664);
+    c = parsed("{\"hidden_size\":384,\"num_hidden_layers\":6,\"num_attention_heads\":6,\"intermediate_size\":1536}");
+    assert_int_equal(rf_config_parameters(&c), 30046928);
+    c = parsed("{\"vocab_size\":12000,\"hidden_size\":384,\"num_hidden_layers\":6,\"num_attention_heads\":6,\"intermediate_size\":1536}");
+    assert_int_equal(rf_config_parameters(&c), 15416928);
+}
+
+static void values(void **state)
+{
+    (void)state;
+    rf_config c = parsed("{\"embedding_size\":null,\"hidden_size\":64,\"num_attention_heads\":1,\"pad_token_id\":null,\"layer_norm_eps\":1,"
+                         "\"hidden_act\":\"gelu_pytorch_tanh\",\"rotary_value\":true,\"architectures\":[\"RoFormerModel\"],"
+                         "\"unheard_of\":{\"x\":[1]},\"model_type\":\"roformer\",\"norm_type\":\"layer_norm\",\"use_bias\":true,"
+                         "\"is_decoder\":false,\"add_cross_attention\":false,\"rope_scaling\":null,\"rope_theta\":1e6}");
+    assert_int_equal(c.embedding_size, 64);
+    assert_int_equal(c.pad_token_id, -1);
+    assert_true(c.layer_norm_eps == 1 && c.rope_theta == 1e6);
+    assert_int_equal(c.hidden_act, RF_ACT_GELU_TANH);
+    assert_int_equal(c.rotary_value, 1);
+    assert_string_equal(c.architecture, "RoFormerModel");
+    static const struct { const char *json; rf_act act; } acts[] = {
+        {"{\"hidden_act\":\"gelu\"}", RF_ACT_GELU}, {"{\"hidden_act\":\"gelu_new\"}", RF_ACT_GELU_TANH},
+        {"{\"hidden_act\":\"relu\"}", RF_ACT_RELU}, {"{\"hidden_act\":\"silu\"}", RF_ACT_SILU},
+        {"{\"hidden_act\":\"swish\"}", RF_ACT_SILU}, {"{\"hidden_act\":\"tanh\"}", RF_ACT_TANH},
+    };
+    for (size_t i = 0; i < RF_COUNT(acts); i++) assert_int_equal(parsed(acts[i].json).hidden_act, acts[i].act);
+}
+
+static void ranges(void **state)
+{
+    (void)state;
+    refused("{\"vocab_size\":0}", RF_EDATA, "vocab_size is 0, allowed is [1, 16777216]");
+    refused("{\"vocab_size\":-1}", RF_EDATA, "vocab_size is -1");
+    refused("{\"vocab_size\":2147483648}", RF_EDATA, "vocab_size is 2147483648");
+    refused("{\"hidden_size\":9223372036854775807}", RF_EDATA, "hidden_size is ");
+    refused("{\"hidden_size\":9223372036854775808}", RF_EDATA, "not valid JSON");
+    refused("{\"num_hidden_layers\":0}", RF_EDATA, "num_hidden_layers is 0, allowed is [1, 1024]");
+    refused("{\"num_attention_heads\":0}", RF_EDATA, "num_attention_heads is 0");
+    refused("{\"num_attention_heads\":7}", RF_EDATA, "num_attention_heads is 7, which does not divide hidden_size 768");
+    refused("{\"hidden_size\":9,\"num_attention_heads\":3}", RF_EDATA, "is 3, rotation needs an even head");
+    refused("{\"layer_norm_eps\":0}", RF_EDATA, "layer_norm_eps is 0, allowed is (0, 1]");
+    refused("{\"layer_norm_eps\":-1e-12}", RF_EDATA, "layer_norm_eps is -1e-12");
+    refused("{\"layer_norm_eps\":1e999}", RF_EDATA, "not valid JSON");
+    refused("{\"hidden_dropout_prob\":1.0}", RF_EDATA, "hidden_dropout_prob is 1, allowed is [0, 1)");
+    refused("{\"rope_theta\":0}", RF_EDATA, "rope_theta is 0");
+    refused("{\"pad_token_id\":50000}", RF_EDATA, "pad_token_id is 50000, vocab_size is 50000");
+    refused("{\"vocab_size\":\"50000\"}", RF_EDATA, "vocab_size is a string, expected is an integer");
+    refused("{\"vocab_size\":50000.0}", RF_EDATA, "vocab_size is a fraction, expected is an integer");
+    refused("{\"vocab_size\":null}", RF_EDATA, "vocab_size is null");
+    refused("{\"rotary_value\":1}", RF_EDATA, "rotary_value is an integer, expected is true or false");
+    refused("{\"layer_norm_eps\":true}", RF_EDATA, "layer_norm_eps is true, expected is a number");
+    refused("{\"hidden_act\":3}", RF_EDATA, "hidden_act is an integer");
+    refused("{\"architectures\":\"x\"}", RF_EDATA, "architectures is a string");
+    refused("{\"architectures\":[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA, "64 bytes");
+    refused("{\"vocab_size\":5,\"vocab_size\":5}", RF_EDATA, "duplicate");
+    refused("[]", RF_EDATA, "not an object");
+    refused("", RF_EDATA, "not valid JSON");
+}
+
+static void relatives(void **state)
+{
+    (void)state;
+    refused("{\"model_type\":\"bert\"}", RF_EUNSUPPORTED, "model_type is bert");
+    refused("{\"model_type\":3}", RF_EDATA, "model_type is an integer");
+    refused("{\"norm_type\":\"rms_norm\"}", RF_EUNSUPPORTED, "norm_type is rms_norm");
+    refused("{\"use_bias\":false}", RF_EUNSUPPORTED, "use_bias is false");
+    refused("{\"is_decoder\":true}", RF_EUNSUPPORTED, "is_decoder is true");
+    refused("{\"is_decoder\":\"yes\"}", RF_EDATA, "is_decoder is a string");
+    refused("{\"add_cross_attention\":true}", RF_EUNSUPPORTED, "add_cross_attention is true");
+    refused("{\"rope_scaling\":{\"type\":\"linear\"}}", RF_EUNSUPPORTED, "rope_scaling is an object");
+    refused("{\"hidden_act\":\"mish\"}", RF_EUNSUPPORTED, "hidden_act is \"mish\", known are gelu");
+}
+
+static void round_trip(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    rf_error why = {0};
+    const rf_act acts[] = {RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH};
+    for (int i = 0; i < 10; i++) {
+        rf_config c, back;
+        rf_config_defaults(&c);
+        c.hidden_act = acts[i % 5];
+        c.vocab_size = 1001 + i;
+        c.hidden_size = 48;
+        c.embedding_size = 17;
+        c.num_attention_heads = 3;
+        c.pad_token_id = i % 2 ? -1 : 7;
+        c.rotary_value = i % 2;
+        c.rope_theta = i % 3 ? 10000 : 500000.5;
+        c.layer_norm_eps = i ? 1.0 / (3 + i) * 1e-9 : 1e-12;       /* needs all 17 digits */
+        c.hidden_dropout_prob = i / 10.0;
+        snprintf(c.architecture, sizeof c.architecture, "RoFormer%d", i);
+        if (rf_config_write(ctx, folder, &c, &why)) fail_msg("%s", why.text);
+        if (rf_config_read(ctx, folder, &back, &why)) fail_msg("%s", why.text);
+        assert_int_equal(back.hidden_act, c.hidden_act);
+        assert_int_equal(back.vocab_size, c.vocab_size);
+        assert_int_equal(back.hidden_size, c.hidden_size);
+        assert_int_equal(back.embedding_size, c.embedding_size);
+        assert_int_equal(back.pad_token_id, c.pad_token_id);
+        assert_int_equal(back.rotary_value, c.rotary_value);
+        assert_true(back.rope_theta == c.rope_theta && back.layer_norm_eps == c.layer_norm_eps);
+        assert_true(back.hidden_dropout_prob == c.hidden_dropout_prob);
+        assert_string_equal(back.architecture, c.architecture);
+    }
+    char path[512], *text;
+    size_t size;
+    snprintf(path, sizeof path, "%s/config.json", folder);
+    assert_int_equal(rf__read_file(ctx, path, 1 << 20, &text, &size, NULL), RF_OK);
+    assert_non_null(strstr(text, "\"attention_probs_dropout_prob\": 0.1,"));   /* as a person would write it */
+    assert_non_null(strstr(text, "\"model_type\": \"roformer\""));
+    rf__free(ctx, text);
+
+    rf_config bad;
+    rf_config_defaults(&bad);
+    bad.layer_norm_eps = NAN;
+    assert_int_equal(rf_config_write(ctx, folder, &bad, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "layer_norm_eps is nan");
+    why = (rf_error){0};
+    assert_int_equal(rf_config_read(ctx, "/nowhere", &bad, &why), RF_EIO);
+    why = (rf_error){0};
+    rf_config_defaults(&bad);
+    assert_int_equal(rf_config_write(ctx, "/nowhere", &bad, &why), RF_EIO);
+}
+
+static void allocations_fail(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    bool passed = false;
+    for (long n = 2; !passed && n < 50; n++) {
+        t_memory m = {.fail = n};
+        rf_ctx *c = t_counting_ctx(1, NULL, &m);
+        rf_config config;
+        rf_config_defaults(&config);
+        rf_error why = {0};
+        rf_status s = rf_config_write(c, folder, &config, &why);
+        if (!s) s = rf_config_read(c, folder, &config, &why);
+        passed = !s;
+        if (s) t_failed(&why, RF_ENOMEM, "out of memory");
+        rf_ctx_free(c);
+        assert_int_equal(m.live, 0);
+    }
+    assert_true(passed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),   cmocka_unit_test(parameters), cmocka_unit_test(values),
+        cmocka_unit_test(ranges),     cmocka_unit_test(relatives),  cmocka_unit_test(round_trip),
+        cmocka_unit_test(allocations_fail),
+    };
+    return cmocka_run_group_tests_name("store/config", tests, setup, teardown);
+}

@@ -1,0 +1,324 @@
+/* test_weights.c — mirrors src/store/header.c and src/store/weights.c: what is accepted, and what is refused by name. */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "roformer/checkpoint.h"
+#include "store/store.h"
+#include "t.h"
+
+static rf_ctx *ctx;
+static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
+static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
+
+/* A file of this header and `room` bytes of data, counting up from 0. */
+static unsigned char *file_of(const char *header, size_t room, size_t *size)
+{
+    const size_t n = strlen(header);
+    *size = 8 + n + room;
+    unsigned char *f = t_bytes(*size);
+    for (size_t i = 0; i < 8; i++) f[i] = (unsigned char)(n >> 8 * i);
+    memcpy(f + 8, header, n);
+    for (size_t i = 0; i < room; i++) f[8 + n + i] = (unsigned char)i;
+    return f;
+}
+
+static rf_weights *opens(const char *header, size_t room)
+{
+    size_t size;
+    rf_error why = {0};
+    rf_weights *w = NULL;
+    const unsigned char *f = file_of(header, room, &size);
+    if (rf__weights_from_memory(ctx, f, size, "f", &w, &why)) fail_msg("%s: %s", header, why.text);
+    return w;
+}
+
+static void refused(const char *header, size_t room, rf_status code, const char *part)
+{
+    size_t size;
+    rf_error why = {0};
+    rf_weights *w = NULL;
+    const unsigned char *f = file_of(header, room, &size);
+    if (!rf__weights_from_memory(ctx, f, size, "f", &w, &why)) fail_msg("accepted: %s", header);
+    t_failed(&why, code, part);
+    assert_null(w);
+}
+
+static void lengths(void **state)
+{
+    (void)state;
+    static const struct { const char *bytes; size_t size; const char *part; } bad[] = {
+        {"", 0, "0 bytes, at least 8"},
+        {"\2\0\0\0\0\0\0", 7, "7 bytes, at least 8"},
+        {"\0\0\0\0\0\0\0\0{}", 10, "header length 0 is not in 1..100000000"},
+        {"\1\xe1\xf5\5\0\0\0\0{}", 10, "header length 100000001 is not in"},
+        {"\377\377\377\377\377\377\377\377{}", 10, "header length 18446744073709551615 is not in"},
+        {"\3\0\0\0\0\0\0\0{}", 10, "header length 3 exceeds the file's size 10"},
+        {"\3\0\0\0\0\0\0\0 {}", 11, "does not start with {"},
+        {"\2\0\0\0\0\0\0\0[]", 10, "does not start with {"},
+        {"\2\0\0\0\0\0\0\0{}x", 11, "1 bytes after the last tensor"},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        rf_error why = {0};
+        rf_weights *w = NULL;
+        assert_int_equal(rf__weights_from_memory(ctx, bad[i].bytes, bad[i].size, "f", &w, &why), RF_EDATA);
+        t_failed(&why, RF_EDATA, bad[i].part);
+    }
+}
+
+#define T(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+
+static void headers(void **state)
+{
+    (void)state;
+    refused("{\"a\"", 0, RF_EDATA, "not valid JSON: line 1, byte 4");
+    refused("{\"a\377\":1}", 0, RF_EDATA, "not valid JSON");
+    refused("{\"a\":1}", 0, RF_EDATA, "\"a\": its entry is not an object");
+    refused("{" T("a", "F32", "[1]", "[0,4]") "," T("a", "F32", "[1]", "[0,4]") "}", 4, RF_EDATA, "duplicate");
+    refused("{\"__metadata__\":{\"k\":1}}", 0, RF_EDATA, "__metadata__ \"k\" is not a string");
+    refused("{\"__metadata__\":[]}", 0, RF_EDATA, "__metadata__ is not an object");
+    refused("{\"__metadata__\":{},\"__metadata__\":{}}", 0, RF_EDATA, "duplicate");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 4, RF_EDATA, "keys other than");
+    refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"offsets\":[0,4]}}", 4, RF_EDATA, "\"data_offsets\" is missing");
+    refused("{\"a\":{\"dtype\":7,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, RF_EDATA, "\"dtype\" is missing");
+    refused("{" T("a", "F32", "4", "[0,4]") "}", 4, RF_EDATA, "\"shape\" is missing");
+    refused("{" T("a", "Q4", "[1]", "[0,4]") "}", 4, RF_EUNSUPPORTED, "unknown data type \"Q4\"");
+    refused("{" T("a\\u001b[2J", "Q4", "[1]", "[0,4]") "}", 4, RF_EUNSUPPORTED, "tensor \"a?[2J\"");
+}
+
+static void shapes(void **state)
+{
+    (void)state;
+    /* 4194305 * 4194305 * 211106198978564 = 4 modulo 2^64: a product that is not checked takes this for one float. */
+    refused("{" T("a", "F32", "[4194305,4194305,211106198978564]", "[0,16]") "}", 16, RF_EDATA, "does not fit 64 bits");
+    refused("{" T("a", "F32", "[4611686018427387904]", "[0,0]") "}", 0, RF_EDATA, "size in bits does not fit");
+    refused("{" T("a", "F32", "[-1]", "[0,4]") "}", 4, RF_EDATA, "a dimension is not a whole number >= 0 (-1)");
+    refused("{" T("a", "F32", "[1.0]", "[0,4]") "}", 4, RF_EDATA, "a dimension is not a whole number");
+    refused("{" T("a", "F32", "[1e300]", "[0,4]") "}", 4, RF_EDATA, "a dimension is not a whole number");
+    refused("{" T("a", "F32", "[\"1\"]", "[0,4]") "}", 4, RF_EDATA, "a dimension is not a whole number");
+    refused("{" T("a", "F32", "[9223372036854775808]", "[0,4]") "}", 4, RF_EDATA, "not valid JSON");
+    refused("{" T("a", "F32", "[1,1,1,1,1,1,1,1,1]", "[0,4]") "}", 4, RF_EDATA, "the rank is above 8 (9)");
+    refused("{" T("a", "F4", "[3]", "[0,2]") "}", 2, RF_EDATA, "does not end at a byte");
+    rf_weights_close(opens("{" T("a", "F32", "[1,1,1,1,1,1,1,1]", "[0,4]") "}", 4));
+}
+
+static void offsets(void **state)
+{
+    (void)state;
+    refused("{" T("a", "F32", "[1]", "[4,0]") "}", 4, RF_EDATA, "run backwards");
+    refused("{" T("a", "F32", "[1]", "[-4,0]") "}", 4, RF_EDATA, "data_offsets[0] is not a whole number");
+    refused("{" T("a", "F32", "[1]", "[0,4.0]") "}", 4, RF_EDATA, "data_offsets[1] is not a whole number");
+    refused("{" T("a", "F32", "[1]", "[0]") "}", 4, RF_EDATA, "not a pair");
+    refused("{" T("a", "F32", "[2]", "[0,8]") "}", 4, RF_EDATA, "its data ends at byte 8 of 4");
+    refused("{" T("a", "F32", "[2]", "[0,4]") "}", 4, RF_EDATA, "span 4 bytes, its shape and type need 8");
+    refused("{" T("a", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA, "a hole before it: data begins at byte 4, 0 was expected");
+    refused("{" T("a", "F32", "[1]", "[0,4]") "}", 8, RF_EDATA, "4 bytes after the last tensor");
+    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA, "\"b\": overlaps another");
+    refused("{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[1]", "[0,4]") "}", 4, RF_EDATA, "overlaps another");
+    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[0]", "[4,4]") "}", 8, RF_EDATA, "\"b\": overlaps another");
+    rf_weights_close(opens("{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[0]", "[4,4]") "," T("c", "F32", "[1]", "[4,8]") "}", 8));
+    rf_weights_close(opens("{}", 0));
+}
+
+static void lists_and_finds(void **state)
+{
+    (void)state;
+    rf_weights *w = opens("{\"__metadata__\":{\"format\":\"pt\"}," T("late", "I32", "[1,2]", "[5,13]") "," T("early", "I8", "[5]", "[0,5]") "," T("last", "I64", "[1]", "[13,21]") "}   ", 21);
+    assert_int_equal(rf_weights_count(w), 3);
+    assert_string_equal(rf_weights_at(w, 0)->name, "early");
+    assert_string_equal(rf_weights_at(w, 1)->name, "late");
+    assert_null(rf_weights_at(w, 3));
+    assert_null(rf_weights_find(w, "absent"));
+    assert_null(rf_weights_find(w, "__metadata__"));
+    assert_string_equal(rf_weights_metadata(w, "format"), "pt");
+    assert_null(rf_weights_metadata(w, "other"));
+
+    const rf_weight *t = rf_weights_find(w, "late");
+    assert_int_equal(t->rank, 2);
+    assert_int_equal(t->dim[1], 2);
+    assert_int_equal(t->count, 2);
+    float x[5];
+    assert_int_equal(rf_weights_read(w, t, x, 1, NULL), RF_OK);    /* bytes 5, 6, ...: not aligned */
+    assert_true(x[0] == (float)0x08070605 && x[1] == (float)0x0c0b0a09);
+    assert_int_equal(rf_weights_read(w, rf_weights_find(w, "early"), x, 1, NULL), RF_OK);
+    assert_true(x[0] == 0 && x[4] == 4);
+    rf_error why = {0};
+    assert_int_equal(rf_weights_read(w, rf_weights_find(w, "last"), x, 1, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "\"last\": data type I64");
+    rf_weights_forget(w, t);
+    rf_weights_close(w);
+}
+
+/* Halves against base.h's conversions, for every one of the 65,536 values, at an odd address. */
+static void halves(void **state)
+{
+    (void)state;
+    const size_t n = 65536;
+    const char *const header[] = {"{" T("pad", "I8", "[1]", "[0,1]") "," T("h", "BF16", "[65536]", "[1,131073]") "}",
+                                  "{" T("pad", "I8", "[1]", "[0,1]") "," T("h", "F16", "[65536]", "[1,131073]") "}"};
+    float *x = t_floats((int64_t)n);
+    for (int kind = 0; kind < 2; kind++) {
+        size_t size;
+        unsigned char *f = file_of(header[kind], 1 + 2 * n, &size), *h = f + size - 2 * n;
+        for (size_t i = 0; i < n; i++) {
+            const uint16_t v = (uint16_t)i;
+            memcpy(h + 2 * i, &v, 2);
+        }
+        rf_weights *w = NULL;
+        assert_int_equal(rf__weights_from_memory(ctx, f, size, "f", &w, NULL), RF_OK);
+        const rf_weight *t = rf_weights_find(w, "h");
+        assert_int_equal(rf_weights_read(w, t, x, 0, NULL), RF_OK);
+        for (size_t i = 0; i < n; i++) {
+            const float want = kind ? rf__from_f16((uint16_t)i) : rf__from_bf16((uint16_t)i);
+            if (isnan(want) ? !isnan(x[i]) : memcmp(&want, &x[i], 4) != 0) fail_msg("half %zu: %g, want %g", i, (double)x[i], (double)want);
+        }
+        rf_error why = {0};
+        rf_weights_read(w, t, x, 1, &why);
+        t_failed(&why, RF_ENUMERIC, kind ? "element 31744 of 65536 is infinite" : "element 32640 of 65536 is infinite");
+        rf_weights_close(w);
+    }
+    t_free_all();
+}
+
+/* 65,536 tensors open and are found; one more is refused, also as 100,000 entries. */
+static char *crowd(size_t n)
+{
+    char *header = t_bytes(80 * n + 16), *at = header;
+    *at++ = '{';
+    for (size_t i = 0; i < n; i++)
+        at += sprintf(at, "%s\"t%zu\":{\"dtype\":\"I8\",\"shape\":[1],\"data_offsets\":[%zu,%zu]}", i ? "," : "", i, i, i + 1);
+    strcpy(at, "}");
+    return header;
+}
+
+static void crowds(void **state)
+{
+    (void)state;
+    rf_weights *w = opens(crowd(65536), 65536);
+    assert_int_equal(rf_weights_count(w), 65536);
+    for (int i = 0; i < 65536; i += 4369) {
+        char name[16];
+        snprintf(name, sizeof name, "t%d", i);
+        assert_string_equal(rf_weights_find(w, name)->name, name);
+    }
+    rf_weights_close(w);
+    refused(crowd(65537), 65537, RF_EDATA, "65537 tensors, the limit is 65536");
+    refused(crowd(100000), 100000, RF_EDATA, "100000 tensors, the limit is 65536");
+    char *values = t_bytes(4000100);                               /* two bytes for a value */
+    char *at = values + sprintf(values, "{\"__metadata__\":[");
+    for (int i = 0; i < 2000000; i++) at += sprintf(at, "%d,", 0);
+    strcpy(at, "0]}");
+    refused(values, 0, RF_EDATA, "values, the limit is 2000000");
+    t_free_all();
+}
+
+/* ---- folders and shards ---- */
+
+static const char *shard_a = "{" T("a", "F32", "[1]", "[0,4]") "}", *shard_b = "{" T("b", "F32", "[1]", "[0,4]") "}";
+
+static void put(const char *folder, const char *name, const char *header, size_t room)
+{
+    size_t size;
+    const unsigned char *f = file_of(header, room, &size);
+    t_write(folder, name, f, size);
+}
+
+static void index_says(const char *map, rf_status code, const char *part)
+{
+    const char *folder = t_folder();
+    char json[512];
+    rf_weights *w = NULL;
+    rf_error why = {0};
+    put(folder, "x-1.safetensors", shard_a, 4);
+    put(folder, "x-2.safetensors", shard_b, 4);
+    put(folder, "x-3.safetensors", shard_b, 4);
+    snprintf(json, sizeof json, "{\"metadata\":{\"total_size\":8},\"weight_map\":%s}", map);
+    t_write(folder, "model.safetensors.index.json", json, strlen(json));
+    const rf_status s = rf_weights_open(ctx, folder, &w, &why);
+    if (code) {
+        assert_int_equal(s, code);
+        t_failed(&why, code, part);
+        assert_null(w);
+        return;
+    }
+    if (s) fail_msg("%s", why.text);
+    assert_int_equal(rf_weights_count(w), 2);
+    assert_non_null(rf_weights_find(w, "a"));
+    assert_non_null(rf_weights_find(w, "b"));
+    rf_weights_forget(w, rf_weights_find(w, "b"));
+    rf_weights_close(w);
+}
+
+static void shards(void **state)
+{
+    (void)state;
+    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-2.safetensors\"}", RF_OK, "");
+    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-1.safetensors\"}", RF_EDATA, "\"b\" is not in x-1.safetensors");
+    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-2.safetensors\",\"c\":\"x-3.safetensors\"}", RF_EDATA, "\"b\" is in two shards");
+    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"gone.safetensors\"}", RF_EDATA, "shard gone.safetensors is missing");
+    index_says("{\"a\":\"../x-1.safetensors\"}", RF_EDATA, "\"../x-1.safetensors\" is not a plain file name");
+    index_says("{\"a\":\"/etc/passwd\"}", RF_EDATA, "not a plain file name");
+    index_says("{\"a\":\"..\"}", RF_EDATA, "not a plain file name");
+    index_says("{\"a\":\"\"}", RF_EDATA, "not a plain file name");
+    index_says("{\"a\":7}", RF_EDATA, "\"(not a string)\" is not a plain file name");
+    index_says("[]", RF_EDATA, "\"weight_map\" is missing or not an object");
+    index_says("{\"a\":\"model.safetensors.index.json\"}", RF_EDATA, "header length");
+    t_free_all();
+}
+
+static void files(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    char path[512];
+    rf_weights *w = NULL;
+    rf_error why = {0};
+    assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "holds neither model.safetensors nor");
+    put(folder, "model.safetensors", shard_a, 4);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    assert_int_equal(rf_weights_open(ctx, folder, &w, NULL), RF_OK);
+    rf_weights_close(w);
+    assert_int_equal(rf_weights_open(ctx, path, &w, NULL), RF_OK);
+    rf_weights_close(w);
+    why = (rf_error){0};
+    assert_int_equal(truncate(path, 60), 0);
+    assert_int_equal(rf_weights_open(ctx, path, &w, &why), RF_EDATA);
+    why = (rf_error){0};
+    assert_int_equal(rf_weights_open(ctx, "/nowhere/model.safetensors", &w, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "/nowhere/model.safetensors: cannot open");
+    t_free_all();
+}
+
+/* The n-th allocation fails: an error, nothing kept. */
+static void allocations_fail(void **state)
+{
+    (void)state;
+    size_t size;
+    const unsigned char *f = file_of(shard_a, 4, &size);
+    bool passed = false;
+    for (long n = 2; !passed && n < 50; n++) {
+        t_memory m = {.fail = n};
+        rf_ctx *c = t_counting_ctx(1, NULL, &m);
+        rf_weights *w = NULL;
+        rf_error why = {0};
+        const rf_status s = rf__weights_from_memory(c, f, size, "f", &w, &why);
+        passed = !s;
+        if (s) t_failed(&why, RF_ENOMEM, "out of memory");
+        rf_weights_close(w);
+        rf_ctx_free(c);
+        assert_int_equal(m.live, 0);
+    }
+    assert_true(passed);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lengths),  cmocka_unit_test(headers),          cmocka_unit_test(shapes),
+        cmocka_unit_test(offsets),  cmocka_unit_test(lists_and_finds),  cmocka_unit_test(halves),
+        cmocka_unit_test(crowds),   cmocka_unit_test(shards),           cmocka_unit_test(files),
+        cmocka_unit_test(allocations_fail),
+    };
+    return cmocka_run_group_tests_name("store/weights", tests, setup, teardown);
+}
