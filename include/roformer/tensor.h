@@ -66,7 +66,8 @@ rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
-/* y[n,:] = table[id[n],:].  Ids, rows, starts (not labels: they are used up at once) are copied here and below.  RF_ERANGE names the id and the table's size. */
+/* y[n,:] = table[id[n],:].  RF_ERANGE names the id and the table's size.  Here and below, ids, rows and starts are the
+ * caller's again when the call returns.                                                                                */
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N);
 
 /* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL                                                           */

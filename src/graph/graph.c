@@ -238,13 +238,13 @@ bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n)
     return g->record && any;
 }
 
-rf_tensor *rf__record(rf_graph *g, rf_op_id op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
+rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
                       size_t size)
 {
     rf_node *node = rf__push(g, 1, sizeof *node);
     void *copy = rf__copy(g, saved, 1, size);
     if (g->error.code) return &g->nil.t;
-    *node = (rf_node){.older = g->last, .op = &rf__ops[op], .out = out, .saved = copy};
+    *node = (rf_node){.older = g->last, .op = op, .out = out, .saved = copy};
     for (int i = 0; i < n; i++) node->in[i] = in[i];
     out->tracked = 1;
     g->last = node;
@@ -313,7 +313,7 @@ static void walk(rf_graph *g, rf_tensor *loss)
 
 rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
-    const bool eager = g->last && loss == g->last->out && g->last->op == &rf__ops[RF_OP_vocab_loss];
+    const bool eager = g->last && loss == g->last->out && g->last->op == RF_OP(vocab_loss);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)
         rf__stop(g, RF_ESHAPE, "backward: the loss has %lld elements, wants 1", loss ? (long long)rf__size(loss) : 0LL);

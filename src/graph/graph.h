@@ -28,6 +28,7 @@ typedef struct rf_op {
     void (*back)(rf_graph *g, rf_node *n);
 } rf_op;
 extern const rf_op rf__ops[RF_OP_COUNT];
+#define RF_OP(name) (&rf__ops[RF_OP_##name])
 
 #define RFO(name, equation) void rf__##name##_back(rf_graph *g, rf_node *n);
 #include "graph/ops.def"
@@ -114,7 +115,7 @@ static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_releas
 bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
 
 /* Leaves a node whose output is `out`; returns out.  Only when rf__tracked. */
-rf_tensor *rf__record(rf_graph *g, rf_op_id op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
+rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
                       size_t size);
 
 /* Takes the output's adjoint away from it: the backward may change it and owns it now. */
@@ -146,7 +147,7 @@ static inline int64_t rf__span_rows(int64_t width)
     return rows < 16 ? 16 : rows;
 }
 
-void rf__gemm(rf_graph *g, const rf_gemm_call *call);                    /* also m, n or k = 0                         */
+void rf__gemm(rf_graph *g, const rf_gemm_call *call);                    /* rf_gemm; its failure stops the graph       */
 void rf__zero(const rf_graph *g, float *x, int64_t n);
 void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
 void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows, int64_t columns);   /* sum += ...   */

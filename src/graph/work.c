@@ -141,16 +141,5 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 
 void rf__gemm(rf_graph *g, const rf_gemm_call *call)
 {
-    if (g->error.code || !call->m || !call->n) return;
-    if (call->k) {
-        rf_gemm(g->ctx, call, &g->error);
-        return;
-    }
-    if (call->beta != 0) return;
-    for (int64_t i = 0; i < call->m; i++) {                      /* an empty sum, and what is done at the store */
-        float *c = call->c + i * call->ldc;
-        if (call->bias) memcpy(c, call->bias, (size_t)call->n * sizeof *c);
-        else memset(c, 0, (size_t)call->n * sizeof *c);
-        rf__act_forward(g, call->act, c, c, call->n);
-    }
+    if (!g->error.code) rf_gemm(g->ctx, call, &g->error);
 }

@@ -31,5 +31,5 @@ rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
     rf_tensor *y = rf__like(g, a);
     if (g->error.code) return y;
     rf__spans(g, rf__size(y), RF_SPAN, sum, &(struct sum){g->k, y->f32, a->f32, b->f32});
-    return rf__tracked(g, RF_IN(a, b)) ? rf__record(g, RF_OP_add, y, RF_IN(a, b), NULL, 0) : y;
+    return rf__tracked(g, RF_IN(a, b)) ? rf__record(g, RF_OP(add), y, RF_IN(a, b), NULL, 0) : y;
 }

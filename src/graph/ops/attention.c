@@ -177,5 +177,5 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
-    return rf__record(g, RF_OP_attention, y, RF_IN(qkv), &s, sizeof s);
+    return rf__record(g, RF_OP(attention), y, RF_IN(qkv), &s, sizeof s);
 }

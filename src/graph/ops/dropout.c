@@ -30,5 +30,5 @@ rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
     if (g->error.code) return y;
     const struct saved s = {g->k, (float)p, g->key, rf__drop_stream(g)};
     rf__spans(g, rf__size(x), RF_SPAN, drop, &(struct pass){&s, y->f32, x->f32});
-    return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP_dropout, y, RF_IN(x), &s, sizeof s) : y;
+    return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP(dropout), y, RF_IN(x), &s, sizeof s) : y;
 }

@@ -26,5 +26,5 @@ rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N
     rf__gather(g, y->f32, table->f32, id, N, table->dim[1]);
     if (!rf__tracked(g, RF_IN(table))) return y;
     const struct saved s = {rf__copy(g, id, (size_t)N, sizeof *id)};
-    return rf__record(g, RF_OP_embed, y, RF_IN(table), &s, sizeof s);
+    return rf__record(g, RF_OP(embed), y, RF_IN(table), &s, sizeof s);
 }

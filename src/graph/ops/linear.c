@@ -41,7 +41,7 @@ static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const r
 {
     const int64_t N = x->dim[0], K = x->dim[1], M = w->dim[0];
     const float *bias = b ? b->f32 : NULL;
-    if (w->packed && !g->record && N && M && K)
+    if (w->packed && !g->record)
         rf_packed_product(g->ctx, w->packed, N, x->f32, K, bias, act, y, M, &g->error);
     else
         rf__gemm(g, &(rf_gemm_call){.m = N, .n = M, .k = K, .a = x->f32, .lda = K, .b = w->f32, .ldb = K, .b_turned = 1,
@@ -67,5 +67,5 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
     product(g, x, w, b, split ? RF_ACT_NONE : act, split ? s.z : y->f32);
     if (g->error.code) return &g->nil.t;
     if (split) rf__act_forward(g, act, y->f32, s.z, N * M);
-    return track ? rf__record(g, RF_OP_linear, y, RF_IN(x, w, b), &s, sizeof s) : y;
+    return track ? rf__record(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s) : y;
 }

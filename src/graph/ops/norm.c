@@ -124,5 +124,5 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     rf__spans(g, N, rf__span_rows(C), norm_rows,
               &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, gamma ? gamma->f32 : NULL,
                                 beta ? beta->f32 : NULL, (float)eps});
-    return track ? rf__record(g, RF_OP_norm, y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
+    return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
 }

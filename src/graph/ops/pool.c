@@ -85,5 +85,5 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
     if (track && how == RF_POOL_MAX) s.which = rf__push(g, (size_t)(B * C), sizeof *s.which);
     if (g->error.code) return &g->nil.t;
     rf__parallel(g->ctx, B, pool, &(struct pass){g->k, &s, y->f32, x->f32, C});
-    return track ? rf__record(g, RF_OP_pool, y, RF_IN(x), &s, sizeof s) : y;
+    return track ? rf__record(g, RF_OP(pool), y, RF_IN(x), &s, sizeof s) : y;
 }

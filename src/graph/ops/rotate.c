@@ -51,5 +51,5 @@ rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t hea
     rf__spans(g, x->dim[0], rf__span_rows(heads * D), turn, &(struct pass){g->k, &s, +1, y->f32, x->f32});
     if (!rf__tracked(g, RF_IN(x))) return y;
     s.row = rf__copy(g, row, (size_t)x->dim[0], sizeof *row);
-    return rf__record(g, RF_OP_rotate, y, RF_IN(x), &s, sizeof s);
+    return rf__record(g, RF_OP(rotate), y, RF_IN(x), &s, sizeof s);
 }

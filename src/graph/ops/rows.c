@@ -26,5 +26,5 @@ rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n)
     rf__gather(g, y->f32, x->f32, row, n, x->dim[1]);
     if (!rf__tracked(g, RF_IN(x))) return y;
     const struct saved s = {rf__copy(g, row, (size_t)n, sizeof *row)};
-    return rf__record(g, RF_OP_rows, y, RF_IN(x), &s, sizeof s);
+    return rf__record(g, RF_OP(rows), y, RF_IN(x), &s, sizeof s);
 }

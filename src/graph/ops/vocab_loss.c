@@ -112,5 +112,5 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
     if (hits) *hits += hit;
     if (!track) return y;
     g->losses++;
-    return rf__record(g, RF_OP_vocab_loss, y, RF_IN(x, table, bias), &s, sizeof s);
+    return rf__record(g, RF_OP(vocab_loss), y, RF_IN(x, table, bias), &s, sizeof s);
 }

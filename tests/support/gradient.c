@@ -1,0 +1,143 @@
+/* gradient.c — see gradient.h. */
+#include "gradient.h"
+
+#include <float.h>
+
+bool t_gradient_seen[RF_OP_COUNT];
+
+/* ---- the weighted sum as an operation of the tests ---- */
+
+static void weighted_back(rf_graph *g, rf_node *n)
+{
+    const float *const *weight = n->saved;
+    float *dx = rf__floats(g, rf__size(n->in[0]));
+    for (int64_t i = 0; dx && i < rf__size(n->in[0]); i++) dx[i] = (*weight)[i] * n->out->grad[0];
+    rf__adjoint(g, n->in[0], dx);
+}
+
+static const rf_op weighted = {"weighted", "L = sum_i weight[i] x[i]", weighted_back};
+
+rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight)
+{
+    rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
+    if (g->error.code) return y;
+    double sum = 0;
+    for (int64_t i = 0; i < rf__size(x); i++) sum += (double)weight[i] * (double)x->f32[i];
+    *y->f32 = (float)sum;
+    return rf__tracked(g, RF_IN(x)) ? rf__record(g, &weighted, y, RF_IN(x), &weight, sizeof weight) : y;
+}
+
+double t_kept(double p, uint32_t drop, uint64_t i)
+{
+    uint32_t word[4];
+    rf__philox(rf__key(T_SEED, T_STEP), i / 4, (uint64_t)drop << 32, word);
+    return word[i % 4] >= (uint32_t)((double)(float)p * 0x1p32) ? 1 / (1 - (double)(float)p) : 0;
+}
+
+/* ---- the check ---- */
+
+static int64_t size_of(const t_shape *s)
+{
+    int64_t n = s->rank ? 1 : 0;
+    for (int i = 0; i < s->rank; i++) n *= s->dim[i];
+    return n;
+}
+
+static double loss_of(const t_gradient_case *c, double *const in[], const float *weight, double *y)
+{
+    c->formula(y, (const double *const *)in, c->what);
+    double sum = 0;
+    for (int64_t i = 0; i < c->ys; i++) sum += (double)weight[i] * y[i];
+    return sum;
+}
+
+static double largest(const double *x, int64_t n)
+{
+    double most = 1;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(x[i]));
+    return most;
+}
+
+struct wanted { double *y, *d[T_INPUTS]; };
+
+static void measure(const t_gradient_case *c, float *const value[], const float *weight, struct wanted *w)
+{
+    double *in[T_INPUTS] = {0}, *scratch = t_bytes((size_t)c->ys * sizeof *scratch);
+    w->y = t_bytes((size_t)c->ys * sizeof *w->y);
+    for (int i = 0; i < T_INPUTS; i++) {
+        const int64_t n = size_of(&c->in[i]);
+        if (!n) continue;
+        in[i] = t_bytes((size_t)n * sizeof *in[i]);
+        w->d[i] = t_bytes((size_t)n * sizeof *w->d[i]);
+        for (int64_t j = 0; j < n; j++) in[i][j] = (double)value[i][j];
+    }
+    c->formula(w->y, (const double *const *)in, c->what);
+    const double h = 1e-5;
+    for (int i = 0; i < T_INPUTS; i++)
+        for (int64_t j = 0; j < size_of(&c->in[i]); j++) {
+            const double x = in[i][j];
+            in[i][j] = x + h;
+            const double up = loss_of(c, in, weight, scratch);
+            in[i][j] = x - h;
+            const double down = loss_of(c, in, weight, scratch);
+            in[i][j] = x;
+            w->d[i][j] = (up - down) / (2 * h);
+        }
+}
+
+static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[], const float *weight,
+                    const struct wanted *w)
+{
+    rf_graph *g = NULL;
+    rf_error why = {0};
+    float *grad[T_INPUTS] = {0};
+    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+
+    /* Twice: the second lap must add the same to what the first one left, and nothing else. */
+    for (int lap = 1; lap <= 2; lap++) {
+        rf_tensor *in[T_INPUTS] = {0};
+        assert_int_equal(rf_graph_reset(g), RF_OK);
+        rf_graph_record(g, 1, T_SEED, T_STEP);
+        for (int i = 0; i < T_INPUTS; i++) {
+            const int64_t n = size_of(&c->in[i]);
+            if (!c->in[i].rank) continue;
+            if (lap == 1) {
+                grad[i] = t_floats(n);
+                memset(grad[i], 0, (size_t)n * sizeof(float));
+            }
+            in[i] = rf_input(g, value[i], grad[i], c->in[i].rank, c->in[i].dim);
+        }
+        rf_tensor *y = c->run(g, in, c->what);
+        if (rf_graph_error(g)->code) fail_msg("%s: %s", rf__ops[c->op].name, rf_graph_error(g)->text);
+        assert_int_equal(rf__size(y), c->ys);
+        t_close_to(y->f32, w->y, c->ys, c->depth * FLT_EPSILON * largest(w->y, c->ys), 0);
+        if (rf_backward(g, c->op == RF_OP_vocab_loss ? y : t_weighted(g, y, weight), &why))
+            fail_msg("%s: %s", rf__ops[c->op].name, why.text);
+        for (int i = 0; i < T_INPUTS; i++) {
+            const int64_t n = size_of(&c->in[i]);
+            for (int64_t j = 0; lap == 2 && j < n; j++) grad[i][j] /= 2;
+            if (n) t_close_to(grad[i], w->d[i], n, 4 * c->depth * FLT_EPSILON * largest(w->d[i], n) + 1e-9, 0);
+        }
+    }
+    rf_graph_free(g);
+}
+
+void t_gradient(const t_gradient_case *c)
+{
+    float *value[T_INPUTS] = {0};
+    for (int i = 0; i < T_INPUTS; i++)
+        if (c->in[i].rank) value[i] = t_normal(size_of(&c->in[i]));
+    float *weight = t_normal(c->ys);
+    if (c->op == RF_OP_vocab_loss) weight[0] = 1;
+
+    struct wanted w = {0};
+    measure(c, value, weight, &w);
+    static const struct { int threads; const char *isa; } on[] = {{1, "ref"}, {1, NULL}, {3, NULL}};
+    for (size_t i = 0; i < RF_COUNT(on); i++) {
+        rf_ctx *ctx = t_ctx(on[i].threads, on[i].isa);
+        compare(c, ctx, value, weight, &w);
+        rf_ctx_free(ctx);
+    }
+    t_gradient_seen[c->op] = true;
+    t_free_all();
+}

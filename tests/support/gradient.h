@@ -1,0 +1,46 @@
+/* gradient.h — one operation of the tape against its formula, written in double in the test.
+ *
+ *     values      y of the operation against the formula
+ *     gradients   of L = sum_i weight_i y_i, against central differences of the formula in double
+ *
+ * on the reference rung and on the machine's best, with one worker and with three.
+ *
+ * Tolerance.  Inputs are of size 1.  An element of y is the end of a chain of at most `depth` dependent roundings, each
+ * of relative size FLT_EPSILON, of quantities not larger than the largest element of y (or 1): depth * FLT_EPSILON *
+ * max(1, |y|max).  A gradient passes the chain once forward and once, transposed, backward, and has the sum with the
+ * weights in front: 4 * depth * FLT_EPSILON * max(1, |dx|max).  The differences themselves, with a step of 1e-5, are
+ * right to 1e-9. */
+#ifndef GRADIENT_H
+#define GRADIENT_H
+
+#include "graph/graph.h"
+#include "t.h"
+
+enum { T_INPUTS = 4 };
+
+typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                    */
+
+typedef struct t_gradient_case {
+    rf_op_id op;
+    t_shape in[T_INPUTS];
+    int64_t ys;                                                  /* elements of the result                             */
+    double depth;
+    rf_tensor *(*run)(rf_graph *g, rf_tensor *const in[], const void *what);
+    void (*formula)(double *y, const double *const in[], const void *what);
+    const void *what;                                            /* handed to both                                     */
+} t_gradient_case;
+
+enum { T_SEED = 7, T_STEP = 3 };                                 /* of the recording that the cases run in             */
+
+void t_gradient(const t_gradient_case *c);
+
+/* Which operations have had a case in this program. */
+extern bool t_gradient_seen[RF_OP_COUNT];
+
+/* L = sum_i weight[i] x[i] as the last operation of a tape; weight lives until reset. */
+rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight);
+
+/* keep(i) / (1 - p) of the dropout number `drop` of the step, as kernels.def defines it. */
+double t_kept(double p, uint32_t drop, uint64_t i);
+
+#endif
