@@ -2,7 +2,7 @@
  *
  * A file is plain text, JSON lines, or WikiExtractor's `<doc ...>` ... `</doc>`; each may be compressed with gzip or zstd
  * (recognised by its first bytes); "-" is standard input.  Text is UTF-8, with or without BOM, with LF or CRLF; what is
- * given out is valid UTF-8 with LF.  Documents of nothing but white space are left out.
+ * given out is valid UTF-8 with LF (a JSON string: as it is).  Documents of nothing but white space are left out.
  *
  *     rf_reader_open(ctx, paths, n, NULL, &r, &why);
  *     while (!(status = rf_reader_next(r, &d, &why)) && d.text) use(d.text, d.size);

@@ -213,7 +213,7 @@ rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, cons
     if (!why) why = &local;
     rf_config c;
     rf_config_defaults(&c);
-    json_t *root = rf__json_parse(json, size, name, why);
+    json_t *root = rf__json_parse(json, size, 0, name, why);
     if (!root) return why->code;
     const rf_status s = read_root(name, root, &c, why);
     json_decref(root);

@@ -196,7 +196,7 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
         return rf_fail(why, RF_EDATA, "%s: header length %llu exceeds the file's size %zu", name, (unsigned long long)n, size);
     if (data[8] != '{') return rf_fail(why, RF_EDATA, "%s: not a safetensors file: the header does not start with {", name);
 
-    json_t *root = rf__json_parse((const char *)data + 8, (size_t)n, name, why);
+    json_t *root = rf__json_parse((const char *)data + 8, (size_t)n, 0, name, why);
     if (!root) return why->code;
     const rf_status s = read_entries(ctx, root, data + 8 + n, size - 8 - (size_t)n, name, out, why);
     json_decref(root);

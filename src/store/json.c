@@ -30,7 +30,7 @@ static size_t census(const char *text, size_t size)
     return values;
 }
 
-json_t *rf__json_parse(const char *text, size_t size, const char *name, rf_error *why)
+json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why)
 {
     const size_t values = census(text, size);
     if (values > RF__MAX_VALUES) {
@@ -38,7 +38,7 @@ json_t *rf__json_parse(const char *text, size_t size, const char *name, rf_error
         return NULL;
     }
     json_error_t e;
-    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES | flags, &e);
     if (!root) {
         const bool memory = json_error_code(&e) == json_error_out_of_memory;
         rf_fail(why, memory ? RF_ENOMEM : RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e.line, e.position,

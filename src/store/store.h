@@ -15,8 +15,8 @@ enum {
 };
 
 /* A JSON document whose top is an object; duplicate keys, invalid UTF-8 and numbers out of range are refused with
- * line and byte.  NULL on failure.  Freed with json_decref. */
-json_t *rf__json_parse(const char *text, size_t size, const char *name, rf_error *why);
+ * line and byte.  `flags` are jansson's, for what else is allowed.  NULL on failure.  Freed with json_decref. */
+json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why);
 
 /* A string of a file made fit for a message: control bytes become '?', at most 79 bytes are kept. */
 typedef struct rf__label { char text[80]; } rf__label;

@@ -101,7 +101,7 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
     size_t size = 0;
     rf_status status = rf__read_file(w->ctx, path, RF__MAX_HEADER, &text, &size, why);
     if (status) return status;
-    w->index = rf__json_parse(text, size, path, why);
+    w->index = rf__json_parse(text, size, 0, path, why);
     rf__free(w->ctx, text);
     if (!w->index) return why->code;
 
