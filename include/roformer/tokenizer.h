@@ -31,14 +31,19 @@ typedef struct rf_tokenizer_options {
 typedef struct rf_tokenizer rf_tokenizer;
 
 /* Opens the tokenizer of a model folder: vocab.txt and, if there, tokenizer_config.json (do_lower_case, strip_accents,
- * tokenize_chinese_chars, the special tokens, and our own key "roformer_rules": "rust" | "python").
+ * tokenize_chinese_chars, the special and added tokens, and our own key "roformer_rules": "rust" | "python").
+ * Without vocab.txt, tokenizer.json is read instead: WordPiece, BertNormalizer, BertPreTokenizer.
  *
  *   RF_EDATA        a file that is not what it must be; the message names file and line or key
- *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class)                                                    */
+ *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class) or a part of tokenizer.json that is not BERT's       */
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *folder, rf_tokenizer **out, rf_error *why);
 
 /* From a vocabulary in memory: one token per line, id = line number from 0, of equal lines the last counts; `name`
- * is used in messages.                                                                                              */
+ * is used in messages.  Rust rules end lines at \n and drop white space before it, Python rules end them at \n, \r\n
+ * and \r and drop nothing.
+ *
+ *   RF_EDATA        empty, not UTF-8, or a special token is missing
+ *   RF_EARG         options outside their limits                                                                     */
 rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_free(rf_tokenizer *t);
@@ -80,13 +85,15 @@ enum {
 /* Encodes one text, or a pair when `pair` is not NULL, as [CLS] A [SEP] ( B [SEP] ), cut to `limit` tokens in all
  * (0: no limit) as Hugging Face's longest_first does.  `*dropped` (or NULL) receives how many tokens were cut.
  *
+ *   cost        linear in the bytes of text; no allocation once the encoding's storage has grown
  *   RF_EDATA    the text is not UTF-8; the message names the byte
- *   RF_ENOMEM                                                                                                      */
+ *   RF_ERANGE   a limit below what [CLS] and [SEP] take, or a text of 4 GiB
+ *   RF_ENOMEM   (after an error the encoding holds what it held before the call, or nothing)                         */
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
-/* The text of ids as Hugging Face's decode(skip_special_tokens, clean_up_tokenization_spaces) gives it: pieces joined,
- * "##" glued.  Returned text is rf_text_free'd.                                                                     */
+/* The text of ids as decode(skip_special_tokens, clean_up_tokenization_spaces) of transformers 5 gives it: pieces joined,
+ * "##" glued, ids outside the vocabulary left out.  The text is freed with rf_text_free; NULL: no memory.             */
 char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up);
 void rf_text_free(const rf_tokenizer *t, char *text);
 
@@ -94,7 +101,8 @@ void rf_text_free(const rf_tokenizer *t, char *text);
 
 typedef struct rf_vocab_trainer rf_vocab_trainer;
 
-/* Counts words of all texts it is fed; memory is bounded by `max_words` different words (rarest are forgotten). */
+/* Counts words of all texts it is fed; memory is bounded by `max_words` different words (rarest are forgotten).  Texts
+ * are cut into words where they end, so feed whole lines.  The strings of `options` must outlive the trainer.        */
 rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
                                rf_vocab_trainer **out, rf_error *why);
 rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why);

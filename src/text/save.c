@@ -1,0 +1,87 @@
+/* save.c — writing the tokenizer's files into a model folder. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "text.h"
+
+enum { MAX_PATH = 4096 };
+
+static rf_status write_file(const rf_tokenizer *t, const char *folder, const char *name, const void *data, size_t size,
+                            rf_error *why)
+{
+    char path[MAX_PATH];
+    const rf_status status = rf__path(path, sizeof path, folder, name, why);
+    return status ? status : rf__replace_file(t->ctx, path, data, size, why);
+}
+
+/* A hidden token without text would become a token of its own; it is written as the last token instead, of which the
+ * last line counts. */
+static rf_status write_vocab(const rf_tokenizer *t, const char *folder, rf_error *why)
+{
+    const rf_vocab *v = &t->vocab;
+    const int32_t last = v->n - 1;
+    size_t size = 0;
+    for (int32_t i = 0; i < v->n; i++) size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
+    char *text = rf__alloc(t->ctx, size), *to = text;
+    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
+    for (int32_t i = 0; i < v->n; i++) {
+        const int32_t id = v->hidden[i] && !*rf__vocab_token(v, i) ? last : i;
+        memcpy(to, rf__vocab_token(v, id), rf__vocab_token_size(v, id));
+        to += rf__vocab_token_size(v, id);
+        *to++ = '\n';
+    }
+    const rf_status status = write_file(t, folder, "vocab.txt", text, size, why);
+    rf__free(t->ctx, text);
+    return status;
+}
+
+static rf_status write_json(const rf_tokenizer *t, const char *folder, const char *name, json_t *object, rf_error *why)
+{
+    char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
+    json_decref(object);
+    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for %s", folder, name);
+    const size_t size = strlen(text);
+    text[size] = '\n';                                     /* in the place of the terminating zero                    */
+    const rf_status status = write_file(t, folder, name, text, size + 1, why);
+    free(text);
+    return status;
+}
+
+static json_t *specials(const rf_tokenizer *t)
+{
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS], "sep_token",
+                     t->name[RF_SEP], "pad_token", t->name[RF_PAD], "mask_token", t->name[RF_MASK]);
+}
+
+static json_t *added_tokens(const rf_tokenizer *t)
+{
+    json_t *all = json_object();
+    for (size_t i = 0; i < t->added_n; i++) {
+        const rf_added *a = &t->added[i];
+        char id[16];
+        snprintf(id, sizeof id, "%d", (int)a->id);
+        json_object_set_new(all, id, json_pack("{s:s%, s:b, s:b, s:b, s:b, s:b}", "content", a->text, a->size, "lstrip",
+                                               a->lstrip, "normalized", 0, "rstrip", a->rstrip, "single_word", 0, "special",
+                                               a->special));
+    }
+    return all;
+}
+
+rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
+{
+    rf_error own = {0};
+    if (!why) why = &own;
+    rf_status status = write_vocab(t, folder, why);
+    if (status) return status;
+    json_t *config = specials(t);
+    const rf_tokenizer_options *o = &t->options;
+    json_object_set_new(config, "added_tokens_decoder", added_tokens(t));
+    json_object_set_new(config, "tokenizer_class", json_string("BertTokenizer"));
+    json_object_set_new(config, "do_lower_case", json_boolean(o->lowercase));
+    json_object_set_new(config, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
+    json_object_set_new(config, "tokenize_chinese_chars", json_boolean(o->han_split));
+    json_object_set_new(config, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    status = write_json(t, folder, "tokenizer_config.json", config, why);
+    return status ? status : write_json(t, folder, "special_tokens_map.json", specials(t), why);
+}

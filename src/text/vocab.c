@@ -1,0 +1,201 @@
+/* vocab.c — the vocabulary: lines, look-up, and greedy longest match.
+ *
+ * A word's prefixes are hashed once, h[i+1] = h[i] B + byte + 1 (mod 2^64), so that the hash of any part is
+ * h[j] - h[i] B^(j-i): a longest match costs one probe for each length tried and no pass over the bytes.             */
+#include "text.h"
+
+enum { LONGEST_WORD = 1 << 16 };        /* bytes of a token beyond which it is kept but never matched                 */
+static const uint64_t BASE = 0x9E3779B97F4A7C15;
+
+static inline uint64_t mix(uint64_t h)
+{
+    h ^= h >> 32;
+    h *= 0xD6E8FEB86659FD93;
+    return h ^ h >> 32;
+}
+
+static uint64_t hash_of(const char *text, size_t size)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < size; i++) h = h * BASE + (unsigned char)text[i] + 1;
+    return h;
+}
+
+/* The id under `hash` whose token, from byte `skip` on, is `text`; -1 when there is none. */
+static inline int32_t find(const rf_vocab *v, const rf_slots *s, uint64_t hash, const char *text, size_t size, size_t skip)
+{
+    const uint64_t m = mix(hash);
+    const uint32_t tag = (uint32_t)(m >> 32);
+    for (size_t i = (size_t)m & s->mask;; i = (i + 1) & s->mask) {
+        const rf_slot slot = s->at[i];
+        if (slot.id < 0) return -1;
+        if (slot.tag == tag && rf__vocab_token_size(v, slot.id) == size + skip &&
+            !memcmp(rf__vocab_token(v, slot.id) + skip, text, size))
+            return slot.id;
+    }
+}
+
+static bool slots_init(rf_slots *s, const rf_ctx *ctx, size_t items)
+{
+    size_t size = 16;
+    while (size < 2 * items) size *= 2;
+    s->at = rf__alloc(ctx, size * sizeof *s->at);
+    if (!s->at) return false;
+    s->mask = size - 1;
+    s->longest = 0;
+    for (size_t i = 0; i < size; i++) s->at[i] = (rf_slot){0, -1};
+    return true;
+}
+
+/* Later ids replace earlier ones. */
+static void put(rf_vocab *v, rf_slots *s, int32_t id, size_t skip)
+{
+    const char *text = rf__vocab_token(v, id) + skip;
+    const size_t size = rf__vocab_token_size(v, id) - skip;
+    const uint64_t m = mix(hash_of(text, size));
+    const uint32_t tag = (uint32_t)(m >> 32);
+    size_t i = (size_t)m & s->mask;
+    for (; s->at[i].id >= 0; i = (i + 1) & s->mask) {
+        const int32_t old = s->at[i].id;
+        if (s->at[i].tag == tag && rf__vocab_token_size(v, old) == size + skip &&
+            !memcmp(rf__vocab_token(v, old) + skip, text, size)) {
+            v->hidden[old] = 1;
+            break;
+        }
+    }
+    s->at[i] = (rf_slot){tag, id};
+    if (size > s->longest && size <= LONGEST_WORD) s->longest = size;
+}
+
+static bool continues(const rf_vocab *v, int32_t id)
+{
+    const char *t = rf__vocab_token(v, id);
+    return rf__vocab_token_size(v, id) > 2 && t[0] == '#' && t[1] == '#';
+}
+
+rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size, uint32_t *begin, uint8_t *hidden,
+                         int32_t n, rf_error *why)
+{
+    *v = (rf_vocab){.ctx = ctx, .text = text, .size = size, .begin = begin, .hidden = hidden, .n = n};
+    size_t tails = 0, most = 0;
+    for (int32_t i = 0; i < n; i++) tails += continues(v, i);
+    if (!slots_init(&v->whole, ctx, (size_t)n) || !slots_init(&v->tail, ctx, tails)) goto full;
+    for (int32_t i = 0; i < n; i++) {
+        if (v->hidden[i]) continue;
+        put(v, &v->whole, i, 0);
+        if (continues(v, i)) put(v, &v->tail, i, 2);
+    }
+    most = v->whole.longest > v->tail.longest ? v->whole.longest : v->tail.longest;
+    v->power = rf__alloc(ctx, (most + 1) * sizeof *v->power);
+    if (!v->power) goto full;
+    v->power[0] = 1;
+    for (size_t i = 0; i < most; i++) v->power[i + 1] = v->power[i] * BASE;
+    return RF_OK;
+full:
+    rf__vocab_clear(v);
+    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %d tokens", (int)n);
+}
+
+void rf__vocab_clear(rf_vocab *v)
+{
+    rf__free(v->ctx, v->text);
+    rf__free(v->ctx, v->begin);
+    rf__free(v->ctx, v->hidden);
+    rf__free(v->ctx, v->whole.at);
+    rf__free(v->ctx, v->tail.at);
+    rf__free(v->ctx, v->power);
+    *v = (rf_vocab){.ctx = v->ctx};
+}
+
+int32_t rf__vocab_find(const rf_vocab *v, const char *text, size_t size)
+{
+    return find(v, &v->whole, hash_of(text, size), text, size, 0);
+}
+
+size_t rf__vocab_pieces(const rf_vocab *v, const char *word, size_t size, uint64_t *hash, int32_t *id, uint32_t *end)
+{
+    hash[0] = 0;
+    for (size_t i = 0; i < size; i++) hash[i + 1] = hash[i] * BASE + (unsigned char)word[i] + 1;
+    size_t n = 0;
+    for (size_t from = 0; from < size;) {
+        const rf_slots *s = from ? &v->tail : &v->whole;
+        size_t to = size - from > s->longest ? from + s->longest : size;
+        int32_t found = -1;
+        for (; to > from; to--) {
+            if (to < size && ((unsigned char)word[to] & 0xC0) == 0x80) continue;       /* inside a character         */
+            found = find(v, s, hash[to] - hash[from] * v->power[to - from], word + from, to - from, from ? 2 : 0);
+            if (found >= 0) break;
+        }
+        if (found < 0) return 0;
+        id[n] = found;
+        end[n++] = (uint32_t)to;
+        from = to;
+    }
+    return n;
+}
+
+/* ---- vocab.txt ------------------------------------------------------------------------------------------------------ */
+
+/* Where the line that starts at `at` ends, and where the next one starts: Rust ends lines at \n alone, Python also at
+ * \r\n and \r. */
+static size_t line_end(const char *text, size_t size, size_t at, bool python, size_t *next)
+{
+    size_t i = at;
+    while (i < size && text[i] != '\n' && !(python && text[i] == '\r')) i++;
+    *next = i + 1;
+    if (i + 1 < size && text[i] == '\r' && text[i + 1] == '\n') *next = i + 2;
+    return i;
+}
+
+/* Rust drops white space from the end of a line. */
+static size_t trimmed(const char *text, size_t from, size_t to)
+{
+    while (to > from) {
+        size_t start = to - 1;
+        while (start > from && ((unsigned char)text[start] & 0xC0) == 0x80) start--;
+        size_t at = start;
+        if (!rf__unicode_white(rf__utf8_get((const unsigned char *)text, &at))) break;
+        to = start;
+    }
+    return to;
+}
+
+rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
+                          rf_rules rules, rf_error *why)
+{
+    const bool python = rules == RF_RULES_PYTHON;
+    size_t lines = 0, next = 0;
+    for (size_t at = 0; at < size; at = next, lines++) line_end(text, size, at, python, &next);
+    if (!lines) return rf_fail(why, RF_EDATA, "%s: is empty, one token per line was expected", name);
+    if (size > UINT32_MAX - 1 || lines > INT32_MAX - 1)
+        return rf_fail(why, RF_EDATA, "%s: %zu bytes in %zu lines, the limit is %u bytes", name, size, lines, UINT32_MAX - 1);
+    const size_t bad = rf__utf8_check(text, size);
+    if (bad < size) {
+        size_t line = 1;
+        for (size_t at = 0; at < size; at = next, line++) {
+            line_end(text, size, at, python, &next);
+            if (next > bad) break;
+        }
+        return rf_fail(why, RF_EDATA, "%s: line %zu: byte %zu of the file is not UTF-8", name, line, bad);
+    }
+    char *copy = rf__alloc(ctx, size + 1);
+    uint32_t *begin = rf__alloc(ctx, (lines + 1) * sizeof *begin);
+    uint8_t *hidden = rf__calloc(ctx, lines, 1);
+    if (!copy || !begin || !hidden) {
+        rf__free(ctx, copy);
+        rf__free(ctx, begin);
+        rf__free(ctx, hidden);
+        return rf_fail(why, RF_ENOMEM, "%s: no memory for %zu tokens", name, lines);
+    }
+    size_t used = 0, line = 0;
+    for (size_t at = 0; at < size; at = next, line++) {
+        size_t end = line_end(text, size, at, python, &next);
+        if (!python) end = trimmed(text, at, end);
+        begin[line] = (uint32_t)used;
+        memcpy(copy + used, text + at, end - at);
+        used += end - at;
+        copy[used++] = 0;
+    }
+    begin[lines] = (uint32_t)used;
+    return rf__vocab_init(v, ctx, copy, used, begin, hidden, (int32_t)lines, why);
+}
