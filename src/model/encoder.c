@@ -170,7 +170,7 @@ static rf_status place(rf_encoder *e, const rf_batch *b, int32_t row[], const rf
 static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_batch *b)
 {
     const rf_config *c = &e->params->config;
-    int32_t *zero = rf__graph_scratch(g, (size_t)b->N * sizeof *zero);
+    int32_t *zero = rf__push(g, (size_t)b->N, sizeof *zero);
     if (zero) memset(zero, 0, (size_t)b->N * sizeof *zero);
     rf_tensor *word = rf_embed(g, e->word, b->id, b->N);
     rf_tensor *type = rf_embed(g, e->type, b->type ? b->type : zero, zero ? b->N : 0);
@@ -195,10 +195,10 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
 {
     const rf_config *c = &e->params->config;
     bind(g, e);
-    int32_t *row = rf__graph_scratch(g, (size_t)b->N * sizeof *row);
+    int32_t *row = rf__push(g, (size_t)b->N, sizeof *row);
     const rf_rope *rope = NULL;
     rf_error why = {0};
-    if (row && place(e, b, row, &rope, &why)) rf__graph_fail(g, why.code, "%s", why.text);
+    if (row && place(e, b, row, &rope, &why)) rf__stop(g, why.code, "%s", why.text);
 
     const rf_attention_spec spec = {
         .heads = c->num_attention_heads, .B = b->B, .start = b->start, .rope = rope, .row = row,

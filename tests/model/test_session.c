@@ -1,0 +1,219 @@
+/* test_session.c — mirrors src/model/session.c, src/model/model.c, src/model/encoder.c. */
+#include "t.h"
+
+#include "roformer/model.h"
+
+static rf_config small(void)
+{
+    rf_config c;
+    rf_config_defaults(&c);
+    c.vocab_size = 97;
+    c.embedding_size = 24;
+    c.hidden_size = 32;
+    c.num_hidden_layers = 2;
+    c.num_attention_heads = 4;
+    c.intermediate_size = 64;
+    c.initializer_range = 0.2;
+    return c;
+}
+
+struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
+
+static struct work begin(const rf_config *c, int threads, const char *isa)
+{
+    struct work w = {.ctx = t_ctx(threads, isa)};
+    rf_error why = {0};
+    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    return w;
+}
+
+static void end(struct work *w)
+{
+    rf_session_close(w->session);
+    rf_model_close(w->model);
+    rf_ctx_free(w->ctx);
+}
+
+enum { TEXTS = 7 };
+static const int32_t length[TEXTS] = {1, 5, 16, 17, 64, 130, 2};
+
+/* Text i is a fixed function of i alone. */
+static void fill(int text, int32_t *id, int32_t n, int32_t vocabulary)
+{
+    rf_rng r;
+    rf__rng_init(&r, 5, (uint64_t)text);
+    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf__rng_below(&r, (uint32_t)vocabulary);
+}
+
+/* The promise of the project: same text, same bits, whatever else is in the batch and however many threads. */
+static void same_text_same_bits(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    float *alone = t_floats(TEXTS * 32), *first = NULL;
+    for (int threads = 1; threads <= 4; threads *= 2) {
+        struct work w = begin(&c, threads, NULL);
+        rf_error why = {0};
+        for (int i = 0; i < TEXTS; i++) {
+            int32_t id[256];
+            const int32_t start[2] = {0, length[i]};
+            const float *v;
+            fill(i, id, length[i], 97);
+            const rf_batch b = {.N = length[i], .B = 1, .id = id, .start = start};
+            if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s", why.text);
+            memcpy(alone + i * 32, v, 32 * sizeof *v);
+        }
+        for (int turn = 0; turn < TEXTS; turn++) {                       /* every text in every place, all neighbours */
+            int32_t id[256], start[TEXTS + 1] = {0};
+            for (int i = 0; i < TEXTS; i++) {
+                const int text = (i + turn) % TEXTS;
+                fill(text, id + start[i], length[text], 97);
+                start[i + 1] = start[i] + length[text];
+            }
+            const rf_batch b = {.N = start[TEXTS], .B = TEXTS, .id = id, .start = start};
+            const float *v;
+            if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s", why.text);
+            for (int i = 0; i < TEXTS; i++)
+                assert_memory_equal(v + i * 32, alone + ((i + turn) % TEXTS) * 32, 32 * sizeof *v);
+        }
+        if (!first) first = memcpy(t_floats(TEXTS * 32), alone, TEXTS * 32 * sizeof *alone);
+        assert_memory_equal(alone, first, TEXTS * 32 * sizeof *alone);
+        end(&w);
+    }
+    t_free_all();
+}
+
+/* Eq. 16: only distances count, so shifting every position changes nothing but rounding.  The angle's cosine is rounded
+ * once; products of sums over 2 layers of width 32 stay within a few hundred ulp of values near 1. */
+static void positions_may_be_shifted(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    struct work w = begin(&c, 1, NULL);
+    rf_error why = {0};
+    int32_t id[64], position[64];
+    const int32_t start[2] = {0, 64}, shift[] = {1, 1000, -1000000, 2000000000};
+    const float *v;
+    fill(1, id, 64, 97);
+    const rf_batch plain = {.N = 64, .B = 1, .id = id, .start = start};
+    if (rf_session_hidden(w.session, &plain, &v, &why)) fail_msg("%s", why.text);
+    float *want = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
+    for (size_t i = 0; i < RF_COUNT(shift); i++) {
+        for (int j = 0; j < 64; j++) position[j] = shift[i] + j;
+        rf_batch moved = plain;
+        moved.position = position;
+        if (rf_session_hidden(w.session, &moved, &v, &why)) fail_msg("%s", why.text);
+        t_close(v, want, 64 * 32, 5e-5, 0);
+    }
+    end(&w);
+    t_free_all();
+}
+
+/* Positions beyond max_position_embeddings just work. */
+static void long_texts_work(void **state)
+{
+    (void)state;
+    rf_config c = small();
+    c.max_position_embeddings = 16;
+    struct work w = begin(&c, 2, NULL);
+    rf_error why = {0};
+    enum { T = 3000 };
+    static int32_t id[T];
+    const int32_t start[2] = {0, T};
+    const float *v;
+    fill(1, id, T, 97);
+    const rf_batch b = {.N = T, .B = 1, .id = id, .start = start};
+    if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < T * 32; i++) assert_true(isfinite(v[i]));
+    end(&w);
+}
+
+/* The reference rung is the printed mathematics: the fast rungs agree with it. */
+static void rungs_agree(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    struct work ref = begin(&c, 1, "ref");
+    rf_error why = {0};
+    int32_t id[130];
+    const int32_t start[3] = {0, 33, 130}, row[2] = {3, 99};
+    fill(1, id, 130, 97);
+    const rf_batch b = {.N = 130, .B = 2, .id = id, .start = start};
+    const float *want, *got;
+    if (rf_session_scores(ref.session, &b, row, 2, &want, &why)) fail_msg("%s", why.text);
+    rfk_table rung;
+    for (int i = 1; rfk_rung(i, &rung); i++) {
+        struct work w = begin(&c, 1, rung.isa);
+        if (rf_session_scores(w.session, &b, row, 2, &got, &why)) fail_msg("%s", why.text);
+        t_close(got, want, 2 * 97, 1e-4, 1e-5);
+        end(&w);
+    }
+    end(&ref);
+}
+
+static void bad_batches_are_refused(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    struct work w = begin(&c, 1, NULL);
+    const int32_t id[4] = {1, 2, 3, 97}, good[3] = {0, 2, 4}, hole[3] = {0, 0, 4}, wrong[3] = {0, 2, 3};
+    const float *v;
+    const struct { rf_batch b; rf_status code; const char *part; } cases[] = {
+        {{.N = 0, .B = 0, .id = id, .start = good}, RF_EARG, "0 sequences"},
+        {{.N = 4, .B = 2, .id = id, .start = wrong}, RF_EARG, "0 to 3"},
+        {{.N = 4, .B = 2, .id = id, .start = hole}, RF_EARG, "sequence 0 has no token"},
+        {{.N = 4, .B = 2, .id = id, .start = good}, RF_ERANGE, "97"},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_error why = {0};
+        assert_int_equal(rf_session_hidden(w.session, &cases[i].b, &v, &why), cases[i].code);
+        t_failed(&why, cases[i].code, cases[i].part);
+    }
+    rf_error why = {0};                                                  /* and the session still works */
+    const rf_batch b = {.N = 3, .B = 1, .id = id, .start = (const int32_t[]){0, 3}};
+    assert_int_equal(rf_session_hidden(w.session, &b, &v, &why), RF_OK);
+    end(&w);
+}
+
+/* The n-th allocation fails, for n = 1, 2, ... until everything passes: a status each time, nothing leaked. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    const int32_t id[3] = {1, 2, 3}, start[2] = {0, 3}, row[1] = {1};
+    const rf_batch b = {.N = 3, .B = 1, .id = id, .start = start};
+    for (int forever = 0; forever < 2; forever++)
+        for (long n = 1;; n++) {
+            t_memory memory = {.fail = n, .forever = forever};
+            rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
+            rf_model *model = NULL;
+            rf_session *session = NULL;
+            const float *v;
+            rf_error why = {0};
+            rf_status status = RF_ENOMEM;
+            if (ctx) {
+                status = rf_model_random(ctx, &c, 1, &model, &why);
+                if (!status) status = rf_session_open(model, &session, &why);
+                if (!status) status = rf_session_scores(session, &b, row, 1, &v, &why);
+                rf_session_close(session);
+                rf_model_close(model);
+                rf_ctx_free(ctx);
+            }
+            assert_int_equal(memory.live, 0);
+            if (memory.calls < n) {
+                assert_int_equal(status, RF_OK);
+                break;
+            }
+            if (status) assert_int_equal(status, RF_ENOMEM);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(same_text_same_bits),     cmocka_unit_test(positions_may_be_shifted),
+        cmocka_unit_test(long_texts_work),         cmocka_unit_test(rungs_agree),
+        cmocka_unit_test(bad_batches_are_refused), cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("model/session", tests, NULL, NULL);
+}
