@@ -100,7 +100,7 @@ rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, cons
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
 
-/* Parameters of a masked language model of this shape (tied head). */
+/* Parameters of a masked language model of this shape; the table of positions is computed and does not count. */
 int64_t rf_config_parameters(const rf_config *c);
 
 #ifdef __cplusplus

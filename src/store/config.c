@@ -107,7 +107,7 @@ int64_t rf_config_parameters(const rf_config *c)
     const int64_t V = c->vocab_size, E = c->embedding_size, C = c->hidden_size, F = c->intermediate_size;
     const int64_t embeddings = V * E + c->type_vocab_size * E + 2 * E + (E != C ? C * E + C : 0);
     const int64_t layer = 4 * (C * C + C) + 2 * C + (F * C + F) + (C * F + C) + 2 * C;
-    const int64_t head = (E * C + E) + 2 * E + V + (c->tie_word_embeddings ? 0 : V * E);
+    const int64_t head = (E * C + E) + 2 * E + V + (c->tie_word_embeddings ? 0 : V * E + V);
     return embeddings + c->num_hidden_layers * layer + head;
 }
 

@@ -289,6 +289,32 @@ static void files(void **state)
     t_free_all();
 }
 
+/* Folders that transformers wrote: all of them open, and hold as many numbers as their configuration says. */
+static void of_others(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond", "bf16", "f16", "untied", "sharded"};
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        char folder[256];
+        rf_config c;
+        rf_weights *w = NULL;
+        rf_error why = {0};
+        snprintf(folder, sizeof folder, "tests/golden/models/%s", names[i]);
+        if (rf_config_read(ctx, folder, &c, &why) || rf_weights_open(ctx, folder, &w, &why)) fail_msg("%s", why.text);
+        size_t total = 0;
+        for (size_t t = 0; t < rf_weights_count(w); t++)
+            if (!strstr(rf_weights_at(w, t)->name, "embed_positions")) total += rf_weights_at(w, t)->count;
+        assert_int_equal(total, rf_config_parameters(&c));
+        const rf_weight *t = rf_weights_find(w, "roformer.embeddings.word_embeddings.weight");
+        assert_int_equal(t->dim[0], c.vocab_size);
+        assert_int_equal(t->dim[1], c.embedding_size);
+        float *x = t_floats((int64_t)t->count);
+        if (rf_weights_read(w, t, x, 1, &why)) fail_msg("%s", why.text);
+        rf_weights_close(w);
+    }
+    t_free_all();
+}
+
 /* The n-th allocation fails: an error, nothing kept. */
 static void allocations_fail(void **state)
 {
@@ -318,7 +344,7 @@ int main(void)
         cmocka_unit_test(lengths),  cmocka_unit_test(headers),          cmocka_unit_test(shapes),
         cmocka_unit_test(offsets),  cmocka_unit_test(lists_and_finds),  cmocka_unit_test(halves),
         cmocka_unit_test(crowds),   cmocka_unit_test(shards),           cmocka_unit_test(files),
-        cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(of_others), cmocka_unit_test(allocations_fail),
     };
     return cmocka_run_group_tests_name("store/weights", tests, setup, teardown);
 }
