@@ -1,0 +1,83 @@
+/* bench.c — repetitions, medians, rows. */
+#include "cli/bench.h"
+
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "kernel/peak.h"
+
+enum { REPEATS = 400 };
+static const double moment = 0.01;      /* seconds of the loop that is compared with */
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double at_share(double *x, int n, double share)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[(int)(share * (n - 1) + 0.5)];
+}
+
+static double reference(const bench *b, const bench_work *work)
+{
+    if (work->flops > 0) return rf__peak_flops(b->io->ctx, moment);
+    if (work->bytes <= 0) return 0;
+    const double least = 1 << 12, most = 1 << 28;
+    const double bytes = work->bytes / 2 < least ? least : work->bytes / 2 > most ? most : work->bytes / 2;
+    return rf__peak_copy(b->io->ctx, (size_t)bytes, moment);
+}
+
+static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate, const char *unit,
+                      double tokens, double share)
+{
+    char number[32], ms[32];
+    if (!b->header)
+        printf("%-10s %-22s %10s %10s %10s %12s %8s\n", "what", "shape", "ms", "p95", "tokens/s", "speed", "of peak");
+    b->header = true;
+    snprintf(ms, sizeof ms, median < 0.01 ? "%.3g" : "%.3f", 1e3 * median);
+    printf("%-10s %-22s %10s %10.3g ", what, shape, ms, 1e3 * p95);
+    cli_count(tokens, number, sizeof number);
+    printf("%10s ", tokens > 0 ? number : "-");
+    if (rate > 0) printf("%8.1f %s", rate / 1e9, unit);
+    else printf("%12s", "-");
+    if (share > 0) printf(" %6.1f %%\n", 100 * share);
+    else printf(" %8s\n", "-");
+}
+
+rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work)
+{
+    static double time[REPEATS], share[REPEATS];
+    rf_error *why = &b->io->why;
+    int n = 0;
+    long inner = 1;
+    rf_status status = body(arg, why);                      /* warms caches, compiles shapes */
+    const double begin = rf__seconds();
+    if (!status) status = body(arg, why);
+    const double once = rf__seconds() - begin;
+    if (once < 1e-4) inner = (long)(1e-4 / (once + 1e-9)) + 1;          /* short work is timed in groups */
+    const double until = rf__seconds() + b->seconds;
+    while (!status && n < REPEATS && (n < 3 || rf__seconds() < until)) {
+        const double peak = reference(b, &work), from = rf__seconds();
+        for (long i = 0; i < inner && !status; i++) status = body(arg, why);
+        time[n] = (rf__seconds() - from) / (double)inner;
+        const double amount = work.flops > 0 ? work.flops : work.bytes;
+        share[n] = peak > 0 ? amount / time[n] / peak : 0;
+        n++;
+    }
+    if (status) return status;
+    const double p95 = at_share(time, n, 0.95), median = at_share(time, n, 0.5), of_peak = at_share(share, n, 0.5);
+    const double rate = (work.flops > 0 ? work.flops : work.bytes) / median, tokens = work.tokens / median;
+    const char *unit = work.flops > 0 ? "GF/s" : "GB/s";
+    json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms", 1e3 * median,
+                            "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);
+    if (tokens > 0) json_object_set_new(row, "tokens_per_second", json_real(tokens));
+    if (rate > 0) json_object_set_new(row, work.flops > 0 ? "gflops" : "gbytes_per_second", json_real(rate / 1e9));
+    if (of_peak > 0) json_object_set_new(row, work.flops > 0 ? "share_of_fma_peak" : "share_of_copy", json_real(of_peak));
+    if (b->rows) json_array_append(b->rows, row);
+    else print_row(b, what, shape, median, p95, rate, unit, tokens, of_peak);
+    json_decref(row);
+    return b->rows ? RF_OK : cli_flush(why);
+}

@@ -1,0 +1,56 @@
+/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "cli/train_options.h"
+
+static int run(void *arguments, cli_io *io)
+{
+    train_args *a = arguments;
+    char folder[4096];
+    rf_mlm_score s = {0};
+    a->t.text = a->text.item;
+    a->t.texts = a->text.n;
+    if (!a->text.n) {
+        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE...");
+        return cli_exit(io);
+    }
+    if (cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    a->t.model = folder;
+    if (rf_evaluate_mlm(io->ctx, &a->t, &s, &io->why)) return cli_exit(io);
+    if (!isfinite(s.loss)) {
+        rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
+    } else if (a->json) {
+        cli_print_json(json_pack("{s:f,s:f,s:f,s:I,s:I,s:I}", "eval_loss", s.loss, "eval_accuracy", s.accuracy, "perplexity",
+                                 exp(s.loss), "labels", (json_int_t)s.labels, "tokens", (json_int_t)s.tokens, "documents",
+                                 (json_int_t)s.documents),
+                       0, &io->why);
+    } else {
+        printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s.loss, exp(s.loss), 100 * s.accuracy);
+        printf("guessed     %lld of %lld tokens in %lld documents\n", (long long)s.labels, (long long)s.tokens,
+               (long long)s.documents);
+    }
+    return cli_exit(io);
+}
+
+static const cli_option options[] = {
+    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL", "model folder; without it the shipped model", NULL},
+    TRAIN_TEXT,
+    TRAIN_SHARED,
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {0},
+};
+
+static const char *const examples[] = {
+    "roformer evaluate -m my-model --text held-out.txt.zst",
+    "roformer evaluate --text held-out.txt --max_length 512 --json",
+    NULL,
+};
+
+const cli_command cmd_evaluate = {
+    "evaluate", "--text FILE...", "measure a model on text it has not seen",
+    "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
+    "exponential, and the share of guesses that are right.",
+    examples, options, sizeof(train_args), train_prepare, run,
+};

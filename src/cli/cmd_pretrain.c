@@ -1,0 +1,147 @@
+/* cmd_pretrain.c — roformer pretrain: masked-language-model training that survives anything.
+ *
+ * A first Ctrl-C finishes the step, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/train_options.h"
+
+void train_prepare(void *args)
+{
+    train_args *a = args;
+    rf_train_defaults(&a->t);
+}
+
+typedef struct watch {
+    cli_io *io;
+    const train_args *a;
+    cli_progress bar;
+    int64_t begin;              /* the step at which this run began, -1: not yet                                        */
+    char saved[1024];           /* the last checkpoint                                                                  */
+} watch;
+
+static void step_text(const rf_train_progress *p, char *out, size_t size)
+{
+    char eta[32], rate[16];
+    cli_duration(p->eta_seconds, eta, sizeof eta);
+    cli_count(p->tokens_per_second, rate, sizeof rate);
+    int n = snprintf(out, size, "step %lld/%lld  loss %.4f  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
+                     (long long)p->max_steps, p->loss, p->learning_rate, rate, eta);
+    if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
+}
+
+static int report(void *user, const rf_train_progress *p)
+{
+    watch *w = user;
+    char text[1280];
+    const double share = p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1;
+    if (!strcmp(p->event, "step")) {
+        step_text(p, text, sizeof text);
+        if (w->bar.live) cli_progress_show(&w->bar, "training", share, text);
+        else if (w->a->t.logging_steps > 0 && p->step % w->a->t.logging_steps == 0) cli_progress_line(&w->bar, text);
+    } else if (!strcmp(p->event, "data")) {
+        snprintf(text, sizeof text, "%s", p->note ? p->note : "reading the text");
+        cli_progress_show(&w->bar, "reading ", -1, text);
+    } else if (!strcmp(p->event, "eval")) {
+        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%", (long long)p->step,
+                 p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
+        cli_progress_line(&w->bar, text);
+    } else if (!strcmp(p->event, "save")) {
+        snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");
+        snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, w->saved);
+        cli_progress_line(&w->bar, text);
+    } else if (p->note) {
+        snprintf(text, sizeof text, "step %lld: %s", (long long)p->step, p->note);
+        cli_progress_line(&w->bar, text);
+    }
+    return cli_stopped() != 0;
+}
+
+static int stopped(const watch *w)
+{
+    const char *name = strrchr(w->saved, '/');
+    name = name ? name + 1 : w->saved;
+    if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
+    else cli_error("stopped before the first step; nothing was saved and nothing is lost");
+    return cli_stopped() ? CLI_LATER : CLI_DONE;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    train_args *a = arguments;
+    watch w = {.io = io, .a = a, .begin = -1};
+    a->t.text = a->text.item;
+    a->t.texts = a->text.n;
+    a->t.validation_text = a->validation.item;
+    a->t.validation_texts = a->validation.n;
+    a->t.resume_from_checkpoint = a->resume;
+    if (!a->text.n && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE...");
+    if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
+    if (io->why.code) return cli_exit(io);
+    cli_signals_catch();
+    cli_progress_init(&w.bar, io, 10);
+    const rf_status status = rf_pretrain(io->ctx, &a->t, report, &w, &io->why);
+    cli_progress_clear(&w.bar);
+    if (status == RF_ESTOPPED) return stopped(&w);
+    return cli_exit(io);
+}
+
+static const cli_option options[] = {
+    TRAIN_TEXT,
+    {"validation_text", 0, CLI_FILES, offsetof(train_args, validation), "FILE", NULL, 0, 0, NULL,
+     "held-out files; without them a share of the documents is held out", "validation_file"},
+    {"validation_split", 0, CLI_REAL, T(validation_split), "P", NULL, 0, 0.5, NULL,
+     "share of the documents that is held out, chosen by a hash of their text", NULL},
+    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, NULL,
+     "folder with vocab.txt, and config.json and weights to begin from when they are there", "model_name_or_path"},
+    {"config", 'c', CLI_FILE, T(config), "FILE", NULL, 0, 0, NULL, "config.json of a new model", "config_name"},
+    {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
+     "for checkpoints and metrics.jsonl; the model's folder when not given", NULL},
+    {"resume", 'r', CLI_FOLDER, offsetof(train_args, resume), "DIR", NULL, 0, 0, NULL,
+     "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
+    {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
+    {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the text", NULL},
+    TRAIN_SHARED,
+    {"gradient_accumulation_steps", 0, CLI_INT, T(gradient_accumulation_steps), "N", NULL, 1, 1e6, NULL,
+     "batches for one update", NULL},
+    {"learning_rate", 0, CLI_REAL, T(learning_rate), "X", NULL, 0, 10, NULL, "largest step size of AdamW", "lr"},
+    {"lr_scheduler_type", 0, CLI_CHOICE, T(lr_scheduler_type), "linear|cosine|constant", NULL, 0, 0, NULL,
+     "how the step size falls after warm-up", NULL},
+    {"warmup_steps", 0, CLI_INT, T(warmup_steps), "N", NULL, 0, 1e12, NULL, "updates while the step size rises", NULL},
+    {"warmup_ratio", 0, CLI_REAL, T(warmup_ratio), "P", NULL, 0, 1, NULL, "the same as a share of all, when steps are 0", NULL},
+    {"weight_decay", 0, CLI_REAL, T(weight_decay), "X", NULL, 0, 10, NULL, "of matrices; never of biases and norms", NULL},
+    {"adam_beta1", 0, CLI_REAL, T(adam_beta1), "X", NULL, 0, 0.999999, NULL, "decay of the first moment", NULL},
+    {"adam_beta2", 0, CLI_REAL, T(adam_beta2), "X", NULL, 0, 0.99999999, NULL, "decay of the second moment", NULL},
+    {"adam_epsilon", 0, CLI_REAL, T(adam_epsilon), "X", NULL, 1e-20, 1, NULL, "added to the root of the second moment", NULL},
+    {"max_grad_norm", 0, CLI_REAL, T(max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},
+    {"logging_steps", 0, CLI_INT, T(logging_steps), "N", NULL, 1, 1e12, NULL, "updates between two lines of metrics.jsonl", NULL},
+    {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none", NULL},
+    {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL, "updates between two checkpoints; 0: at the end", NULL},
+    {"save_total_limit", 0, CLI_INT, T(save_total_limit), "N", NULL, 0, 1e6, NULL,
+     "checkpoints that are kept, the best one besides; 0: all", NULL},
+    {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder", NULL},
+    {"stop_after", 0, CLI_INT, T(stop_after), "N", NULL, 0, 1e12, NULL, "save and stop after N updates of this run; 0: never", NULL},
+    {"max_time", 0, CLI_REAL, T(max_time), "SECONDS", NULL, 0, 1e9, NULL, "save and stop after this time; 0: never", NULL},
+    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL, "resume although the text is another one", NULL},
+    {0},
+};
+
+static const char *const examples[] = {
+    "roformer vocab --text corpus.txt.zst --size 8192 -o my-model",
+    "roformer pretrain --text corpus.txt.zst --model my-model --config small.json --max_steps 20000",
+    "roformer pretrain --resume my-model/checkpoint-3000",
+    "roformer plot my-model/metrics.jsonl -o loss.svg",
+    NULL,
+};
+
+const cli_command cmd_pretrain = {
+    "pretrain", "--text FILE... --model DIR", "train a masked language model on text",
+    "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention stays "
+    "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
+    "Ctrl-C finishes the step, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  A resumed run ends with "
+    "the same bits as one that was never stopped.",
+    examples, options, sizeof(train_args), train_prepare, run,
+};

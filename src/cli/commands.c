@@ -1,0 +1,7 @@
+/* commands.c — the commands, in the order in which help lists them. */
+#include "cli/commands.h"
+
+const cli_command *const cli_commands[] = {
+    &cmd_fill_mask, &cmd_embed, &cmd_tokenize, &cmd_vocab, &cmd_pretrain, &cmd_evaluate, &cmd_info,
+    &cmd_bench,     &cmd_plot,  &cmd_demo,     &cmd_completion, &cmd_help, NULL,
+};

@@ -1,0 +1,207 @@
+/* help.c — what a person reads: --help and roformer(1). */
+#include "cli/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "cli/io.h"
+
+enum { COLUMN = 34 };
+
+/* The arguments of a command with nothing given are where the defaults that help shows come from. */
+void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
+{
+    cli_parsed p = {.command = c};
+    *out = 0;
+    if (o->kind == CLI_FLAG || (!o->initial && !(c && c->prepare))) return;
+    if (!(p.args = c ? malloc(c->size) : &p.common)) return;
+    if (!cli_defaults(&p, NULL, NULL)) cli_show_value(o, p.args, out, size);
+    cli_parsed_clear(&p);
+    if (c) free(p.args);
+}
+
+/* Words of `text` between `column` and `width`; the cursor is at `column` already. */
+static void wrap(FILE *to, const char *text, int column, int width)
+{
+    int at = column;
+    while (*text) {
+        const size_t word = strcspn(text, " \n");
+        if (at > column && at + 1 + (int)word > width) {
+            fprintf(to, "\n%*s", column, "");
+            at = column;
+        }
+        if (at > column) at += fprintf(to, " ");
+        at += fprintf(to, "%.*s", (int)word, text);
+        text += word;
+        if (*text == '\n') {
+            fprintf(to, "\n%*s", column, "");
+            at = column;
+        }
+        if (*text) text++;
+    }
+    fprintf(to, "\n");
+}
+
+static int help_width(FILE *to)
+{
+    const int columns = to == stdout ? cli_terminal_width(1) : 80;
+    return columns > 100 ? 100 : columns;
+}
+
+static void option_head(const cli_option *o, char *out, size_t size)
+{
+    char letter[8] = "    ";
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    const char *more = o->kind == CLI_FILES ? "..." : "";
+    snprintf(out, size, "%s--%s%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "", more);
+}
+
+static void option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
+{
+    char value[128];
+    cli_default_value(c, o, value, sizeof value);
+    int n = snprintf(out, size, "%s", o->help);
+    if (*value) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);
+    if (o->env) n += snprintf(out + n, size - (size_t)n, " [$%s]", o->env);
+    if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
+}
+
+static void list_options(FILE *to, const cli_command *c, const cli_option *o)
+{
+    char head[128], notes[512];
+    for (; o->kind; o++) {
+        if (o->kind == CLI_OPERANDS) continue;
+        option_head(o, head, sizeof head);
+        const int n = fprintf(to, "  %s", head);
+        if (n > COLUMN - 2) fprintf(to, "\n%*s", COLUMN, "");
+        else fprintf(to, "%*s", COLUMN - n, "");
+        option_notes(c, o, notes, sizeof notes);
+        wrap(to, notes, COLUMN, help_width(to));
+    }
+}
+
+void cli_help_all(FILE *to)
+{
+    fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n", rf_version());
+    fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
+    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-12s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    fprintf(to, "\noptions of every command:\n");
+    list_options(to, NULL, cli_common_options);
+    fprintf(to, "  -V, --version                   print the version\n");
+    fprintf(to, "      --man                       print the manual page roformer(1)\n");
+    fprintf(to, "\nroformer help COMMAND tells more.  Without -m the shipped English model answers:\n\n");
+    fprintf(to, "  roformer fill-mask \"The capital of France is [MASK].\"\n");
+}
+
+void cli_help_command(FILE *to, const cli_command *c, bool whole)
+{
+    fprintf(to, "usage: roformer %s [OPTIONS]%s%s\n\n", c->name, *c->operands ? " " : "", c->operands);
+    wrap(to, c->summary, 0, help_width(to));
+    if (whole && *c->description) {
+        fprintf(to, "\n");
+        wrap(to, c->description, 0, help_width(to));
+    }
+    fprintf(to, "\noptions:\n");
+    list_options(to, c, c->options);
+    fprintf(to, "\noptions of every command:\n");
+    list_options(to, NULL, cli_common_options);
+    if (!whole) return;
+    fprintf(to, "\nexamples:\n");
+    for (int i = 0; c->examples[i]; i++) fprintf(to, "  %s\n", c->examples[i]);
+}
+
+/* ---- roformer(1) ------------------------------------------------------------------------------------------------------ */
+
+/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens. */
+static void roff(FILE *to, const char *text)
+{
+    bool begin = true;
+    for (; *text; text++) {
+        if (begin && (*text == '.' || *text == '\'')) fputs("\\&", to);
+        if (*text == '\\') fputs("\\e", to);
+        else if (*text == '-') fputs("\\-", to);
+        else fputc(*text, to);
+        begin = *text == '\n';
+    }
+}
+
+static void man_options(FILE *to, const cli_command *c, const cli_option *o)
+{
+    char notes[512];
+    for (; o->kind; o++) {
+        if (o->kind == CLI_OPERANDS) continue;
+        fputs(".TP\n", to);
+        if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
+        fputs("\\fB\\-\\-", to);
+        roff(to, o->name);
+        fputs("\\fR", to);
+        if (o->value) {
+            fputs(" \\fI", to);
+            roff(to, o->value);
+            fprintf(to, "\\fR%s", o->kind == CLI_FILES ? "..." : "");
+        }
+        option_notes(c, o, notes, sizeof notes);
+        fputc('\n', to);
+        roff(to, notes);
+        fputc('\n', to);
+    }
+}
+
+static void man_command(FILE *to, const cli_command *c)
+{
+    fputs(".SS roformer ", to);
+    roff(to, c->name);
+    fputs(" [OPTIONS] ", to);
+    roff(to, c->operands);
+    fputc('\n', to);
+    roff(to, c->summary);
+    fputs(".\n", to);
+    if (*c->description) fputs(".PP\n", to);
+    for (const char *p = c->description; *p;) {
+        const size_t n = strcspn(p, "\n");
+        char line[2048];
+        snprintf(line, sizeof line, "%.*s", (int)n, p);
+        roff(to, line);
+        fputs(p[n] ? "\n.PP\n" : "\n", to);
+        p += n + (p[n] == '\n');
+    }
+    man_options(to, c, c->options);
+    fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", to);
+    for (int i = 0; c->examples[i]; i++) {
+        roff(to, c->examples[i]);
+        fputc('\n', to);
+    }
+    fputs(".RE\n.fi\n", to);
+}
+
+void cli_manual(FILE *to)
+{
+    static const char *const after =
+        ".SH EXIT STATUS\n"
+        ".TP\n0\nall done\n.TP\n1\nfailure of another kind\n.TP\n2\nusage: an option or argument is not acceptable\n"
+        ".TP\n3\na model, text or other file does not hold what it must\n"
+        ".TP\n4\nreading or writing failed (no such file, disk full)\n.TP\n5\nout of memory\n"
+        ".TP\n6\na result is not finite\n"
+        ".TP\n75\ntry again later: another run holds the folder, or training was interrupted and saved\n"
+        ".TP\n130, 141, 143\nended by Ctrl\\-C, by a reader that went away, by a request to terminate\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
+        ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
+        ".TP\n.B NO_COLOR\nno colours when set and not empty\n"
+        ".SH FILES\n"
+        ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's transformers reads and writes it\n"
+        ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
+        ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";
+    fprintf(to, ".TH ROFORMER 1 2026-11-21 \"roformer %s\" \"User Commands\"\n", rf_version());
+    fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
+    fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
+    fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text, masked-language-model training that can be\n"
+          "killed at any moment and goes on with the same bits, filling of blanks, embedding of texts.\n"
+          "Data goes to standard output, everything else to standard error.\n"
+          "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);
+    man_options(to, NULL, cli_common_options);
+    fputs(".SH COMMANDS\n", to);
+    for (int i = 0; cli_commands[i]; i++) man_command(to, cli_commands[i]);
+    fputs(after, to);
+}
