@@ -1,4 +1,14 @@
-/* isa_avx512.c — the whole file is one table. */
-#include "kernel/kernel.h"
+/* isa_avx512.c — the whole file is one table: the bodies in the words of vec_avx512.h. */
+#include <math.h>
 
-const rfk_table rfk_avx512 = {.isa = "avx512"};
+#include "kernel/kernel.h"
+#include "kernel/vec_avx512.h"
+
+#include "kernel/bodies.inc"
+
+const rfk_table rfk_avx512 = {
+    .isa = "avx512",
+#define RFK(name, result, parameters) .name = k_##name,
+#include "roformer/kernels.def"
+#undef RFK
+};

@@ -1,4 +1,8 @@
 /* select.c — one ladder per architecture, climbed once, when a context is made. */
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
 #include "base/context.h"
 #include "kernel/kernel.h"
 #include "kernel/products.h"
@@ -19,7 +23,9 @@ static unsigned cpu(void)
 {
     unsigned has = 0;
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) has |= AVX2;
+    unsigned a, b, c = 0, d;
+    const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);       /* which not every compiler knows by name */
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c) has |= AVX2;
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         has |= AVX512;

@@ -1,0 +1,58 @@
+/* elementwise.c — sums and products, number by number, and what many numbers add up to. */
+#include "kernel/ref/ref.h"
+
+void rfk_ref_add(float *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = a[i] + b[i];
+}
+
+void rfk_ref_mul(float *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = a[i] * b[i];
+}
+
+void rfk_ref_scale(float *y, const float *x, float c, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = c * x[i];
+}
+
+void rfk_ref_axpy(float *y, float c, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)(y[i] + (double)c * x[i]);
+}
+
+float rfk_ref_dot(const float *a, const float *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)a[i] * b[i];
+    return (float)sum;
+}
+
+float rfk_ref_sum(const float *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i];
+    return (float)sum;
+}
+
+float rfk_ref_largest(const float *x, int64_t n)
+{
+    float top = -INFINITY;
+    for (int64_t i = 0; i < n; i++)
+        if (x[i] > top) top = x[i];
+    return top;
+}
+
+double rfk_ref_sumsq(const float *x, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    return sum;
+}
+
+int rfk_ref_finite(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return 0;
+    return 1;
+}

@@ -1,0 +1,13 @@
+/* ref.h — the reference rung: rfk_ref_<name> for each row of kernels.def, as its formula is printed, in double. */
+#ifndef RF_REF_H
+#define RF_REF_H
+
+#include <math.h>
+
+#include "kernel/kernel.h"
+
+#define RFK(name, result, parameters) result rfk_ref_##name parameters;
+#include "roformer/kernels.def"
+#undef RFK
+
+#endif

@@ -1,0 +1,184 @@
+/* vec_neon.h — the vector dialect in 128-bit Advanced SIMD (AArch64).  The words are explained in vec_avx512.h.      */
+#ifndef RF_VEC_H
+#define RF_VEC_H
+
+#include <arm_neon.h>
+#include <stdint.h>
+#include <string.h>
+
+#define VW 4
+#define VREGS 32
+
+typedef float32x4_t vf;
+typedef float64x2_t vd;
+typedef uint32x4_t vi;
+typedef uint32x4_t vm;      /* all bits of a true lane are set */
+
+static inline vf v_zero(void) { return vdupq_n_f32(0); }
+static inline vf v_set1(float x) { return vdupq_n_f32(x); }
+static inline vf v_load(const float *p) { return vld1q_f32(p); }
+static inline void v_store(float *p, vf x) { vst1q_f32(p, x); }
+static inline vf v_load_n(const float *p, int64_t n)
+{
+    float whole[VW] = {0};
+    memcpy(whole, p, (size_t)n * sizeof *p);
+    return vld1q_f32(whole);
+}
+static inline void v_store_n(float *p, vf x, int64_t n)
+{
+    float whole[VW];
+    vst1q_f32(whole, x);
+    memcpy(p, whole, (size_t)n * sizeof *p);
+}
+static inline vf v_keep_n(vf x, int64_t n)
+{
+    static const uint32_t bits[8] = {~0u, ~0u, ~0u, ~0u, 0, 0, 0, 0};
+    return vreinterpretq_f32_u32(vandq_u32(vreinterpretq_u32_f32(x), vld1q_u32(bits + 4 - n)));
+}
+
+static inline vf v_add(vf a, vf b) { return vaddq_f32(a, b); }
+static inline vf v_sub(vf a, vf b) { return vsubq_f32(a, b); }
+static inline vf v_mul(vf a, vf b) { return vmulq_f32(a, b); }
+static inline vf v_div(vf a, vf b) { return vdivq_f32(a, b); }
+static inline vf v_sqrt(vf a) { return vsqrtq_f32(a); }
+static inline vf v_fma(vf a, vf b, vf c) { return vfmaq_f32(c, a, b); }
+static inline vf v_fms(vf a, vf b, vf c) { return vnegq_f32(vfmsq_f32(c, a, b)); }
+static inline vf v_fnma(vf a, vf b, vf c) { return vfmsq_f32(c, a, b); }
+static inline vf v_max(vf a, vf b) { return vmaxq_f32(a, b); }
+static inline vf v_min(vf a, vf b) { return vminq_f32(a, b); }
+static inline vf v_abs(vf a) { return vabsq_f32(a); }
+static inline vf v_neg(vf a) { return vnegq_f32(a); }
+static inline vf v_copysign(vf size, vf sign) { return vbslq_f32(vdupq_n_u32(0x80000000u), sign, size); }
+static inline vf v_round(vf a) { return vrndnq_f32(a); }
+
+/* In two steps, because 2^n itself may be too small or too large for a float. */
+static inline vf v_scale2(vf a, vf n)
+{
+    const int32x4_t whole = vcvtq_s32_f32(n), half = vshrq_n_s32(whole, 1), rest = vsubq_s32(whole, half);
+    const int32x4_t bias = vdupq_n_s32(127);
+    const vf first = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(half, bias), 23));
+    const vf second = vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(rest, bias), 23));
+    return vmulq_f32(vmulq_f32(a, first), second);
+}
+
+static inline vm v_lt(vf a, vf b) { return vcltq_f32(a, b); }
+static inline vm v_eq(vf a, vf b) { return vceqq_f32(a, b); }
+static inline vf v_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }
+static inline int v_lowest(vm m)
+{
+    const uint64_t lanes = vget_lane_u64(vreinterpret_u64_u16(vmovn_u32(m)), 0);
+    return lanes ? __builtin_ctzll(lanes) / 16 : -1;
+}
+
+static inline float v_sum(vf a)
+{
+    const float32x2_t h = vadd_f32(vget_low_f32(a), vget_high_f32(a));
+    return vget_lane_f32(h, 0) + vget_lane_f32(h, 1);
+}
+static inline float v_top(vf a) { return vmaxvq_f32(a); }
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------- */
+
+static inline vf v_swap_pairs(vf a) { return vrev64q_f32(a); }
+static inline vf v_fmaddsub(vf a, vf b, vf c)
+{
+    const vi even = vreinterpretq_u32_u64(vdupq_n_u64(0x80000000u));
+    return vfmaq_f32(vreinterpretq_f32_u32(veorq_u32(vreinterpretq_u32_f32(c), even)), a, b);
+}
+static inline vf v_twice(float32x2_t a) { return vcombine_f32(vdup_lane_f32(a, 0), vdup_lane_f32(a, 1)); }
+static inline vf v_load_twice(const float *p) { return v_twice(vld1_f32(p)); }
+static inline vf v_load_twice_n(const float *p, int64_t n)
+{
+    float whole[2] = {0};
+    memcpy(whole, p, (size_t)((n + 1) / 2) * sizeof *p);
+    return v_twice(vld1_f32(whole));
+}
+
+static inline void v_transpose(vf r[VW])
+{
+    const float32x4x2_t a = vtrnq_f32(r[0], r[1]), b = vtrnq_f32(r[2], r[3]);
+    r[0] = vcombine_f32(vget_low_f32(a.val[0]), vget_low_f32(b.val[0]));
+    r[1] = vcombine_f32(vget_low_f32(a.val[1]), vget_low_f32(b.val[1]));
+    r[2] = vcombine_f32(vget_high_f32(a.val[0]), vget_high_f32(b.val[0]));
+    r[3] = vcombine_f32(vget_high_f32(a.val[1]), vget_high_f32(b.val[1]));
+}
+
+/* ---- doubles --------------------------------------------------------------------------------------------------- */
+
+static inline vd d_zero(void) { return vdupq_n_f64(0); }
+static inline vd d_low(vf a) { return vcvt_f64_f32(vget_low_f32(a)); }
+static inline vd d_high(vf a) { return vcvt_high_f64_f32(a); }
+static inline vd d_add(vd a, vd b) { return vaddq_f64(a, b); }
+static inline vd d_fma(vd a, vd b, vd c) { return vfmaq_f64(c, a, b); }
+static inline double d_sum(vd a) { return vgetq_lane_f64(a, 0) + vgetq_lane_f64(a, 1); }
+
+/* ---- half types: tails go through a whole vector in a local array ------------------------------------------------ */
+
+static inline uint16x4_t v_halves_n(const uint16_t *p, int64_t n)
+{
+    uint16_t whole[VW] = {0};
+    memcpy(whole, p, (size_t)n * sizeof *p);
+    return vld1_u16(whole);
+}
+static inline void v_put_halves_n(uint16_t *p, uint16x4_t h, int64_t n)
+{
+    uint16_t whole[VW];
+    vst1_u16(whole, h);
+    memcpy(p, whole, (size_t)n * sizeof *p);
+}
+
+static inline vf v_bf16(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
+static inline uint16x4_t v_to_bf16(vf a)
+{
+    const vi u = vreinterpretq_u32_f32(a), top = vshrq_n_u32(u, 16), odd = vandq_u32(top, vdupq_n_u32(1));
+    const vi r = vshrq_n_u32(vaddq_u32(vaddq_u32(u, vdupq_n_u32(0x7fff)), odd), 16);
+    return vmovn_u32(vbslq_u32(vceqq_f32(a, a), r, vorrq_u32(top, vdupq_n_u32(0x40))));
+}
+static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(vld1_u16(p)); }
+static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(v_halves_n(p, n)); }
+static inline void v_store_bf16(uint16_t *p, vf a) { vst1_u16(p, v_to_bf16(a)); }
+static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { v_put_halves_n(p, v_to_bf16(a), n); }
+
+static inline vf v_f16(uint16x4_t h) { return vcvt_f32_f16(vreinterpret_f16_u16(h)); }
+static inline uint16x4_t v_to_f16(vf a) { return vreinterpret_u16_f16(vcvt_f16_f32(a)); }
+static inline vf v_load_f16(const uint16_t *p) { return v_f16(vld1_u16(p)); }
+static inline vf v_load_f16_n(const uint16_t *p, int64_t n) { return v_f16(v_halves_n(p, n)); }
+static inline void v_store_f16(uint16_t *p, vf a) { vst1_u16(p, v_to_f16(a)); }
+static inline void v_store_f16_n(uint16_t *p, vf a, int64_t n) { v_put_halves_n(p, v_to_f16(a), n); }
+
+/* ---- words ------------------------------------------------------------------------------------------------------- */
+
+static inline vi i_set64(uint64_t x) { return vreinterpretq_u32_u64(vdupq_n_u64(x)); }
+static inline vi i_xor(vi a, vi b) { return veorq_u32(a, b); }
+static inline vi i_xor3(vi a, vi b, vi c) { return veorq_u32(veorq_u32(a, b), c); }
+static inline vi i_add64(vi a, vi b)
+{
+    return vreinterpretq_u32_u64(vaddq_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(b)));
+}
+static inline vi i_mul_low(vi a, vi b)
+{
+    return vreinterpretq_u32_u64(vmull_u32(vmovn_u64(vreinterpretq_u64_u32(a)), vmovn_u64(vreinterpretq_u64_u32(b))));
+}
+static inline vi i_high(vi a) { return vreinterpretq_u32_u64(vshrq_n_u64(vreinterpretq_u64_u32(a), 32)); }
+static inline vi i_pack(vi a, vi b) { return vtrn1q_u32(a, b); }
+static inline vi i_steps(int half)
+{
+    static const uint64_t step[2][2] = {{0, 2}, {1, 3}};
+    return vreinterpretq_u32_u64(vld1q_u64(step[half]));
+}
+
+/* w[k] holds word k of counters (0,1,2,3). */
+static inline void i_interleave(vi w[4])
+{
+    const vi a = vzip1q_u32(w[0], w[1]), b = vzip2q_u32(w[0], w[1]), c = vzip1q_u32(w[2], w[3]), d = vzip2q_u32(w[2], w[3]);
+    w[0] = vreinterpretq_u32_u64(vzip1q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(c)));
+    w[1] = vreinterpretq_u32_u64(vzip2q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(c)));
+    w[2] = vreinterpretq_u32_u64(vzip1q_u64(vreinterpretq_u64_u32(b), vreinterpretq_u64_u32(d)));
+    w[3] = vreinterpretq_u32_u64(vzip2q_u64(vreinterpretq_u64_u32(b), vreinterpretq_u64_u32(d)));
+}
+
+static inline vm i_at_least(vi a, uint32_t b) { return vcgeq_u32(a, vdupq_n_u32(b)); }
+
+#include "kernel/vec_math.h"
+
+#endif
