@@ -90,7 +90,7 @@ void *rf__push(rf_graph *g, size_t count, size_t size)
 void *rf__copy(rf_graph *g, const void *from, size_t count, size_t size)
 {
     void *p = rf__push(g, count, size);
-    if (p && count) memcpy(p, from, count * size);
+    if (p && count && size) memcpy(p, from, count * size);
     return p;
 }
 
@@ -279,7 +279,7 @@ void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx)
     }
     float *copy = rf__floats(g, n);
     if (!copy) return;
-    memcpy(copy, dx, (size_t)n * sizeof *copy);
+    rf__copy_into(g, copy, dx, n);
     x->grad = copy;
 }
 

@@ -149,6 +149,7 @@ static inline int64_t rf__span_rows(int64_t width)
 
 void rf__gemm(rf_graph *g, const rf_gemm_call *call);                    /* rf_gemm; its failure stops the graph       */
 void rf__zero(const rf_graph *g, float *x, int64_t n);
+void rf__copy_into(const rf_graph *g, float *y, const float *x, int64_t n);
 void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
 void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows, int64_t columns);   /* sum += ...   */
 

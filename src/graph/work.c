@@ -27,6 +27,18 @@ static void zero_span(void *arg, int64_t first, int64_t last, int64_t block, int
 
 void rf__zero(const rf_graph *g, float *x, int64_t n) { rf__spans(g, n, RF_SPAN, zero_span, &(struct flat){.y = x}); }
 
+static void copy_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct flat *f = arg;
+    memcpy(f->y + first, f->a + first, (size_t)(last - first) * sizeof(float));
+}
+
+void rf__copy_into(const rf_graph *g, float *y, const float *x, int64_t n)
+{
+    rf__spans(g, n, RF_SPAN, copy_span, &(struct flat){.y = y, .a = x});
+}
+
 static void sum_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
@@ -64,7 +76,7 @@ void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, in
 {
     struct flat f = {.y = y, .a = x};
     if (rf__act(g, act, &f.act) && f.act.forward) rf__spans(g, n, RF_SPAN, act_span, &f);
-    else if (y != x) memcpy(y, x, (size_t)n * sizeof *y);
+    else if (y != x) rf__copy_into(g, y, x, n);
 }
 
 static void act_back_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
@@ -78,7 +90,7 @@ void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, con
 {
     struct flat f = {.y = dx, .a = dy, .b = x};
     if (rf__act(g, act, &f.act) && f.act.back) rf__spans(g, n, RF_SPAN, act_back_span, &f);
-    else if (dx != dy) memcpy(dx, dy, (size_t)n * sizeof *dx);
+    else if (dx != dy) rf__copy_into(g, dx, dy, n);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
