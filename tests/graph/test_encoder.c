@@ -1,0 +1,413 @@
+/* test_encoder.c — mirrors src/graph/graph.c: a whole small encoder on the tape, its gradient, bits and memory. */
+#include <float.h>
+
+#include "gradient.h"
+#include "roformer/rope.h"
+
+/* ---- a small encoder: embed, norm, attention, norm, feed-forward, norm, rows, loss over the vocabulary ------------- */
+
+enum { WORD, TYPE, G0, B0, QKV, QKV_B, OUT, OUT_B, G1, B1, UP, UP_B, DOWN, DOWN_B, G2, B2, BIAS, WEIGHTS };
+
+typedef struct net {
+    int64_t N, B, C, H, F, V, n;
+    double p;
+    int32_t *id, *type, *start, *row, *place, *label;
+    const rf_rope *rope;
+    t_shape shape[WEIGHTS];
+    float *value[WEIGHTS], *grad[WEIGHTS];
+} net;
+
+static int64_t count(const net *e, int i)
+{
+    return e->shape[i].rank == 2 ? e->shape[i].dim[0] * e->shape[i].dim[1] : e->shape[i].dim[0];
+}
+
+/* A batch of sequences of growing length, every third token labelled; fenced memory, freed by t_free_all. */
+static net make_net(int64_t B, int64_t C, int64_t H, int64_t F, int64_t V, double p)
+{
+    net e = {.B = B, .C = C, .H = H, .F = F, .V = V, .p = p};
+    e.start = t_bytes((size_t)(B + 1) * sizeof *e.start);
+    e.start[0] = 0;
+    for (int64_t b = 0; b < B; b++) e.start[b + 1] = e.start[b] + 4 + (int32_t)b;
+    e.N = e.start[B];
+    int32_t **const list[] = {&e.id, &e.type, &e.row, &e.place, &e.label};
+    for (size_t i = 0; i < RF_COUNT(list); i++) *list[i] = t_bytes((size_t)e.N * sizeof **list[i]);
+    rf_rng r;
+    rf__rng_init(&r, 11, 5);
+    for (int64_t b = 0; b < B; b++)
+        for (int32_t n = e.start[b]; n < e.start[b + 1]; n++) {
+            e.id[n] = (int32_t)rf__rng_below(&r, (uint32_t)V);
+            e.type[n] = n % 2;
+            e.place[n] = n - e.start[b];
+            if (n % 3 == 1) {
+                e.row[e.n] = n;
+                e.label[e.n++] = (int32_t)rf__rng_below(&r, (uint32_t)V);
+            }
+        }
+    const t_shape shapes[WEIGHTS] = {
+        [WORD] = {2, {V, C}}, [TYPE] = {2, {2, C}}, [G0] = {1, {C}}, [B0] = {1, {C}},
+        [QKV] = {2, {3 * C, C}}, [QKV_B] = {1, {3 * C}}, [OUT] = {2, {C, C}}, [OUT_B] = {1, {C}},
+        [G1] = {1, {C}}, [B1] = {1, {C}}, [UP] = {2, {F, C}}, [UP_B] = {1, {F}}, [DOWN] = {2, {C, F}},
+        [DOWN_B] = {1, {C}}, [G2] = {1, {C}}, [B2] = {1, {C}}, [BIAS] = {1, {V}},
+    };
+    memcpy(e.shape, shapes, sizeof shapes);
+    for (int i = 0; i < WEIGHTS; i++) {
+        const float size = shapes[i].rank == 2 ? 1.5f / sqrtf((float)shapes[i].dim[1]) : 1;
+        e.value[i] = t_uniform(count(&e, i), -size, size);
+        e.grad[i] = t_floats(count(&e, i));
+    }
+    return e;
+}
+
+static rf_tensor *run_net(rf_graph *g, const net *e, rf_tensor **hidden)
+{
+    rf_tensor *w[WEIGHTS];
+    for (int i = 0; i < WEIGHTS; i++) w[i] = rf_parameter(g, e->value[i], e->grad[i], e->shape[i].rank, e->shape[i].dim);
+    const rf_attention_spec spec = {.heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->place, .drop = e->p};
+    const double eps = 1e-5;
+
+    rf_tensor *h = rf_norm(g, rf_embed(g, w[WORD], e->id, e->N), rf_embed(g, w[TYPE], e->type, e->N), 0, w[G0], w[B0],
+                           eps, RF_NORM_LAYER);
+    h = rf_dropout(g, h, e->p);
+    rf_tensor *a = rf_attention(g, rf_linear(g, h, w[QKV], w[QKV_B], RF_ACT_NONE), &spec);
+    h = rf_norm(g, rf_linear(g, a, w[OUT], w[OUT_B], RF_ACT_NONE), h, e->p, w[G1], w[B1], eps, RF_NORM_LAYER);
+    rf_tensor *f = rf_linear(g, rf_linear(g, h, w[UP], w[UP_B], RF_ACT_GELU), w[DOWN], w[DOWN_B], RF_ACT_NONE);
+    h = rf_norm(g, f, h, e->p, w[G2], w[B2], eps, RF_NORM_LAYER);
+    if (hidden) *hidden = h;
+    return rf_vocab_loss(g, rf_rows(g, h, e->row, e->n), w[WORD], w[BIAS], e->label, e->n, 1 / (double)e->n, NULL, NULL);
+}
+
+/* Forward and backward from zeroed gradients. */
+static rf_status step_net(rf_graph *g, const net *e, float *loss, rf_error *why)
+{
+    for (int i = 0; i < WEIGHTS; i++) memset(e->grad[i], 0, (size_t)count(e, i) * sizeof(float));
+    if (rf_graph_reset(g)) return RF_ENOMEM;
+    rf_graph_record(g, 1, T_SEED, T_STEP);
+    rf_tensor *l = run_net(g, e, NULL);
+    const rf_status status = rf_backward(g, l, why);
+    if (!status && loss) *loss = *l->f32;
+    return status;
+}
+
+static rf_graph *graph(rf_ctx *ctx)
+{
+    rf_graph *g = NULL;
+    rf_error why = {0};
+    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    return g;
+}
+
+static rf_rope *angles(rf_ctx *ctx, int64_t width, int64_t positions)
+{
+    rf_rope *rope = NULL;
+    rf_error why = {0};
+    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
+    return rope;
+}
+
+/* ---- the same encoder in double, with loops ---- */
+
+static double *doubles(int64_t n) { return t_bytes((size_t)n * sizeof(double)); }
+
+static void product(double *y, const double *x, const double *w, const double *b, int64_t N, int64_t K, int64_t M)
+{
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t m = 0; m < M; m++) {
+            y[n * M + m] = b[m];
+            for (int64_t k = 0; k < K; k++) y[n * M + m] += x[n * K + k] * w[m * K + k];
+        }
+}
+
+/* y = norm(dropout number `drop` of x + residual); drop < 0: none */
+static void normed(double *y, const double *x, const double *residual, double p, int drop, const double *gamma,
+                   const double *beta, int64_t N, int64_t C)
+{
+    for (int64_t n = 0; n < N; n++) {
+        double mean = 0, variance = 0, sum[64];
+        for (int64_t c = 0; c < C; c++) {
+            const int64_t i = n * C + c;
+            sum[c] = x[i] * (drop >= 0 && p > 0 ? t_kept(p, (uint32_t)drop, (uint64_t)i) : 1) + residual[i];
+            mean += sum[c] / (double)C;
+        }
+        for (int64_t c = 0; c < C; c++) variance += (sum[c] - mean) * (sum[c] - mean) / (double)C;
+        for (int64_t c = 0; c < C; c++)
+            y[n * C + c] = gamma[c] * (sum[c] - mean) / sqrt(variance + (double)1e-5f) + beta[c];
+    }
+}
+
+static void turned(double *y, const double *x, int32_t m, int64_t D)
+{
+    for (int64_t i = 0; i < D; i += 2) {
+        const double angle = m * pow(10000, -(double)i / (double)D);
+        y[i] = cos(angle) * x[i] - sin(angle) * x[i + 1];
+        y[i + 1] = sin(angle) * x[i] + cos(angle) * x[i + 1];
+    }
+}
+
+static void attended(const net *e, double *y, const double *qkv, uint32_t drop)
+{
+    const int64_t D = e->C / e->H;
+    for (int64_t b = 0; b < e->B; b++)
+        for (int64_t h = 0; h < e->H; h++) {
+            const int64_t from = e->start[b], T = e->start[b + 1] - from;
+            for (int64_t t = 0; t < T; t++) {
+                double q[64], k[64], prob[64], sum = 0, *out = y + (from + t) * e->C + h * D;
+                turned(q, qkv + (from + t) * 3 * e->C + h * D, (int32_t)t, D);
+                for (int64_t s = 0; s < T; s++) {
+                    double score = 0;
+                    turned(k, qkv + (from + s) * 3 * e->C + e->C + h * D, (int32_t)s, D);
+                    for (int64_t d = 0; d < D; d++) score += q[d] * k[d];
+                    sum += prob[s] = exp(score / sqrt((double)D));
+                }
+                for (int64_t d = 0; d < D; d++) out[d] = 0;
+                for (int64_t s = 0; s < T; s++) {
+                    uint32_t word[4];
+                    rf__philox(rf__key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4),
+                               ((uint64_t)drop << 32) + (uint64_t)(b * e->H + h), word);
+                    const double p = (double)(float)e->p, keep = word[s % 4] >= (uint32_t)(p * 0x1p32) ? 1 / (1 - p) : 0;
+                    const double *v = qkv + (from + s) * 3 * e->C + 2 * e->C + h * D;
+                    for (int64_t d = 0; d < D; d++) out[d] += prob[s] / sum * (e->p > 0 ? keep : 1) * v[d];
+                }
+            }
+        }
+}
+
+typedef struct space { double *x, *type, *h, *qkv, *a, *o, *f; } space;
+
+static double net_in_double(const net *e, double *const w[WEIGHTS], const space *s)
+{
+    const int64_t N = e->N, C = e->C, F = e->F;
+    double loss = 0;
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t c = 0; c < C; c++) {
+            s->x[n * C + c] = w[WORD][e->id[n] * C + c];
+            s->type[n * C + c] = w[TYPE][e->type[n] * C + c];
+        }
+    normed(s->h, s->x, s->type, 0, -1, w[G0], w[B0], N, C);
+    for (int64_t i = 0; i < N * C && e->p > 0; i++) s->h[i] *= t_kept(e->p, 0, (uint64_t)i);
+    product(s->qkv, s->h, w[QKV], w[QKV_B], N, C, 3 * C);
+    attended(e, s->a, s->qkv, 1);
+    product(s->o, s->a, w[OUT], w[OUT_B], N, C, C);
+    normed(s->x, s->o, s->h, e->p, 2, w[G1], w[B1], N, C);
+    product(s->f, s->x, w[UP], w[UP_B], N, C, F);
+    for (int64_t i = 0; i < N * F; i++) s->f[i] *= (1 + erf(s->f[i] / sqrt(2))) / 2;
+    product(s->o, s->f, w[DOWN], w[DOWN_B], N, F, C);
+    normed(s->h, s->o, s->x, e->p, 3, w[G2], w[B2], N, C);
+    for (int64_t i = 0; i < e->n; i++) {
+        double sum = 0, z_label = 0;
+        for (int64_t v = 0; v < e->V; v++) {
+            double z = w[BIAS][v];
+            for (int64_t c = 0; c < C; c++) z += s->h[e->row[i] * C + c] * w[WORD][v * C + c];
+            sum += exp(z);
+            if (v == e->label[i]) z_label = z;
+        }
+        loss += (log(sum) - z_label) / (double)e->n;
+    }
+    return loss;
+}
+
+/* <dL/dw, u> against (L(w + h u) - L(w - h u)) / 2h for one random direction u in each weight alone.  The chain has
+ * about 40 operations of up to C + F terms; rounding errors of L's gradient below 1000 roundings of its own size. */
+static void check_directions(const net *e, double *const w[WEIGHTS], const space *s)
+{
+    for (int i = 0; i < WEIGHTS; i++)
+        for (int trial = 0; trial < 3; trial++) {
+            const int64_t n = count(e, i);
+            const float *u = t_normal(n);
+            const double h = 1e-5;
+            double got = 0, size = 0, side[2];
+            for (int64_t j = 0; j < n; j++) {
+                got += (double)u[j] * (double)e->grad[i][j];
+                size += fabs((double)u[j] * (double)e->grad[i][j]);
+            }
+            for (int up = 0; up < 2; up++) {
+                for (int64_t j = 0; j < n; j++) w[i][j] = (double)e->value[i][j] + (up ? h : -h) * (double)u[j];
+                side[up] = net_in_double(e, w, s);
+            }
+            for (int64_t j = 0; j < n; j++) w[i][j] = (double)e->value[i][j];
+            const double want = (side[1] - side[0]) / (2 * h);
+            if (!(fabs(got - want) <= 1000 * FLT_EPSILON * (size + 0.01)))
+                fail_msg("weight %d: directional derivative %.9g, want %.9g", i, got, want);
+        }
+}
+
+static void the_encoder_has_its_gradient(void **state)
+{
+    (void)state;
+    for (int dropped = 0; dropped < 2; dropped++)
+        for (int best = 0; best < 2; best++) {
+            rf_ctx *ctx = t_ctx(2, best ? NULL : "ref");
+            rf_graph *g = graph(ctx);
+            net e = make_net(3, 12, 2, 20, 23, dropped ? 0.2 : 0);
+            rf_rope *rope = angles(ctx, e.C / e.H, 64);
+            e.rope = rope;
+            rf_error why = {0};
+            float loss = 0;
+            if (step_net(g, &e, &loss, &why)) fail_msg("%s", why.text);
+
+            double *w[WEIGHTS];
+            for (int i = 0; i < WEIGHTS; i++) {
+                w[i] = doubles(count(&e, i));
+                for (int64_t j = 0; j < count(&e, i); j++) w[i][j] = (double)e.value[i][j];
+            }
+            const int64_t NC = e.N * e.C;
+            const space s = {doubles(NC), doubles(NC), doubles(NC), doubles(3 * NC), doubles(NC), doubles(NC), doubles(e.N * e.F)};
+            t_near(loss, net_in_double(&e, w, &s), 100 * FLT_EPSILON * loss);
+            check_directions(&e, w, &s);
+            rf_rope_free(rope);
+            rf_graph_free(g);
+            rf_ctx_free(ctx);
+            t_free_all();
+        }
+}
+
+/* ---- bits ------------------------------------------------------------------------------------------------------------ */
+
+static void workers_do_not_change_bits(void **state)
+{
+    (void)state;
+    static const char *const isa[] = {"ref", NULL};
+    for (size_t i = 0; i < RF_COUNT(isa); i++) {
+        const int64_t B = i ? 20 : 8, C = i ? 96 : 24;
+        net e = make_net(B, C, 4, 2 * C, 400, 0.1);
+        float first_loss = 0, *first[WEIGHTS];
+        for (int threads = 1; threads <= 4; threads *= 2) {
+            rf_ctx *ctx = t_ctx(threads, isa[i]);
+            rf_graph *g = graph(ctx);
+            rf_rope *rope = angles(ctx, C / 4, 64);
+            rf_error why = {0};
+            float loss = 0;
+            e.rope = rope;
+            if (step_net(g, &e, &loss, &why)) fail_msg("%s", why.text);
+            for (int w = 0; w < WEIGHTS; w++) {
+                const size_t bytes = (size_t)count(&e, w) * sizeof(float);
+                if (threads == 1) first[w] = memcpy(t_floats(count(&e, w)), e.grad[w], bytes);
+                else if (memcmp(first[w], e.grad[w], bytes)) fail_msg("weight %d: other bits with %d workers", w, threads);
+            }
+            if (threads == 1) first_loss = loss;
+            assert_memory_equal(&loss, &first_loss, sizeof loss);
+            rf_rope_free(rope);
+            rf_graph_free(g);
+            rf_ctx_free(ctx);
+        }
+        t_free_all();
+    }
+}
+
+/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+
+static void a_step_of_known_shape_allocates_nothing(void **state)
+{
+    (void)state;
+    t_memory memory = {0};
+    rf_ctx *ctx = t_counting_ctx(2, "ref", &memory);
+    rf_graph *g = graph(ctx);
+    net e = make_net(6, 16, 2, 32, 50, 0.1);
+    rf_rope *rope = angles(ctx, 8, 64);
+    e.rope = rope;
+    rf_error why = {0};
+    long calls = 0;
+    for (int lap = 0; lap < 4; lap++) {
+        assert_int_equal(rf_graph_reset(g), RF_OK);              /* the second merges the first lap's blocks */
+        if (lap == 1) calls = memory.calls;
+        assert_int_equal(step_net(g, &e, NULL, &why), RF_OK);
+        if (lap >= 1) assert_int_equal(memory.calls, calls);
+    }
+    rf_rope_free(rope);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    assert_int_equal(memory.live, 0);
+    t_free_all();
+}
+
+/* Allocation n of the first two steps fails, alone or with all later ones: a status (or, alone, a smaller block in its
+ * place), no leak, and the same graph works afterwards. */
+static bool fails_cleanly(net *e, long n, bool forever)
+{
+    t_memory memory = {.forever = forever};
+    rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
+    rf_rope *rope = angles(ctx, e->C / e->H, 64);
+    e->rope = rope;
+    rf_error why = {0};
+    rf_graph *g = NULL;
+    memory.fail = memory.calls + n;
+    rf_status status = rf_graph_new(ctx, &g, &why);
+    for (int lap = 0; lap < 2 && !status; lap++) status = step_net(g, e, NULL, &why);
+    const bool reached = memory.calls >= memory.fail;
+    if (status) {
+        assert_int_equal(status, RF_ENOMEM);
+        if (why.code) t_failed(&why, RF_ENOMEM, "out of memory");
+    }
+    if (forever) assert_int_equal(reached, status == RF_ENOMEM);
+    memory.fail = 0;
+    why = (rf_error){0};
+    if (g) assert_int_equal(step_net(g, e, NULL, &why), RF_OK);
+    rf_graph_free(g);
+    rf_rope_free(rope);
+    rf_ctx_free(ctx);
+    assert_int_equal(memory.live, 0);
+    return reached;
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    net e = make_net(20, 24, 2, 48, 60, 0.1);
+    for (int forever = 0; forever < 2; forever++) {
+        long n = 1;
+        while (fails_cleanly(&e, n, forever)) n++;
+        assert_true(n > 4);                                      /* the graph, blocks, their merging */
+    }
+    t_free_all();
+}
+
+/* ---- inference -------------------------------------------------------------------------------------------------------- */
+
+/* Nothing is dropped unless the graph records, and packed weights give the same product. */
+static void inference_is_the_same_network(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = graph(ctx);
+    net e = make_net(5, 16, 2, 32, 40, 0.3), plain;
+    rf_rope *rope = angles(ctx, 8, 64);
+    rf_error why = {0};
+    e.rope = rope;
+    plain = e;
+    plain.p = 0;
+    float loss = 0;
+    if (step_net(g, &plain, &loss, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rf_graph_reset(g), RF_OK);
+    rf_graph_record(g, 0, 0, 0);
+    rf_tensor *l = run_net(g, &e, NULL);
+    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    assert_int_equal(l->tracked, 0);
+    t_near(*l->f32, loss, 30 * FLT_EPSILON * loss);              /* bias and activation at the store round differently */
+
+    rf_packed *packed = NULL;
+    if (rf_pack(ctx, RF_F32, 32, 16, e.value[UP], &packed, &why)) fail_msg("%s", why.text);
+    rf_tensor *x = rf_constant(g, e.value[OUT], 2, (int64_t[]){16, 16}), *w = rf_parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
+    rf_tensor *b = rf_parameter(g, e.value[UP_B], NULL, 1, (int64_t[]){32});
+    rf_tensor *y = rf_linear(g, x, w, b, RF_ACT_GELU);
+    w->packed = packed;
+    rf_tensor *z = rf_linear(g, x, w, b, RF_ACT_GELU);
+    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    t_close(z->f32, y->f32, 16 * 32, 40 * FLT_EPSILON, 0);
+    rf_packed_free(packed);
+    rf_rope_free(rope);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_encoder_has_its_gradient),
+        cmocka_unit_test(workers_do_not_change_bits),
+        cmocka_unit_test(a_step_of_known_shape_allocates_nothing),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(inference_is_the_same_network),
+    };
+    return cmocka_run_group_tests_name("graph/encoder", tests, NULL, NULL);
+}

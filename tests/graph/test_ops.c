@@ -1,0 +1,514 @@
+/* test_ops.c — mirrors src/graph/ops: every operation against its formula in double, values and gradients.
+ *
+ * The formulas below are those at the top of the operations' files, written once more, with loops and no shortcuts. */
+#include "gradient.h"
+#include "roformer/rope.h"
+
+static double act_of(rf_act act, double x)
+{
+    switch (act) {
+    case RF_ACT_NONE: return x;
+    case RF_ACT_GELU: return x / 2 * (1 + erf(x / sqrt(2)));
+    case RF_ACT_GELU_TANH: return x / 2 * (1 + tanh(sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x)));
+    case RF_ACT_RELU: return x > 0 ? x : 0;
+    case RF_ACT_SILU: return x / (1 + exp(-x));
+    case RF_ACT_TANH: return tanh(x);
+    }
+    return NAN;
+}
+
+/* ---- linear -------------------------------------------------------------------------------------------------------- */
+
+struct linear { int64_t N, K, M; rf_act act; bool bias; };
+
+static rf_tensor *linear_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct linear *l = what;
+    return rf_linear(g, in[0], in[1], in[2], l->act);
+}
+
+static void linear_formula(double *y, const double *const in[], const void *what)
+{
+    const struct linear *l = what;
+    for (int64_t n = 0; n < l->N; n++)
+        for (int64_t m = 0; m < l->M; m++) {
+            double sum = l->bias ? in[2][m] : 0;
+            for (int64_t k = 0; k < l->K; k++) sum += in[0][n * l->K + k] * in[1][m * l->K + k];
+            y[n * l->M + m] = act_of(l->act, sum);
+        }
+}
+
+/* depth: K products and sums, and an activation that is right to 8 roundings; N of them in dw. */
+static void linear(void **state)
+{
+    (void)state;
+    static const struct linear cases[] = {
+        {3, 4, 5, RF_ACT_NONE, true},      {1, 1, 1, RF_ACT_GELU, true},     {7, 3, 2, RF_ACT_GELU, false},
+        {2, 17, 9, RF_ACT_GELU_TANH, true}, {5, 6, 19, RF_ACT_RELU, true},    {4, 5, 6, RF_ACT_SILU, true},
+        {33, 5, 3, RF_ACT_TANH, true},     {150, 3, 2, RF_ACT_NONE, true},   {2, 3, 140, RF_ACT_GELU, true},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct linear *l = &cases[i];
+        t_gradient(&(t_gradient_case){
+            .op = RF_OP_linear, .ys = l->N * l->M, .depth = (double)(l->K + l->N + 8), .what = l, .run = linear_run,
+            .formula = linear_formula,
+            .in = {{2, {l->N, l->K}}, {2, {l->M, l->K}}, {l->bias ? 1 : 0, {l->M}}}});
+    }
+}
+
+/* ---- add, activate, dropout ------------------------------------------------------------------------------------------ */
+
+struct flat { int64_t n; rf_act act; double p; int64_t dims[3]; };
+
+static rf_tensor *add_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_add(g, in[0], in[1]);
+}
+
+static void add_formula(double *y, const double *const in[], const void *what)
+{
+    for (int64_t i = 0; i < ((const struct flat *)what)->n; i++) y[i] = in[0][i] + in[1][i];
+}
+
+/* x + (x + x): three adjoints meet in x, one by copy, one by adoption, one by addition. */
+static rf_tensor *thrice_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    rf_tensor *x = rf_activate(g, in[0], RF_ACT_TANH);
+    return rf_add(g, x, rf_add(g, x, x));
+}
+
+static void thrice_formula(double *y, const double *const in[], const void *what)
+{
+    for (int64_t i = 0; i < ((const struct flat *)what)->n; i++) y[i] = 3 * tanh(in[0][i]);
+}
+
+static void add(void **state)
+{
+    (void)state;
+    static const struct flat cases[] = {{.n = 6}, {.n = 77}, {.n = 1}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const t_shape s = {1, {cases[i].n}};
+        t_gradient(&(t_gradient_case){.op = RF_OP_add, .in = {s, s}, .ys = s.dim[0], .depth = 1, .run = add_run,
+                                      .formula = add_formula, .what = &cases[i]});
+        t_gradient(&(t_gradient_case){.op = RF_OP_add, .in = {s}, .ys = s.dim[0], .depth = 12, .run = thrice_run,
+                                      .formula = thrice_formula, .what = &cases[i]});
+    }
+}
+
+static rf_tensor *activate_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_activate(g, in[0], ((const struct flat *)what)->act);
+}
+
+static void activate_formula(double *y, const double *const in[], const void *what)
+{
+    const struct flat *f = what;
+    for (int64_t i = 0; i < f->n; i++) y[i] = act_of(f->act, in[0][i]);
+}
+
+static void activate(void **state)
+{
+    (void)state;
+    for (int act = RF_ACT_NONE; act <= RF_ACT_TANH; act++) {
+        const struct flat f = {.n = 2 * 3 * 19, .act = (rf_act)act};
+        t_gradient(&(t_gradient_case){.op = RF_OP_activate, .in = {{3, {2, 3, 19}}}, .ys = f.n, .depth = 8,
+                                      .run = activate_run, .formula = activate_formula, .what = &f});
+    }
+}
+
+static rf_tensor *dropout_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    rf_tensor *once = rf_dropout(g, in[0], 0.25);                /* number 0 of the step, then number 1 */
+    return rf_dropout(g, once, ((const struct flat *)what)->p);
+}
+
+static void dropout_formula(double *y, const double *const in[], const void *what)
+{
+    const struct flat *f = what;
+    for (int64_t i = 0; i < f->n; i++)
+        y[i] = in[0][i] * t_kept(0.25, 0, (uint64_t)i) * (f->p > 0 ? t_kept(f->p, 1, (uint64_t)i) : 1);
+}
+
+static void dropout(void **state)
+{
+    (void)state;
+    static const struct flat cases[] = {{.n = 37 * 5, .p = 0.5}, {.n = 5, .p = 0.1}, {.n = 60, .p = 0}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++)
+        t_gradient(&(t_gradient_case){.op = RF_OP_dropout, .in = {{2, {cases[i].n / 5, 5}}}, .ys = cases[i].n, .depth = 4,
+                                      .run = dropout_run, .formula = dropout_formula, .what = &cases[i]});
+}
+
+/* ---- embed and rows: gathers ------------------------------------------------------------------------------------------ */
+
+static const int32_t some_rows[] = {3, 0, 3, 3, 6, 1, 0, 5, 3};
+struct gather { int64_t rows, width, n; bool embed; };
+
+static rf_tensor *gather_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct gather *r = what;
+    int32_t id[RF_COUNT(some_rows)];                             /* theirs only during the call */
+    memcpy(id, some_rows, sizeof id);
+    rf_tensor *y = r->embed ? rf_embed(g, in[0], id, r->n) : rf_rows(g, in[0], id, r->n);
+    memset(id, 0x7f, sizeof id);
+    return y;
+}
+
+static void gather_formula(double *y, const double *const in[], const void *what)
+{
+    const struct gather *r = what;
+    for (int64_t i = 0; i < r->n; i++)
+        for (int64_t c = 0; c < r->width; c++) y[i * r->width + c] = in[0][some_rows[i] * r->width + c];
+}
+
+static void gathers(void **state)
+{
+    (void)state;
+    static const struct gather cases[] = {{7, 5, 9, true}, {8, 1, 1, true}, {7, 130, 9, true},
+                                          {7, 5, 9, false}, {8, 1, 1, false}, {7, 257, 6, false}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct gather *r = &cases[i];
+        t_gradient(&(t_gradient_case){.op = r->embed ? RF_OP_embed : RF_OP_rows, .in = {{2, {r->rows, r->width}}},
+                                      .ys = r->n * r->width, .depth = 9, .run = gather_run, .formula = gather_formula,
+                                      .what = r});
+    }
+}
+
+/* ---- pool ------------------------------------------------------------------------------------------------------------- */
+
+struct pool { int64_t B, C; int32_t start[5]; rf_pooling how; };
+
+static rf_tensor *pool_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct pool *p = what;
+    int32_t start[5];
+    memcpy(start, p->start, sizeof start);
+    rf_tensor *y = rf_pool(g, in[0], start, p->B, p->how);
+    memset(start, 0x7f, sizeof start);
+    return y;
+}
+
+static void pool_formula(double *y, const double *const in[], const void *what)
+{
+    const struct pool *p = what;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t c = 0; c < p->C; c++) {
+            double sum = 0, most = -HUGE_VAL;
+            for (int32_t n = p->start[b]; n < p->start[b + 1]; n++) {
+                sum += in[0][n * p->C + c];
+                most = fmax(most, in[0][n * p->C + c]);
+            }
+            const double first = in[0][p->start[b] * p->C + c], mean = sum / (p->start[b + 1] - p->start[b]);
+            y[b * p->C + c] = p->how == RF_POOL_CLS ? first : p->how == RF_POOL_MEAN ? mean : most;
+        }
+}
+
+static void pool(void **state)
+{
+    (void)state;
+    for (int how = RF_POOL_CLS; how <= RF_POOL_MAX; how++) {
+        const struct pool cases[] = {{3, 5, {0, 4, 5, 12}, (rf_pooling)how}, {1, 17, {0, 3}, (rf_pooling)how},
+                                     {4, 1, {0, 1, 2, 3, 9}, (rf_pooling)how}};
+        for (size_t i = 0; i < RF_COUNT(cases); i++) {
+            const struct pool *p = &cases[i];
+            t_gradient(&(t_gradient_case){.op = RF_OP_pool, .in = {{2, {p->start[p->B], p->C}}}, .ys = p->B * p->C,
+                                          .depth = 10, .run = pool_run, .formula = pool_formula, .what = p});
+        }
+    }
+}
+
+/* ---- rotate ------------------------------------------------------------------------------------------------------------ */
+
+enum { TABLE = 50 };
+static const int32_t places[] = {0, 7, 31, 49, 7, 1, 2, 3, 12, 13, 14, 40};
+
+/* R(m) x of one head of width d, Eqs. 14-15. */
+static void turn(double *y, const double *x, int32_t m, int64_t d, int64_t r, rf_rope_layout layout)
+{
+    for (int64_t i = 0; i < d; i++) y[i] = x[i];
+    for (int64_t i = 0; i < r / 2; i++) {
+        const int64_t a = layout == RF_ROPE_PAIRS ? 2 * i : i, b = layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + r / 2;
+        const double angle = m * pow(10000, -2 * (double)i / (double)r), xa = x[a], xb = x[b];
+        y[a] = cos(angle) * xa - sin(angle) * xb;
+        y[b] = sin(angle) * xa + cos(angle) * xb;
+    }
+}
+
+static rf_rope *angles(rf_ctx *ctx, int64_t r, rf_rope_layout layout)
+{
+    rf_rope *rope = NULL;
+    rf_error why = {0};
+    if (rf_rope_new(ctx, &(rf_rope_spec){r, 10000, layout}, TABLE, &rope, &why)) fail_msg("%s", why.text);
+    return rope;
+}
+
+struct rotate { int64_t N, H, D, r; rf_rope_layout layout; int rank; const rf_rope *rope; };
+
+static rf_tensor *rotate_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct rotate *r = what;
+    int32_t row[RF_COUNT(places)];
+    memcpy(row, places, sizeof row);
+    rf_tensor *y = rf_rotate(g, r->rope, in[0], r->H, row);
+    memset(row, 0x7f, sizeof row);
+    return y;
+}
+
+static void rotate_formula(double *y, const double *const in[], const void *what)
+{
+    const struct rotate *r = what;
+    for (int64_t n = 0; n < r->N; n++)
+        for (int64_t h = 0; h < r->H; h++) {
+            const int64_t at = (n * r->H + h) * r->D;
+            turn(y + at, in[0] + at, places[n], r->D, r->r, r->layout);
+        }
+}
+
+static void rotate(void **state)
+{
+    (void)state;
+    static const struct rotate cases[] = {
+        {12, 3, 8, 8, RF_ROPE_PAIRS, 3, NULL},   {12, 2, 6, 4, RF_ROPE_PAIRS, 2, NULL},
+        {5, 1, 10, 10, RF_ROPE_HALVES, 3, NULL}, {4, 2, 40, 34, RF_ROPE_HALVES, 2, NULL},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        struct rotate r = cases[i];
+        rf_rope *rope = angles(ctx, r.r, r.layout);
+        r.rope = rope;
+        const t_shape s = r.rank == 3 ? (t_shape){3, {r.N, r.H, r.D}} : (t_shape){2, {r.N, r.H * r.D}};
+        t_gradient(&(t_gradient_case){.op = RF_OP_rotate, .in = {s}, .ys = r.N * r.H * r.D, .depth = 4,
+                                      .run = rotate_run, .formula = rotate_formula, .what = &r});
+        rf_rope_free(rope);
+    }
+    rf_ctx_free(ctx);
+}
+
+/* ---- norm --------------------------------------------------------------------------------------------------------------- */
+
+struct norm { int64_t N, C; rf_norm_kind kind; double p; bool residual, gamma, beta; };
+
+static rf_tensor *norm_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct norm *s = what;
+    return rf_norm(g, in[0], in[1], s->p, in[2], in[3], 1e-5, s->kind);
+}
+
+static void norm_formula(double *y, const double *const in[], const void *what)
+{
+    const struct norm *s = what;
+    const int64_t C = s->C;
+    for (int64_t n = 0; n < s->N; n++) {
+        double *row = y + n * C, mean = 0, variance = 0;
+        for (int64_t c = 0; c < C; c++) {
+            row[c] = in[0][n * C + c] * (s->p > 0 ? t_kept(s->p, 0, (uint64_t)(n * C + c)) : 1);
+            if (s->residual) row[c] += in[1][n * C + c];
+            mean += s->kind == RF_NORM_LAYER ? row[c] / (double)C : 0;
+        }
+        for (int64_t c = 0; c < C; c++) variance += (row[c] - mean) * (row[c] - mean) / (double)C;
+        for (int64_t c = 0; c < C; c++) {
+            row[c] = (row[c] - mean) / sqrt(variance + (double)1e-5f);
+            if (s->gamma) row[c] *= in[2][c];
+            if (s->beta) row[c] += in[3][c];
+        }
+    }
+}
+
+/* depth: sums over C, over N for dgamma, and two dozen operations around them. */
+static void norm(void **state)
+{
+    (void)state;
+    static const struct norm cases[] = {
+        {4, 6, RF_NORM_LAYER, 0, false, true, true},  {3, 19, RF_NORM_LAYER, 0, true, true, true},
+        {20, 5, RF_NORM_LAYER, 0.3, true, true, true}, {5, 16, RF_NORM_LAYER, 0.5, false, true, false},
+        {70, 3, RF_NORM_LAYER, 0, true, false, false}, {6, 7, RF_NORM_RMS, 0, true, true, false},
+        {18, 20, RF_NORM_RMS, 0.2, true, true, true},  {1, 33, RF_NORM_RMS, 0, false, true, false},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct norm *s = &cases[i];
+        t_gradient(&(t_gradient_case){
+            .op = RF_OP_norm, .ys = s->N * s->C, .depth = (double)(24 + s->C + s->N), .run = norm_run,
+            .formula = norm_formula, .what = s,
+            .in = {{2, {s->N, s->C}}, {s->residual ? 2 : 0, {s->N, s->C}}, {s->gamma ? 1 : 0, {s->C}}, {s->beta ? 1 : 0, {s->C}}}});
+    }
+}
+
+/* The residual path that is the input itself: both adjoints reach one tensor. */
+static rf_tensor *twice_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_norm(g, in[0], in[0], 0, in[2], in[3], 1e-5, RF_NORM_LAYER);
+}
+
+static void twice_formula(double *y, const double *const in[], const void *what)
+{
+    double twice[64];
+    for (int64_t i = 0; i < ((const struct norm *)what)->N * ((const struct norm *)what)->C; i++) twice[i] = 2 * in[0][i];
+    norm_formula(y, (const double *const[]){twice, NULL, in[2], in[3]}, what);
+}
+
+static void norm_of_itself(void **state)
+{
+    (void)state;
+    static const struct norm s = {4, 9, RF_NORM_LAYER, 0, false, true, true};
+    t_gradient(&(t_gradient_case){.op = RF_OP_norm, .in = {{2, {4, 9}}, {0}, {1, {9}}, {1, {9}}}, .ys = 36, .depth = 40,
+                                  .run = twice_run, .formula = twice_formula, .what = &s});
+}
+
+/* ---- attention ---------------------------------------------------------------------------------------------------------- */
+
+struct attention { int64_t D; int32_t start[4]; rf_attention_spec spec; int64_t r; rf_rope_layout layout; };
+
+static rf_tensor *attention_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct attention *a = what;
+    rf_attention_spec spec = a->spec;
+    int32_t start[4], row[RF_COUNT(places)];
+    memcpy(start, a->start, sizeof start);
+    memcpy(row, places, sizeof row);
+    spec.start = start;
+    spec.row = a->spec.rope ? row : NULL;
+    rf_tensor *y = rf_attention(g, in[0], &spec);
+    memset(start, 0x7f, sizeof start);
+    memset(row, 0x7f, sizeof row);
+    return y;
+}
+
+static bool sees(const rf_attention_spec *p, int64_t t, int64_t s)
+{
+    return (!p->causal || s <= t || s < p->prefix) && (!p->window || llabs(s - t) <= p->window);
+}
+
+/* Whether probability (t, s) of unit b, h is kept, times 1 / (1 - drop); kernels.h has the words' order. */
+static double kept(const rf_attention_spec *p, int64_t unit, int64_t T, int64_t t, int64_t s)
+{
+    uint32_t word[4];
+    if (p->drop == 0) return 1;
+    rf__philox(rf__key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4), (uint64_t)unit, word);
+    return word[s % 4] >= (uint32_t)((double)(float)p->drop * 0x1p32) ? 1 / (1 - (double)(float)p->drop) : 0;
+}
+
+static void attention_formula(double *y, const double *const in[], const void *what)
+{
+    enum { MOST = 64 };
+    const struct attention *a = what;
+    const rf_attention_spec *p = &a->spec;
+    const int64_t H = p->heads, D = a->D, C = H * D;
+    for (int64_t b = 0; b < p->B; b++)
+        for (int64_t h = 0; h < H; h++) {
+            const int64_t from = a->start[b], T = a->start[b + 1] - from;
+            double k[16][MOST], v[16][MOST], q[MOST], prob[16];
+            for (int64_t s = 0; s < T; s++) {
+                const double *x = in[0] + (from + s) * 3 * C + h * D;
+                turn(k[s], x + C, places[from + s], D, a->r, a->layout);
+                turn(v[s], x + 2 * C, places[from + s], D, p->rotate_value ? a->r : 0, a->layout);
+            }
+            for (int64_t t = 0; t < T; t++) {
+                double *out = y + (from + t) * C + h * D, sum = 0;
+                turn(q, in[0] + (from + t) * 3 * C + h * D, places[from + t], D, a->r, a->layout);
+                for (int64_t s = 0; s < T; s++) {
+                    double score = 0;
+                    for (int64_t d = 0; d < D; d++) score += q[d] * k[s][d];
+                    prob[s] = sees(p, t, s) ? exp(score * (p->scale > 0 ? (double)(float)p->scale : 1 / sqrt((double)D))) : 0;
+                    sum += prob[s];
+                }
+                for (int64_t d = 0; d < D; d++) {
+                    out[d] = 0;
+                    for (int64_t s = 0; s < T; s++)
+                        out[d] += prob[s] / sum * kept(p, b * H + h, T, t, s) * v[s][d];
+                }
+            }
+        }
+}
+
+/* depth: D products under an exponential of numbers of about D / sqrt(D), sums over at most 12 keys. */
+static void attention(void **state)
+{
+    (void)state;
+    static const struct attention cases[] = {
+        {4, {0, 12}, {.heads = 2, .B = 1}, 0, RF_ROPE_PAIRS},
+        {8, {0, 5, 6, 12}, {.heads = 1, .B = 3}, 8, RF_ROPE_PAIRS},
+        {8, {0, 7, 7, 12}, {.heads = 2, .B = 3, .rotate_value = 1}, 6, RF_ROPE_PAIRS},
+        {6, {0, 4, 9}, {.heads = 3, .B = 2, .scale = 0.3}, 6, RF_ROPE_HALVES},
+        {4, {0, 12}, {.heads = 1, .B = 1, .causal = 1}, 4, RF_ROPE_PAIRS},
+        {4, {0, 5, 12}, {.heads = 2, .B = 2, .causal = 1, .prefix = 3}, 0, RF_ROPE_PAIRS},
+        {4, {0, 12}, {.heads = 1, .B = 1, .window = 2}, 4, RF_ROPE_PAIRS},
+        {8, {0, 5, 11}, {.heads = 2, .B = 2, .drop = 0.3}, 8, RF_ROPE_PAIRS},
+        {20, {0, 3}, {.heads = 1, .B = 1, .causal = 1, .drop = 0.1}, 20, RF_ROPE_HALVES},
+        {64, {0, 3}, {.heads = 1, .B = 1}, 64, RF_ROPE_PAIRS},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        struct attention a = cases[i];
+        rf_rope *rope = a.r ? angles(ctx, a.r, a.layout) : NULL;
+        a.spec.rope = rope;
+        const int64_t N = a.start[a.spec.B], C = a.spec.heads * a.D;
+        t_gradient(&(t_gradient_case){.op = RF_OP_attention, .in = {{2, {N, 3 * C}}}, .ys = N * C,
+                                      .depth = (double)(4 * a.D + 48), .run = attention_run, .formula = attention_formula,
+                                      .what = &a});
+        rf_rope_free(rope);
+    }
+    rf_ctx_free(ctx);
+}
+
+/* ---- vocab_loss ----------------------------------------------------------------------------------------------------------- */
+
+struct vocab { int64_t n, K, V; bool bias; };
+static const int32_t labels[] = {3, 0, 4, 4, 2, 1, 0, 3, 1};
+
+static rf_tensor *vocab_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct vocab *v = what;
+    return rf_vocab_loss(g, in[0], in[1], in[2], labels, v->n, 0.37, NULL, NULL);
+}
+
+static void vocab_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vocab *s = what;
+    y[0] = 0;
+    for (int64_t i = 0; i < s->n; i++) {
+        double sum = 0, of_label = 0;
+        for (int64_t v = 0; v < s->V; v++) {
+            double z = s->bias ? in[2][v] : 0;
+            for (int64_t k = 0; k < s->K; k++) z += in[0][i * s->K + k] * in[1][v * s->K + k];
+            sum += exp(z);
+            if (v == labels[i]) of_label = z;
+        }
+        y[0] += 0.37 * (log(sum) - of_label);
+    }
+}
+
+static void vocab_loss(void **state)
+{
+    (void)state;
+    static const struct vocab cases[] = {{9, 4, 5, true}, {1, 7, 23, true}, {6, 3, 300, false}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct vocab *v = &cases[i];
+        t_gradient(&(t_gradient_case){
+            .op = RF_OP_vocab_loss, .ys = 1, .depth = (double)(v->K + v->n + 16), .run = vocab_run,
+            .formula = vocab_formula, .what = v,
+            .in = {{2, {v->n, v->K}}, {2, {v->V, v->K}}, {v->bias ? 1 : 0, {v->V}}}});
+    }
+}
+
+/* ---- the list ------------------------------------------------------------------------------------------------------------- */
+
+static void every_operation_has_a_gradient_case(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RF_OP_COUNT; i++)
+        if (!t_gradient_seen[i]) fail_msg("%s (%s) is in ops.def and has no gradient case", rf__ops[i].name, rf__ops[i].equation);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear),   cmocka_unit_test(add),    cmocka_unit_test(activate),
+        cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
+        cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
+        cmocka_unit_test(attention), cmocka_unit_test(vocab_loss),
+        cmocka_unit_test(every_operation_has_a_gradient_case),
+    };
+    return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);
+}

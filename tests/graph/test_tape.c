@@ -1,0 +1,389 @@
+/* test_tape.c — mirrors src/graph/graph.c and work.c: marks, failures, and details that formulas do not show. */
+#include "gradient.h"
+#include "roformer/rope.h"
+
+static rf_graph *graph(rf_ctx *ctx)
+{
+    rf_graph *g = NULL;
+    rf_error why = {0};
+    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    return g;
+}
+
+static rf_rope *angles(rf_ctx *ctx, int64_t width, int64_t positions)
+{
+    rf_rope *rope = NULL;
+    rf_error why = {0};
+    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
+    return rope;
+}
+
+/* ---- marks ------------------------------------------------------------------------------------------------------------ */
+
+enum { LAYERS = 40 };
+
+static const float *deep(rf_graph *g, float *x, float *w, int64_t N, int64_t C, bool keep, rf_error *why)
+{
+    const int64_t xs[] = {N, C}, ws[] = {C, C};
+    assert_int_equal(rf_graph_reset(g), RF_OK);
+    rf_tensor *weight = rf_parameter(g, w, NULL, 2, ws), *h = rf_constant(g, x, 2, xs);
+    const rf_graph_mark mark = rf_graph_here(g);
+    for (int l = 0; l < LAYERS; l++) {
+        h = rf_add(g, rf_linear(g, h, weight, NULL, RF_ACT_TANH), h);
+        if (keep) h = rf_keep(g, mark, h);
+    }
+    *why = *rf_graph_error(g);
+    assert_int_equal(h->rank, 2);
+    return h->f32;
+}
+
+static void keep_makes_memory_one_layer_deep(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_graph *whole = graph(ctx), *kept = graph(ctx);
+    rf_error why = {0};
+    const int64_t N = 200, C = 40;                               /* layers outgrow the arena's first block */
+    float *x = t_normal(N * C), *w = t_uniform(C * C, -0.2f, 0.2f);
+    for (int lap = 0; lap < 3; lap++) {
+        const float *want = deep(whole, x, w, N, C, false, &why), *got = deep(kept, x, w, N, C, true, &why);
+        assert_int_equal(why.code, RF_OK);
+        assert_memory_equal(got, want, (size_t)(N * C) * sizeof *got);
+    }
+    const size_t layer = (size_t)(N * C) * sizeof(float) + 256;
+    assert_true(rf_graph_memory(whole) > 2 * LAYERS * (layer - 256));
+    assert_true(rf_graph_memory(kept) < 4 * layer);
+    rf_graph_free(whole);
+    rf_graph_free(kept);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static void keep_leaves_alone_what_need_not_move(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_graph *g = graph(ctx);
+    float v[6] = {1, 2, 3, 4, 5, 6};
+    const int64_t dim[] = {2, 3};
+    rf_tensor *x = rf_constant(g, v, 2, dim), *old = rf_add(g, x, x);
+    const rf_graph_mark mark = rf_graph_here(g);
+    rf_add(g, old, x);
+    assert_ptr_equal(rf_keep(g, mark, old), old);                /* older than the mark */
+    assert_true(old->f32[5] == 12);
+    rf_tensor *young = rf_constant(g, v, 2, dim);
+    rf_tensor *moved = rf_keep(g, mark, young);                  /* values of the caller's stay there */
+    assert_ptr_equal(moved->f32, v);
+    rf_graph_record(g, 1, 0, 0);
+    rf_tensor *y = rf_add(g, old, old);
+    assert_ptr_equal(rf_keep(g, mark, y), y);                    /* recording: nothing may go */
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+}
+
+/* ---- failing ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct bench { rf_graph *g; const rf_rope *rope; rf_tensor *x23, *x46, *v3, *w43, *x3d; } bench;
+
+typedef struct wrong { const char *says; rf_status code; rf_tensor *(*call)(const bench *b); } wrong;
+
+#define WRONG(name, call) static rf_tensor *name(const bench *b) { return call; }
+static const int32_t ids[] = {0, 1, 2, 9}, minus[] = {0, -1}, cut[] = {0, 2}, gap[] = {0, 2, 1, 4}, hole[] = {0, 0, 2};
+WRONG(embed_rank, rf_embed(b->g, b->v3, ids, 1))
+WRONG(embed_high, rf_embed(b->g, b->w43, ids, 4))
+WRONG(embed_low, rf_embed(b->g, b->w43, minus, 2))
+WRONG(embed_count, rf_embed(b->g, b->w43, ids, -1))
+WRONG(linear_null, rf_linear(b->g, NULL, b->w43, NULL, RF_ACT_NONE))
+WRONG(linear_width, rf_linear(b->g, b->x46, b->w43, NULL, RF_ACT_NONE))
+WRONG(linear_bias, rf_linear(b->g, b->x23, b->w43, b->v3, RF_ACT_NONE))
+WRONG(linear_act, rf_linear(b->g, b->x23, b->w43, NULL, (rf_act)99))
+WRONG(add_rank, rf_add(b->g, b->x23, b->v3))
+WRONG(add_shape, rf_add(b->g, b->x23, b->x46))
+WRONG(activate_act, rf_activate(b->g, b->x23, (rf_act)-1))
+WRONG(dropout_all, rf_dropout(b->g, b->x23, 1))
+WRONG(rotate_heads, rf_rotate(b->g, b->rope, b->x46, 4, ids))
+WRONG(rotate_width, rf_rotate(b->g, b->rope, b->x46, 3, ids))
+WRONG(rotate_row, rf_rotate(b->g, b->rope, b->x46, 1, ids))
+WRONG(norm_residual, rf_norm(b->g, b->x23, b->x46, 0, NULL, NULL, 1e-5, RF_NORM_LAYER))
+WRONG(norm_gamma, rf_norm(b->g, b->x46, NULL, 0, b->v3, NULL, 1e-5, RF_NORM_LAYER))
+WRONG(norm_beta, rf_norm(b->g, b->x23, NULL, 0, NULL, b->v3, 1e-5, RF_NORM_LAYER))
+WRONG(norm_kind, rf_norm(b->g, b->x23, NULL, 0, NULL, NULL, 1e-5, (rf_norm_kind)7))
+#define SPEC(...) &(rf_attention_spec){__VA_ARGS__}
+WRONG(attend_heads, rf_attention(b->g, b->x46, SPEC(.heads = 4, .B = 1, .start = cut)))
+WRONG(attend_end, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 1, .start = cut)))
+WRONG(attend_order, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 3, .start = gap)))
+WRONG(attend_rope, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .row = ids)))
+WRONG(attend_row, rf_attention(b->g, b->x3d, SPEC(.heads = 1, .B = 1, .start = (int32_t[]){0, 4}, .rope = b->rope, .row = ids)))
+WRONG(attend_drop, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .drop = 1.5)))
+WRONG(attend_window, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .window = -3)))
+WRONG(rows_high, rf_rows(b->g, b->x23, ids, 3))
+WRONG(pool_end, rf_pool(b->g, b->x46, cut, 1, RF_POOL_MEAN))
+WRONG(pool_empty, rf_pool(b->g, b->x23, hole, 2, RF_POOL_MEAN))
+WRONG(loss_width, rf_vocab_loss(b->g, b->x46, b->w43, NULL, ids, 4, 1, NULL, NULL))
+WRONG(loss_count, rf_vocab_loss(b->g, b->x23, b->w43, NULL, ids, 3, 1, NULL, NULL))
+WRONG(loss_label, rf_vocab_loss(b->g, b->x23, b->w43, NULL, minus, 2, 1, NULL, NULL))
+WRONG(tensor_rank, rf_constant(b->g, b->v3->f32, 5, (int64_t[]){1, 1, 1, 1, 1}))
+WRONG(tensor_negative, rf_constant(b->g, b->v3->f32, 1, (int64_t[]){-4}))
+WRONG(tensor_huge, rf_constant(b->g, b->v3->f32, 2, (int64_t[]){INT64_MAX / 2, INT64_MAX / 2}))
+
+static const wrong mistakes[] = {
+    {"embed: table has rank 1, wants 2", RF_ESHAPE, embed_rank},
+    {"embed: id 9 of token 3, table has 4 rows", RF_ERANGE, embed_high},
+    {"embed: id -1 of token 1, table has 4 rows", RF_ERANGE, embed_low},
+    {"embed: -1 tokens", RF_EARG, embed_count},
+    {"linear: x is missing", RF_EARG, linear_null},
+    {"linear: x has 6 columns, w takes 3", RF_ESHAPE, linear_width},
+    {"linear: b has rank 1 and 3 elements, wants 4", RF_ESHAPE, linear_bias},
+    {"linear: no activation 99", RF_EARG, linear_act},
+    {"add: b has rank 1, wants 2", RF_ESHAPE, add_rank},
+    {"add: dimension 0 is 2 in a, 4 in b", RF_ESHAPE, add_shape},
+    {"activate: no activation -1", RF_EARG, activate_act},
+    {"dropout: p is 1, wants 0 <= p < 1", RF_ERANGE, dropout_all},
+    {"rotate: 4 heads do not divide x of [4, 6", RF_ESHAPE, rotate_heads},
+    {"rotate: heads of 2, angles for 4", RF_ESHAPE, rotate_width},
+    {"rotate: row 9 of token 3, table has 5", RF_ERANGE, rotate_row},
+    {"norm: x is [2, 3], residual [4, 6]", RF_ESHAPE, norm_residual},
+    {"norm: gamma has 3 elements, wants 6", RF_ESHAPE, norm_gamma},
+    {"norm: beta without gamma", RF_EARG, norm_beta},
+    {"norm: no kind 7", RF_EARG, norm_kind},
+    {"attention: 6 columns are not 3 times 4 heads", RF_ESHAPE, attend_heads},
+    {"attention: sequences from 0 to 2, qkv has 4 tokens", RF_ESHAPE, attend_end},
+    {"attention: sequence 1 starts at 2 and ends at 1", RF_ESHAPE, attend_order},
+    {"attention: rope and row belong together", RF_EARG, attend_rope},
+    {"attention: row 9 of token 3, table has 5", RF_ERANGE, attend_row},
+    {"attention: drop is 1.5", RF_ERANGE, attend_drop},
+    {"attention: prefix 0, window -3", RF_ERANGE, attend_window},
+    {"rows: row[2] is 2, x has 2", RF_ERANGE, rows_high},
+    {"pool: sequences from 0 to 2, x has 4 tokens", RF_ESHAPE, pool_end},
+    {"pool: sequence 0 has 0 tokens, wants 1", RF_ESHAPE, pool_empty},
+    {"vocab_loss: x has 6 columns, table 3", RF_ESHAPE, loss_width},
+    {"vocab_loss: 3 labels, x has 2 rows", RF_ESHAPE, loss_count},
+    {"vocab_loss: label -1 of row 1, table has 4 rows", RF_ERANGE, loss_label},
+    {"tensor: rank 5 is not in 1..4", RF_ESHAPE, tensor_rank},
+    {"tensor: dimension 0 is -4", RF_ESHAPE, tensor_negative},
+    {"tensor: dimension 0 is 4611686018427387903, which is negative or makes too many elements", RF_ESHAPE, tensor_huge},
+};
+
+static bench tensors(rf_graph *g, const rf_rope *rope, float *v)
+{
+    return (bench){
+        .g = g, .rope = rope,
+        .x23 = rf_input(g, v, NULL, 2, (int64_t[]){2, 3}), .x46 = rf_input(g, v, NULL, 2, (int64_t[]){4, 6}),
+        .v3 = rf_input(g, v, NULL, 1, (int64_t[]){3}), .w43 = rf_input(g, v, NULL, 2, (int64_t[]){4, 3}),
+        .x3d = rf_input(g, v, NULL, 2, (int64_t[]){4, 12}),
+    };
+}
+
+/* All operations on nil: nil, and the first failure stays. */
+static void all_on_nil(rf_graph *g, rf_tensor *nil, const rf_rope *rope)
+{
+    const rf_attention_spec spec = {.heads = 2, .B = 1, .start = cut, .rope = rope, .row = ids};
+    rf_tensor *const got[] = {
+        rf_embed(g, nil, ids, 4), rf_linear(g, nil, nil, nil, RF_ACT_GELU), rf_add(g, nil, nil),
+        rf_activate(g, nil, RF_ACT_TANH), rf_dropout(g, nil, 0.5), rf_rotate(g, rope, nil, 2, ids),
+        rf_norm(g, nil, nil, 0.1, nil, nil, 1e-5, RF_NORM_LAYER), rf_attention(g, nil, &spec), rf_rows(g, nil, ids, 4),
+        rf_pool(g, nil, cut, 1, RF_POOL_MAX), rf_vocab_loss(g, nil, nil, nil, ids, 4, 1, NULL, NULL),
+        rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
+    };
+    for (size_t i = 0; i < RF_COUNT(got); i++) {
+        assert_ptr_equal(got[i], nil);
+        assert_int_equal(got[i]->rank, 0);
+        assert_int_equal(got[i]->dim[3], 0);
+    }
+}
+
+static void mistakes_are_named_and_harmless(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_graph *g = graph(ctx);
+    rf_rope *rope = angles(ctx, 4, 5);
+    float *v = t_normal(48);
+    for (size_t i = 0; i < RF_COUNT(mistakes); i++)
+        for (int record = 0; record < 2; record++) {
+            assert_int_equal(rf_graph_reset(g), RF_OK);
+            rf_graph_record(g, record, 1, 1);
+            const bench b = tensors(g, rope, v);
+            assert_int_equal(rf_graph_error(g)->code, RF_OK);
+            rf_tensor *nil = mistakes[i].call(&b);
+            t_failed(rf_graph_error(g), mistakes[i].code, mistakes[i].says);
+            assert_int_equal(nil->rank, 0);
+            all_on_nil(g, nil, rope);
+            t_failed(rf_graph_error(g), mistakes[i].code, mistakes[i].says);
+            rf_error why = {0};
+            assert_int_equal(rf_backward(g, nil, &why), mistakes[i].code);
+            t_failed(&why, mistakes[i].code, mistakes[i].says);
+        }
+
+    /* nil of a step that has ended is refused like any wrong shape */
+    rf_tensor *nil = embed_rank(&(bench){.g = g, .v3 = NULL});
+    assert_int_equal(rf_graph_reset(g), RF_OK);
+    rf_linear(g, nil, nil, NULL, RF_ACT_NONE);
+    t_failed(rf_graph_error(g), RF_ESHAPE, "linear: x has rank 0, wants 2");
+    rf_rope_free(rope);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static void backward_refuses_what_is_no_loss(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_graph *g = graph(ctx);
+    float v[6] = {1, 2, 3, 4, 5, 6}, d[6] = {0};
+    const int64_t two_three[] = {2, 3}, one[] = {1};
+    static const struct { int what; rf_status code; const char *says; } cases[] = {
+        {0, RF_ESHAPE, "backward: the loss has 6 elements, wants 1"},
+        {1, RF_EARG, "depends on nothing that wants a gradient"},
+        {2, RF_EARG, "walked already"},
+        {3, RF_EARG, "vocab_loss forms its gradients at once"},
+        {4, RF_ESHAPE, "has 0 elements"},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_error why = {0};
+        assert_int_equal(rf_graph_reset(g), RF_OK);
+        rf_graph_record(g, 1, 1, 1);
+        rf_tensor *x = rf_input(g, v, d, 2, two_three), *s = rf_input(g, v, d, 1, one), *frozen = rf_constant(g, v, 1, one);
+        rf_tensor *loss = NULL;
+        switch (cases[i].what) {
+        case 0: loss = rf_add(g, x, x); break;
+        case 1: loss = rf_add(g, frozen, frozen); break;
+        case 2:
+            loss = rf_add(g, s, s);
+            assert_int_equal(rf_backward(g, loss, &why), RF_OK);
+            break;
+        case 3: {
+            rf_tensor *l = rf_vocab_loss(g, x, x, NULL, ids, 2, 1, NULL, NULL);
+            loss = rf_add(g, l, l);
+            break;
+        }
+        default: break;
+        }
+        assert_int_equal(rf_backward(g, loss, &why), cases[i].code);
+        t_failed(&why, cases[i].code, cases[i].says);
+    }
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+}
+
+/* ---- details that the formulas do not show ------------------------------------------------------------------------------ */
+
+/* A branch that the loss does not depend on, and frozen weights, change nothing. */
+static void dead_branches_and_frozen_weights(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = graph(ctx);
+    const int64_t xs[] = {5, 4}, ws[] = {3, 4};
+    float *x = t_normal(20), *w = t_normal(12), *weight = t_normal(15), d[2][20], dw[12];
+    for (int lap = 0; lap < 2; lap++) {
+        rf_error why = {0};
+        memset(d[lap], 0, sizeof d[lap]);
+        memset(dw, 0, sizeof dw);
+        assert_int_equal(rf_graph_reset(g), RF_OK);
+        rf_graph_record(g, 1, 1, 1);
+        rf_tensor *in = rf_input(g, x, d[lap], 2, xs);
+        rf_tensor *weights = rf_parameter(g, w, lap ? NULL : dw, 2, ws), *other = rf_parameter(g, w, dw, 2, ws);
+        rf_tensor *y = rf_linear(g, in, weights, NULL, RF_ACT_GELU);
+        if (lap) rf_activate(g, rf_linear(g, in, other, NULL, RF_ACT_TANH), RF_ACT_SILU);
+        if (rf_backward(g, t_weighted(g, y, weight), &why)) fail_msg("%s", why.text);
+        if (lap)
+            for (int i = 0; i < 12; i++) assert_true(dw[i] == 0);
+    }
+    assert_memory_equal(d[0], d[1], sizeof d[0]);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static double *doubles(int64_t n) { return t_bytes((size_t)n * sizeof(double)); }
+
+/* More rows than one chunk; sums and hits; recording changes neither. */
+static void vocab_loss_in_chunks(void **state)
+{
+    (void)state;
+    enum { ROWS = 140, WIDTH = 3, WORDS = 66000 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = graph(ctx);
+    float *x = t_normal(ROWS * WIDTH), *table = t_normal(WORDS * WIDTH), *bias = t_normal(WORDS), *dx = t_floats(ROWS * WIDTH);
+    double want = 0, *want_dx = doubles(ROWS * WIDTH), *z = doubles(WORDS);
+    int32_t label[ROWS];
+    int64_t want_hits = 0;
+    for (int32_t i = 0; i < ROWS; i++) {
+        double sum = 0;
+        int32_t best = 0;
+        for (int32_t v = 0; v < WORDS; v++) {
+            z[v] = (double)bias[v];
+            for (int k = 0; k < WIDTH; k++) z[v] += (double)x[i * WIDTH + k] * (double)table[v * WIDTH + k];
+            sum += exp(z[v]);
+            if (z[v] > z[best]) best = v;
+        }
+        label[i] = i % 3 ? i * 7 : best;
+        want_hits += label[i] == best;
+        want += log(sum) - z[label[i]];
+        for (int k = 0; k < WIDTH; k++) {
+            double d = -(double)table[label[i] * WIDTH + k];
+            for (int32_t v = 0; v < WORDS; v++) d += exp(z[v]) / sum * (double)table[v * WIDTH + k];
+            want_dx[i * WIDTH + k] = 0.5 * d;
+        }
+    }
+    for (int record = 0; record < 2; record++) {
+        rf_error why = {0};
+        double sum = 1000;
+        int64_t hits = 10;
+        assert_int_equal(rf_graph_reset(g), RF_OK);
+        rf_graph_record(g, record, 1, 1);
+        memset(dx, 0, ROWS * WIDTH * sizeof *dx);
+        rf_tensor *in = rf_input(g, x, dx, 2, (int64_t[]){ROWS, WIDTH});
+        rf_tensor *words = rf_constant(g, table, 2, (int64_t[]){WORDS, WIDTH}), *b = rf_constant(g, bias, 1, (int64_t[]){WORDS});
+        rf_tensor *loss = rf_vocab_loss(g, in, words, b, label, ROWS, 0.5, &sum, &hits);
+        assert_int_equal(rf_graph_error(g)->code, RF_OK);
+        t_near(sum - 1000, want, 1e-5 * want);                   /* logits right to 4 roundings of up to 10, in 140 sums */
+        t_near(*loss->f32, 0.5 * want, 1e-5 * want);
+        assert_int_equal(hits - 10, want_hits);
+        if (!record) continue;
+        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+        t_close_to(dx, want_dx, ROWS * WIDTH, 2e-5, 0);          /* 66000 products, summed in vectors of 16 or more */
+    }
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+/* No tokens, no labels: nothing to do is not an error. */
+static void emptiness(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = graph(ctx);
+    float table[12] = {0}, dtable[12] = {0};
+    const int32_t start[] = {0};
+    rf_error why = {0};
+    rf_graph_record(g, 1, 1, 1);
+    rf_tensor *t = rf_parameter(g, table, dtable, 2, (int64_t[]){4, 3}), *x = rf_embed(g, t, NULL, 0);
+    x = rf_norm(g, rf_linear(g, x, t, NULL, RF_ACT_GELU), NULL, 0.1, NULL, NULL, 1e-5, RF_NORM_LAYER);
+    x = rf_linear(g, x, rf_parameter(g, table, dtable, 2, (int64_t[]){3, 4}), NULL, RF_ACT_NONE);
+    x = rf_linear(g, rf_attention(g, x, &(rf_attention_spec){.heads = 1, .B = 0, .start = start}),
+                  rf_parameter(g, table, dtable, 2, (int64_t[]){3, 1}), NULL, RF_ACT_NONE);
+    rf_tensor *loss = rf_vocab_loss(g, rf_rows(g, x, NULL, 0), t, NULL, NULL, 0, 1, NULL, NULL);
+    if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+    assert_true(*loss->f32 == 0);
+    for (int i = 0; i < 12; i++) assert_true(dtable[i] == 0);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(keep_makes_memory_one_layer_deep),
+        cmocka_unit_test(keep_leaves_alone_what_need_not_move),
+        cmocka_unit_test(mistakes_are_named_and_harmless),
+        cmocka_unit_test(backward_refuses_what_is_no_loss),
+        cmocka_unit_test(dead_branches_and_frozen_weights),
+        cmocka_unit_test(vocab_loss_in_chunks),
+        cmocka_unit_test(emptiness),
+    };
+    return cmocka_run_group_tests_name("graph/tape", tests, NULL, NULL);
+}
