@@ -40,9 +40,11 @@ const rf_rope_spec *rf_rope_spec_of(const rf_rope *rope);
 const float *rf_rope_cos(const rf_rope *rope);      /* [rows, r/2], 64-byte aligned */
 const float *rf_rope_sin(const rf_rope *rope);
 
-/* y[n,h,:] = R(row[n]) x[n,h,:] for N tokens of H heads of width d >= r; dir = -1 turns back.  y may equal x.
+/* y[n,h,:] = R(row[n]) x[n,h,:] for N tokens of H heads of width d >= r; dir = 1, or -1 to turn back.  y may equal x.
  *
  *   row        [N], each in [0, rows); NULL: row n for token n
+ *   RF_EARG    dir is neither 1 nor -1
+ *   RF_ESHAPE  d < r, or N or H negative
  *   RF_ERANGE  a row outside the table; the message names it                                                     */
 rf_status rf_rope_turn(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[],
                        int64_t N, int64_t H, int64_t d, int dir, rf_error *why);

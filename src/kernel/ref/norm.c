@@ -16,12 +16,13 @@ static void norm(bool centred, float *y, float *sum, float *stat, const float *x
         const int64_t o = row * d;
         const float *r = residual ? residual + o : NULL;
         double mean = 0, variance = 0;
-        for (int64_t i = 0; centred && i < d; i++) mean += at(x + o, r, i) / (double)d;
+        for (int64_t i = 0; centred && i < d; i++) mean += at(x + o, r, i);
+        mean /= (double)d;
         for (int64_t i = 0; i < d; i++) {
             const double t = at(x + o, r, i) - mean;
-            variance += t * t / (double)d;
+            variance += t * t;
         }
-        const double rstd = 1 / sqrt(variance + eps);
+        const double rstd = 1 / sqrt(variance / (double)d + eps);
         for (int64_t i = 0; i < d; i++) {
             const double v = at(x + o, r, i);
             y[o + i] = (float)((gamma ? gamma[i] : 1) * ((v - mean) * rstd) + (beta ? beta[i] : 0));
@@ -54,12 +55,13 @@ static void norm_back(bool centred, float *dx, float *dgamma, float *dbeta, cons
         double level = 0, along = 0;
         for (int64_t i = 0; i < d; i++) {
             const double xh = (x[i] - mean) * rstd, g = (double)dy[i] * (gamma ? gamma[i] : 1);
-            level += g / (double)d;
-            along += g * xh / (double)d;
+            level += g;
+            along += g * xh;
             if (dgamma) dgamma[i] = (float)(dgamma[i] + dy[i] * xh);
             if (dbeta) dbeta[i] += dy[i];
         }
-        if (!centred) level = 0;
+        level = centred ? level / (double)d : 0;
+        along /= (double)d;
         for (int64_t i = 0; i < d; i++) {
             const double xh = (x[i] - mean) * rstd, g = (double)dy[i] * (gamma ? gamma[i] : 1);
             dx[i] = (float)(rstd * (g - level - xh * along));

@@ -1,0 +1,68 @@
+/* test_ladder.c — mirrors src/kernel/select.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_neon.c and
+ * src/kernel/ref/ref.c. */
+#include "rungs.h"
+
+/* A hole in a table would be a crash in whoever calls it. */
+static void every_rung_has_every_kernel(void **state)
+{
+    (void)state;
+    rfk_table k;
+    int rungs = 0;
+    for (EACH_RUNG(k)) {
+        rungs++;
+        assert_non_null(k.isa);
+#define RFK(name, result, parameters) \
+    if (!k.name) fail_msg("rung %s has no %s", k.isa, #name);
+#include "roformer/kernels.def"
+#undef RFK
+    }
+    assert_true(rungs >= 1);
+    assert_false(rfk_rung(-1, &k));
+    assert_false(rfk_rung(rungs, &k));
+}
+
+static void the_lowest_rung_is_the_reference(void **state)
+{
+    (void)state;
+    rfk_table k;
+    assert_true(rfk_rung(0, &k));
+    assert_string_equal(k.isa, "ref");
+}
+
+static void a_context_takes_the_best_rung_or_the_one_named(void **state)
+{
+    (void)state;
+    rfk_table k;
+    const char *best = NULL;
+    for (EACH_RUNG(k)) {
+        best = k.isa;
+        rf_ctx *ctx = t_ctx(1, k.isa);
+        assert_string_equal(rf_ctx_isa(ctx), k.isa);
+        assert_true(rf_ctx_kernels(ctx)->gelu == k.gelu);
+        rf_ctx_free(ctx);
+    }
+    rf_ctx *ctx = t_ctx(1, NULL);
+    assert_string_equal(rf_ctx_isa(ctx), best);
+    rf_ctx_free(ctx);
+}
+
+static void an_unknown_rung_is_refused_by_name(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = NULL;
+    rf_error why = {0};
+    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = "abacus"}, &ctx, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "\"abacus\"");
+    assert_null(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rung_has_every_kernel),
+        cmocka_unit_test(the_lowest_rung_is_the_reference),
+        cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),
+        cmocka_unit_test(an_unknown_rung_is_refused_by_name),
+    };
+    return cmocka_run_group_tests_name("kernel/ladder", tests, NULL, NULL);
+}
