@@ -131,6 +131,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
 
 static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
+    if (!n) return RF_OK;
     if (r->from) {
         memmove(r->doc, r->doc + r->from, r->size - r->from);
         r->size -= r->from;
@@ -167,9 +168,9 @@ static bool slice(rf_reader *r, rf_document *out)
 {
     const size_t max = r->o.max_document;
     for (;;) {
-        const char *p = r->doc + r->from;
         const size_t left = r->size - r->from;
         if (!left || (left <= max && !r->complete)) return false;
+        const char *p = r->doc + r->from;
         const size_t n = left > max ? cut_document(p, max) : left;
         size_t a = 0, b = n;
         while (a < b && white(p[a])) a++;

@@ -281,7 +281,7 @@ static void compressed(void **state)
             refuses_bytes(z, cut, kind ? "f.txt.zst" : "f.txt.gz", &none, RF_EDATA, kind ? "f.txt.zst: the compressed data is cut off at byte" : "f.txt.gz: the compressed data is cut off at byte");
         rf_reader *r = reader(z, n, "anything", NULL);
         assert_string_equal(all(r, &why), "[one][two words][three]");
-        assert_false(rf_reader_share(r) < 1);
+        t_near(rf_reader_share(r), 1, 0);
         rf_reader_close(r);
         memcpy(twice, z, n);
         memcpy(twice + n, z, n);

@@ -1,0 +1,19 @@
+/* fuzz_config.c — any bytes as config.json: refused with a sentence, or a configuration that passes its own check. */
+#include <stdlib.h>
+
+#include "base/base.h"
+#include "roformer/checkpoint.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static rf_ctx *ctx;
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    rf_config c;
+    rf_error why = {0};
+    const rf_status s = rf_config_parse(ctx, (const char *)data, size, "input", &c, &why);
+    if (s != why.code || (s && !*why.text)) abort();
+    if (!s && (rf_config_check(&c, "input", NULL) || rf_config_parameters(&c) <= 0)) abort();
+    return 0;
+}
