@@ -1,0 +1,197 @@
+/* test_activation.c — mirrors src/kernel/activation.inc, src/kernel/vec_math.h and src/kernel/ref/activation.c.
+ *
+ * Tolerances are relative to the result, also where it is small, in units of EPS = 2^-23.  What enters: exp loses about
+ * half an ulp of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a quotient of polynomials
+ * with positive coefficients about 4, a division, product or sum half of one each.  Results below 1e-36 may lose their
+ * digits, because e^x ends there.                                                                                    */
+#include "rungs.h"
+
+typedef double function(double x);
+typedef void forward(float *, const float *, int64_t);
+typedef void backward(float *, const float *, const float *, int64_t);
+
+static double phi(double x) { return 0.5 * erfc(-x * sqrt(0.5)); }
+static double density(double x) { return exp(-x * x / 2) / sqrt(2 * acos(-1)); }
+static double sigmoid(double x) { return 1 / (1 + exp(-x)); }
+static double twice_u(double x) { return 2 * sqrt(2 / acos(-1)) * (x + 0.044715 * x * x * x); }
+static double slope_of_twice_u(double x) { return 2 * sqrt(2 / acos(-1)) * (1 + 3 * 0.044715 * x * x); }
+
+static double gelu(double x) { return x * phi(x); }
+static double gelu_slope(double x) { return phi(x) + x * density(x); }
+static double gelu_tanh(double x) { return x * sigmoid(twice_u(x)); }
+static double gelu_tanh_slope(double x)
+{
+    return sigmoid(twice_u(x)) + x * sigmoid(twice_u(x)) * sigmoid(-twice_u(x)) * slope_of_twice_u(x);
+}
+static double relu(double x) { return x > 0 ? x : 0; }
+static double relu_slope(double x) { return x > 0; }
+static double silu(double x) { return x * sigmoid(x); }
+static double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); }
+static double tanh_slope(double x) { return 1 / cosh(x) / cosh(x); }
+
+/* How far a result may be off, in EPS; for slopes that are a difference, of the larger part. */
+static double gelu_slack(double x) { return (8 + x * x / 4) * fabs(gelu(x)); }
+static double gelu_slope_slack(double x) { return (8 + x * x / 4) * (phi(x) + fabs(x) * density(x)); }
+static double gelu_tanh_slack(double x) { return (6 + fabs(twice_u(x))) * fabs(gelu_tanh(x)); }
+static double gelu_tanh_slope_slack(double x)
+{
+    const double s = sigmoid(twice_u(x));
+    return (8 + fabs(twice_u(x))) * s * (1 + fabs(x * slope_of_twice_u(x)));
+}
+static double silu_slack(double x) { return 6 * fabs(silu(x)); }
+static double silu_slope_slack(double x) { return 6 * sigmoid(x) * (1 + fabs(x)); }
+static double tanh_slack(double x) { return 4 * fabs(tanh(x)); }
+static double tanh_slope_slack(double x) { return 8 * tanh_slope(x); }
+static double none(double x) { return 0 * x; }
+
+static const struct { const char *name; size_t forward, backward; function *f, *slope, *slack, *slope_slack; } row[] = {
+#define ROW(name) {#name, offsetof(rfk_table, name), offsetof(rfk_table, name##_back)
+    ROW(gelu), gelu, gelu_slope, gelu_slack, gelu_slope_slack},
+    ROW(gelu_tanh), gelu_tanh, gelu_tanh_slope, gelu_tanh_slack, gelu_tanh_slope_slack},
+    ROW(relu), relu, relu_slope, none, none},
+    ROW(silu), silu, silu_slope, silu_slack, silu_slope_slack},
+    ROW(tanh), tanh, tanh_slope, tanh_slack, tanh_slope_slack},
+#undef ROW
+};
+
+static forward *forward_of(const rfk_table *k, size_t i)
+{
+    forward *f;
+    memcpy(&f, (const char *)k + row[i].forward, sizeof f);
+    return f;
+}
+
+static backward *backward_of(const rfk_table *k, size_t i)
+{
+    backward *f;
+    memcpy(&f, (const char *)k + row[i].backward, sizeof f);
+    return f;
+}
+
+/* -100 to 100, dense near 0, and the ends of the format. */
+static float *arguments(int64_t n)
+{
+    static const float special[] = {0, -0.0f, 1e-45f, -1e-45f, 1e-38f, -1e-38f, 1e-20f, -1e-20f, 1, -1, 0.625f, -0.625f,
+                                    13.9f, -13.9f, 14.1f, -14.1f, 88, -88, 89, -89, 104, -104, 1e4f, -1e4f, 1e30f, -1e30f,
+                                    FLT_MAX, -FLT_MAX};
+    float *x = t_uniform(n, -1, 1);
+    for (int64_t i = 0; i < n; i++) x[i] = i % 3 ? 6 * x[i] : 100 * x[i] * x[i] * x[i];
+    for (size_t i = 0; i < RF_COUNT(special) && (int64_t)i < n; i++) x[(int64_t)i * 31 % n] = special[i];
+    return x;
+}
+
+static void check(const char *isa, const char *name, float x, double got, double want, double slack)
+{
+    if (fabs(got - want) <= EPS * slack + 1e-36) return;
+    fail_msg("%s %s(%.9g): got %.9g, want %.9g, off by %.3g of %.3g", isa, name, (double)x, got, want, fabs(got - want),
+             EPS * slack);
+}
+
+static void values_and_slopes(void **state)
+{
+    (void)state;
+    const int64_t n = 20011;
+    const float *x = arguments(n), *one = t_uniform(n, 1, 1);
+    rfk_table k;
+    for (EACH_RUNG(k))
+        for (size_t a = 0; a < RF_COUNT(row); a++) {
+            float *y = t_floats(n), *dx = t_floats(n);
+            forward_of(&k, a)(y, x, n);
+            backward_of(&k, a)(dx, one, x, n);
+            for (int64_t i = 0; i < n; i++) {
+                const double rounding = 0.5;
+                const double f = row[a].f(x[i]), s = row[a].slope(x[i]);
+                if (fabsf(x[i]) < 1e15f || a == 2) {          /* beyond, x^3 in double is as far as these formulas go */
+                    check(k.isa, row[a].name, x[i], y[i], f, row[a].slack(x[i]) + rounding * fabs(f));
+                    check(k.isa, "slope", x[i], dx[i], s, row[a].slope_slack(x[i]) + rounding * fabs(s));
+                } else {                                       /* all of them are 0, x or 1 there */
+                    const double limit = a == 4 ? (x[i] > 0 ? 1 : -1) : relu(x[i]);
+                    check(k.isa, row[a].name, x[i], y[i], limit, 0);
+                    check(k.isa, "slope", x[i], dx[i], a == 4 ? 0 : relu_slope(x[i]), 0);
+                }
+            }
+        }
+    t_free_all();
+}
+
+/* The slopes above belong to the values above: central differences in double, wrong by h^2/6 f''' and rounding / h. */
+static void slopes_are_derivatives(void **state)
+{
+    (void)state;
+    const double h = 1e-5;
+    for (size_t a = 0; a < RF_COUNT(row); a++)
+        for (double x = -8.003; x < 8; x += 0.0371)
+            t_near((row[a].f(x + h) - row[a].f(x - h)) / (2 * h), row[a].slope(x), 1e-9);
+}
+
+/* A number's result depends neither on its place, nor its neighbours, nor on whether it stands in a tail. */
+static void every_number_stands_alone(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++) {
+        const int64_t n = sizes[z];
+        const float *x = arguments(n), *dy = t_normal(n);
+        rfk_table k;
+        for (EACH_RUNG(k))
+            for (size_t a = 0; a < RF_COUNT(row); a++) {
+                float *y = t_floats(n), *dx = t_floats(n), *alone = t_floats(n), *place = copied(x, n, 1);
+                float *adjoint = copied(dy, n, 3);
+                forward_of(&k, a)(y, x, n);
+                backward_of(&k, a)(dx, dy, x, n);
+                for (int64_t i = 0; i < n; i++) forward_of(&k, a)(alone + i, x + i, 1);
+                same_bits(alone, y, n, row[a].name);
+                for (int64_t i = 0; i < n; i++) backward_of(&k, a)(alone + i, dy + i, x + i, 1);
+                same_bits(alone, dx, n, row[a].name);
+                forward_of(&k, a)(place, place, n);
+                same_bits(place, y, n, "in place");
+                backward_of(&k, a)(adjoint, adjoint, x, n);
+                same_bits(adjoint, dx, n, "adjoint in place");
+            }
+        t_free_all();
+    }
+}
+
+/* The adjoint is slope times dy: one more rounding than with dy = 1. */
+static void adjoints_are_slopes_times_dy(void **state)
+{
+    (void)state;
+    const int64_t n = 777;
+    const float *x = t_uniform(n, -9, 9), *one = t_uniform(n, 1, 1), *dy = t_normal(n);
+    rfk_table k;
+    for (EACH_RUNG(k))
+        for (size_t a = 0; a < RF_COUNT(row); a++) {
+            float *slope = t_floats(n), *dx = t_floats(n);
+            double *want = t_bytes((size_t)n * sizeof *want);
+            backward_of(&k, a)(slope, one, x, n);
+            backward_of(&k, a)(dx, dy, x, n);
+            for (int64_t i = 0; i < n; i++) want[i] = (double)slope[i] * dy[i];
+            t_close_to(dx, want, n, 1e-36, EPS);
+        }
+    t_free_all();
+}
+
+static void nan_stays_nan(void **state)
+{
+    (void)state;
+    float x[33], y[33];
+    rfk_table k;
+    for (EACH_RUNG(k))
+        for (size_t a = 0; a < RF_COUNT(row); a++) {
+            for (int i = 0; i < 33; i++) x[i] = NAN;
+            forward_of(&k, a)(y, x, 33);
+            for (int i = 0; i < 33; i++)
+                if (!isnan(y[i])) fail_msg("%s: %s(NaN) is %g", k.isa, row[a].name, (double)y[i]);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(values_and_slopes),
+        cmocka_unit_test(slopes_are_derivatives),
+        cmocka_unit_test(every_number_stands_alone),
+        cmocka_unit_test(adjoints_are_slopes_times_dy),
+        cmocka_unit_test(nan_stays_nan),
+    };
+    return cmocka_run_group_tests_name("kernel/activation", tests, NULL, NULL);
+}
