@@ -63,6 +63,10 @@ typedef struct rfk_attention_grad {
     int64_t dq_step, dk_step, dv_step;
 } rfk_attention_grad;
 
+/* Sizes of the packed operands of gemm_panel.  The step is an odd number of cache lines, so that rows do not fall on
+ * one another in a cache. */
+enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STEP = RFK_DEPTH + 16 };
+
 typedef struct rfk_table {
     const char *isa;
 #define RFK(name, result, parameters) result(*name) parameters;

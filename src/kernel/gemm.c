@@ -82,6 +82,7 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 #ifdef RF_DNNL
         list[count++] = &rf__products_dnnl;
 #endif
+        list[count++] = &rf__products_tile;
     }
     list[count++] = &rf__products_ref;
     return i < count ? list[i] : NULL;
@@ -92,7 +93,7 @@ const char *rf_gemm_backend(void)
 #ifdef RF_DNNL
     return rf__products_dnnl.name;
 #else
-    return rf__products_ref.name;
+    return rf__products_tile.name;
 #endif
 }
 

@@ -1,0 +1,199 @@
+/* bench_gemm.c — every way to multiply that this build has, as shares of the machine's own limits.
+ *
+ *     bench_gemm [--json] [--threads N] [--rounds N] [--only PART]
+ *
+ * The multiply-add peak is measured before every single sample, and a sample's share is its rate over that peak; the
+ * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
+ * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
+ * weights that together exceed the caches).                                                                          */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kernel/peak.h"
+#include "kernel/products.h"
+#include "roformer/gemm.h"
+
+typedef enum kind { PACKED, PLAIN, ADJOINT, GRADIENT } kind;     /* x W^T packed, x W^T, dy W, dW += dy^T x */
+static const char *const kind_name[] = {"packed", "plain", "adjoint", "gradient"};
+
+typedef struct problem { const char *part; kind kind; int64_t m, n, k; rf_act act; } problem;
+
+static const problem problems[] = {
+    {"base", PACKED, 1024, 768, 768, 0},    {"base", PACKED, 1024, 2304, 768, 0}, {"base", PACKED, 1024, 3072, 768, 0},
+    {"base", PACKED, 1024, 3072, 768, RF_ACT_GELU},                               {"base", PACKED, 1024, 768, 3072, 0},
+    {"base", PACKED, 2048, 768, 768, 0},    {"base", PACKED, 2048, 3072, 768, 0}, {"base", PACKED, 2048, 768, 3072, 0},
+    {"base", PACKED, 333, 768, 768, 0},     {"base", PACKED, 333, 3072, 768, 0},  {"base", PACKED, 100, 3072, 768, 0},
+    {"train", PLAIN, 1024, 768, 768, 0},    {"train", PLAIN, 1024, 2304, 768, 0}, {"train", PLAIN, 1024, 3072, 768, 0},
+    {"train", PLAIN, 1024, 768, 3072, 0},   {"train", ADJOINT, 1024, 768, 768, 0},{"train", ADJOINT, 1024, 768, 3072, 0},
+    {"train", ADJOINT, 1024, 3072, 768, 0}, {"train", GRADIENT, 768, 768, 1024, 0},
+    {"train", GRADIENT, 3072, 768, 1024, 0},{"train", GRADIENT, 768, 3072, 1024, 0}, {"train", GRADIENT, 2304, 768, 1024, 0},
+    {"train", PLAIN, 154, 30522, 768, 0},   {"train", ADJOINT, 154, 768, 30522, 0},  {"train", GRADIENT, 30522, 768, 154, 0},
+    {"small", PLAIN, 4096, 768, 256, 0},    {"small", PLAIN, 4096, 1024, 256, 0}, {"small", PLAIN, 4096, 256, 1024, 0},
+    {"small", PLAIN, 614, 8192, 256, 0},    {"small", ADJOINT, 4096, 256, 768, 0},{"small", ADJOINT, 4096, 256, 1024, 0},
+    {"small", GRADIENT, 768, 256, 4096, 0}, {"small", GRADIENT, 1024, 256, 4096, 0}, {"small", GRADIENT, 256, 1024, 4096, 0},
+    {"small", GRADIENT, 8192, 256, 614, 0}, {"small", PACKED, 4096, 1024, 256, 0},
+    {"memory", PACKED, 1, 768, 768, 0},     {"memory", PACKED, 16, 768, 768, 0},  {"memory", PACKED, 16, 3072, 768, 0},
+    {"memory", PACKED, 16, 768, 3072, 0},   {"memory", PACKED, 32, 3072, 768, 0},
+};
+
+enum { MAX_ROUNDS = 101, MAX_WAYS = 4, MAX_COPIES = 200 };
+
+typedef struct sample { double ms, share; } sample;
+
+static int by_share(const void *a, const void *b)
+{
+    const double x = ((const sample *)a)->share, y = ((const sample *)b)->share;
+    return (x > y) - (x < y);
+}
+
+static float *filled(const rf_ctx *ctx, int64_t n)
+{
+    float *x = rf__alloc(ctx, (size_t)n * sizeof *x);
+    if (!x) {
+        fprintf(stderr, "bench_gemm: out of memory: %lld numbers\n", (long long)n);
+        exit(5);
+    }
+    uint32_t s = 1;
+    for (int64_t i = 0; i < n; i++) {
+        s = s * 1664525U + 1013904223U;
+        x[i] = (float)(int32_t)s * 0x1p-31F;
+    }
+    return x;
+}
+
+static void must(rf_status s, const rf_error *why)
+{
+    if (!s) return;
+    fprintf(stderr, "bench_gemm: %s\n", why->text);
+    exit(1);
+}
+
+/* One problem on one way: its operands, and its weights several times over for the memory-bound cases. */
+typedef struct job {
+    const rf_ctx *ctx;
+    const rf__products *by;
+    const problem *p;
+    rf_packed *packed[MAX_COPIES];
+    int copies, at;
+    rf_gemm_call call;
+} job;
+
+static void prepare(job *j, const float *a, const float *b, float *c)
+{
+    const problem *p = j->p;
+    const int at = p->kind == GRADIENT, bt = p->kind == PLAIN || p->kind == PACKED;
+    j->call = (rf_gemm_call){.m = p->m, .n = p->n, .k = p->k, .a = a, .lda = at ? p->m : p->k, .a_turned = at,
+                             .b = b, .ldb = bt ? p->k : p->n, .b_turned = bt, .beta = p->kind == GRADIENT,
+                             .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act};
+    if (p->kind != PACKED) return;
+    const int64_t bytes = p->n * p->k * 4;
+    j->copies = p->m > 64 ? 1 : (int)rf__min64(MAX_COPIES, 200000000 / bytes + 1);
+    rf_error why = {0};
+    for (int i = 0; i < j->copies; i++) must(rf__pack_by(j->by, j->ctx, p->n, p->k, b, &j->packed[i], &why), &why);
+}
+
+static void run(job *j)
+{
+    rf_error why = {0};
+    const rf_gemm_call *g = &j->call;
+    if (j->p->kind == PACKED) {
+        must(rf_packed_product(j->ctx, j->packed[j->at], g->m, g->a, g->lda, g->bias, g->act, g->c, g->ldc, &why), &why);
+        j->at = (j->at + 1) % j->copies;
+    } else {
+        must(rf__gemm_by(j->by, j->ctx, g, &why), &why);
+    }
+}
+
+/* Runs for about `seconds`, and says what one run takes. */
+static double timed(job *j, double seconds)
+{
+    const double start = rf__seconds();
+    double now;
+    int n = 0;
+    do {
+        run(j);
+        n++;
+        now = rf__seconds();
+    } while (now - start < seconds);
+    return (now - start) / n;
+}
+
+static void print(const job *j, const sample *s, int rounds, bool json)
+{
+    const problem *p = j->p;
+    const sample m = s[rounds / 2];
+    const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
+    const char *of = p->part[0] == 'm' ? "memory" : "fma";
+    if (json)
+        printf("{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
+               "\"share_of_peak\": %.4f, \"peak\": \"%s\", \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
+               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms, gflops,
+               m.share, of, s[0].share, s[rounds - 1].share, rf_ctx_threads(j->ctx));
+    else
+        printf("%-8s m %5lld n %5lld k %5lld act %d  %-14s %9.4f ms %7.1f GFLOP/s  %5.1f %% of %s (%.1f-%.1f)\n",
+               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms, gflops,
+               100 * m.share, of, 100 * s[0].share, 100 * s[rounds - 1].share);
+    fflush(stdout);
+}
+
+static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json)
+{
+    static sample samples[MAX_WAYS][MAX_ROUNDS];
+    job jobs[MAX_WAYS] = {0};
+    int ways = 0;
+    float *a = filled(ctx, rf__max64(p->m * p->k, p->n)), *b = filled(ctx, p->n * p->k), *c = filled(ctx, p->m * p->n);
+    for (const rf__products *by; (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS && by != &rf__products_ref; ways++) {
+        jobs[ways] = (job){.ctx = ctx, .by = by, .p = p};
+        prepare(&jobs[ways], a, b, c);
+        for (int i = 0; i <= jobs[ways].copies; i++) run(&jobs[ways]);
+    }
+    const bool memory = p->part[0] == 'm';
+    const double work = memory ? 4.0 * (double)p->n * (double)p->k : 2.0 * (double)p->m * (double)p->n * (double)p->k;
+    for (int r = 0; r < rounds; r++)
+        for (int w = 0; w < ways; w++) {
+            const double peak = memory ? rf__peak_read(ctx, 256 << 20, 0.05) : rf__peak_flops(ctx, 0.02);
+            const double t = timed(&jobs[w], memory ? 0.05 : 0.03);
+            samples[w][r] = (sample){1e3 * t, work / t / peak};
+        }
+    for (int w = 0; w < ways; w++) {
+        qsort(samples[w], (size_t)rounds, sizeof(sample), by_share);
+        print(&jobs[w], samples[w], rounds, json);
+        for (int i = 0; i < jobs[w].copies; i++) rf_packed_free(jobs[w].packed[i]);
+    }
+    rf__free(ctx, a);
+    rf__free(ctx, b);
+    rf__free(ctx, c);
+}
+
+int main(int argc, char **argv)
+{
+    bool json = false;
+    int rounds = 9;
+    const char *only = NULL;
+    rf_ctx_options options = {0};
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--json")) json = true;
+        else if (!strcmp(argv[i], "--threads") && i + 1 < argc) options.threads = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--rounds") && i + 1 < argc) rounds = atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--isa") && i + 1 < argc) options.isa = argv[++i];
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+        else {
+            fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only base|train|small|memory]\n");
+            return 2;
+        }
+    }
+    rounds = rounds < 1 ? 1 : rounds > MAX_ROUNDS ? MAX_ROUNDS : rounds;
+    rf_ctx *ctx;
+    rf_error why = {0};
+    must(rf_ctx_new(&options, &ctx, &why), &why);
+    const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5), copy = rf__peak_copy(ctx, 512 << 20, 0.5);
+    if (json)
+        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n", 1e-9 * peak,
+               1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
+    else
+        printf("%d threads: %.1f GFLOP/s f32, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * read, 1e-9 * copy);
+    for (size_t i = 0; i < RF_COUNT(problems); i++)
+        if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json);
+    rf_ctx_free(ctx);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* peak.h — what the machine can do at this moment, to measure everything else against.  Internal.
+ *
+ * Each figure is of all the context's workers together and takes about `seconds`.  Other work on the machine lowers it,
+ * as it lowers what is compared with it: measure both in turns.                                                     */
+#ifndef RF_PEAK_H
+#define RF_PEAK_H
+
+#include "base/base.h"
+
+/* f32 operations a second (a fused multiply-add counts two) of a loop that lives in registers. */
+double rf__peak_flops(const rf_ctx *ctx, double seconds);
+
+/* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the
+ * memory's own figure.  Negative when there is no memory for the buffer. */
+double rf__peak_read(const rf_ctx *ctx, size_t bytes, double seconds);
+double rf__peak_copy(const rf_ctx *ctx, size_t bytes, double seconds);
+
+#endif

@@ -1,0 +1,19 @@
+/* gemm.c — one panel of a matrix product, and a turned matrix. */
+#include "kernel/ref/ref.h"
+
+void rfk_ref_gemm_panel(float *c, int64_t ldc, const float *a, const float *panel, int64_t rows, int64_t n, int64_t k,
+                        const float *from, int64_t from_step)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++) {
+            double sum = from ? (double)from[i * from_step + j] : 0;
+            for (int64_t p = 0; p < k; p++) sum += (double)a[i * RFK_STEP + p] * (double)panel[p * RFK_PANEL + j];
+            c[i * ldc + j] = (float)sum;
+        }
+}
+
+void rfk_ref_transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) y[j * ldy + i] = x[i * ldx + j];
+}
