@@ -63,9 +63,15 @@ static bool blank(const char *p, size_t n)
     return true;
 }
 
+static const char *name_of(const rf_reader *r)
+{
+    const char *path = r->file[r->now].path;
+    return strcmp(path, "-") ? path : "standard input";
+}
+
 static rf_status no_memory(const rf_reader *r, rf_error *why)
 {
-    return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", r->file[r->now].path, (long long)r->number);
+    return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", name_of(r), (long long)r->number);
 }
 
 /* ---- lines ------------------------------------------------------------------------------------------------------------- */
@@ -112,7 +118,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     *whole = newline || r->ended;
     *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
     if (!*whole && r->format == RF_TEXT_JSONL)
-        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", r->file[r->now].path, (long long)r->number, MAX_JSON_LINE);
+        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", name_of(r), (long long)r->number, MAX_JSON_LINE);
     if (r->ended && !seen && !r->column) {
         *p = NULL;
         return RF_OK;
@@ -120,7 +126,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     r->at += *n + (newline != NULL);
     const size_t bad = rf__utf8_check(*p, *n);
     if (bad < *n)
-        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8", r->file[r->now].path,
+        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8", name_of(r),
                        (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad]);
     r->column += *n;
     if (*whole && *n && (*p)[*n - 1] == '\r') --*n;
@@ -225,7 +231,7 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
     char where[400];
     if (blank(p, n)) return RF_OK;
-    snprintf(where, sizeof where, "%.300s:%lld", r->file[r->now].path, (long long)r->number);
+    snprintf(where, sizeof where, "%.300s:%lld", name_of(r), (long long)r->number);
     json_t *root = rf__json_parse(p, n, JSON_ALLOW_NUL, where, why);
     if (!root) return why->code;
     const json_t *text = json_object_get(root, r->field);
@@ -284,7 +290,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     if (first && whole && starts(p, n, "<doc ") && p[n - 1] == '>') {
         if (r->inside)
             return rf_fail(why, RF_EDATA, "%s:%lld: <doc> inside a document, </doc> is missing before it",
-                           r->file[r->now].path, (long long)r->number);
+                           name_of(r), (long long)r->number);
         r->inside = r->title_next = true;
         keep_title(r, p, n);
         return RF_OK;
@@ -296,7 +302,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     }
     if (first && whole && blank(p, n)) return RF_OK;
     if (!r->inside)
-        return rf_fail(why, RF_EDATA, "%s:%lld: text outside of <doc> ... </doc>", r->file[r->now].path, (long long)r->number);
+        return rf_fail(why, RF_EDATA, "%s:%lld: text outside of <doc> ... </doc>", name_of(r), (long long)r->number);
     if (r->from == r->size) r->from = r->size = 0;
     const size_t before = r->size - r->from;
     rf_status s = append(r, p, n, why);

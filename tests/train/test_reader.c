@@ -417,6 +417,30 @@ static void doors(void **state)
     if (why.code) fail_msg("%s", why.text);
 }
 
+/* Standard input is read once, whatever it is. */
+static void standard_input(void **state)
+{
+    (void)state;
+    int ends[2];
+    rf_reader *r = NULL;
+    rf_error why = {0};
+    const int before = dup(0);
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(write(ends[1], "a\n\n\xFF", 4), 4);
+    close(ends[1]);
+    assert_int_equal(dup2(ends[0], 0), 0);
+    assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-"}, 1, NULL, &r, &why), RF_OK);
+    assert_string_equal(all(r, &why), "[a]");
+    t_failed(&why, RF_EDATA, "standard input:3: byte 1 of the line (0xFF) is not UTF-8");
+    why = (rf_error){0};
+    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){0, 1}, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "standard input can be read only once");
+    rf_reader_close(r);
+    dup2(before, 0);
+    close(before);
+    close(ends[0]);
+}
+
 static void allocations_fail(void **state)
 {
     (void)state;
@@ -470,8 +494,8 @@ int main(void)
         cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki),
         cmocka_unit_test(bad_bytes),     cmocka_unit_test(cuts),              cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(random_text),   cmocka_unit_test(compressed),        cmocka_unit_test(bombs),
-        cmocka_unit_test(several_files), cmocka_unit_test(doors),             cmocka_unit_test(allocations_fail),
-        cmocka_unit_test(real_files),
+        cmocka_unit_test(several_files), cmocka_unit_test(doors),             cmocka_unit_test(standard_input),
+        cmocka_unit_test(allocations_fail), cmocka_unit_test(real_files),
     };
     return cmocka_run_group_tests_name("train/reader", tests, setup, teardown);
 }
