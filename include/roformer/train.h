@@ -10,6 +10,7 @@
 
 #include "roformer/checkpoint.h"
 #include "roformer/model.h"
+#include "roformer/reader.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,13 +23,13 @@ typedef struct rf_train_options {
     int texts;
     const char *const *validation_text; /* held-out files; with none, `validation_split` of the documents by hash        */
     int validation_texts;
-    double validation_split;            /* share of documents held out by a hash of their text, 0.005                    */
+    double validation_split;            /* share of documents held out by a hash of their text                           */
     const char *model;                  /* folder with vocab.txt (and config.json, weights when they are to be continued) */
-    const char *config;                 /* config.json that overrides the folder's, or NULL                              */
-    const char *output_dir;             /* checkpoints, metrics.jsonl; NULL: `model`                                     */
-    const char *resume_from_checkpoint; /* folder of a checkpoint, or "latest"; NULL: start                              */
+    const char *config;                 /* config.json of a new model (the folder's weights are not used), or NULL       */
+    const char *output_dir;             /* checkpoints, metrics.jsonl; NULL: `model`, or where the checkpoint lies       */
+    const char *resume_from_checkpoint; /* folder of a checkpoint, or "latest": the newest intact one; NULL: start       */
     int64_t max_steps;
-    double num_train_epochs;            /* used when max_steps is 0                                                      */
+    double num_train_epochs;            /* used when max_steps is 0; as many steps as this many times all tokens fill    */
     int64_t tokens_per_batch;           /* tokens of one micro-batch, packed                                             */
     int64_t max_length;                 /* longest piece of a document, [CLS] and [SEP] included                         */
     int64_t gradient_accumulation_steps;
@@ -44,8 +45,14 @@ typedef struct rf_train_options {
     int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never                  */
     double max_time;                    /* seconds after which the run saves and stops; 0: never                         */
     rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                    */
-    int allow_data_change;
+    int allow_data_change;              /* resume on other text; the next epoch begins                                   */
+    rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                           */
 } rf_train_options;
+
+/* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.
+ *
+ * A resumed run takes its options from the checkpoint.  What the caller set to something else than the default takes
+ * precedence, and a note names it; stop_after, max_time and allow_data_change are always the caller's.               */
 void rf_train_defaults(rf_train_options *o);
 
 typedef struct rf_train_progress {
@@ -60,8 +67,14 @@ typedef struct rf_train_progress {
 /* Called once per step and event; return non-zero to save and stop (RF_ESTOPPED). */
 typedef int rf_train_report(void *user, const rf_train_progress *progress);
 
-/* Runs until max_steps, or saves and stops on request.
+/* Runs until max_steps, or saves and stops on request.  Leaves in output_dir
  *
+ *     config.json model.safetensors vocab.txt ...   the trained model, at the end
+ *     checkpoint-<step>/                            complete model folders with the optimiser's state
+ *     metrics.jsonl                                 a line for each logging interval and evaluation
+ *     tokens.cache                                  the text as ids; may be deleted, is made again when needed
+ *
+ *   RF_EARG      an option outside its limits; output_dir holds checkpoints and resume_from_checkpoint is not given
  *   RF_EBUSY     another run holds output_dir/.lock; the message names it
  *   RF_ESTOPPED  saved and stopped before the end; resume_from_checkpoint goes on
  *   RF_ENUMERIC  ten updates in a row were not finite
