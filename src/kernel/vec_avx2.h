@@ -57,6 +57,8 @@ static inline vf v_scale2(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, first), second);
 }
 
+static inline vf v_once(vf a) { return a; }
+
 static inline vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
 static inline vm v_eq(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_EQ_OQ); }
 static inline vf v_select(vm m, vf a, vf b) { return _mm256_blendv_ps(b, a, m); }

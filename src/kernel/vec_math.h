@@ -32,6 +32,22 @@ V_INLINE vf v_exp(vf x)
     return v_scale2(p, n);
 }
 
+/* 2^x for x <= 129, the same way with less to do: n = round(x), 2^r for |r| <= 1/2, 2.0e-9.  For arguments that are
+ * products anyway, whose factor can take log2(e) in. */
+V_INLINE vf v_exp2(vf x)
+{
+    x = v_max(v_set1(-151), x);
+    const vf n = v_round(x), r = v_sub(x, n);
+    vf p = v_set1(0.0001535336061f);
+    p = v_fma(p, r, v_set1(0.001339887487f));
+    p = v_fma(p, r, v_set1(0.009618437366f));
+    p = v_fma(p, r, v_set1(0.0555033247f));
+    p = v_fma(p, r, v_set1(0.2402264791f));
+    p = v_fma(p, r, v_set1(0.6931472029f));
+    p = v_fma(p, r, v_set1(1));
+    return v_scale2(p, n);
+}
+
 /* The normal distribution's tail: Phi(-t) = e^(-t^2/2) v_mills(t) for t in [0, 14], a quotient, 5.6e-9. */
 V_INLINE vf v_mills(vf t)
 {

@@ -61,6 +61,8 @@ static inline vf v_scale2(vf a, vf n)
     return vmulq_f32(vmulq_f32(a, first), second);
 }
 
+static inline vf v_once(vf a) { return a; }
+
 static inline vm v_lt(vf a, vf b) { return vcltq_f32(a, b); }
 static inline vm v_eq(vf a, vf b) { return vceqq_f32(a, b); }
 static inline vf v_select(vm m, vf a, vf b) { return vbslq_f32(m, a, b); }

@@ -1,7 +1,7 @@
 /* test_activation.c — mirrors src/kernel/activation.inc, src/kernel/vec_math.h and src/kernel/ref/activation.c.
  *
  * Tolerances are relative to the result, also where it is small, in units of EPS = 2^-23.  What enters: exp loses about
- * half an ulp of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a quotient of polynomials
+ * half an ulp for each rounding of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a quotient of polynomials
  * with positive coefficients about 4, a division, product or sum half of one each.  Results below 1e-36 may lose their
  * digits, because e^x ends there.                                                                                    */
 #include "rungs.h"
@@ -30,13 +30,13 @@ static double silu_slope(double x) { return sigmoid(x) * (1 + x * sigmoid(-x)); 
 static double tanh_slope(double x) { return 1 / cosh(x) / cosh(x); }
 
 /* How far a result may be off, in EPS; for slopes that are a difference, of the larger part. */
-static double gelu_slack(double x) { return (8 + x * x / 4) * fabs(gelu(x)); }
-static double gelu_slope_slack(double x) { return (8 + x * x / 4) * (phi(x) + fabs(x) * density(x)); }
-static double gelu_tanh_slack(double x) { return (6 + fabs(twice_u(x))) * fabs(gelu_tanh(x)); }
+static double gelu_slack(double x) { return (8 + x * x / 2) * fabs(gelu(x)); }
+static double gelu_slope_slack(double x) { return (8 + x * x / 2) * (phi(x) + fabs(x) * density(x)); }
+static double gelu_tanh_slack(double x) { return (6 + 1.5 * fabs(twice_u(x))) * fabs(gelu_tanh(x)); }
 static double gelu_tanh_slope_slack(double x)
 {
     const double s = sigmoid(twice_u(x));
-    return (8 + fabs(twice_u(x))) * s * (1 + fabs(x * slope_of_twice_u(x)));
+    return (8 + 1.5 * fabs(twice_u(x))) * s * (1 + fabs(x * slope_of_twice_u(x)) * (1 - s));
 }
 static double silu_slack(double x) { return 6 * fabs(silu(x)); }
 static double silu_slope_slack(double x) { return 6 * sigmoid(x) * (1 + fabs(x)); }
