@@ -169,7 +169,7 @@ static rf_status compute_window(job *j)
         return status;
     }
     j->lines += j->n;
-    j->tokens += (int64_t)j->e.n;
+    j->tokens += j->start[j->n];
     j->n = 0;
     const double seconds = cli_progress_seconds(&j->bar) + 1e-9;
     cli_count((double)j->lines, lines, sizeof lines);

@@ -241,7 +241,7 @@ static rf_status answer_batch(job *j)
     rf_error *why = &j->io->why;
     rf_status status = RF_OK;
     if (j->n) {
-        const rf_batch batch = {.N = (int64_t)j->e.n, .B = j->n, .id = j->e.id, .start = j->start};
+        const rf_batch batch = {.N = j->start[j->n], .B = j->n, .id = j->e.id, .start = j->start};
         const float *logits = NULL;
         status = rf_session_scores(j->session, &batch, j->row, j->first_mask[j->n], &logits, why);
         for (int b = 0; b < j->n && !status; b++) status = answer(j, b, logits);

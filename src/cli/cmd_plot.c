@@ -173,42 +173,62 @@ static rf_status write_script(job *j, const char *picture, const char *terminal)
     return status ? status : put(j, "\nunset multiplot\nset output\n");
 }
 
+/* Starts gnuplot with its words going to `words`; 0, or what the system said. */
+static int start(const char *script, const char *assign, int words, pid_t *child)
+{
+    extern char **environ;
+    posix_spawnattr_t attr;
+    posix_spawn_file_actions_t files;
+    sigset_t broken;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    posix_spawnattr_init(&attr);
+    posix_spawnattr_setsigdefault(&attr, &broken);
+    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, words, 2);
+    char *const arguments[] = {"gnuplot", "-e", (char *)(uintptr_t)assign, (char *)(uintptr_t)script, NULL};
+    const int e = posix_spawnp(child, "gnuplot", &files, &attr, arguments, environ);
+    posix_spawn_file_actions_destroy(&files);
+    posix_spawnattr_destroy(&attr);
+    return e;
+}
+
+/* The last line that gnuplot said: its first ones repeat the script. */
+static void last_words(int fd, char *out, size_t size)
+{
+    const off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
+    const ssize_t n = pread(fd, out, size - 1, from);
+    out[n > 0 ? n : 0] = 0;
+    for (size_t k = strlen(out); k && strchr(" \n", out[k - 1]); k--) out[k - 1] = 0;
+    const char *line = strrchr(out, '\n');
+    if (line) memmove(out, line + 1, strlen(line));
+}
+
 /* Runs gnuplot on the script; the picture gets its name when it is complete. */
 static rf_status draw(const char *script, const char *picture, rf_error *why)
 {
-    char temporary[4096], assign[4200];
-    extern char **environ;
-    posix_spawnattr_t attr;
-    sigset_t broken;
+    char temporary[4096], assign[4200], said[160];
+    cli_out words;
     pid_t child;
-    int code;
+    int code = 0;
     snprintf(temporary, sizeof temporary, "%s.tmp-%ld", picture, (long)getpid());
     snprintf(assign, sizeof assign, "out='%s'", temporary);
     if (strchr(temporary, '\'')) return rf_fail(why, RF_EARG, "--output: gnuplot cannot write to a path with a quote");
-    posix_spawnattr_init(&attr);
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    posix_spawnattr_setsigdefault(&attr, &broken);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    char *const arguments[] = {"gnuplot", "-e", assign, (char *)(uintptr_t)script, NULL};
-    const int e = posix_spawnp(&child, "gnuplot", NULL, &attr, arguments, environ);
-    posix_spawnattr_destroy(&attr);
+    rf_status status = cli_out_spool(&words, why);
+    if (status) return status;
+    const int e = start(script, assign, words.fd, &child);
+    while (!e && waitpid(child, &code, 0) < 0 && errno == EINTR) {}
+    last_words(words.fd, said, sizeof said);
+    cli_out_discard(&words);
     if (e == ENOENT)
-        return rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
-                       script);
-    if (e) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
-    while (waitpid(child, &code, 0) < 0)
-        if (errno != EINTR) return rf_fail(why, RF_EIO, "waiting for gnuplot: %s", strerror(errno));
-    if (!WIFEXITED(code) || WEXITSTATUS(code)) {
-        unlink(temporary);
-        return rf_fail(why, RF_EIO, "gnuplot failed on %.200s (its words are above)", script);
-    }
-    if (rename(temporary, picture)) {
-        rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
-        unlink(temporary);
-        return RF_EIO;
-    }
-    return RF_OK;
+        status = rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
+                         script);
+    else if (e) status = rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
+    else if (!WIFEXITED(code) || WEXITSTATUS(code)) status = rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
+    else if (rename(temporary, picture)) status = rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
+    if (status) unlink(temporary);
+    return status;
 }
 
 static rf_status choose_metrics(job *j)

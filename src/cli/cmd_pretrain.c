@@ -18,32 +18,45 @@ typedef struct watch {
     cli_io *io;
     const train_args *a;
     cli_progress bar;
-    int64_t begin;              /* the step at which this run began, -1: not yet                                        */
+    int64_t logging_steps;      /* updates between two lines; 0: a line every few seconds (a resumed run knows better)   */
+    double loss;                /* running mean, for the bar                                                            */
     char saved[1024];           /* the last checkpoint                                                                  */
 } watch;
 
-static void step_text(const rf_train_progress *p, char *out, size_t size)
+static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
 {
     char eta[32], rate[16];
     cli_duration(p->eta_seconds, eta, sizeof eta);
     cli_count(p->tokens_per_second, rate, sizeof rate);
     int n = snprintf(out, size, "step %lld/%lld  loss %.4f  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
-                     (long long)p->max_steps, p->loss, p->learning_rate, rate, eta);
+                     (long long)p->max_steps, loss, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
+}
+
+static void show_step(watch *w, const rf_train_progress *p)
+{
+    char text[512];
+    const bool last = p->step == p->max_steps;
+    w->loss = w->loss > 0 ? 0.95 * w->loss + 0.05 * p->loss : p->loss;
+    if (w->bar.live) {
+        step_text(p, w->loss, text, sizeof text);
+        cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
+        if (!last) return;
+    }
+    step_text(p, p->loss, text, sizeof text);
+    if (last || (w->logging_steps > 0 && p->step % w->logging_steps == 0)) cli_progress_line(&w->bar, text);
+    else if (!w->logging_steps) cli_progress_show(&w->bar, "training", (double)p->step / (double)p->max_steps, text);
 }
 
 static int report(void *user, const rf_train_progress *p)
 {
     watch *w = user;
     char text[1280];
-    const double share = p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1;
     if (!strcmp(p->event, "step")) {
-        step_text(p, text, sizeof text);
-        if (w->bar.live) cli_progress_show(&w->bar, "training", share, text);
-        else if (w->a->t.logging_steps > 0 && p->step % w->a->t.logging_steps == 0) cli_progress_line(&w->bar, text);
+        show_step(w, p);
     } else if (!strcmp(p->event, "data")) {
-        snprintf(text, sizeof text, "%s", p->note ? p->note : "reading the text");
+        snprintf(text, sizeof text, "%s", p->note ? p->note : "arranging the text");
         cli_progress_show(&w->bar, "reading ", -1, text);
     } else if (!strcmp(p->event, "eval")) {
         snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%", (long long)p->step,
@@ -54,7 +67,7 @@ static int report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, w->saved);
         cli_progress_line(&w->bar, text);
     } else if (p->note) {
-        snprintf(text, sizeof text, "step %lld: %s", (long long)p->step, p->note);
+        snprintf(text, sizeof text, "%s", p->note);
         cli_progress_line(&w->bar, text);
     }
     return cli_stopped() != 0;
@@ -72,7 +85,7 @@ static int stopped(const watch *w)
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
-    watch w = {.io = io, .a = a, .begin = -1};
+    watch w = {.io = io, .a = a, .logging_steps = a->resume && !cli_given(io->parsed, "logging_steps") ? 0 : a->t.logging_steps};
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;

@@ -113,18 +113,28 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
 
 /* ---- roformer(1) ------------------------------------------------------------------------------------------------------ */
 
-/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens. */
-static void roff(FILE *to, const char *text)
+/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Spaces after `width` columns
+ * become line feeds. */
+static void roff_lines(FILE *to, const char *text, int width)
 {
-    bool begin = true;
-    for (; *text; text++) {
-        if (begin && (*text == '.' || *text == '\'')) fputs("\\&", to);
+    int column = 0;
+    while (*text) {
+        if (*text == ' ' && column > width) {
+            text += strspn(text, " ");
+            fputc('\n', to);
+            column = 0;
+            continue;
+        }
+        if (!column && (*text == '.' || *text == '\'')) fputs("\\&", to);
         if (*text == '\\') fputs("\\e", to);
         else if (*text == '-') fputs("\\-", to);
         else fputc(*text, to);
-        begin = *text == '\n';
+        column = *text++ == '\n' ? 0 : column + 1;
     }
 }
+
+static void roff(FILE *to, const char *text) { roff_lines(to, text, 1 << 20); }
+static void roff_text(FILE *to, const char *text) { roff_lines(to, text, 60); }
 
 static void man_options(FILE *to, const cli_command *c, const cli_option *o)
 {
@@ -143,7 +153,7 @@ static void man_options(FILE *to, const cli_command *c, const cli_option *o)
         }
         option_notes(c, o, notes, sizeof notes);
         fputc('\n', to);
-        roff(to, notes);
+        roff_text(to, notes);
         fputc('\n', to);
     }
 }
@@ -152,7 +162,7 @@ static void man_command(FILE *to, const cli_command *c)
 {
     fputs(".SS roformer ", to);
     roff(to, c->name);
-    fputs(" [OPTIONS] ", to);
+    fputs(*c->operands ? " [OPTIONS] " : " [OPTIONS]", to);
     roff(to, c->operands);
     fputc('\n', to);
     roff(to, c->summary);
@@ -162,7 +172,7 @@ static void man_command(FILE *to, const cli_command *c)
         const size_t n = strcspn(p, "\n");
         char line[2048];
         snprintf(line, sizeof line, "%.*s", (int)n, p);
-        roff(to, line);
+        roff_text(to, line);
         fputs(p[n] ? "\n.PP\n" : "\n", to);
         p += n + (p[n] == '\n');
     }
@@ -183,7 +193,7 @@ void cli_manual(FILE *to)
         ".TP\n3\na model, text or other file does not hold what it must\n"
         ".TP\n4\nreading or writing failed (no such file, disk full)\n.TP\n5\nout of memory\n"
         ".TP\n6\na result is not finite\n"
-        ".TP\n75\ntry again later: another run holds the folder, or training was interrupted and saved\n"
+        ".TP\n75\ntry again later: another run holds the folder, or training was interrupted\nand saved\n"
         ".TP\n130, 141, 143\nended by Ctrl\\-C, by a reader that went away, by a request to terminate\n"
         ".SH ENVIRONMENT\n"
         ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
@@ -196,8 +206,9 @@ void cli_manual(FILE *to)
     fprintf(to, ".TH ROFORMER 1 2026-11-21 \"roformer %s\" \"User Commands\"\n", rf_version());
     fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
     fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
-    fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text, masked-language-model training that can be\n"
-          "killed at any moment and goes on with the same bits, filling of blanks, embedding of texts.\n"
+    fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
+          "masked-language-model training that can be killed at any moment and goes\n"
+          "on with the same bits, filling of blanks, embedding of texts.\n"
           "Data goes to standard output, everything else to standard error.\n"
           "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);
     man_options(to, NULL, cli_common_options);

@@ -38,7 +38,7 @@ int cli_exit_code(rf_status status)
 static void say(char *line)
 {
     for (char *p = line; *p; p++)
-        if (((unsigned char)*p < 32 && *p != '\n') || *p == 127) *p = '?';
+        if ((unsigned char)*p < 32 || *p == 127) *p = '?';
     fprintf(stderr, "roformer: %s\n", line);
 }
 
@@ -374,9 +374,10 @@ void cli_out_discard(cli_out *o)
 
 rf_status cli_flush(rf_error *why)
 {
+    const int before = ferror(stdout) ? errno : 0;          /* of the print that failed just now */
     errno = 0;
     if (!fflush(stdout) && !ferror(stdout)) return RF_OK;
-    const int e = errno ? errno : EIO;
+    const int e = errno ? errno : before ? before : EIO;
     if (e == EPIPE) cli_pipe_closed();
     return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
 }

@@ -1,0 +1,44 @@
+#!/bin/sh
+# fill_mask.sh — the shape, keys, texts and scores of transformers' fill-mask pipeline (golden).
+. "$(dirname "$0")/lib"
+golden=$here/../golden/cli
+"$make_model" model || exit 1
+
+"$program" fill-mask -m model --json < "$golden/masks.txt" > got 2> err || fail "fill-mask: $(cat err)"
+close_json "$golden/fill_mask.jsonl" got
+"$program" fill-mask -m model --json --top-k 2 --targets paris --targets london --targets blue < "$golden/masks.txt" > got || fail "targets"
+close_json "$golden/fill_mask_targets.jsonl" got
+
+# One at a time and together, few threads and many, every batch: the same bytes.
+"$program" fill-mask -m model --json < "$golden/masks.txt" > all
+while IFS= read -r line; do "$program" fill-mask -m model --json --threads 1 "$line"; done < "$golden/masks.txt" > one
+same all one "one by one"
+
+expect 3 'no mask token \(\[MASK\]\) in the text' "$program" fill-mask -m model 'no blank here'
+printf 'the [MASK]\nnone\n' > lines
+input=lines expect 3 'standard input: line 2: no mask token' "$program" fill-mask -m model --json
+[ "$(wc -l < out)" -eq 1 ] || fail "the answer before the bad line is lost"
+expect 3 'cut to --max-length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
+expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
+expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
+
+# For people: a table with as many rows as asked for, no colour unless asked for.
+expect 0 '' "$program" fill-mask -m model -k 3 'the [MASK]' 'a [MASK] [MASK]'
+[ "$(grep -c ' %' out)" -eq 9 ] || fail "rows: $(cat out)"
+holds out 'mask 2 of 2'
+grep -q "$(printf '\033')" out && fail "colours in a file"
+expect 0 '' "$program" fill-mask -m model --color always -k 3 'the [MASK]'
+grep -q "$(printf '\033')" out || fail "no colours with --color always"
+expect 0 '' "$program" fill-mask -m model -k 100000 --json 'the [MASK]'
+[ "$(grep -o '"score"' out | wc -l)" -eq "$(wc -l < model/vocab.txt)" ] || fail "top-k beyond the vocabulary"
+
+# An answer comes as soon as its line is there, so that a program can talk with this one.
+mkfifo to from
+"$program" fill-mask -m model --json < to > from &
+exec 3> to 4< from
+echo 'the [MASK]' >&3
+IFS= read -r answer <&4
+exec 3>&- 4<&-
+wait $!
+case $answer in '[{"score": '*) ;; *) fail "no answer to a line: $answer" ;; esac
+done_testing

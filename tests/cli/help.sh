@@ -1,0 +1,54 @@
+#!/bin/sh
+# help.sh — help, manual page and completion come from one table and are complete.
+. "$(dirname "$0")/lib"
+
+expect 0 '' "$program" --help
+commands=$(sed -n '/^commands:/,/^$/p' out | awk 'NF > 1 { print $1 }')
+[ "$(echo "$commands" | wc -l)" -ge 12 ] || fail "few commands: $commands"
+expect 0 '' "$program" --man
+cp out man
+expect 0 '' "$program" completion bash
+cp out bash
+expect 0 '' "$program" completion zsh
+cp out zsh
+expect 0 '' "$program" completion fish
+cp out fish
+for command in $commands; do
+    expect 0 '' "$program" "$command" --help
+    cp out help
+    holds help 'examples:'
+    grep -qE '^  roformer|^  source' help || fail "$command --help has no example"
+    expect 0 '' "$program" help "$command"
+    same help out "help $command"
+    expect 0 '' "$program" "$command" -h
+    grep -q 'examples:' out && fail "$command -h is not short"
+    holds fish "-a $command "
+    grep -q "$(echo "$command" | sed 's/-/\\\\-/g')" man || fail "$command is not in the manual"
+    for option in $(grep -oE '^ {2,6}(-., )?--[a-z0-9_-]+' help | grep -oE -e '--[a-z0-9_-]+'); do
+        grep -qF -e " $option" bash || fail "bash completion lacks $option"
+        grep -qF -e "$option" zsh || fail "zsh completion lacks $option"
+        grep -qF -e "-l ${option#--}" fish || fail "fish completion lacks $option"
+        grep -qF -e "\\-\\-$(echo "${option#--}" | sed 's/-/\\-/g')" man || fail "the manual lacks $option"
+    done
+done
+awk 'length($0) > 100 { print FILENAME ": " $0; bad = 1 } END { exit bad }' help || fail "help is wider than 100 columns"
+if command -v mandoc > /dev/null; then mandoc -Tlint -W style man > lint || { fail "mandoc:"; cat lint >&2; }; fi
+if command -v bash > /dev/null; then bash -n bash || fail "bash completion does not parse"; fi
+if command -v zsh > /dev/null; then zsh -n zsh || fail "zsh completion does not parse"; fi
+if command -v fish > /dev/null; then fish --no-execute fish || fail "fish completion does not parse"; fi
+
+# The completion works, not only parses.
+if command -v bash > /dev/null; then
+    bash -c '. ./bash
+        try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _roformer; echo "${COMPREPLY[*]}"; }
+        try roformer pretr
+        try roformer embed --pooling m
+        try roformer embed --norm' > tried
+    printf 'pretrain\nmean max\n--normalize\n' > wanted
+    same wanted tried "bash completion"
+fi
+
+expect 0 '' "$program" --version
+grep -qE '^roformer [0-9]+\.[0-9]+\.[0-9]+' out || fail "version: $(cat out)"
+expect 2 'unknown command emebd; did you mean embed\?' "$program" help emebd
+done_testing

@@ -1,0 +1,37 @@
+#!/bin/sh
+# input.sh — unreadable inputs, folders, FIFOs, "-" (C3); bare surroundings and strange names (C6).
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+printf 'the city\nthe river\n' > lines
+"$program" embed -m model --format f32 < lines > want || exit 1
+
+expect 4 'nowhere: cannot open: No such file' "$program" embed -m model nowhere
+expect 4 'model: is a directory' "$program" embed -m model model
+input=/ expect 4 'standard input: is a directory' "$program" embed -m model
+mkfifo pipe
+cat lines > pipe &
+"$program" embed -m model --format f32 pipe > got && same want got "FIFO"
+wait
+"$program" embed -m model --format f32 - < lines > got && same want got "-"
+"$program" embed -m model --format f32 <&- > got 2> err
+[ $? -eq 4 ] || fail "closed standard input: $(cat err)"
+"$program" tokenize -m model --json the <&- > got 2> err || fail "tokenize TEXT with standard input closed: $(cat err)"
+"$program" tokenize -m model --json the 2>&- > got || fail "tokenize with standard error closed"
+
+# No model: said at once, with what to do.
+expect 4 'nowhere.*cannot open' "$program" fill-mask -m nowhere '[MASK]'
+expect 4 'nowhere' "$program" info -m nowhere
+
+# C locale, no HOME, no terminal, umask 077, names with spaces, UTF-8 and line feeds.
+strange="$work/a b é
+c"
+mkdir "$strange" && cp model/* "$strange"
+env -i "$program" embed -m "$strange" --format f32 "$work/lines" > got 2> err && same want got "env -i"
+(umask 077; LC_ALL=C "$program" embed -m "$strange" --format f32 -o "$strange/out put.f32" lines) && same want "$strange/out put.f32"
+case $(ls -l "$strange/out put.f32") in -rw-------*) ;; *) fail "umask is not kept" ;; esac
+LC_ALL=C "$program" fill-mask -m model 'the [MASK]' > got && grep -q '#' got || fail "no bar in the C locale"
+LC_ALL=C.UTF-8 "$program" tokenize -m model --json 'Ende 東' > got && holds got '"東"'
+LC_ALL=C "$program" tokenize -m model --json 'Ende 東' > got && holds got '"東"'
+expect 4 'a b é\?c/none.*cannot open' "$program" info -m "$strange/none"
+(cd / && "$program" embed -m "$work/model" --format f32 "$work/lines") > got && same want got "another folder"
+done_testing

@@ -1,0 +1,59 @@
+#!/bin/sh
+# model.sh — broken model folders: exit 3 and the name of what is wrong; a file that shrinks while mapped: exit 4 (P6).
+. "$(dirname "$0")/lib"
+"$make_model" good || exit 1
+fresh() { rm -rf model; cp -r good model; }
+
+fresh; printf '{' > model/config.json
+expect 3 'config.json' "$program" fill-mask -m model '[MASK]'
+fresh; sed 's/"num_attention_heads": 4/"num_attention_heads": 5/' good/config.json > model/config.json
+expect 3 'num_attention_heads' "$program" fill-mask -m model '[MASK]'
+fresh; sed 's/"hidden_size": 32/"hidden_size": "wide"/' good/config.json > model/config.json
+expect 3 'hidden_size' "$program" fill-mask -m model '[MASK]'
+fresh; sed 's/"model_type": "roformer"/"model_type": "bert"/' good/config.json > model/config.json
+expect 3 'model_type' "$program" fill-mask -m model '[MASK]'
+fresh; sed 's/"intermediate_size": 64/"intermediate_size": 96/' good/config.json > model/config.json
+expect 3 'intermediate' "$program" fill-mask -m model '[MASK]'
+fresh; head -c 4000 good/model.safetensors > model/model.safetensors
+expect 3 'model.safetensors' "$program" fill-mask -m model '[MASK]'
+fresh; : > model/model.safetensors
+expect 3 'model.safetensors' "$program" fill-mask -m model '[MASK]'
+fresh; printf '\377\377\377\377\377\377\377\377{}' > model/model.safetensors
+expect 3 'model.safetensors' "$program" fill-mask -m model '[MASK]'
+fresh; rm model/model.safetensors
+expect 4 'model.safetensors' "$program" fill-mask -m model '[MASK]'
+expect 0 '' "$program" info -m model
+fresh; : > model/vocab.txt
+expect 3 'vocab.txt' "$program" tokenize -m model x
+fresh; grep -v 'MASK' good/vocab.txt > model/vocab.txt
+expect 3 '\[MASK\]' "$program" fill-mask -m model '[MASK]'
+fresh; printf 'x\377\n' >> model/vocab.txt
+expect 3 'vocab.txt' "$program" tokenize -m model x
+[ "$(ls model | wc -l)" -eq "$(ls good | wc -l)" ] || fail "files were made or lost"
+
+# The table of tensors, for people and for programs.
+expect 0 '' "$program" info -m good --tensors
+holds out 'roformer.embeddings.word_embeddings.weight'
+expect 0 '' "$program" info -m good --json
+holds out '"parameters"'
+holds out '"shape": ['
+expect 0 '' "$program" info --env
+holds out 'rungs'
+
+# The file is cut while the program waits for a line.
+fresh
+mkfifo to
+"$program" embed -m model --format f32 < to > out 2> err &
+exec 3> to
+sleep 1
+: > model/model.safetensors
+printf 'the city of paris\n' >&3
+exec 3>&-
+wait $!
+code=$?
+case $code in
+4) grep -qE 'model.safetensors: file was truncated while in use' err || fail "truncated: $(cat err)" ;;
+0) fail "the cut file went unnoticed" ;;
+*) fail "exit $code on a cut file: $(cat err)" ;;
+esac
+done_testing

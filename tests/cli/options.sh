@@ -1,0 +1,64 @@
+#!/bin/sh
+# options.sh — every mistake on the command line costs one sentence and exit 2, and makes no file (C1).
+. "$(dirname "$0")/lib"
+
+expect 2 'unknown option --learning_rat; did you mean --learning_rate\?' "$program" pretrain --learning_rat 1e-5
+expect 2 'unknown option --poling; did you mean --pooling\?' "$program" embed --poling cls
+expect 2 'unknown option --zzzzzz \(see roformer embed --help\)' "$program" embed --zzzzzz
+expect 2 'unknown option -x' "$program" embed -x
+expect 2 'unknown command pretrian; did you mean pretrain\?' "$program" pretrian
+expect 2 'unknown command xyzzy' "$program" xyzzy
+expect 2 'unknown bench fowrard; did you mean forward\?' "$program" bench fowrard
+expect 2 'usage: roformer' "$program"
+expect 2 'option --pooling needs a value: cls\|mean\|max' "$program" embed --pooling
+expect 2 'option --output needs a value: FILE' "$program" embed -o --normalize
+expect 2 "pooling: 'median' is none of cls\|mean\|max" "$program" embed --pooling median
+
+# Numbers are read whole and within their limits, or not at all.
+expect 2 "learning_rate: '1e-5x' is not a number" "$program" pretrain --learning_rate 1e-5x
+expect 2 "learning_rate: 'abc' is not a number" "$program" pretrain --learning-rate abc
+expect 2 "learning_rate: '0x1p-3' is not a number" "$program" pretrain --lr 0x1p-3
+expect 2 "learning_rate: 'nan' is not a number" "$program" pretrain --lr nan
+expect 2 "learning_rate: '' is not a number" "$program" pretrain --lr=
+expect 2 'learning_rate: 1e999 is not in 0 to 10' "$program" pretrain --lr 1e999
+expect 2 'learning_rate: -1 is not in 0 to 10' "$program" pretrain --lr -1
+expect 2 'size: 9223372036854775808 is not in 16 to 1048576' "$program" vocab --text x -o new --size 9223372036854775808
+expect 2 "size: '8192.5' is not a whole number" "$program" vocab --text x -o new --size 8192.5
+expect 2 'size: -1 is not in' "$program" vocab --text x -o new --size=-1
+expect 2 'seed: 99999999999999999999 is not in' "$program" pretrain --seed 99999999999999999999
+expect 2 'threads: 1025 is not in 0 to 1024' "$program" --threads 1025 info --env
+expect 2 "json: 'maybe' is neither true nor false" "$program" info --json=maybe
+expect 2 'text: the value is empty' "$program" vocab --text ''
+expect 2 "shape: '8by128' is not" "$program" bench --shape 8by128 --seconds 0.01
+expect 2 "isa" "$program" --isa nosuch info --env
+
+# What a command needs.
+expect 2 'vocab needs --text' "$program" vocab -o new
+expect 2 'vocab needs -o DIR' "$program" vocab --text x
+expect 2 'pretrain needs --text' "$program" pretrain --model new
+expect 2 'evaluate needs --text' "$program" evaluate
+expect 2 'plot needs FILE' "$program" plot -o a.svg
+expect 2 'plot needs -o' "$program" plot metrics.jsonl -o a.gif
+expect 2 "unexpected argument 'x': info takes options only" "$program" info x
+expect 2 'completion needs' "$program" completion
+expect 2 "no completion for 'tcsh'" "$program" completion tcsh
+
+# The environment is checked like the command line, and comes after it.
+ROFORMER_THREADS=many; export ROFORMER_THREADS
+expect 2 "environment variable ROFORMER_THREADS: --threads: 'many' is not a whole number" "$program" info --env
+ROFORMER_THREADS=3
+"$program" info --env --json > out && holds out '"threads": 3'
+"$program" info --env --json --threads 2 > out && holds out '"threads": 2'
+unset ROFORMER_THREADS
+ROFORMER_ISA=ref "$program" info --env --json > out && holds out '"rung": "ref"'
+
+[ "$(ls | grep -cvE '^(out|err)$')" -eq 0 ] || fail "files were made: $(ls)"
+
+# '-' and '_' alike, '=' or not, before or after the command.
+for spelling in '--top-k 2' '--top_k 2' '--top-k=2' '--top_k=2' '-k 2' '-k2' '-k=2'; do
+    "$make_model" model || exit 1
+    # shellcheck disable=SC2086
+    expect 0 '' "$program" --threads=1 fill-mask -m model $spelling --json 'the [MASK]'
+    [ "$(grep -o '"score"' out | wc -l)" -eq 2 ] || fail "$spelling is not --top-k 2"
+done
+done_testing

@@ -1,0 +1,36 @@
+#!/bin/sh
+# plot.sh — pictures of runs, the script beside them, and plain words about what is wrong.
+. "$(dirname "$0")/lib"
+mkdir run-a run-b
+awk 'BEGIN { for (i = 1; i <= 50; i++) { printf "{\"step\": %d, \"loss\": %f, \"learning_rate\": %g}\n", i, 5 / i + 1, i * 1e-6;
+    if (i % 10 == 0) printf "{\"step\": %d, \"eval_loss\": %f, \"eval_accuracy\": %f}\n", i, 5 / i + 1.1, i / 100 } }' > run-a/metrics.jsonl
+sed 's/loss": /loss": 1/' run-a/metrics.jsonl > run-b/metrics.jsonl
+
+expect 3 'metrics.jsonl:2: ' "$program" plot -o x.svg "$(mkdir bad; printf '{"step": 1, "loss": 1}\n{"step": 2, "loss"\n{"step": 3, "loss": 1}\n' > bad/metrics.jsonl; echo bad)"
+expect 3 'no number "step"' "$program" plot -o x.svg "$(printf '{"loss": 1}\n' > bad/one.jsonl; echo bad/one.jsonl)"
+expect 3 'nothing to draw' "$program" plot -o x.svg "$(printf '{"step": 1}\n' > bad/two.jsonl; echo bad/two.jsonl)"
+expect 4 'nowhere: cannot open' "$program" plot -o x.svg nowhere
+expect 2 'unknown metric los; did you mean loss\?' "$program" plot -o x.svg --metric los run-a
+[ ! -e x.svg ] && [ ! -e x.gp ] || fail "a failure made a file: $(ls)"
+
+mkdir empty
+PATH=$work/empty "$program" plot -o x.svg run-a > out 2> err
+[ $? -eq 4 ] && grep -q 'gnuplot is not installed .*x.gp' err || fail "without gnuplot: $(cat err)"
+[ -s x.gp ] && [ ! -e x.svg ] || fail "script without gnuplot: $(ls)"
+
+if command -v gnuplot > /dev/null; then
+    expect 0 'drawn' "$program" plot run-a/metrics.jsonl -o loss.svg
+    holds loss.svg '<svg'
+    holds loss.svg 'eval_loss'
+    holds loss.svg 'learning rate'
+    expect 0 '' "$program" plot -q run-a run-b --metric eval_loss --title "It's two runs" -o 'two runs.png'
+    [ "$(head -c 4 'two runs.png' | tail -c 3)" = PNG ] || fail "not a PNG"
+    holds 'two runs.gp' 'run-b'
+    mkdir again && cp loss.gp again && (cd again && gnuplot loss.gp) 2> /dev/null && [ -s again/loss.svg ] || fail "the script does not run alone"
+    # A last line that a crash cut short does not matter.
+    printf '{"step": 51, "lo' >> run-a/metrics.jsonl
+    expect 0 '' "$program" plot -q run-a -o loss.svg
+    expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
+fi
+[ "$(ls | grep -c '\.tmp-')" -eq 0 ] || fail "temporary files are left: $(ls)"
+done_testing

@@ -1,0 +1,69 @@
+#!/bin/sh
+# pretrain.sh — from text to a model that answers; stopped, resumed, refused.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { srand(5); split("the a one old new red blue green long short", adjective); split("river city house king dog cat tree road song book", noun);
+    split("sees finds likes takes makes knows loves keeps hears wants", verb);
+    for (i = 0; i < 1500; i++) { for (k = 0; k < 4; k++) printf "the %s %s %s the %s %s. ", adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)],
+        verb[1 + int(rand() * 10)], adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > text.txt
+"$program" vocab -q --text text.txt --size 120 -o base || exit 1
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 2,
+ "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+EOC
+shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20"
+
+# A whole run; its folder answers and can be drawn.
+cp -r base whole
+# shellcheck disable=SC2086
+expect 0 'held-out loss' "$program" pretrain --text text.txt --model whole $shape --max_steps 40 --save_steps 20 --eval_steps 20 --logging-steps 10 --learning-rate 1e-3
+holds err 'step 40/40'
+[ "$(grep -c 'tokens/s' err)" -eq 4 ] || fail "lines of progress: $(cat err)"
+[ -s whole/model.safetensors ] && [ -s whole/metrics.jsonl ] && [ -d whole/checkpoint-40 ] || fail "files: $(ls whole)"
+expect 0 '' "$program" fill-mask -m whole --json 'the old river [MASK] the red house.'
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --json
+holds out '"eval_loss"'
+expect 0 '' "$program" evaluate -m whole --text text.txt --max_length 64
+holds out 'accuracy'
+if command -v gnuplot > /dev/null; then expect 0 '' "$program" plot -q whole -o whole.svg; fi
+
+# Stopped and resumed, with the options of the checkpoint and its place: the same bytes.
+cp -r base parts
+# shellcheck disable=SC2086
+expect 0 'saved checkpoint-17; continue with --resume .*parts/checkpoint-17' "$program" pretrain --text text.txt --model parts $shape --max_steps 40 --save_steps 20 --eval_steps 20 --logging_steps 10 --learning_rate 1e-3 --stop_after 17
+expect 0 'step 40/40' "$program" pretrain --resume parts/checkpoint-17
+same whole/model.safetensors parts/model.safetensors "resumed"
+
+# Quiet is quiet.
+cp -r base quiet
+# shellcheck disable=SC2086
+expect 0 '' "$program" pretrain -q --text text.txt --model quiet $shape --max_steps 2 --learning_rate 1e-3
+
+# A signal saves and ends with 75; meanwhile the folder is held.
+cp -r base stopped
+# shellcheck disable=SC2086
+"$program" pretrain --text text.txt --model stopped $shape --max_steps 1000000 --logging_steps 1 --save_steps 0 --eval_steps 0 2> log &
+pid=$!
+i=0
+while [ $i -lt 100 ] && ! grep -q 'step 2/' log; do sleep 0.1; i=$((i + 1)); done
+# shellcheck disable=SC2086
+expect 75 'stopped' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 75 ] || fail "TERM gives $code: $(tail -3 log)"
+grep -qE '^roformer: saved checkpoint-[0-9]+; continue with --resume .*stopped/checkpoint-[0-9]+$' log || fail "words: $(tail -3 log)"
+saved=$(sed -n 's/.*continue with --resume //p' log)
+expect 0 'continue with --resume' "$program" pretrain --resume "$saved" --stop_after 3
+
+# Refused before anything is lost.
+before=$(ls stopped | sort | tr '\n' ' ')
+# shellcheck disable=SC2086
+expect 2 'resume' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
+[ "$before" = "$(ls stopped | sort | tr '\n' ' ')" ] || fail "files changed: $(ls stopped)"
+expect 4 'nowhere' "$program" pretrain --text nowhere --model base --config small.json --max_steps 2
+expect 4 'nowhere' "$program" pretrain --text text.txt --model nowhere --max_steps 2
+expect 3 'nowhere' "$program" pretrain --resume nowhere/checkpoint-3
+printf '{"vocab_size": 0}' > broken.json
+expect 3 'broken.json' "$program" pretrain --text text.txt --model base --config broken.json --max_steps 2
+expect 2 'max_length: 600 is above tokens_per_batch' "$program" pretrain --text text.txt --model base --config small.json --max_length 600 --tokens_per_batch 512 --max_steps 2
+done_testing

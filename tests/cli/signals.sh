@@ -1,0 +1,46 @@
+#!/bin/sh
+# signals.sh — a signal while lines come: what was written is whole, the exit code tells the signal (C5).
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+
+# try SIGNAL CODE FORMAT: lines come, then none; the signal arrives while the program waits for more
+try() {
+    rm -f to out; mkfifo to
+    "$program" embed -m model --format "$3" < to > out 2> err &
+    pid=$!
+    exec 3> to
+    awk 'BEGIN { for (i = 0; i < 500; i++) print "the city of paris" }' >&3
+    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+        [ "$3" = npy ] && { sleep 1; break; }
+        [ -s out ] && break
+        sleep 0.2
+    done
+    kill -s "$1" $pid
+    wait $pid
+    code=$?
+    exec 3>&-
+    [ $code -eq "$2" ] || fail "$1 gives $code, want $2: $(cat err)"
+    [ ! -s err ] || fail "$1: $(cat err)"
+}
+try TERM 143 jsonl
+[ "$(tail -c 2 out)" = ']' ] || fail "the last line is not whole: $(tail -c 20 out)"
+[ "$(grep -c '^\[.*\]$' out)" -eq "$(wc -l < out)" ] || fail "a line is not whole"
+try HUP 129 f32
+[ $(($(wc -c < out) % 128)) -eq 0 ] || fail "a vector is not whole: $(wc -c < out) bytes"
+try TERM 143 npy
+rows=$((($(wc -c < out) - 128) / 128))
+head -c 128 out | grep -qF "'shape': ($rows, 32)" || fail "the header does not tell the rows: $(head -c 128 out), $rows"
+
+# A file with -o does not appear.
+rm -f to; mkfifo to
+"$program" embed -m model -o v.npy < to > out 2> err &
+pid=$!
+exec 3> to
+echo the >&3
+sleep 1
+kill -s TERM $pid
+wait $pid
+[ $? -eq 143 ] || fail "TERM with -o"
+exec 3>&-
+[ ! -e v.npy ] && [ "$(ls | grep -c tmp)" -eq 0 ] || fail "left behind: $(ls)"
+done_testing

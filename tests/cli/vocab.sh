@@ -1,0 +1,37 @@
+#!/bin/sh
+# vocab.sh — a vocabulary from text, from several kinds of files; what is there is not lost.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { srand(3); for (i = 0; i < 3000; i++) { s = ""; for (k = 0; k < 12; k++) s = s substr("walking talking walked talked London Paris reading reader readers", 1 + 8 * int(rand() * 8), 8) " "; print s; if (i % 20 == 0) print "" } }' > text.txt
+gzip -k text.txt
+awk 'NF { gsub(/"/, ""); printf "{\"text\": \"%s\"}\n", $0 }' text.txt > text.jsonl
+
+expect 0 'tokens learned from' "$program" vocab --text text.txt --size 200 -o a
+for file in vocab.txt tokenizer_config.json special_tokens_map.json; do [ -s a/$file ] || fail "no $file"; done
+[ "$(wc -l < a/vocab.txt)" -le 200 ] || fail "more than 200 tokens"
+for special in PAD UNK CLS SEP MASK; do holds a/vocab.txt "[$special]"; done
+grep -q '[A-Z][a-z]' a/vocab.txt && fail "upper case without --cased"
+expect 0 '' "$program" vocab -q --text text.txt.gz --size=200 --output b
+same a/vocab.txt b/vocab.txt "gzip"
+expect 0 '' "$program" vocab -q --threads 1 --text text.txt --vocab_size 200 -o c
+same a/vocab.txt c/vocab.txt "threads"
+expect 0 '' "$program" vocab -q --text text.jsonl --size 200 -o d
+input=text.txt expect 0 '' "$program" vocab -q --text - --size 200 -o f
+same a/vocab.txt f/vocab.txt "standard input"
+expect 0 '' "$program" vocab -q --text text.txt text.txt --cased --size 200 -o g
+grep -q '[A-Z]' g/vocab.txt || fail "--cased lost the capitals"
+holds g/tokenizer_config.json '"do_lower_case": false'
+expect 0 '' "$program" tokenize -m a --json 'walking readers'
+
+cp a/vocab.txt before
+expect 4 'a/vocab.txt exists.*--overwrite' "$program" vocab --text text.txt --size 40 -o a
+same before a/vocab.txt "kept"
+expect 0 '' "$program" vocab -q --text text.txt --size 40 -o a --overwrite
+cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
+expect 4 'nowhere' "$program" vocab --text nowhere -o h
+[ ! -e h ] || fail "a folder was made although there is no text"
+expect 3 'no text' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i
+[ ! -e i/vocab.txt ] || fail "a vocabulary of nothing"
+printf 'fine\n\nbro\377ken\n' > bad.txt
+expect 3 'bad.txt:3' "$program" vocab --text bad.txt -o j
+[ ! -e j/vocab.txt ] || fail "a vocabulary of broken text"
+done_testing
