@@ -1,0 +1,146 @@
+/* attention.c — attention and its adjoints as printed, in double, the scores of one query at a time.
+ *
+ *     score(t,s) = scale <R q_t, R k_s>                                        RoFormer, Eq. 16
+ *     P(t,s)     = e^score(t,s) / sum_s e^score(t,s)                           over the keys that t sees
+ *     out_t      = sum_s K(t,s) P(t,s) v_s                                     RoFormer, Eq. 2; K is dropout's factor     */
+#include "kernel/ref/ref.h"
+
+static int sees(const rfk_attention *a, int64_t t, int64_t s)
+{
+    const int64_t place = t + a->keys - a->queries, distance = s > place ? s - place : place - s;
+    return (!a->causal || s <= place || s < a->prefix) && (!a->window || distance <= a->window);
+}
+
+/* y = R x, or R^T x for dir -1, in place; by row `angle` of the tables. */
+static void turn(const rfk_attention *a, double *y, int32_t angle, double dir)
+{
+    const int64_t half = a->rotary / 2;
+    for (int64_t i = 0; i < half; i++) {
+        const double c = (double)a->cos[angle * half + i], s = dir * (double)a->sin[angle * half + i];
+        double *y0 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i : i], *y1 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + half];
+        const double x0 = *y0, x1 = *y1;
+        *y0 = x0 * c - x1 * s;
+        *y1 = x1 * c + x0 * s;
+    }
+}
+
+static void copy(double *y, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (double)x[i];
+}
+
+static void query(const rfk_attention *a, double *y, int64_t t)
+{
+    copy(y, a->q + t * a->q_step, a->width);
+    if (a->cos) turn(a, y, a->q_row[t], 1);
+}
+
+static void key(const rfk_attention *a, double *y, int64_t s)
+{
+    copy(y, a->k + s * a->k_step, a->width);
+    if (a->cos) turn(a, y, a->k_row[s], 1);
+}
+
+static void value(const rfk_attention *a, double *y, int64_t s)
+{
+    copy(y, a->v + s * a->v_step, a->width);
+    if (a->cos && a->rotate_value) turn(a, y, a->k_row[s], 1);
+}
+
+static double keep(const rfk_attention *a, int64_t t, int64_t s)
+{
+    if (!(a->drop > 0)) return 1;
+    uint32_t word[4];
+    rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);
+    return word[s % 4] >= (uint32_t)((double)a->drop * 0x1p32) ? 1 / (1 - (double)a->drop) : 0;
+}
+
+static double inner(const double *x, const double *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * y[i];
+    return sum;
+}
+
+static void add(double *y, double c, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] += c * x[i];
+}
+
+/* p[s] = P(t,s), zeros where t sees nothing; returns the log-sum-exp.  q and k are room for a row. */
+static double probabilities(const rfk_attention *a, double *p, double *q, double *k, int64_t t)
+{
+    double largest = -INFINITY, sum = 0;
+    query(a, q, t);
+    for (int64_t s = 0; s < a->keys; s++) {
+        p[s] = -INFINITY;
+        if (!sees(a, t, s)) continue;
+        key(a, k, s);
+        p[s] = (double)a->scale * inner(q, k, a->width);
+        if (!(p[s] <= largest)) largest = p[s];
+    }
+    for (int64_t s = 0; s < a->keys; s++) sum += p[s] = sees(a, t, s) ? exp(p[s] - largest) : 0;
+    for (int64_t s = 0; s < a->keys; s++) p[s] = sees(a, t, s) ? p[s] / sum : 0;
+    return sum == 0 ? -INFINITY : largest + log(sum);
+}
+
+void rfk_ref_attention(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
+{
+    const int64_t D = a->width;
+    double *p = scratch, *q = p + a->keys, *kv = q + D, *out = kv + D;
+    for (int64_t t = first; t < last; t++) {
+        const double lse = probabilities(a, p, q, kv, t);
+        for (int64_t i = 0; i < D; i++) out[i] = 0;
+        for (int64_t s = 0; s < a->keys; s++) {
+            if (!sees(a, t, s)) continue;
+            value(a, kv, s);
+            add(out, keep(a, t, s) * p[s], kv, D);
+        }
+        for (int64_t i = 0; i < D; i++) a->out[t * a->out_step + i] = (float)out[i];
+        if (a->lse) a->lse[t] = (float)lse;
+    }
+}
+
+static void put(float *y, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
+}
+
+/* With o the adjoint of the result:
+ *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s>                 (R^T here only when values are turned)
+ *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS R k_s   dk_s = R^T scale sum_t dS R q_t               */
+void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
+{
+    const int64_t S = a->keys, D = a->width;
+    double *p = scratch, *dp = p + S, *q = dp + S, *kv = q + D, *o = kv + D, *dq = o + D, *dk = dq + D, *dv = dk + S * D;
+    for (int64_t i = 0; i < S * D; i++) dk[i] = dv[i] = 0;
+    for (int64_t t = 0; t < a->queries; t++) {
+        double mean = 0;
+        probabilities(a, p, q, kv, t);
+        copy(o, g->d_out + t * g->d_out_step, D);
+        for (int64_t s = 0; s < S; s++) {
+            if (!sees(a, t, s)) continue;
+            const double kept = keep(a, t, s);
+            value(a, kv, s);
+            add(dv + s * D, kept * p[s], o, D);
+            dp[s] = kept * inner(o, kv, D);
+            mean += p[s] * dp[s];
+        }
+        for (int64_t i = 0; i < D; i++) dq[i] = 0;
+        for (int64_t s = 0; s < S; s++) {
+            if (!sees(a, t, s)) continue;
+            const double ds = (double)a->scale * p[s] * (dp[s] - mean);
+            key(a, kv, s);
+            add(dq, ds, kv, D);
+            add(dk + s * D, ds, q, D);
+        }
+        if (a->cos) turn(a, dq, a->q_row[t], -1);
+        put(g->dq + t * g->dq_step, dq, D);
+    }
+    for (int64_t s = 0; s < S; s++) {
+        if (a->cos) turn(a, dk + s * D, a->k_row[s], -1);
+        if (a->cos && a->rotate_value) turn(a, dv + s * D, a->k_row[s], -1);
+        put(g->dk + s * g->dk_step, dk + s * D, D);
+        put(g->dv + s * g->dv_step, dv + s * D, D);
+    }
+}

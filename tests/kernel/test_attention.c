@@ -1,0 +1,558 @@
+/* test_attention.c — mirrors src/kernel/attention.c, attention*.inc and src/kernel/ref/attention.c.
+ *
+ * The reference rung is held against the printed formula, written once more here with whole matrices in double, and its
+ * adjoints against central differences of that.  Every other rung is held against the reference rung.                */
+#include "rungs.h"
+
+/* ---- problems ------------------------------------------------------------------------------------------------------- */
+
+enum { ANGLES = 97 };          /* rows of the tables; tokens take them in an order of their own */
+
+typedef struct shape {
+    int64_t queries, keys, width, rotary;
+    rf_rope_layout layout;
+    int rotate_value, causal;
+    int64_t prefix, window;
+    float drop;
+    int gap;                    /* rows lie `width` plus so many apart */
+} shape;
+
+typedef struct problem { rfk_attention a; rfk_attention_grad g; void *scratch, *back_scratch; } problem;
+
+static void tables(rfk_attention *a, int64_t rotary)
+{
+    float *cosines = t_floats(ANGLES * (rotary / 2)), *sines = t_floats(ANGLES * (rotary / 2));
+    for (int64_t m = 0; m < ANGLES; m++)
+        for (int64_t i = 0; i < rotary / 2; i++) {
+            const double angle = (double)m * pow(10000, -2.0 * (double)i / (double)rotary);
+            cosines[m * (rotary / 2) + i] = (float)cos(angle);
+            sines[m * (rotary / 2) + i] = (float)sin(angle);
+        }
+    int32_t *q_row = t_bytes((size_t)a->queries * sizeof *q_row), *k_row = t_bytes((size_t)a->keys * sizeof *k_row);
+    for (int64_t t = 0; t < a->queries; t++) q_row[t] = (int32_t)(t * 5 % ANGLES);
+    for (int64_t s = 0; s < a->keys; s++) k_row[s] = (int32_t)((s * 3 + 1) % ANGLES);
+    a->cos = cosines, a->sin = sines, a->q_row = q_row, a->k_row = k_row, a->rotary = rotary;
+}
+
+/* Fresh random rows; the last row of each array ends with the array, so that a step too far meets a fence. */
+static problem make(shape s)
+{
+    if (!s.keys) s.keys = s.queries;
+    const int64_t D = s.width, step = D + s.gap, q_size = (s.queries - 1) * step + D, k_size = (s.keys - 1) * (step + 1) + D;
+    problem p = {.a = {.q_step = step, .k_step = step + 1, .v_step = step + 1, .queries = s.queries, .keys = s.keys, .width = D,
+                       .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
+                       .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
+                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2},
+                 .g = {.d_out_step = step + 3, .dq_step = step + 4, .dk_step = step + 5, .dv_step = step + 6}};
+    rfk_attention *a = &p.a;
+    a->q = t_normal(q_size), a->k = t_normal(k_size), a->v = t_normal(k_size);
+    if (s.rotary) tables(a, s.rotary);
+    a->out = t_floats((s.queries - 1) * a->out_step + D);
+    a->lse = t_floats(s.queries);
+    p.g.d_out = t_normal((s.queries - 1) * p.g.d_out_step + D);
+    p.g.dq = t_floats((s.queries - 1) * p.g.dq_step + D);
+    p.g.dk = t_floats((s.keys - 1) * p.g.dk_step + D);
+    p.g.dv = t_floats((s.keys - 1) * p.g.dv_step + D);
+    p.scratch = t_bytes(rfk_attention_scratch(a));
+    p.back_scratch = t_bytes(rfk_attention_back_scratch(a));
+    return p;
+}
+
+static float *dense(const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    float *y = t_floats(rows * width);
+    for (int64_t r = 0; r < rows; r++) memcpy(y + r * width, x + r * step, (size_t)width * sizeof *y);
+    return y;
+}
+
+static float *result_of(const problem *p) { return dense(p->a.out, p->a.queries, p->a.out_step, p->a.width); }
+
+/* Nothing between the rows was written: t_floats filled everything with NaN. */
+static void gaps_are_untouched(const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    for (int64_t r = 0; r + 1 < rows; r++)
+        for (int64_t i = width; i < step; i++)
+            if (!isnan(x[r * step + i])) fail_msg("row %lld: column %lld beyond the width was written", (long long)r, (long long)i);
+}
+
+/* ---- the printed formula ------------------------------------------------------------------------------------------------ */
+
+static int sees(const rfk_attention *a, int64_t t, int64_t s)
+{
+    const int64_t offset = a->keys - a->queries;
+    return (!a->causal || s <= t + offset || s < a->prefix) && (!a->window || llabs((long long)(s - (t + offset))) <= a->window);
+}
+
+static double kept(const rfk_attention *a, int64_t t, int64_t s)
+{
+    uint32_t word[4];
+    rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);
+    return (double)word[s % 4] >= floor((double)a->drop * 4294967296.0) ? 1 / (1 - (double)a->drop) : 0;
+}
+
+/* Column i of R x as the complex product of its plane with e^(i angle). */
+static double turned(const rfk_attention *a, const double *x, int32_t row, int64_t i)
+{
+    const int64_t half = a->rotary / 2;
+    if (i >= a->rotary) return x[i];
+    const int64_t plane = a->layout == RF_ROPE_PAIRS ? i / 2 : i % half;
+    const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane, im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+    const double c = (double)a->cos[row * half + plane], s = (double)a->sin[row * half + plane];
+    return i == re ? c * x[re] - s * x[im] : s * x[re] + c * x[im];
+}
+
+/* out [queries][width] and lse [queries] from dense rows q, k, v. */
+static void formula(const rfk_attention *a, const double *q, const double *k, const double *v, double *out, double *lse)
+{
+    const int64_t D = a->width;
+    double *p = t_bytes((size_t)a->keys * sizeof *p);
+    for (int64_t t = 0; t < a->queries; t++) {
+        double sum = 0;
+        for (int64_t i = 0; i < D; i++) out[t * D + i] = 0;
+        for (int64_t s = 0; s < a->keys; s++) {
+            double dot = 0;
+            for (int64_t i = 0; i < D; i++)
+                dot += a->cos ? turned(a, q + t * D, a->q_row[t], i) * turned(a, k + s * D, a->k_row[s], i) : q[t * D + i] * k[s * D + i];
+            p[s] = sees(a, t, s) ? exp((double)a->scale * dot) : 0;
+            sum += p[s];
+        }
+        lse[t] = log(sum);
+        for (int64_t s = 0; s < a->keys; s++)
+            for (int64_t i = 0; i < D && p[s] > 0; i++)
+                out[t * D + i] += p[s] / sum * kept(a, t, s) *
+                                  (a->rotate_value && a->cos ? turned(a, v + s * D, a->k_row[s], i) : v[s * D + i]);
+    }
+}
+
+static double *doubles(const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    double *y = t_bytes((size_t)(rows * width) * sizeof *y);
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < width; i++) y[r * width + i] = (double)x[r * step + i];
+    return y;
+}
+
+static const shape small[] = {
+    {.queries = 5, .width = 4},
+    {.queries = 1, .width = 2, .rotary = 2},
+    {.queries = 7, .width = 6, .rotary = 6, .gap = 3},
+    {.queries = 7, .width = 6, .rotary = 6, .layout = RF_ROPE_HALVES},
+    {.queries = 6, .width = 7, .rotary = 4, .causal = 1},
+    {.queries = 6, .width = 8, .rotary = 4, .layout = RF_ROPE_HALVES, .causal = 1, .prefix = 3, .gap = 1},
+    {.queries = 9, .width = 4, .rotary = 4, .window = 2},
+    {.queries = 9, .width = 4, .rotary = 2, .causal = 1, .window = 3, .prefix = 2},
+    {.queries = 4, .keys = 9, .width = 6, .rotary = 6, .causal = 1},
+    {.queries = 9, .keys = 4, .width = 6, .rotary = 6, .causal = 1},       /* the first five see nothing */
+    {.queries = 8, .keys = 3, .width = 6, .window = 1},
+    {.queries = 6, .width = 6, .rotary = 6, .rotate_value = 1},
+    {.queries = 6, .width = 6, .rotary = 4, .rotate_value = 1, .layout = RF_ROPE_HALVES, .drop = 0.3F},
+    {.queries = 9, .keys = 7, .width = 5, .drop = 0.5F, .causal = 1, .window = 4},
+};
+
+/* The reference sums in double and rounds once. */
+static void the_reference_is_the_formula(void **state)
+{
+    (void)state;
+    rfk_table ref;
+    rfk_rung(0, &ref);
+    for (size_t i = 0; i < RF_COUNT(small); i++) {
+        problem p = make(small[i]);
+        const rfk_attention *a = &p.a;
+        double *out = t_bytes((size_t)(a->queries * a->width) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
+        formula(a, doubles(a->q, a->queries, a->q_step, a->width), doubles(a->k, a->keys, a->k_step, a->width),
+                doubles(a->v, a->keys, a->v_step, a->width), out, lse);
+        ref.attention(a, 0, a->queries, p.scratch);
+        t_close_to(result_of(&p), out, a->queries * a->width, 1e-14, EPS / 2);
+        t_close_to(a->lse, lse, a->queries, 1e-14, EPS / 2);
+        t_free_all();
+    }
+}
+
+/* sum of weights x out, for dense rows in double */
+static double objective(const rfk_attention *a, double *const x[3], const double *weight, double *out, double *lse)
+{
+    double sum = 0;
+    formula(a, x[0], x[1], x[2], out, lse);
+    for (int64_t i = 0; i < a->queries * a->width; i++) sum += weight[i] * out[i];
+    return sum;
+}
+
+/* Central differences with h = 1e-4 in double: the error is h^2 times a third derivative, below 1e-7 here, and 1e-16 / h. */
+static void its_adjoints_are_the_derivatives(void **state)
+{
+    (void)state;
+    rfk_table ref;
+    rfk_rung(0, &ref);
+    for (size_t n = 0; n < RF_COUNT(small); n++) {
+        problem p = make(small[n]);
+        const rfk_attention *a = &p.a;
+        const int64_t D = a->width, rows[3] = {a->queries, a->keys, a->keys};
+        double *const x[3] = {doubles(a->q, a->queries, a->q_step, D), doubles(a->k, a->keys, a->k_step, D), doubles(a->v, a->keys, a->v_step, D)};
+        const double *weight = doubles(p.g.d_out, a->queries, p.g.d_out_step, D);
+        double *out = t_bytes((size_t)(a->queries * D) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
+        ref.attention(a, 0, a->queries, p.scratch);
+        ref.attention_back(a, &p.g, p.back_scratch);
+        const float *got[3] = {dense(p.g.dq, a->queries, p.g.dq_step, D), dense(p.g.dk, a->keys, p.g.dk_step, D), dense(p.g.dv, a->keys, p.g.dv_step, D)};
+        for (int which = 0; which < 3; which++)
+            for (int64_t i = 0; i < rows[which] * D; i++) {
+                const double before = x[which][i], h = 1e-4;
+                x[which][i] = before + h;
+                const double up = objective(a, x, weight, out, lse);
+                x[which][i] = before - h;
+                const double down = objective(a, x, weight, out, lse);
+                x[which][i] = before;
+                const double want = (up - down) / (2 * h);
+                if (!(fabs((double)got[which][i] - want) <= 1e-6 + 1e-6 * fabs(want)))
+                    fail_msg("shape %zu: d%c[%lld] is %.9g, differences give %.9g", n, "qkv"[which], (long long)i, (double)got[which][i], want);
+            }
+        t_free_all();
+    }
+}
+
+/* ---- rungs against the reference -------------------------------------------------------------------------------------------- */
+
+static double largest(const float *x, int64_t n)
+{
+    double m = 0;
+    for (int64_t i = 0; i < n; i++) m = fmax(m, fabs((double)x[i]));
+    return m;
+}
+
+/* What a rung may differ by, as a share of the largest result.  A sum of n terms is off by a random walk of n roundings,
+ * sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for turning q and k) lies
+ * within +-6 for unit normal rows, and its absolute error is the relative one of its probability, in the numerator and in
+ * the sum; the exponential adds 2 EPS; the sum over keys adds its own walk.  A result is as large as the largest one only
+ * in some columns, and the adjoints subtract two such numbers: twice more. */
+static double share(const rfk_attention *a, int64_t terms)
+{
+    const double score = 6 * 4 * sqrt((double)a->width + 6) * EPS / 2, sum = 4 * sqrt((double)terms) * EPS / 2;
+    return 2 * score + sum + 2 * EPS;
+}
+
+static void compare(const char *isa, const char *what, const float *got, const float *want, int64_t n, double allowed)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double d = fabs((double)got[i] - (double)want[i]);
+        if (!(d <= allowed) && !(got[i] == want[i]))
+            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i], (double)want[i], allowed);
+    }
+}
+
+/* Every rung's result, log-sum-exp and adjoints of one problem. */
+static void one(shape s)
+{
+    rfk_table k;
+    problem p = make(s);
+    const rfk_attention *a = &p.a;
+    const int64_t D = a->width, T = a->queries, S = a->keys;
+    float *out = NULL, *lse = NULL, *dq = NULL, *dk = NULL, *dv = NULL;
+    for (EACH_RUNG(k)) {
+        for (int64_t i = 0; i < (T - 1) * a->out_step + D; i++) a->out[i] = NAN;
+        k.attention(a, 0, T, p.scratch);
+        float *const got = result_of(&p), *const got_lse = copied(a->lse, T, 0);
+        gaps_are_untouched(a->out, T, a->out_step, D);
+        k.attention_back(a, &p.g, p.back_scratch);
+        gaps_are_untouched(p.g.dq, T, p.g.dq_step, D);
+        gaps_are_untouched(p.g.dk, S, p.g.dk_step, D);
+        gaps_are_untouched(p.g.dv, S, p.g.dv_step, D);
+        float *const q = dense(p.g.dq, T, p.g.dq_step, D), *const kk = dense(p.g.dk, S, p.g.dk_step, D), *const v = dense(p.g.dv, S, p.g.dv_step, D);
+        if (!out) {
+            out = got, lse = got_lse, dq = q, dk = kk, dv = v;
+            continue;
+        }
+        compare(k.isa, "out", got, out, T * D, share(a, S) * largest(out, T * D));
+        compare(k.isa, "lse", got_lse, lse, T, share(a, S));
+        compare(k.isa, "dv", v, dv, S * D, 2 * share(a, T) * largest(dv, S * D));
+        /* dP - delta may cancel altogether: what is left is the rounding of <o, v>, made larger by dropout, over all queries */
+        const double left = 4 * sqrt((double)D) * EPS / (1 - (double)s.drop);
+        compare(k.isa, "dq", q, dq, T * D, 2 * share(a, S) * largest(dq, T * D) + left);
+        compare(k.isa, "dk", kk, dk, S * D, 2 * share(a, T) * largest(dk, S * D) + sqrt((double)T) * left);
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+static void every_length(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 2, 3, 5, 6, 7, 16, 17, 64, 65, 127, 128, 200, 512, 513};
+    for (size_t i = 0; i < RF_COUNT(length); i++) {
+        one((shape){.queries = length[i], .width = 64, .rotary = 64});
+        one((shape){.queries = length[i], .width = 16, .rotary = 8, .layout = RF_ROPE_HALVES, .gap = 5});
+    }
+    one((shape){.queries = 1100, .width = 32, .rotary = 32});
+}
+
+static void every_width(void **state)
+{
+    (void)state;
+    static const int64_t width[] = {1, 2, 6, 8, 16, 17, 32, 37, 48, 64, 80, 128, 200};
+    for (size_t i = 0; i < RF_COUNT(width); i++) {
+        const int64_t even = width[i] / 2 * 2;
+        one((shape){.queries = 70, .width = width[i], .rotary = even, .gap = 3});
+        one((shape){.queries = 19, .width = width[i], .rotary = even, .layout = RF_ROPE_HALVES});
+        one((shape){.queries = 130, .keys = 33, .width = width[i]});
+    }
+}
+
+static const shape masks[] = {
+    {.causal = 1}, {.causal = 1, .prefix = 1}, {.causal = 1, .prefix = 40}, {.causal = 1, .prefix = 100000},
+    {.window = 1}, {.window = 7}, {.window = 64}, {.window = 100000}, {.window = INT64_MAX},
+    {.causal = 1, .window = 1}, {.causal = 1, .window = 30}, {.causal = 1, .window = 150, .prefix = 200}, {.window = 3, .prefix = 50},
+};
+
+static void every_mask(void **state)
+{
+    (void)state;
+    static const int64_t size[][2] = {{1, 1}, {5, 5}, {40, 40}, {200, 200}, {7, 150}, {150, 7}, {530, 530}};
+    for (size_t i = 0; i < RF_COUNT(masks); i++)
+        for (size_t j = 0; j < RF_COUNT(size); j++) {
+            shape s = masks[i];
+            s.queries = size[j][0], s.keys = size[j][1], s.width = 24, s.rotary = 24;
+            one(s);
+            if (j % 2) continue;
+            s.drop = 0.2F, s.width = 6, s.rotary = 0;
+            one(s);
+        }
+    one((shape){.queries = 1100, .width = 16, .causal = 1});
+    one((shape){.queries = 1100, .width = 16, .window = 100});
+    one((shape){.queries = 300, .keys = 1300, .width = 16, .causal = 1, .window = 600});
+}
+
+static void dropout_is_a_function_of_the_place(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 3, 16, 33, 64, 129, 257, 520};
+    static const float drop[] = {1e-6F, 0.1F, 0.5F, 0.9F};
+    for (size_t i = 0; i < RF_COUNT(length); i++)
+        for (size_t j = 0; j < RF_COUNT(drop); j++)
+            one((shape){.queries = length[i], .keys = length[(i + j) % RF_COUNT(length)], .width = 16, .rotary = 16, .drop = drop[j]});
+    one((shape){.queries = 140, .width = 64, .rotary = 64, .rotate_value = 1, .drop = 0.1F});
+}
+
+static void values_may_be_turned(void **state)
+{
+    (void)state;
+    for (int layout = 0; layout < 2; layout++) {
+        one((shape){.queries = 100, .width = 64, .rotary = 64, .rotate_value = 1, .layout = (rf_rope_layout)layout});
+        one((shape){.queries = 100, .width = 37, .rotary = 20, .rotate_value = 1, .layout = (rf_rope_layout)layout, .causal = 1});
+    }
+}
+
+/* ---- bits ----------------------------------------------------------------------------------------------------------------- */
+
+/* Whoever computes which rows, with whatever lies in scratch. */
+static void a_row_does_not_see_the_partition(void **state)
+{
+    (void)state;
+    static const shape shapes[] = {
+        {.queries = 1}, {.queries = 50}, {.queries = 513}, {.queries = 1100}, {.queries = 600, .causal = 1}, {.queries = 600, .window = 40},
+        {.queries = 200, .drop = 0.3F}, {.queries = 30, .keys = 700, .causal = 1, .prefix = 600}, {.queries = 700, .keys = 30, .causal = 1},
+    };
+    static const int64_t cut[] = {1, 2, 5, 7, 64, 333};
+    rfk_table k;
+    for (size_t i = 0; i < RF_COUNT(shapes); i++) {
+        shape s = shapes[i];
+        s.width = 20, s.rotary = 20;
+        problem p = make(s);
+        const int64_t T = p.a.queries;
+        const size_t room = rfk_attention_scratch(&p.a), back_room = rfk_attention_back_scratch(&p.a);
+        for (EACH_RUNG(k)) {
+            if (!k_at && T * p.a.keys > 100000) continue;
+            memset(p.scratch, 0, room);
+            k.attention(&p.a, 0, T, p.scratch);
+            const float *want = result_of(&p), *want_lse = copied(p.a.lse, T, 0);
+            for (size_t c = 0; c < RF_COUNT(cut); c++) {
+                memset(p.scratch, c % 2 ? 0xFF : 0x7F, room);
+                for (int64_t t = 0; t < T; t += cut[c]) k.attention(&p.a, t, t + cut[c] < T ? t + cut[c] : T, p.scratch);
+                same_bits(result_of(&p), want, T * p.a.width, "out");
+                same_bits(p.a.lse, want_lse, T, "lse");
+            }
+            float *want_d[3] = {0};
+            for (int again = 0; again < 2; again++) {
+                memset(p.back_scratch, again ? 0xFF : 0, back_room);
+                k.attention_back(&p.a, &p.g, p.back_scratch);
+                float *const d[3] = {dense(p.g.dq, T, p.g.dq_step, 20), dense(p.g.dk, p.a.keys, p.g.dk_step, 20), dense(p.g.dv, p.a.keys, p.g.dv_step, 20)};
+                for (int j = 0; j < 3; j++)
+                    if (again) same_bits(d[j], want_d[j], (j ? p.a.keys : T) * 20, "adjoints");
+                    else want_d[j] = d[j];
+            }
+        }
+        t_free_all();
+    }
+}
+
+/* ---- properties ---------------------------------------------------------------------------------------------------------------- */
+
+/* Equal values come out as they are, whatever the scores: weights sum to one.  Two roundings at most, and those of a sum. */
+static void weights_sum_to_one(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 9, 100, 1030};
+    rfk_table k;
+    for (size_t n = 0; n < RF_COUNT(length); n++) {
+        problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
+        float *v = t_floats(length[n] * 12);
+        for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
+        p.a.v = v, p.a.v_step = 12;
+        for (EACH_RUNG(k)) {
+            k.attention(&p.a, 0, length[n], p.scratch);
+            t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
+        }
+        t_free_all();
+    }
+}
+
+/* Scores too large to exponentiate, and too far apart to sum. */
+static void large_scores(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 600, .width = 8});
+    float *q = copied(p.a.q, 600 * 8, 0);
+    for (int64_t i = 0; i < 600 * 8; i++) q[i] *= 1e4F;
+    p.a.q = q, p.a.q_step = 8;
+    const float *want = NULL;
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 0, 600, p.scratch);
+        float *out = result_of(&p);
+        for (int64_t i = 0; i < 600 * 8; i++) assert_true(isfinite(out[i]));
+        /* scores of 1e5 carry absolute errors of about 0.01: a probability is off by as much */
+        if (want) t_close(out, want, 600 * 8, 0.2, 0);
+        else want = out;
+    }
+    t_free_all();
+}
+
+/* The future is not seen, and what is not seen may change: not a bit. */
+static void the_future_changes_nothing(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
+    float *key = copied(p.a.k, 299 * p.a.k_step + 16, 0), *value = copied(p.a.v, 299 * p.a.v_step + 16, 0);
+    for (EACH_RUNG(k))
+        for (int64_t now = 1; now < 300; now += 37) {
+            p.a.k = key, p.a.v = value;
+            k.attention(&p.a, 0, 300, p.scratch);
+            const float *before = result_of(&p);
+            float *other_key = copied(key, 299 * p.a.k_step + 16, 0), *other_value = copied(value, 299 * p.a.v_step + 16, 0);
+            for (int64_t i = now * p.a.k_step; i < 299 * p.a.k_step + 16; i++) other_key[i] = -2 * other_key[i], other_value[i] = 1;
+            p.a.k = other_key, p.a.v = other_value;
+            k.attention(&p.a, 0, 300, p.scratch);
+            const float *after = result_of(&p);
+            same_bits(after, before, now * 16, "rows before the change");
+            assert_memory_not_equal(after + now * 16, before + now * 16, 16 * sizeof(float));
+        }
+    t_free_all();
+}
+
+/* Eq. 16: all positions moved by as much give the same scores; the tables' and the turns' roundings remain, EPS each of a
+ * term, and the probability is off by its score's error. */
+static void only_distances_matter(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 60, .width = 32, .rotary = 32});
+    int32_t rows[2][60];
+    for (int32_t t = 0; t < 60; t++) rows[0][t] = t, rows[1][t] = t + 31;
+    for (EACH_RUNG(k)) {
+        float *out[2];
+        for (int i = 0; i < 2; i++) {
+            p.a.q_row = p.a.k_row = rows[i];
+            k.attention(&p.a, 0, 60, p.scratch);
+            out[i] = result_of(&p);
+        }
+        compare(k.isa, "moved", out[1], out[0], 60 * 32, 2 * share(&p.a, 60) * largest(out[0], 60 * 32));
+    }
+    t_free_all();
+}
+
+static void a_query_that_sees_nothing_gives_zeros(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 20, .keys = 5, .width = 10, .causal = 1});
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 0, 20, p.scratch);
+        k.attention_back(&p.a, &p.g, p.back_scratch);
+        for (int64_t t = 0; t < 20; t++)
+            for (int64_t i = 0; i < 10; i++) {
+                assert_true((p.a.out[t * p.a.out_step + i] == 0) == (t < 15));
+                if (t < 15) assert_true(p.g.dq[t * p.g.dq_step + i] == 0 && p.a.lse[t] == -INFINITY);
+            }
+        p.a.keys = 0;
+        k.attention(&p.a, 0, 20, p.scratch);
+        k.attention_back(&p.a, &p.g, p.back_scratch);
+        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0 && p.g.dq[19 * p.g.dq_step + i] == 0);
+        p.a.keys = 5;
+    }
+    t_free_all();
+}
+
+/* Without a place for the log-sum-exp, and the same bits. */
+static void the_log_sum_exp_is_optional(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 40, .width = 16});
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 0, 40, p.scratch);
+        const float *with = result_of(&p);
+        rfk_attention a = p.a;
+        a.lse = NULL;
+        k.attention(&a, 0, 40, p.scratch);
+        same_bits(result_of(&p), with, 40 * 16, "out");
+    }
+    t_free_all();
+}
+
+/* A sick number is seen in every row that sees its key, and in no other. */
+static void a_sick_key_is_not_hidden(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 64, .width = 16, .causal = 1});
+    float *key = copied(p.a.k, 63 * p.a.k_step + 16, 0);
+    key[48 * p.a.k_step + 3] = NAN;
+    p.a.k = key;
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 0, 64, p.scratch);
+        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 48));
+    }
+    t_free_all();
+}
+
+/* One row of a text longer than any table of scores could be; scratch grows as the text does, not as its square. */
+static void long_texts(void **state)
+{
+    (void)state;
+    rfk_table k;
+    const int64_t T = 40000, D = 64;
+    problem p = make((shape){.queries = T, .width = D, .rotary = D});
+    assert_true(rfk_attention_scratch(&p.a) < 1000000 + (size_t)T * 16);
+    assert_true(rfk_attention_back_scratch(&p.a) < 1000000 + (size_t)(T * (D + 1) * 16));
+    const float *want = NULL;
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, T - 3, T, p.scratch);
+        float *last = dense(p.a.out + (T - 3) * p.a.out_step, 3, p.a.out_step, D);
+        if (want) compare(k.isa, "the last rows", last, want, 3 * D, share(&p.a, T) * fmax(largest(want, 3 * D), 1 / sqrt((double)T)));
+        else want = last;
+    }
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_is_the_formula),       cmocka_unit_test(its_adjoints_are_the_derivatives),
+        cmocka_unit_test(every_length),                       cmocka_unit_test(every_width),
+        cmocka_unit_test(every_mask),                         cmocka_unit_test(dropout_is_a_function_of_the_place),
+        cmocka_unit_test(values_may_be_turned),               cmocka_unit_test(a_row_does_not_see_the_partition),
+        cmocka_unit_test(weights_sum_to_one),                 cmocka_unit_test(large_scores),
+        cmocka_unit_test(the_future_changes_nothing),         cmocka_unit_test(only_distances_matter),
+        cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),
+        cmocka_unit_test(a_sick_key_is_not_hidden),           cmocka_unit_test(long_texts),
+    };
+    return cmocka_run_group_tests_name("kernel/attention", tests, NULL, NULL);
+}
