@@ -50,7 +50,8 @@ void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
 const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK while nothing has failed                    */
 size_t rf_graph_memory(const rf_graph *g);                  /* bytes of the arena at its peak                         */
 
-/* Tensors around memory that the caller owns and keeps until reset.  A parameter with grad == NULL is frozen. */
+/* Tensors around memory that the caller owns and keeps until reset.  A parameter with grad == NULL is frozen; its value
+ * may be NULL when `packed` is set and rf_linear is all that reads it, without recording.                              */
 rf_tensor *rf_parameter(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);
 rf_tensor *rf_constant(rf_graph *g, const float *value, int rank, const int64_t dim[]);       /* not copied           */
 rf_tensor *rf_input(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[]);   /* = parameter, for tests */

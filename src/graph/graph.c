@@ -69,7 +69,18 @@ bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x,
 {
     if (g->error.code) return false;
     if (!x) rf__stop(g, RF_EARG, "%s: %s is missing", op, what);
-    else if (x->rank != rank) rf__stop(g, RF_ESHAPE, "%s: %s has rank %d, wants %d", op, what, x->rank, rank);
+    else if (!x->rank || (rank && x->rank != rank))
+        rf__stop(g, RF_ESHAPE, "%s: %s has rank %d, wants %d", op, what, x->rank, rank ? rank : 1);
+    else if (!x->f32) rf__stop(g, RF_EARG, "%s: %s has no values, only a packed form", op, what);
+    return !g->error.code;
+}
+
+bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n)
+{
+    if (!x) return !g->error.code;
+    if (!rf__want(g, op, what, x, 1)) return false;
+    if (x->dim[0] != n)
+        rf__stop(g, RF_ESHAPE, "%s: %s has %lld elements, wants %lld", op, what, (long long)x->dim[0], (long long)n);
     return !g->error.code;
 }
 
@@ -128,7 +139,7 @@ rf_tensor *rf__like(rf_graph *g, const rf_tensor *x) { return rf__new(g, x->rank
 
 static rf_tensor *borrow(rf_graph *g, float *value, float *grad, int rank, const int64_t dim[], bool parameter)
 {
-    RF_NEED(g, value && dim, RF_EARG, "tensor: no values or no dimensions given");
+    RF_NEED(g, dim && (value || (parameter && !grad)), RF_EARG, "tensor: no values or no dimensions given");
     rf_cell *c = new_cell(g, rank, dim);
     if (!c) return &g->nil.t;
     c->borrowed = true;

@@ -70,8 +70,11 @@ struct rf_graph {
 /* Keeps the first failure; returns nil. */
 rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...) RF_PRINTF(3, 4);
 
-/* true: `x` is there and has this rank.  Otherwise the graph stops with a sentence. */
+/* true: `x` is there, with values, and has this rank (0: any).  Otherwise the graph stops with a sentence. */
 bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank);
+
+/* true: no vector was given, or one of n elements. */
+bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
 
 /* The only macros with a return in them: nil, if the graph has failed or the condition is false. */
 #define RF_NEED(g, condition, status, ...)                              \
@@ -82,6 +85,11 @@ bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x,
 #define RF_WANT(g, op, x, rank)                                         \
     do {                                                                \
         if (!rf__want((g), (op), #x, (x), (rank))) return &(g)->nil.t;  \
+    } while (0)
+
+#define RF_VECTOR(g, op, x, n)                                          \
+    do {                                                                \
+        if (!rf__want_vector((g), (op), #x, (x), (n))) return &(g)->nil.t; \
     } while (0)
 
 /* Inputs of an operation as the two arguments (array, count). */

@@ -389,6 +389,7 @@ static void inference_is_the_same_network(void **state)
     rf_tensor *x = rf_constant(g, e.value[OUT], 2, (int64_t[]){16, 16}), *w = rf_parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
     rf_tensor *b = rf_parameter(g, e.value[UP_B], NULL, 1, (int64_t[]){32});
     rf_tensor *y = rf_linear(g, x, w, b, RF_ACT_GELU);
+    w = rf_parameter(g, NULL, NULL, 2, (int64_t[]){32, 16});     /* the packed form is all there is */
     w->packed = packed;
     rf_tensor *z = rf_linear(g, x, w, b, RF_ACT_GELU);
     assert_int_equal(rf_graph_error(g)->code, RF_OK);

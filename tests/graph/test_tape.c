@@ -83,7 +83,7 @@ static void keep_leaves_alone_what_need_not_move(void **state)
 
 /* ---- failing ------------------------------------------------------------------------------------------------------------ */
 
-typedef struct bench { rf_graph *g; const rf_rope *rope; rf_tensor *x23, *x46, *v3, *w43, *x3d; } bench;
+typedef struct bench { rf_graph *g; const rf_rope *rope; rf_tensor *x23, *x46, *v3, *w43, *x3d, *hollow; } bench;
 
 typedef struct wrong { const char *says; rf_status code; rf_tensor *(*call)(const bench *b); } wrong;
 
@@ -96,6 +96,9 @@ WRONG(embed_count, rf_embed(b->g, b->w43, ids, -1))
 WRONG(linear_null, rf_linear(b->g, NULL, b->w43, NULL, RF_ACT_NONE))
 WRONG(linear_width, rf_linear(b->g, b->x46, b->w43, NULL, RF_ACT_NONE))
 WRONG(linear_bias, rf_linear(b->g, b->x23, b->w43, b->v3, RF_ACT_NONE))
+WRONG(linear_bias_rank, rf_linear(b->g, b->x23, b->w43, b->x23, RF_ACT_NONE))
+WRONG(linear_hollow, rf_linear(b->g, b->x23, b->hollow, NULL, RF_ACT_NONE))
+WRONG(embed_hollow, rf_embed(b->g, b->hollow, ids, 3))
 WRONG(linear_act, rf_linear(b->g, b->x23, b->w43, NULL, (rf_act)99))
 WRONG(add_rank, rf_add(b->g, b->x23, b->v3))
 WRONG(add_shape, rf_add(b->g, b->x23, b->x46))
@@ -133,7 +136,10 @@ static const wrong mistakes[] = {
     {"embed: -1 tokens", RF_EARG, embed_count},
     {"linear: x is missing", RF_EARG, linear_null},
     {"linear: x has 6 columns, w takes 3", RF_ESHAPE, linear_width},
-    {"linear: b has rank 1 and 3 elements, wants 4", RF_ESHAPE, linear_bias},
+    {"linear: b has 3 elements, wants 4", RF_ESHAPE, linear_bias},
+    {"linear: b has rank 2, wants 1", RF_ESHAPE, linear_bias_rank},
+    {"linear: w has no values, only a packed form", RF_EARG, linear_hollow},
+    {"embed: table has no values, only a packed form", RF_EARG, embed_hollow},
     {"linear: no activation 99", RF_EARG, linear_act},
     {"add: b has rank 1, wants 2", RF_ESHAPE, add_rank},
     {"add: dimension 0 is 2 in a, 4 in b", RF_ESHAPE, add_shape},
@@ -170,7 +176,7 @@ static bench tensors(rf_graph *g, const rf_rope *rope, float *v)
         .g = g, .rope = rope,
         .x23 = rf_input(g, v, NULL, 2, (int64_t[]){2, 3}), .x46 = rf_input(g, v, NULL, 2, (int64_t[]){4, 6}),
         .v3 = rf_input(g, v, NULL, 1, (int64_t[]){3}), .w43 = rf_input(g, v, NULL, 2, (int64_t[]){4, 3}),
-        .x3d = rf_input(g, v, NULL, 2, (int64_t[]){4, 12}),
+        .x3d = rf_input(g, v, NULL, 2, (int64_t[]){4, 12}), .hollow = rf_parameter(g, NULL, NULL, 2, (int64_t[]){4, 3}),
     };
 }
 

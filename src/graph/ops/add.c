@@ -22,7 +22,7 @@ void rf__add_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
 {
-    RF_NEED(g, a && b, RF_EARG, "add: a or b is missing");
+    RF_WANT(g, "add", a, 0);
     RF_WANT(g, "add", b, a->rank);
     for (int i = 0; i < a->rank; i++)
         RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d is %lld in a, %lld in b", i,

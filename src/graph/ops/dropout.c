@@ -23,7 +23,7 @@ void rf__dropout_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
 {
-    RF_NEED(g, x && x->rank, RF_EARG, "dropout: x is missing");
+    RF_WANT(g, "dropout", x, 0);
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p is %g, wants 0 <= p < 1", p);
     if (!g->record || p == 0) return x;
     rf_tensor *y = rf__like(g, x);

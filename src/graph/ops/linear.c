@@ -52,11 +52,11 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
 {
     rf_act_kernels known;
     RF_WANT(g, "linear", x, 2);
-    RF_WANT(g, "linear", w, 2);
+    if (!w || !w->packed || g->record) RF_WANT(g, "linear", w, 2);
+    RF_NEED(g, w->rank == 2, RF_ESHAPE, "linear: w has rank %d, wants 2", w->rank);
     RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x has %lld columns, w takes %lld", (long long)x->dim[1],
             (long long)w->dim[1]);
-    RF_NEED(g, !b || (b->rank == 1 && b->dim[0] == w->dim[0]), RF_ESHAPE,
-            "linear: b has rank %d and %lld elements, wants %lld", b->rank, (long long)rf__size(b), (long long)w->dim[0]);
+    RF_VECTOR(g, "linear", b, w->dim[0]);
     RF_NEED(g, rf__act(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), split = track && act != RF_ACT_NONE;

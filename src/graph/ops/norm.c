@@ -89,8 +89,6 @@ void rf__norm_back(rf_graph *g, rf_node *n)
     }
 }
 
-static bool scales(const rf_tensor *gamma, int64_t C) { return !gamma || (gamma->rank == 1 && gamma->dim[0] == C); }
-
 rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
                    double eps, rf_norm_kind kind)
 {
@@ -100,10 +98,8 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     RF_NEED(g, !residual || (residual->dim[0] == N && residual->dim[1] == C), RF_ESHAPE,
             "norm: x is [%lld, %lld], residual [%lld, %lld]", (long long)N, (long long)C, (long long)residual->dim[0],
             (long long)residual->dim[1]);
-    RF_NEED(g, scales(gamma, C), RF_ESHAPE, "norm: gamma has %lld elements, wants %lld", (long long)rf__size(gamma),
-            (long long)C);
-    RF_NEED(g, scales(beta, C), RF_ESHAPE, "norm: beta has %lld elements, wants %lld", (long long)rf__size(beta),
-            (long long)C);
+    RF_VECTOR(g, "norm", gamma, C);
+    RF_VECTOR(g, "norm", beta, C);
     RF_NEED(g, gamma || !beta, RF_EARG, "norm: beta without gamma");
     RF_NEED(g, C > 0, RF_ESHAPE, "norm: x has 0 columns");
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "norm: p is %g, wants 0 <= p < 1", p);

@@ -34,7 +34,8 @@ void rf__rotate_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
 {
-    RF_NEED(g, x && rope && row, RF_EARG, "rotate: x, rope or row is missing");
+    RF_WANT(g, "rotate", x, 0);
+    RF_NEED(g, rope && row, RF_EARG, "rotate: rope or row is missing");
     RF_NEED(g, x->rank == 2 || x->rank == 3, RF_ESHAPE, "rotate: x has rank %d, wants 2 or 3", x->rank);
     RF_NEED(g, heads > 0 && (x->rank == 3 ? x->dim[1] == heads : x->dim[1] % heads == 0), RF_ESHAPE,
             "rotate: %lld heads do not divide x of [%lld, %lld ...]", (long long)heads, (long long)x->dim[0],

@@ -88,8 +88,7 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
     const int64_t V = table->dim[0];
     RF_NEED(g, x->dim[1] == table->dim[1], RF_ESHAPE, "vocab_loss: x has %lld columns, table %lld",
             (long long)x->dim[1], (long long)table->dim[1]);
-    RF_NEED(g, !bias || (bias->rank == 1 && bias->dim[0] == V), RF_ESHAPE, "vocab_loss: bias has %lld elements, wants %lld",
-            (long long)rf__size(bias), (long long)V);
+    RF_VECTOR(g, "vocab_loss", bias, V);
     RF_NEED(g, n == x->dim[0] && (label || !n), RF_ESHAPE, "vocab_loss: %lld labels, x has %lld rows", (long long)n,
             (long long)x->dim[0]);
     for (int64_t i = 0; i < n; i++)
