@@ -4,7 +4,7 @@
  * pieces, one line of memory per word, so that threads share the tokenizer and nothing else.                        */
 #include "text.h"
 
-enum { CACHE_BITS = 15, CACHED = 7 };                     /* 2 MiB                                                    */
+enum { CACHE_BITS = 14, CACHED = 7 };                     /* 1 MiB                                                    */
 
 typedef struct line {
     uint64_t key[RF_KEY / 8];
@@ -253,19 +253,22 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
 /* ---- template and truncation ------------------------------------------------------------------------------------- */
 
 /* Hugging Face's longest_first: how many of na and nb tokens stay, together at most `limit`.  The shorter text is left
- * alone while the longer one can give enough; otherwise both get half, the longer one the odd token. */
-static void longest_first(size_t *na, size_t *nb, size_t limit)
+ * alone while the longer one can give enough; otherwise both get half, and the odd token goes to the longer one (Rust) or
+ * to the first one (Python). */
+static void longest_first(size_t *na, size_t *nb, size_t limit, bool python)
 {
     const bool swap = *na > *nb;
     size_t low = swap ? *nb : *na, high = swap ? *na : *nb;
     if (low + high <= limit) return;
     high = low > limit || limit - low < low ? low : limit - low;
+    bool first_more = swap;
     if (low + high > limit) {
         low = limit / 2;
         high = low + limit % 2;
+        first_more |= python;
     }
-    *na = swap ? high : low;
-    *nb = swap ? low : high;
+    *na = first_more ? high : low;
+    *nb = first_more ? low : high;
 }
 
 static void move(rf_encoding *e, size_t to, size_t from, size_t n)
@@ -302,7 +305,7 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     }
     const size_t all = na + nb;
     if (limit) {
-        if (pair) longest_first(&na, &nb, limit - around);
+        if (pair) longest_first(&na, &nb, limit - around, t->normal.python);
         else if (na > limit - around) na = limit - around;
     }
     *dropped = all - na - nb;

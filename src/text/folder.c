@@ -33,7 +33,8 @@ static const struct { const char *key; size_t offset; } special_keys[] = {
     {"mask_token", offsetof(rf_tokenizer_options, mask)},
 };
 
-/* A JSON object from a file; *out stays NULL when there is no such file. */
+/* A JSON object from a file; *out stays NULL when there is no such file.  Integers are read as reals, because transformers
+ * writes 10^30 for "no limit" (model_max_length). */
 static rf_status read_json(folder *f, const char *name, char *path, json_t **out)
 {
     rf_status status = rf__path(path, MAX_PATH, f->path, name, f->why);
@@ -43,7 +44,7 @@ static rf_status read_json(folder *f, const char *name, char *path, json_t **out
     status = rf__read_file(f->ctx, path, MAX_FILE, &text, &size, f->why);
     if (status) return status;
     json_error_t e;
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
+    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &e);
     rf__free(f->ctx, text);
     if (!*out) return rf_fail(f->why, RF_EDATA, "%s: line %d: %s", path, e.line, e.text);
     if (!json_is_object(*out)) return rf_fail(f->why, RF_EDATA, "%s: is not a JSON object", path);
@@ -58,6 +59,13 @@ static rf_status read_flag(folder *f, const char *path, const json_t *object, co
     if (!json_is_boolean(x)) return rf_fail(f->why, RF_EDATA, "%s: %s: true or false was expected", path, key);
     *out = json_is_true(x);
     return RF_OK;
+}
+
+/* A whole number of at most MAX_FILE, or -1. */
+static int64_t whole_number(const json_t *x)
+{
+    const double value = json_is_real(x) ? json_real_value(x) : -1;
+    return value >= 0 && value <= MAX_FILE && value == (double)(int64_t)value ? (int64_t)value : -1;
 }
 
 /* A token as "text" or {"content": "text", ...}; NULL when it is neither. */
@@ -151,13 +159,12 @@ static rf_status read_all_added(folder *f)
     json_object_foreach(json_object_get(f->config, "added_tokens_decoder"), key, x) {
         char *end;
         const long long id = strtoll(key, &end, 10);
-        if (*end || end == key)
+        if (*end || end == key || id < 0 || id > MAX_FILE)
             return rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: %.40s is not an id", f->config_path, key);
         if ((status = read_added(f, f->config_path, x, id))) return status;
     }
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
-        const json_t *id = json_object_get(x, "id");
-        if ((status = read_added(f, f->fast_path, x, json_is_integer(id) ? json_integer_value(id) : -1))) return status;
+        if ((status = read_added(f, f->fast_path, x, whole_number(json_object_get(x, "id"))))) return status;
     }
     return RF_OK;
 }
@@ -226,9 +233,10 @@ static rf_status check_parts(folder *f)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is", f->fast_path,
                        prefix);
     if (longest) {
-        if (!json_is_integer(longest) || json_integer_value(longest) < 1 || json_integer_value(longest) > 10000)
-            return rf_fail(f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to 10000 was expected", f->fast_path);
-        f->options.max_word = (int)json_integer_value(longest);
+        const int64_t value = whole_number(longest);
+        if (value < 1 || value > RF_MAX_WORD)
+            return rf_fail(f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to %d was expected", f->fast_path, RF_MAX_WORD);
+        f->options.max_word = (int)value;
     }
     f->options.unk = json_string_value(json_object_get(model, "unk_token"));
     const json_t *normal = json_object_get(f->fast, "normalizer");
@@ -244,12 +252,12 @@ static rf_status check_parts(folder *f)
 
 typedef struct entry { const char *text; size_t size; } entry;
 
-/* Puts a token at its id; the list grows to hold it. */
-static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity, const char *text, size_t size, int64_t id)
+/* Puts a token at its id, which is below `most`; the list grows to hold it. */
+static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity, const char *text, size_t size, int64_t id,
+                           size_t most)
 {
-    if (id < 0 || id > (int64_t)MAX_FILE)
-        return rf_fail(f->why, RF_EDATA, "%s: token %.40s: id %lld, 0 to %d is possible", f->fast_path, text, (long long)id,
-                       MAX_FILE);
+    if (id < 0 || (size_t)id >= most)
+        return rf_fail(f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", f->fast_path, text, most - 1);
     if (memchr(text, '\n', size))
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", f->fast_path, (long long)id);
     const size_t old = *capacity;
@@ -267,19 +275,21 @@ static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity,
 /* The tokens of tokenizer.json by id; an id without a token gets an empty, hidden one. */
 static rf_status read_fast_vocab(folder *f)
 {
-    const json_t *vocab = json_object_get(json_object_get(f->fast, "model"), "vocab");
-    if (!json_object_size(vocab)) return rf_fail(f->why, RF_EDATA, "%s: model.vocab: an object of tokens was expected", f->fast_path);
+    json_t *vocab = json_object_get(json_object_get(f->fast, "model"), "vocab");
+    if (!json_object_size(vocab))
+        return rf_fail(f->why, RF_EDATA, "%s: model.vocab: an object of tokens was expected", f->fast_path);
     entry *list = NULL;
     size_t n = 0, capacity = 0, bytes = 0;
+    const size_t most = 4 * (json_object_size(vocab) + f->added_n) + 65536;   /* a few ids may be without tokens      */
     const char *key;
     json_t *x;
     rf_status status = RF_OK;
-    json_object_foreach((json_t *)(uintptr_t)vocab, key, x) {
-        if (!status) status = put_entry(f, &list, &n, &capacity, key, strlen(key), json_is_integer(x) ? json_integer_value(x) : -1);
+    json_object_foreach(vocab, key, x) {
+        if (!status) status = put_entry(f, &list, &n, &capacity, key, strlen(key), whole_number(x), most);
         bytes += strlen(key);
     }
     for (size_t i = 0; i < f->added_n && !status; i++) {
-        status = put_entry(f, &list, &n, &capacity, f->added[i].text, f->added[i].size, f->added[i].id);
+        status = put_entry(f, &list, &n, &capacity, f->added[i].text, f->added[i].size, f->added[i].id, most);
         bytes += f->added[i].size;
     }
     if (!status && bytes + n > UINT32_MAX - 1)

@@ -165,6 +165,7 @@ struct rf_tokenizer {
     rf_normal normal;
 };
 
+enum { RF_MAX_WORD = 10000 };             /* the highest limit for the characters of a word                           */
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options; `added` are tokens

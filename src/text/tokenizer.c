@@ -1,8 +1,6 @@
 /* tokenizer.c — a vocabulary and its rules become a tokenizer. */
 #include "text.h"
 
-enum { MAX_WORD = 10000 };
-
 static const char *const standard[RF_SPECIALS] = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
 
 static void names_of(rf_tokenizer_options *o, const char **to[RF_SPECIALS])
@@ -131,8 +129,8 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
 {
     const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
     if (!name) name = "vocabulary";
-    if (o->max_word < 1 || o->max_word > MAX_WORD)
-        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word, MAX_WORD);
+    if (o->max_word < 1 || o->max_word > RF_MAX_WORD)
+        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word, RF_MAX_WORD);
     if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
         return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
     rf_vocab v;

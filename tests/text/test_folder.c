@@ -1,0 +1,270 @@
+/* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back. */
+#include "t.h"
+
+#include "roformer/tokenizer.h"
+
+#define VOCAB "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\n##b\nA\n\xC3\xA9\ne\n\xE6\xBC\xA2\n"
+#define NORMAL "\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true," \
+               "\"strip_accents\":null,\"lowercase\":%s}"
+#define MODEL "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\"," \
+              "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4," \
+              "\"a\":5,\"##b\":6,\"A\":9}}"
+#define FAST "{" NORMAL ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"," \
+             "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}]," MODEL "}"
+
+static rf_ctx *ctx;
+
+static int setup(void **state)
+{
+    (void)state;
+    ctx = t_ctx(1, NULL);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    rf_ctx_free(ctx);
+    return 0;
+}
+
+static void put(const char *folder, const char *name, const char *text)
+{
+    t_write(folder, name, text, strlen(text));
+}
+
+static rf_tokenizer *opened(const char *folder)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static int32_t first_id(const rf_tokenizer *t, const char *text)
+{
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_encode(t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL), RF_OK);
+    const int32_t id = e.n ? e.id[0] : -1;
+    rf_encoding_clear(&e);
+    return id;
+}
+
+static void a_vocabulary_alone(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "vocab.txt");
+    put(folder, "vocab.txt", VOCAB);
+    t = opened(folder);
+    assert_int_equal(first_id(t, "A"), 5);
+    assert_int_equal(first_id(t, "\xC3\xA9"), 9);
+    rf_tokenizer_free(t);
+}
+
+static void settings(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    put(folder, "vocab.txt", VOCAB);
+    put(folder, "tokenizer_config.json",
+        "{\"tokenizer_class\":\"BertTokenizerFast\",\"do_lower_case\":false,\"strip_accents\":false,"
+        "\"tokenize_chinese_chars\":false,\"model_max_length\":1000000000000000019884624838656,"
+        "\"mask_token\":{\"content\":\"e\",\"lstrip\":false},\"pad_token\":null,\"roformer_rules\":\"python\"}");
+    rf_tokenizer *t = opened(folder);
+    assert_int_equal(first_id(t, "A"), 7);
+    assert_int_equal(first_id(t, "\xC3\xA9"), 8);
+    assert_int_equal(first_id(t, "\xE6\xBC\xA2z"), 1);      /* not cut at the Han character: no such word           */
+    assert_int_equal(rf_tokenizer_mask(t), 9);
+    assert_int_equal(rf_tokenizer_options_of(t)->rules, RF_RULES_PYTHON);
+    rf_tokenizer_free(t);
+}
+
+static void special_tokens_map_fills_gaps(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    put(folder, "vocab.txt", VOCAB);
+    put(folder, "tokenizer_config.json", "{\"sep_token\":\"[SEP]\"}");
+    put(folder, "special_tokens_map.json", "{\"sep_token\":\"a\",\"mask_token\":\"e\"}");
+    rf_tokenizer *t = opened(folder);
+    assert_int_equal(rf_tokenizer_sep(t), 3);
+    assert_int_equal(rf_tokenizer_mask(t), 9);
+    rf_tokenizer_free(t);
+}
+
+static void bad_settings_are_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *json; rf_status status; const char *part; } bad[] = {
+        {"{", RF_EDATA, "line 1"}, {"[]", RF_EDATA, "object"}, {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
+        {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "jieba"},
+        {"{\"tokenizer_class\":\"T5Tokenizer\"}", RF_EUNSUPPORTED, "T5Tokenizer"},
+        {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EUNSUPPORTED, "PreTrainedTokenizerFast"},
+        {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"}, {"{\"roformer_rules\":\"perl\"}", RF_EDATA, "roformer_rules"},
+        {"{\"mask_token\":[]}", RF_EDATA, "mask_token"}, {"{\"mask_token\":\"<mask>\"}", RF_EDATA, "<mask>"},
+        {"{\"mask_token\":\"\"}", RF_EDATA, "empty"},
+        {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
+        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA, "has id 5"},
+        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"single_word\":true}}}", RF_EUNSUPPORTED, "single_word"},
+        {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"a\",\"normalized\":true}}}", RF_EUNSUPPORTED, "normalized"},
+        {"{\"roformer_rules\":\"python\",\"do_basic_tokenize\":false}", RF_EUNSUPPORTED, "do_basic_tokenize"},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        const char *folder = t_folder();
+        put(folder, "vocab.txt", VOCAB);
+        put(folder, "tokenizer_config.json", bad[i].json);
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), bad[i].status);
+        t_failed(&why, bad[i].status, bad[i].part);
+        assert_null(t);
+    }
+}
+
+static void fast_folder(const char *folder, const char *lowercase)
+{
+    char text[4096];
+    snprintf(text, sizeof text, FAST, lowercase);
+    put(folder, "tokenizer.json", text);
+}
+
+static void a_folder_of_tokenizer_json(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    fast_folder(folder, "false");
+    put(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"TokenizersBackend\"}");
+    rf_tokenizer *t = opened(folder);
+    assert_int_equal(rf_tokenizer_size(t), 11);
+    assert_int_equal(first_id(t, "A"), 9);
+    assert_null(rf_tokenizer_token(t, 7));
+    assert_int_equal(first_id(t, "<x>"), 10);
+    assert_true(rf_tokenizer_is_special(t, 10));
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    assert_int_equal(rf_encode(t, "a <x> a", 7, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL), RF_OK);
+    assert_int_equal(e.n, 3);
+    assert_int_equal(e.start[1], 1);                       /* lstrip and rstrip take the spaces along                  */
+    assert_int_equal(e.end[1], 6);
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    put(folder, "tokenizer_config.json", "{\"do_lower_case\":true}");
+    t = opened(folder);
+    assert_int_equal(first_id(t, "A"), 5);
+    rf_tokenizer_free(t);
+}
+
+/* Each case replaces a part of a good tokenizer.json. */
+static void other_parts_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct { const char *from, *to, *part; rf_status status; } bad[] = {
+        {"BertNormalizer", "Lowercase", "normalizer Lowercase", RF_EUNSUPPORTED},
+        {"BertPreTokenizer", "Whitespace", "pre_tokenizer Whitespace", RF_EUNSUPPORTED},
+        {"WordPiece", "BPE", "model BPE", RF_EUNSUPPORTED}, {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
+        {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
+        {"\"normalized\":false", "\"normalized\":true", "normalized", RF_EUNSUPPORTED},
+        {"\"A\":9", "\"A\":-9", "token A", RF_EDATA}, {"\"A\":9", "\"A\":5", "id 5", RF_EDATA},
+        {"\"A\":9", "\"A\":99999999", "token A", RF_EDATA}, {"\"A\":9", "\"A\":9.5", "token A", RF_EDATA},
+        {"\"A\":9", "\"A\\n\":9", "line break", RF_EUNSUPPORTED}, {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
+        {":100,", ":0,", "max_input_chars_per_word", RF_EDATA}, {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
+        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"RobertaProcessing\"},\"normalizer\"", "RobertaProcessing",
+         RF_EUNSUPPORTED},
+        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]},\"normalizer\"",
+         "template", RF_EUNSUPPORTED},
+    };
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        const char *folder = t_folder();
+        char good[4096], text[4096];
+        snprintf(good, sizeof good, FAST, "true");
+        const char *at = strstr(good, bad[i].from);
+        assert_non_null(at);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, bad[i].to, at + strlen(bad[i].from));
+        put(folder, "tokenizer.json", text);
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        if (rf_tokenizer_open(ctx, folder, &t, &why) != bad[i].status) fail_msg("case %zu: \"%s\"", i, why.text);
+        t_failed(&why, bad[i].status, bad[i].part);
+    }
+}
+
+static char *file_text(const char *folder, const char *name)
+{
+    char path[512], *text = NULL;
+    size_t size;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    assert_int_equal(rf__read_file(ctx, path, 1 << 20, &text, &size, NULL), RF_OK);
+    return text;
+}
+
+static void saved_folders_open_again(void **state)
+{
+    (void)state;
+    const char *from = t_folder();
+    fast_folder(from, "false");
+    rf_tokenizer *t = opened(from);
+    const char *first = t_folder(), *second = t_folder();
+    assert_int_equal(rf_tokenizer_save(t, first, NULL), RF_OK);
+    rf_tokenizer *u = opened(first);
+    assert_int_equal(rf_tokenizer_size(u), 11);
+    for (int32_t i = 0; i < 11; i++) {
+        const char *a = rf_tokenizer_token(t, i), *b = rf_tokenizer_token(u, i);
+        assert_true((!a && !b) || !strcmp(a, b));
+    }
+    assert_int_equal(first_id(u, "A"), 9);
+    assert_int_equal(first_id(u, "<x>"), 10);
+    assert_int_equal(rf_tokenizer_save(u, second, NULL), RF_OK);
+    static const char *const name[] = {"vocab.txt", "tokenizer_config.json", "special_tokens_map.json"};
+    for (size_t i = 0; i < RF_COUNT(name); i++) {
+        char *a = file_text(first, name[i]), *b = file_text(second, name[i]);
+        assert_string_equal(a, b);
+        rf__free(ctx, a);
+        rf__free(ctx, b);
+    }
+    rf_error why = {0};
+    assert_int_equal(rf_tokenizer_save(u, "/nowhere/at/all", &why), RF_EIO);
+    rf_tokenizer_free(t);
+    rf_tokenizer_free(u);
+}
+
+static void failing_memory(void **state)
+{
+    (void)state;
+    const char *folder = t_folder(), *to = t_folder();
+    fast_folder(folder, "true");
+    for (long n = 1;; n++) {
+        t_memory m = {.fail = n};
+        rf_ctx *c = t_counting_ctx(1, NULL, &m);
+        if (!c) continue;
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        rf_status status = rf_tokenizer_open(c, folder, &t, &why);
+        if (!status) status = rf_tokenizer_save(t, to, &why);
+        const long calls = m.calls;
+        rf_tokenizer_free(t);
+        rf_ctx_free(c);
+        assert_int_equal(m.live, 0);
+        assert_true(status == RF_OK || status == RF_ENOMEM);
+        if (!status && calls < n) break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_vocabulary_alone),
+        cmocka_unit_test(settings),
+        cmocka_unit_test(special_tokens_map_fills_gaps),
+        cmocka_unit_test(bad_settings_are_refused),
+        cmocka_unit_test(a_folder_of_tokenizer_json),
+        cmocka_unit_test(other_parts_are_refused_by_name),
+        cmocka_unit_test(saved_folders_open_again),
+        cmocka_unit_test(failing_memory),
+    };
+    return cmocka_run_group_tests_name("text/folder", tests, setup, teardown);
+}
