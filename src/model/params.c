@@ -53,11 +53,12 @@ static const row head[] = {
     {"cls.predictions.bias",                       "V",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-/* Other spellings of a name: a suffix and what published files write instead. */
-static const struct { const char *ours, *theirs; } spelling[] = {
-    {"LayerNorm.weight", "LayerNorm.gamma"},
-    {"LayerNorm.bias", "LayerNorm.beta"},
-    {"cls.predictions.bias", "cls.predictions.decoder.bias"},
+/* Other spellings of a name: a suffix and what published files write instead.  `first`: theirs counts where both are there
+ * (transformers' decoder.bias: tied to cls.predictions.bias, or, untied, the only one that is used). */
+static const struct { const char *ours, *theirs; bool first; } spelling[] = {
+    {"LayerNorm.weight", "LayerNorm.gamma", false},
+    {"LayerNorm.bias", "LayerNorm.beta", false},
+    {"cls.predictions.bias", "cls.predictions.decoder.bias", true},
 };
 
 /* Tensors that need no mention when they are left unused: tables that are computed, copies of tied tensors. */
@@ -176,12 +177,13 @@ static const rf_weight *find_spelled(const rf_weights *w, const char *name)
 {
     const rf_weight *t = rf_weights_find(w, name);
     const size_t n = strlen(name);
-    for (size_t i = 0; !t && i < RF_COUNT(spelling); i++) {
+    for (size_t i = 0; i < RF_COUNT(spelling); i++) {
         const size_t m = strlen(spelling[i].ours);
         char other[160];
-        if (n < m || strcmp(name + n - m, spelling[i].ours)) continue;
+        if ((t && !spelling[i].first) || n < m || strcmp(name + n - m, spelling[i].ours)) continue;
         snprintf(other, sizeof other, "%.*s%s", (int)(n - m), name, spelling[i].theirs);
-        t = rf_weights_find(w, other);
+        const rf_weight *u = rf_weights_find(w, other);
+        if (u) return u;
     }
     return t;
 }
@@ -281,16 +283,27 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
 
 /* ---- writing ---- */
 
+/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one used. */
+static const char second_bias[] = "cls.predictions.decoder.bias";
+
+static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type type)
+{
+    rf_weight_out out = {.name = p->name, .type = type, .rank = p->rank, .data = slab + p->offset};
+    for (int i = 0; i < p->rank; i++) out.dim[i] = p->dim[i];
+    return out;
+}
+
 rf_status rf__params_save(const rf_params *params, const float *slab, rf_type type, const char *path, rf_error *why)
 {
-    rf_weight_out *out = rf__calloc(params->ctx, params->n, sizeof *out);
+    rf_weight_out *out = rf__calloc(params->ctx, params->n + 1, sizeof *out);
     if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
-    for (size_t i = 0; i < params->n; i++) {
-        const rf_param *p = &params->p[i];
-        out[i] = (rf_weight_out){.name = p->name, .type = type, .rank = p->rank, .data = slab + p->offset};
-        for (int j = 0; j < p->rank; j++) out[i].dim[j] = p->dim[j];
+    size_t n = params->n;
+    for (size_t i = 0; i < params->n; i++) out[i] = as_output(&params->p[i], slab, type);
+    if (!params->config.tie_word_embeddings) {
+        out[n] = out[n - 1];                                             /* the bias is the table's last row */
+        out[n++].name = second_bias;
     }
-    const rf_status status = rf_weights_write(params->ctx, path, out, params->n, NULL, why);
+    const rf_status status = rf_weights_write(params->ctx, path, out, n, NULL, why);
     rf__free(params->ctx, out);
     return status;
 }

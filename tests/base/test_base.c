@@ -1,4 +1,5 @@
 /* test_base.c — mirrors src/base. */
+#define _GNU_SOURCE
 #include "t.h"
 
 /* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */
@@ -143,6 +144,41 @@ static void contexts_refuse_nonsense(void **state)
     assert_null(ctx);
 }
 
+static long refuse_after;
+
+static void *stingy_alloc(void *user, size_t size)
+{
+    long *live = user;
+    void *p = NULL;
+    if (refuse_after-- <= 0 || posix_memalign(&p, 64, size)) return NULL;
+    ++*live;
+    return p;
+}
+
+static void stingy_release(void *user, void *memory, size_t size)
+{
+    (void)size;
+    --*(long *)user;
+    free(memory);
+}
+
+static void contexts_may_find_no_memory(void **state)
+{
+    (void)state;
+    for (long n = 0;; n++) {
+        long live = 0;
+        rf_ctx *ctx = NULL;
+        rf_error why = {0};
+        refuse_after = n;
+        const rf_ctx_options o = {.allocator = {stingy_alloc, stingy_release, &live}};
+        const rf_status status = rf_ctx_new(&o, &ctx, &why);
+        rf_ctx_free(ctx);
+        assert_int_equal(live, 0);
+        if (!status) break;
+        t_failed(&why, RF_ENOMEM, "out of memory");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -150,6 +186,7 @@ int main(void)
         cmocka_unit_test(halves_round_trip),             cmocka_unit_test(arena_settles_in_one_block),
         cmocka_unit_test(errors_keep_the_first),         cmocka_unit_test(files_are_replaced_as_a_whole),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
+        cmocka_unit_test(contexts_may_find_no_memory),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

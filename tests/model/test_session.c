@@ -190,15 +190,12 @@ static void every_allocation_may_fail(void **state)
             rf_session *session = NULL;
             const float *v;
             rf_error why = {0};
-            rf_status status = RF_ENOMEM;
-            if (ctx) {
-                status = rf_model_random(ctx, &c, 1, &model, &why);
-                if (!status) status = rf_session_open(model, &session, &why);
-                if (!status) status = rf_session_scores(session, &b, row, 1, &v, &why);
-                rf_session_close(session);
-                rf_model_close(model);
-                rf_ctx_free(ctx);
-            }
+            rf_status status = rf_model_random(ctx, &c, 1, &model, &why);
+            if (!status) status = rf_session_open(model, &session, &why);
+            if (!status) status = rf_session_scores(session, &b, row, 1, &v, &why);
+            rf_session_close(session);
+            rf_model_close(model);
+            rf_ctx_free(ctx);
             assert_int_equal(memory.live, 0);
             if (memory.calls < n) {
                 assert_int_equal(status, RF_OK);

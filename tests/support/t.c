@@ -37,9 +37,14 @@ static void counting_release(void *user, void *memory, size_t size)
 rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
 {
     const rf_allocator a = {counting_alloc, counting_release, memory};
+    const long fail = memory->fail;
     rf_ctx *ctx = NULL;
-    const rf_status status = rf_ctx_new(&(rf_ctx_options){.allocator = a, .threads = threads, .isa = isa}, &ctx, NULL);
-    if (status && !memory->fail) fail_msg("no context: %s", rf_status_text(status));
+    rf_error why = {0};
+    memory->fail = 0;
+    if (rf_ctx_new(&(rf_ctx_options){.allocator = a, .threads = threads, .isa = isa}, &ctx, &why))
+        fail_msg("no context: %s", why.text);
+    memory->fail = fail;
+    memory->calls = 0;
     return ctx;
 }
 

@@ -29,8 +29,8 @@
 /* A context of `threads` workers on rung `isa` (NULL: best); freed by the caller. */
 rf_ctx *t_ctx(int threads, const char *isa);
 
-/* A context whose allocator counts, and fails allocation number `fail` (1 is the first; 0: none), and all later ones
- * when `forever`. */
+/* A context whose allocator counts from when the context is there, and fails allocation number `fail` (1 is the first;
+ * 0: none), and all later ones when `forever`. */
 typedef struct t_memory { long calls, live; size_t bytes, peak; long fail; bool forever; } t_memory;
 rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory);
 

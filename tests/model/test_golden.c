@@ -1,0 +1,135 @@
+/* test_golden.c — the encoder against transformers: tests/golden/models, see tests/golden/README.md.
+ *
+ * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64
+ * ones, which leaves the rest for ours.                                                                                */
+#include "t.h"
+
+#include "roformer/model.h"
+
+static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
+                                     "bf16",  "f16",       "untied",   "sharded"};
+
+static int number(FILE *f)
+{
+    int x;
+    if (fscanf(f, "%d", &x) != 1) fail_msg("a golden file is cut short");
+    return x;
+}
+
+static double real(FILE *f)
+{
+    double x;
+    if (fscanf(f, "%lf", &x) != 1) fail_msg("a golden file is cut short");
+    return x;
+}
+
+static int32_t *numbers(FILE *f, const char *name, int n)
+{
+    char word[32];
+    if (fscanf(f, "%31s", word) != 1 || strcmp(word, name)) fail_msg("golden file: %s where %s was expected", word, name);
+    int32_t *x = t_bytes((size_t)n * sizeof *x);
+    for (int i = 0; i < n; i++) x[i] = number(f);
+    return x;
+}
+
+static void check_case(FILE *f, rf_session *s, const char *model, int64_t V, int64_t C, double *worst)
+{
+    char name[64];
+    if (fscanf(f, "%63s", name) != 1) fail_msg("a golden file is cut short");
+    const int B = number(f), L = number(f);
+    const int32_t *ids = numbers(f, "ids", B * L), *mask = numbers(f, "mask", B * L), *types = numbers(f, "types", B * L);
+    const int32_t K = *numbers(f, "columns", 1);
+    int32_t *column = t_bytes((size_t)K * sizeof *column);
+    for (int i = 0; i < K; i++) column[i] = number(f);
+    const int32_t M = *numbers(f, "entries", 1);
+    int32_t *entry = t_bytes((size_t)M * sizeof *entry);
+    for (int i = 0; i < M; i++) entry[i] = number(f);
+
+    int32_t *id = t_bytes((size_t)(B * L) * sizeof *id), *type = t_bytes((size_t)(B * L) * sizeof *type);
+    int32_t *start = t_bytes((size_t)(B + 1) * sizeof *start), N = 0;
+    for (int b = 0; b < B; b++) {                                        /* the padding goes */
+        start[b] = N;
+        for (int t = 0; t < L; t++)
+            if (mask[b * L + t]) {
+                id[N] = ids[b * L + t];
+                type[N++] = types[b * L + t];
+            }
+    }
+    start[B] = N;
+    const rf_batch batch = {.N = N, .B = B, .id = id, .type = type, .start = start};
+    const float *v;
+    rf_error why = {0};
+    if (rf_session_hidden(s, &batch, &v, &why)) fail_msg("%s, %s: %s", model, name, why.text);
+    float *hidden = memcpy(t_floats(N * C), v, (size_t)(N * C) * sizeof *v);
+
+    const int32_t R = *numbers(f, "rows", 1);
+    for (int r = 0; r < R; r++) {
+        const int b = number(f), t = number(f);
+        const int32_t row = start[b] + t;
+        for (int i = 0; i < K; i++) {
+            const double d = fabs(hidden[row * C + column[i]] - real(f));
+            if (!(d <= *worst)) *worst = d;
+        }
+        if (M && rf_session_scores(s, &batch, &row, 1, &v, &why)) fail_msg("%s, %s: %s", model, name, why.text);
+        for (int i = 0; i < M; i++) {
+            assert_in_range(entry[i], 0, V - 1);
+            const double d = fabs(v[entry[i]] - real(f));
+            if (!(d <= *worst)) *worst = d;
+        }
+    }
+    t_free_all();
+}
+
+static double check_model(const char *model, const char *isa)
+{
+    char folder[256], path[512], word[32];
+    double worst = 0;
+    rf_ctx *ctx = t_ctx(2, isa);
+    rf_model *m;
+    rf_session *s;
+    rf_error why = {0};
+    snprintf(folder, sizeof folder, "tests/golden/models/%s", model);
+    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s: %s", model, why.text);
+    const rf_config *c = rf_model_config(m);
+
+    snprintf(path, sizeof path, "%s/golden.txt", folder);
+    FILE *f = fopen(path, "r");
+    if (!f) fail_msg("cannot open %s", path);
+    while (fgetc(f) != '\n') {}
+    int cases = 0;
+    while (fscanf(f, "%31s", word) == 1 && !strcmp(word, "case")) {
+        check_case(f, s, model, c->vocab_size, c->hidden_size, &worst);
+        cases++;
+    }
+    fclose(f);
+    assert_true(cases > 0);
+    rf_session_close(s);
+    rf_model_close(m);
+    rf_ctx_free(ctx);
+    return worst;
+}
+
+static void agrees_with_transformers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < RF_COUNT(models); i++) {
+        const double worst = check_model(models[i], NULL);
+        print_message("%-14s largest difference %.1e\n", models[i], worst);
+        if (!(worst <= 1e-4)) fail_msg("%s differs by %.3g", models[i], worst);
+    }
+}
+
+static void so_does_the_reference(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 4; i++) assert_true(check_model(models[i], "ref") <= 1e-4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_transformers),
+        cmocka_unit_test(so_does_the_reference),
+    };
+    return cmocka_run_group_tests_name("model/golden", tests, NULL, NULL);
+}
