@@ -1,0 +1,132 @@
+/* batch.c — packing pieces into micro-batches, and masking them.
+ *
+ *     [CLS] piece [SEP] [CLS] piece [SEP] ...      start: where each begins; attention stays inside
+ *
+ * Pieces come in the epoch's order.  One that does not fit waits, up to 32 of them, while shorter ones fill the gap.   */
+#include "train/batch.h"
+
+/* ---- storage ---- */
+
+rf_status rf__mlm_batch_new(const rf_ctx *ctx, int64_t room, rf__mlm_batch *out, rf_error *why)
+{
+    const size_t n = (size_t)room;
+    rf__mlm_batch b = {.room = room};
+    b.id = rf__calloc(ctx, n, sizeof *b.id);
+    b.start = rf__calloc(ctx, n / 3 + 2, sizeof *b.start);            /* a piece has at least one token */
+    b.row = rf__calloc(ctx, n, sizeof *b.row);
+    b.label = rf__calloc(ctx, n, sizeof *b.label);
+    if (!b.id || !b.start || !b.row || !b.label) {
+        rf__mlm_batch_free(ctx, &b);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)room);
+    }
+    *out = b;
+    return RF_OK;
+}
+
+void rf__mlm_batch_free(const rf_ctx *ctx, rf__mlm_batch *b)
+{
+    rf__free(ctx, b->id);
+    rf__free(ctx, b->start);
+    rf__free(ctx, b->row);
+    rf__free(ctx, b->label);
+    *b = (rf__mlm_batch){0};
+}
+
+void rf__mlm_batch_clear(rf__mlm_batch *b) { b->N = b->B = b->n = b->start[0] = 0; }
+
+rf_batch rf__mlm_batch_view(const rf__mlm_batch *b)
+{
+    return (rf_batch){.N = b->N, .B = b->B, .id = b->id, .start = b->start};
+}
+
+/* ---- masking ---- */
+
+static uint32_t threshold(double p) { return (uint32_t)(p * 4294967295.0); }
+
+/* What the model sees in the place of a token that it is to guess. */
+static int32_t disguise(int32_t id, const uint32_t word[4], const rf__vocab *v)
+{
+    if (word[1] < threshold(0.8)) return v->mask;
+    if (word[1] < threshold(0.9)) return v->plain[(uint64_t)word[2] * (uint64_t)v->plains >> 32];
+    return id;
+}
+
+static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__masking *m, uint64_t stream)
+{
+    const rf__vocab *v = m->vocab;
+    const uint32_t limit = threshold(m->p);
+    bool word_chosen = false, in_word = false;
+    for (int64_t i = first; i < last; i++) {
+        const int32_t id = b->id[i];
+        if (v->kind[id] & RF__SPECIAL) {
+            in_word = false;
+            continue;
+        }
+        uint32_t word[4];
+        rf__philox(m->key, (uint64_t)(i - first), stream, word);
+        const bool follows = m->whole_words && in_word && (v->kind[id] & RF__CONTINUES);
+        if (!follows) word_chosen = word[0] < limit;
+        in_word = true;
+        if (!word_chosen) continue;
+        b->row[b->n] = (int32_t)i;
+        b->label[b->n++] = id;
+        b->id[i] = disguise(id, word, v);
+    }
+}
+
+void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, const rf__masking *m, uint64_t stream)
+{
+    int32_t *id = b->id + b->N;
+    id[0] = m->vocab->cls;
+    for (size_t i = 0; i < size; i++) id[1 + i] = rf__id(ids, at + i);
+    id[1 + size] = m->vocab->sep;
+    mask_piece(b, b->N + 1, b->N + 1 + (int64_t)size, m, stream);
+    b->N += (int64_t)size + RF__TEMPLATE;
+    b->start[++b->B] = (int32_t)b->N;
+}
+
+void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m)
+{
+    for (int64_t i = 0; i < b->N && !b->n; i++) {
+        if (m->vocab->kind[b->id[i]] & RF__SPECIAL) continue;
+        b->row[0] = (int32_t)i;
+        b->label[0] = b->id[i];
+        b->id[i] = m->vocab->mask;
+        b->n = 1;
+    }
+}
+
+/* ---- packing ---- */
+
+static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__place at)
+{
+    const size_t i = (size_t)at.piece;
+    rf__mlm_batch_add(b, p->from->ids, rf__piece_at(p, i), rf__piece_size(p, i), m, (uint64_t)at.epoch << 40 | i);
+}
+
+static rf__place draw(const rf__pieces *p, rf_key order, rf__position *at)
+{
+    if (at->index >= (int64_t)p->n) {
+        at->epoch++;
+        at->index = 0;
+    }
+    const uint64_t i = rf__shuffled((uint64_t)at->index++, p->n, order, (uint64_t)at->epoch);
+    return (rf__place){at->epoch, (int64_t)i};
+}
+
+void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__position *at, rf__mlm_batch *b)
+{
+    int kept = 0;
+    rf__mlm_batch_clear(b);
+    for (int i = 0; i < at->waits; i++) {
+        if (rf__fits(b, rf__piece_size(p, (size_t)at->waiting[i].piece))) add(b, p, m, at->waiting[i]);
+        else at->waiting[kept++] = at->waiting[i];
+    }
+    at->waits = kept;
+    while (at->waits < RF__WAITING && rf__fits(b, 1)) {
+        const rf__place next = draw(p, order, at);
+        if (rf__fits(b, rf__piece_size(p, (size_t)next.piece))) add(b, p, m, next);
+        else at->waiting[at->waits++] = next;
+    }
+    rf__mlm_batch_finish(b, m);
+}

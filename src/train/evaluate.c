@@ -1,0 +1,145 @@
+/* evaluate.c — masked-language-model loss and accuracy on text that was not trained on. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "train/evaluate.h"
+#include "train/options.h"
+
+rf_key rf__evaluation_key(uint64_t seed) { return rf__key(seed, 0x6576616c); }
+
+/* ---- one batch after the other ---- */
+
+rf_status rf__score_flush(rf__scorer *s, rf_error *why)
+{
+    rf__mlm_batch *b = s->batch;
+    rf_graph *g = s->graph;
+    if (b->n) {
+        const rf_batch view = rf__mlm_batch_view(b);
+        rf_graph_reset(g);
+        rf_graph_record(g, 0, 0, 0);
+        rf__mlm_loss(g, s->encoder, rf__encode(g, s->encoder, &view), b->row, b->label, b->n, 1, &s->loss, &s->hits);
+        const rf_error *failed = rf_graph_error(g);
+        if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
+    }
+    s->labels += b->n;
+    s->tokens += b->N;
+    rf__mlm_batch_clear(b);
+    return RF_OK;
+}
+
+rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why)
+{
+    if (!rf__fits(s->batch, size)) {
+        const rf_status status = rf__score_flush(s, why);
+        if (status) return status;
+    }
+    rf__mlm_batch_add(s->batch, ids, at, size, s->masking, stream);
+    return RF_OK;
+}
+
+/* ---- a model folder on texts ---- */
+
+typedef struct evaluation {
+    const rf_ctx *ctx;
+    const rf_train_options *o;
+    rf_config config;
+    rf_params params;
+    float *value;
+    rf_tokenizer *tokenizer;
+    rf__vocab vocab;
+    rf__masking masking;
+    rf__mlm_batch batch;
+    rf__scorer scorer;
+    int64_t documents;
+    uint64_t pieces;
+} evaluation;
+
+static rf_status load_weights(evaluation *e, rf_error *why)
+{
+    rf_weights *w;
+    bool head = false;
+    rf_status status = rf_weights_open(e->ctx, e->o->model, &w, why);
+    if (status) return status;
+    e->value = rf__alloc(e->ctx, e->params.total * sizeof *e->value);
+    if (!e->value)
+        status = rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)e->params.total * 4e-6);
+    if (!status) status = rf__params_load(&e->params, w, e->value, &head, NULL, why);
+    if (!status && !head)
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no masked-language-model head", e->o->model);
+    rf_weights_close(w);
+    return status;
+}
+
+static rf_status open_model(evaluation *e, rf_error *why)
+{
+    const rf_train_options *o = e->o;
+    rf_status status = rf_tokenizer_open(e->ctx, o->model, &e->tokenizer, why);
+    if (!status) status = rf__vocab_new(e->ctx, e->tokenizer, &e->vocab, why);
+    if (!status) status = rf_config_read(e->ctx, o->model, &e->config, why);
+    if (!status && e->vocab.size > e->config.vocab_size)
+        status = rf_fail(why, RF_EDATA, "%s: vocab.txt has %d tokens, the model %lld", o->model, e->vocab.size,
+                         (long long)e->config.vocab_size);
+    if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
+    if (!status) status = load_weights(e, why);
+    if (!status) status = rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
+    if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
+    if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
+    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab};
+    e->scorer.batch = &e->batch;
+    e->scorer.masking = &e->masking;
+    return status;
+}
+
+static rf_status score_part(void *user, const rf__part *part, double share, rf_error *why)
+{
+    evaluation *e = user;
+    const size_t room = (size_t)(e->o->max_length - RF__TEMPLATE);
+    size_t at = 0;
+    (void)share;
+    for (size_t d = 0; d < part->documents; d++) {
+        size_t left = part->length[d] & ~RF__HELD;
+        if (e->o->eval_documents && e->documents == e->o->eval_documents) return RF_ESTOPPED;
+        e->documents++;
+        while (left) {
+            const size_t size = rf__cut(part->ids, at, left, room, e->vocab.kind);
+            const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, e->pieces++, why);
+            if (status) return status;
+            at += size;
+            left -= size;
+        }
+    }
+    return RF_OK;
+}
+
+static rf_status score_texts(evaluation *e, rf_error *why)
+{
+    rf_reader *r;
+    rf_status status = rf_reader_open(e->ctx, e->o->text, e->o->texts, &e->o->reader, &r, why);
+    if (status) return status;
+    status = rf__feed(e->ctx, e->tokenizer, r, RF__HOLD_NONE, score_part, e, why);
+    if (status == RF_ESTOPPED) status = RF_OK;                              /* enough documents */
+    if (!status) status = rf__score_flush(&e->scorer, why);
+    rf_reader_close(r);
+    return status;
+}
+
+rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_score *out, rf_error *why)
+{
+    evaluation e = {.ctx = ctx, .o = o};
+    rf_status status = rf__options_check(o, why);
+    if (!status && (!o->model || !o->texts)) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
+    if (!status) status = open_model(&e, why);
+    if (!status) status = score_texts(&e, why);
+    const rf__scorer *s = &e.scorer;
+    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to guess");
+    if (!status)
+        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens, e.documents};
+    rf__mlm_batch_free(ctx, &e.batch);
+    rf_graph_free(e.scorer.graph);
+    rf__encoder_free(e.scorer.encoder);
+    rf__free(ctx, e.value);
+    if (e.params.p) rf__params_free(&e.params);
+    rf__vocab_free(ctx, &e.vocab);
+    rf_tokenizer_free(e.tokenizer);
+    return status;
+}

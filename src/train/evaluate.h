@@ -1,0 +1,24 @@
+/* evaluate.h — held-out loss and accuracy: piece after piece goes in, sums come out. */
+#ifndef RF_EVALUATE_H
+#define RF_EVALUATE_H
+
+#include "model/encoder.h"
+#include "train/batch.h"
+
+typedef struct rf__scorer {
+    rf_graph *graph;
+    rf_encoder *encoder;
+    rf__mlm_batch *batch;               /* room for one micro-batch                                                     */
+    const rf__masking *masking;
+    double loss;                        /* sums                                                                          */
+    int64_t hits, labels, tokens;
+} rf__scorer;
+
+/* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
+rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why);
+rf_status rf__score_flush(rf__scorer *s, rf_error *why);
+
+/* Masks of evaluations: the same in every evaluation of a run. */
+rf_key rf__evaluation_key(uint64_t seed);
+
+#endif

@@ -1,0 +1,25 @@
+/* folder.h — the output folder: who holds it, what is left over in it, which checkpoints it has. */
+#ifndef RF_TRAIN_FOLDER_H
+#define RF_TRAIN_FOLDER_H
+
+#include "base/base.h"
+
+rf_status rf__folder_make(const char *path, rf_error *why);              /* with its parents                            */
+bool rf__folder_has(const char *folder, const char *name);
+
+/* folder/.lock, held until the descriptor is closed or the process dies.  RF_EBUSY names who holds it. */
+rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why);
+
+/* Removes what dead runs left half-made.  The lock is held, so everything that starts with ".tmp-" is such. */
+void rf__folder_sweep(const char *folder);
+
+/* A folder and everything in it.  What cannot be removed stays. */
+void rf__folder_remove(const char *path);
+
+/* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */
+rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
+
+/* Removes checkpoints up to `newest`, except the newest `keep` of them (0: all) and `best`. */
+void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best);
+
+#endif

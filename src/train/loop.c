@@ -1,0 +1,276 @@
+/* loop.c — the steps.
+ *
+ *     for each step:  pack its micro-batches, so that the labels of all of them are known
+ *                     gradient of  (sum of losses) / (labels of the step)
+ *                     clip by the global norm, AdamW
+ *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
+ *
+ * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
+ * was stopped and one that was not are the same computation.                                                           */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "train/folder.h"
+#include "train/run.h"
+#include "train/schedule.h"
+
+enum { SKIPS = 10, FAILED_SAVES = 3 };
+
+typedef struct loop {
+    rf__run *run;
+    int64_t saved_step;                 /* the last step that is in a checkpoint; -1: none                              */
+    int failed_saves;                   /* in a row                                                                     */
+} loop;
+
+/* ---- one step ---- */
+
+typedef struct step_result { double loss_sum, norm, rate, seconds; int64_t labels, tokens; bool skipped; } step_result;
+
+/* The stream of dropout: no two micro-batches of a run share one. */
+static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)i; }
+
+static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
+{
+    const rf__mlm_batch *b = &r->batch[i];
+    const rf_batch view = rf__mlm_batch_view(b);
+    rf_graph *g = r->graph;
+    if (!b->n) return RF_OK;                                         /* nothing but special tokens */
+    rf_graph_reset(g);
+    rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
+    rf_tensor *h = rf__encode(g, r->encoder, &view);
+    rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, b->n, weight, loss_sum, NULL);
+    const rf_error *failed = rf_graph_error(g);
+    if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
+    return rf_backward(g, loss, why);
+}
+
+static void update(rf__run *r, step_result *s)
+{
+    const rf_train_options *o = &r->o;
+    s->norm = rf__optimizer_norm(&r->optimizer);
+    s->skipped = !isfinite(s->norm) || !isfinite(s->loss_sum);
+    if (s->skipped || !s->labels) return;
+    rf__adamw how = {s->rate, o->adam_beta1, o->adam_beta2, o->adam_epsilon, o->weight_decay, 1, ++r->state.updates};
+    if (o->max_grad_norm > 0 && s->norm > o->max_grad_norm) how.scale = o->max_grad_norm / s->norm;
+    rf__optimizer_update(&r->optimizer, &how);
+}
+
+static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
+{
+    const int64_t n = r->o.gradient_accumulation_steps;
+    const double begin = rf__seconds();
+    *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
+    for (int64_t i = 0; i < n; i++) {
+        rf__pack_next(&r->pieces, r->order, &r->masking, &r->state.position, &r->batch[i]);
+        s->labels += r->batch[i].n;
+        s->tokens += r->batch[i].N;
+    }
+    rf__optimizer_zero_grad(&r->optimizer);
+    for (int64_t i = 0; i < n; i++) {
+        const rf_status status = gradient(r, i, 1 / (double)s->labels, &s->loss_sum, why);
+        if (status) return status;
+    }
+    update(r, s);
+    s->seconds = rf__seconds() - begin;
+    r->state.step++;
+    r->state.tokens += s->tokens;
+    r->state.seconds += s->seconds;
+    return RF_OK;
+}
+
+/* ---- logging ---- */
+
+/* A log that cannot be written is no reason to lose a run. */
+static void add_line(rf__run *r, json_t *line)
+{
+    rf_error why = {0};
+    if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
+}
+
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static rf_status count_skip(rf__run *r, const step_result *s, const rf__position *before, rf_error *why)
+{
+    rf__state *t = &r->state;
+    const char *what = isfinite(s->loss_sum) ? "gradient" : "loss";
+    if (!s->skipped) {
+        t->skipped_in_a_row = 0;
+        return RF_OK;
+    }
+    t->skipped++;
+    t->skipped_in_a_row++;
+    add_line(r, json_pack("{s:I, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "loss",
+                          number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
+                          (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
+    rf__run_tell(r, "note", "step %" PRId64 ": the %s is not finite, the update is skipped (%" PRId64 " in a row)", t->step, what,
+                 t->skipped_in_a_row);
+    if (t->skipped_in_a_row < SKIPS) return RF_OK;
+    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": the %s was not finite in %d steps in a row; %s keeps the last good "
+                   "checkpoint, a smaller learning_rate may help", t->step, what, (int)SKIPS, r->folder);
+}
+
+static void log_step(rf__run *r, const step_result *s)
+{
+    rf__state *t = &r->state;
+    rf_train_progress *p = &r->progress;
+    if (!s->skipped) {
+        t->interval.loss += s->loss_sum;
+        t->interval.labels += s->labels;
+    }
+    t->interval.seconds += s->seconds;
+    t->interval.tokens += s->tokens;
+    const double elapsed = rf__seconds() - r->began;
+    p->loss = s->loss_sum / (double)s->labels;
+    p->grad_norm = s->norm;
+    p->learning_rate = s->rate;
+    p->tokens_per_second = (double)t->interval.tokens / t->interval.seconds;
+    p->eta_seconds = elapsed / (double)(t->step - r->began_at) * (double)(t->max_steps - t->step);
+    const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
+    if (due) {
+        p->loss = t->interval.loss / (double)t->interval.labels;
+        add_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+                              "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
+                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds));
+        t->interval.loss = t->interval.seconds = 0;
+        t->interval.labels = t->interval.tokens = 0;
+    }
+    rf__run_tell(r, "step", NULL);
+}
+
+/* ---- evaluating ---- */
+
+static rf_status evaluate(rf__run *r, rf_error *why)
+{
+    const double begin = rf__seconds();
+    rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking};
+    rf__state *t = &r->state;
+    rf_status status = RF_OK;
+    rf__mlm_batch_clear(s.batch);
+    for (size_t i = 0; i < r->held.n && !status; i++)
+        status = rf__score_piece(&s, r->tokens.ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
+    if (!status) status = rf__score_flush(&s, why);
+    if (status || !s.labels) return status;
+    t->eval_loss = s.loss / (double)s.labels;
+    t->eval_accuracy = (double)s.hits / (double)s.labels;
+    t->eval_step = t->step;
+    add_line(r, json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+                          "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
+                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", rf__seconds() - begin));
+    rf__run_tell(r, "eval", NULL);
+    return RF_OK;
+}
+
+/* ---- saving ---- */
+
+static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
+{
+    rf__state *t = &r->state;
+    const rf__state before = *t;
+    const rf__checkpoint c = {r->ctx, r->tokenizer, &r->optimizer, t, r->options, rf__run_epoch(r)};
+    const bool judged = t->eval_step == t->step && isfinite(t->eval_loss);
+    if (judged && !(t->best_step && t->best_loss <= t->eval_loss)) {
+        t->best_loss = t->eval_loss;
+        t->best_step = t->step;
+    }
+    rf_status status = rf__metrics_sync(&r->metrics, why);
+    t->metrics_bytes = r->metrics.bytes;
+    if (!status) status = rf__checkpoint_save(&c, r->folder, path, size, why);
+    if (status) *t = before;
+    return status;
+}
+
+/* A failed save costs a note; the third in a row, the last chance of a run, or weights that are not finite end it. */
+static rf_status save(loop *l, bool last, rf_error *why)
+{
+    rf__run *r = l->run;
+    char path[4096];
+    rf_error failed = {0};
+    const rf_status status = save_now(r, path, sizeof path, &failed);
+    if (!status) {
+        l->failed_saves = 0;
+        l->saved_step = r->state.step;
+        rf__checkpoints_prune(r->ctx, r->folder, r->state.step, r->o.save_total_limit, r->state.best_step);
+        rf__run_tell(r, "save", "%s", path);
+        return RF_OK;
+    }
+    l->failed_saves++;
+    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed.text);
+    if (l->failed_saves >= FAILED_SAVES)
+        return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed.text);
+    rf__run_tell(r, "note", "no checkpoint at step %" PRId64 ": %s", r->state.step, failed.text);
+    return RF_OK;
+}
+
+static rf_status save_model(rf__run *r, rf_error *why)
+{
+    char path[4096];
+    rf_status status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
+    if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
+    if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
+    if (!status) rf__run_tell(r, "save", "%s", r->folder);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+static bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
+
+/* Asked to stop, or this run's share is done. */
+static bool enough(const rf__run *r)
+{
+    const rf_train_options *o = &r->o;
+    return r->stop || (o->stop_after && r->state.step - r->began_at >= o->stop_after) ||
+           (o->max_time > 0 && rf__seconds() - r->began >= o->max_time);
+}
+
+static rf_status after_step(loop *l, const step_result *s, const rf__position *before, rf_error *why)
+{
+    rf__run *r = l->run;
+    const int64_t step = r->state.step;
+    const bool end = step == r->state.max_steps;
+    rf_status status = count_skip(r, s, before, why);
+    if (status) return status;
+    log_step(r, s);
+    if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
+    const bool stopping = enough(r);
+    if (!status && (due(step, r->o.save_steps) || end || stopping)) status = save(l, end || stopping, why);
+    return status;
+}
+
+static rf_status run_steps(loop *l, rf_error *why)
+{
+    rf__run *r = l->run;
+    r->began = rf__seconds();
+    while (r->state.step < r->state.max_steps && !r->stop) {
+        const rf__position before = r->state.position;
+        step_result s;
+        rf_status status = one_step(r, &s, why);
+        if (!status) status = after_step(l, &s, &before, why);
+        if (status) return status;
+        if (r->state.step < r->state.max_steps && enough(r)) break;
+    }
+    if (r->state.step >= r->state.max_steps) return save_model(r, why);
+    /* a stop that was asked for while the checkpoint was being written finds it already there */
+    if (r->state.step > r->began_at && l->saved_step != r->state.step) {
+        const rf_status status = save(l, true, why);
+        if (status) return status;
+    }
+    return rf_fail(why, RF_ESTOPPED, "stopped after step %" PRId64 " of %" PRId64, r->state.step, r->state.max_steps);
+}
+
+rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
+                      rf_error *why)
+{
+    rf_error first = {0};
+    rf__run *r = rf__calloc(ctx, 1, sizeof *r);
+    if (!r) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
+    rf_status status = rf__run_start(r, ctx, options, report, user, &first);
+    loop l = {r, -1, 0};
+    if (!status) status = run_steps(&l, &first);
+    if (status) rf_fail(why, status, "%s", first.text);
+    rf__run_end(r);
+    rf__free(ctx, r);
+    return status;
+}

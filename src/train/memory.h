@@ -1,0 +1,19 @@
+/* memory.h — will the run fit? */
+#ifndef RF_TRAIN_MEMORY_H
+#define RF_TRAIN_MEMORY_H
+
+#include "model/params.h"
+#include "roformer/train.h"
+
+/* Bytes that this process may still take: free memory, and what the limit on its address space leaves; 0: unknown. */
+double rf__memory_left(const rf_ctx *ctx);
+
+/* Bytes of the slabs, and of the activations of one micro-batch of `tokens`. */
+double rf__memory_slabs(const rf_params *p);
+double rf__memory_batch(const rf_params *p, int64_t tokens);
+
+/* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed. */
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,
+                           rf_error *why);
+
+#endif

@@ -1,0 +1,256 @@
+/* options.c — the options of a run: one row each, from which checks, defaults, saving and restoring follow. */
+#define _GNU_SOURCE                     /* realpath */
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "train/options.h"
+
+typedef enum kind { INT, REAL, FLAG, CHOICE, SEED, BYTES } kind;
+enum { LOCAL = 1 };                     /* of this run alone: not kept in checkpoints                                  */
+
+typedef struct row {
+    const char *name;
+    kind kind;
+    size_t at;
+    double lowest, highest, initial;
+    const char *const *choice;
+    int flags;
+} row;
+
+static const char *const schedules[] = {"linear", "cosine", "constant", NULL};
+static const char *const types[] = {"f32", "bf16", NULL};
+static const char *const formats[] = {"auto", "plain", "jsonl", "wiki", NULL};
+static const char *const splits[] = {"blank", "line", "heading", "file", NULL};
+
+#define AT(field) offsetof(rf_train_options, field)
+static const row rows[] = {
+    {"validation_split",            REAL,   AT(validation_split), 0, 0.5, 0.005, NULL, 0},
+    {"max_steps",                   INT,    AT(max_steps), 0, 1e12, 0, NULL, 0},
+    {"num_train_epochs",            REAL,   AT(num_train_epochs), 0, 1e6, 3, NULL, 0},
+    {"tokens_per_batch",            INT,    AT(tokens_per_batch), 8, 1 << 24, 8192, NULL, 0},
+    {"max_length",                  INT,    AT(max_length), 8, 1 << 20, 128, NULL, 0},
+    {"gradient_accumulation_steps", INT,    AT(gradient_accumulation_steps), 1, 1e6, 1, NULL, 0},
+    {"learning_rate",               REAL,   AT(learning_rate), 0, 10, 5e-4, NULL, 0},
+    {"weight_decay",                REAL,   AT(weight_decay), 0, 10, 0.01, NULL, 0},
+    {"adam_beta1",                  REAL,   AT(adam_beta1), 0, 0.999999, 0.9, NULL, 0},
+    {"adam_beta2",                  REAL,   AT(adam_beta2), 0, 0.99999999, 0.999, NULL, 0},
+    {"adam_epsilon",                REAL,   AT(adam_epsilon), 1e-20, 1, 1e-8, NULL, 0},
+    {"max_grad_norm",               REAL,   AT(max_grad_norm), 0, 1e9, 1, NULL, 0},
+    {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, 2, RF_SCHEDULE_LINEAR, schedules, 0},
+    {"warmup_steps",                INT,    AT(warmup_steps), 0, 1e12, 0, NULL, 0},
+    {"warmup_ratio",                REAL,   AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
+    {"mlm_probability",             REAL,   AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
+    {"whole_word_mask",             FLAG,   AT(whole_word_mask), 0, 1, 0, NULL, 0},
+    {"logging_steps",               INT,    AT(logging_steps), 1, 1e12, 50, NULL, 0},
+    {"eval_steps",                  INT,    AT(eval_steps), 0, 1e12, 500, NULL, 0},
+    {"save_steps",                  INT,    AT(save_steps), 0, 1e12, 500, NULL, 0},
+    {"save_total_limit",            INT,    AT(save_total_limit), 0, 1e6, 2, NULL, 0},
+    {"eval_documents",              INT,    AT(eval_documents), 0, 1e12, 0, NULL, 0},
+    {"seed",                        SEED,   AT(seed), 0, 0, 42, NULL, 0},
+    {"stop_after",                  INT,    AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
+    {"max_time",                    REAL,   AT(max_time), 0, 1e9, 0, NULL, LOCAL},
+    {"save_type",                   CHOICE, AT(save_type), 0, 1, RF_F32, types, 0},
+    {"allow_data_change",           FLAG,   AT(allow_data_change), 0, 1, 0, NULL, LOCAL},
+    {"text_format",                 CHOICE, AT(reader.format), 0, 3, RF_TEXT_AUTO, formats, 0},
+    {"text_split",                  CHOICE, AT(reader.split), 0, 3, RF_SPLIT_BLANK, splits, 0},
+    {"keep_titles",                 FLAG,   AT(reader.keep_titles), 0, 1, 0, NULL, 0},
+    {"max_document",                BYTES,  AT(reader.max_document), 0, 1 << 30, 0, NULL, 0},
+};
+
+/* ---- one value of any kind ---- */
+
+typedef union value { int64_t i; double r; } value;
+
+static value get(const rf_train_options *o, const row *r)
+{
+    const char *p = (const char *)o + r->at;
+    value v = {0};
+    int small;
+    size_t bytes;
+    switch (r->kind) {
+    case INT:
+    case SEED:
+        memcpy(&v.i, p, sizeof v.i);
+        break;
+    case REAL:
+        memcpy(&v.r, p, sizeof v.r);
+        break;
+    case BYTES:
+        memcpy(&bytes, p, sizeof bytes);
+        v.i = bytes > INT64_MAX ? INT64_MAX : (int64_t)bytes;
+        break;
+    default:
+        memcpy(&small, p, sizeof small);
+        v.i = small;
+    }
+    return v;
+}
+
+static void set(rf_train_options *o, const row *r, value v)
+{
+    char *p = (char *)o + r->at;
+    const int small = (int)v.i;
+    const size_t bytes = (size_t)v.i;
+    switch (r->kind) {
+    case INT:
+    case SEED:
+        memcpy(p, &v.i, sizeof v.i);
+        break;
+    case REAL:
+        memcpy(p, &v.r, sizeof v.r);
+        break;
+    case BYTES:
+        memcpy(p, &bytes, sizeof bytes);
+        break;
+    default:
+        memcpy(p, &small, sizeof small);
+    }
+}
+
+static bool same(const row *r, value a, value b) { return r->kind == REAL ? !(a.r < b.r || a.r > b.r) : a.i == b.i; }
+
+static value initial(const row *r)
+{
+    value v = {0};
+    if (r->kind == REAL) v.r = r->initial;
+    else v.i = (int64_t)r->initial;
+    return v;
+}
+
+void rf_train_defaults(rf_train_options *o)
+{
+    memset(o, 0, sizeof *o);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) set(o, &rows[i], initial(&rows[i]));
+}
+
+/* ---- limits ---- */
+
+static rf_status check_row(const rf_train_options *o, const row *r, rf_error *why)
+{
+    const value v = get(o, r);
+    if (r->kind == SEED) return RF_OK;
+    const double x = r->kind == REAL ? v.r : (double)v.i;
+    if (x >= r->lowest && x <= r->highest) return RF_OK;              /* NaN fails */
+    return rf_fail(why, RF_EARG, "%s: %.12g is not in %.12g .. %.12g", r->name, x, r->lowest, r->highest);
+}
+
+rf_status rf__options_check(const rf_train_options *o, rf_error *why)
+{
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (check_row(o, &rows[i], why)) return RF_EARG;
+    if (o->max_length > o->tokens_per_batch)
+        return rf_fail(why, RF_EARG, "max_length: %lld is above tokens_per_batch, %lld", (long long)o->max_length,
+                       (long long)o->tokens_per_batch);
+    if (!o->max_steps && !(o->num_train_epochs > 0))
+        return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
+    if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) || (o->validation_texts && !o->validation_text))
+        return rf_fail(why, RF_EARG, "text: a list of %d files that is not there", o->texts);
+    return RF_OK;
+}
+
+/* ---- what a checkpoint keeps ---- */
+
+static json_t *json_of(const rf_train_options *o, const row *r)
+{
+    const value v = get(o, r);
+    switch (r->kind) {
+    case REAL:   return json_real(v.r);
+    case FLAG:   return json_boolean(v.i != 0);
+    case CHOICE: return json_string(r->choice[v.i]);
+    default:     return json_integer(v.i);
+    }
+}
+
+/* Where the run is resumed from must not matter: paths are kept from the root. */
+static json_t *paths_json(const char *const *path, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) {
+        char *whole = strcmp(path[i], "-") ? realpath(path[i], NULL) : NULL;
+        json_array_append_new(list, json_string(whole ? whole : path[i]));
+        free(whole);
+    }
+    return list;
+}
+
+json_t *rf__options_json(const rf_train_options *o)
+{
+    json_t *all = json_object();
+    json_object_set_new(all, "text", paths_json(o->text, o->texts));
+    json_object_set_new(all, "validation_text", paths_json(o->validation_text, o->validation_texts));
+    if (o->reader.field) json_object_set_new(all, "text_field", json_string(o->reader.field));
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!(rows[i].flags & LOCAL)) json_object_set_new(all, rows[i].name, json_of(o, &rows[i]));
+    return all;
+}
+
+/* ---- restoring ---- */
+
+static bool value_of(const row *r, const json_t *j, value *out)
+{
+    *out = (value){0};
+    if (r->kind == REAL && json_is_number(j)) {
+        out->r = json_number_value(j);
+        return true;
+    }
+    if (r->kind == FLAG && json_is_boolean(j)) {
+        out->i = json_is_true(j);
+        return true;
+    }
+    if (r->kind == CHOICE && json_is_string(j)) {
+        for (; r->choice[out->i]; out->i++)
+            if (!strcmp(r->choice[out->i], json_string_value(j))) return true;
+        return false;
+    }
+    out->i = json_integer_value(j);
+    return (r->kind == INT || r->kind == SEED || r->kind == BYTES) && json_is_integer(j);
+}
+
+static char *keep(rf_arena *arena, const char *text)
+{
+    char *copy = rf__arena_push(arena, strlen(text) + 1);
+    if (copy) memcpy(copy, text, strlen(text) + 1);
+    return copy;
+}
+
+static rf_status restore_paths(const json_t *list, rf_arena *arena, const char *const **path, int *n, rf_error *why)
+{
+    const size_t count = json_array_size(list);
+    if (*n || !count || count > INT_MAX) return RF_OK;
+    const char **all = rf__arena_push(arena, count * sizeof *all);
+    for (size_t i = 0; all && i < count; i++) {
+        const char *one = json_string_value(json_array_get(list, i));
+        all[i] = keep(arena, one ? one : "");
+        if (!all[i]) all = NULL;
+    }
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: %zu names of files", count);
+    *path = all;
+    *n = (int)count;
+    return RF_OK;
+}
+
+rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
+                              size_t size, rf_error *why)
+{
+    size_t n = 0;
+    changed[0] = 0;
+    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+        const row *r = &rows[i];
+        const json_t *j = json_object_get(saved, r->name);
+        value then;
+        if ((r->flags & LOCAL) || !j) continue;
+        if (!value_of(r, j, &then)) return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
+        const value now = get(o, r);
+        if (same(r, now, initial(r))) set(o, r, then);
+        else if (!same(r, now, then) && n < size)
+            n += (size_t)snprintf(changed + n, size - n, "%s%s", n ? ", " : "", r->name);
+    }
+    const char *field = json_string_value(json_object_get(saved, "text_field"));
+    if (field && !o->reader.field && !(o->reader.field = keep(arena, field)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: an option");
+    const rf_status status = restore_paths(json_object_get(saved, "text"), arena, &o->text, &o->texts, why);
+    if (status) return status;
+    return restore_paths(json_object_get(saved, "validation_text"), arena, &o->validation_text, &o->validation_texts, why);
+}

@@ -1,0 +1,336 @@
+/* start.c — everything before the first step: options, folder, lock, checkpoint, model, text. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "train/folder.h"
+#include "train/memory.h"
+#include "train/run.h"
+
+/* ---- telling ---- */
+
+void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
+{
+    char note[1024];
+    va_list arguments;
+    if (text) {
+        va_start(arguments, text);
+        vsnprintf(note, sizeof note, text, arguments);
+        va_end(arguments);
+    }
+    rf_train_progress *p = &r->progress;
+    p->step = r->state.step;
+    p->max_steps = r->state.max_steps;
+    p->epoch = rf__run_epoch(r);
+    p->tokens = r->state.tokens;
+    p->seconds = r->state.seconds;
+    p->eval_loss = r->state.eval_loss;
+    p->eval_accuracy = r->state.eval_accuracy;
+    p->event = event;
+    p->note = text ? note : NULL;
+    if (r->report && r->report(r->user, p)) r->stop = true;
+    p->note = NULL;
+}
+
+double rf__run_epoch(const rf__run *r)
+{
+    const rf__position *at = &r->state.position;
+    return r->pieces.n ? (double)at->epoch + (double)at->index / (double)r->pieces.n : 0;
+}
+
+/* ---- the folder ---- */
+
+/* "latest" looks into the output folder; a checkpoint's own folder is where it lies. */
+static rf_status find_folder(rf__run *r, rf_error *why)
+{
+    const char *resume = r->o.resume_from_checkpoint, *folder = r->o.output_dir ? r->o.output_dir : r->o.model;
+    char *whole = NULL;
+    if (resume && strcmp(resume, "latest")) {
+        whole = realpath(resume, NULL);
+        if (!whole) return rf_fail(why, RF_EDATA, "%s: no such checkpoint", resume);
+        const int n = snprintf(r->from, sizeof r->from, "%s", whole);
+        char *slash = strrchr(whole, '/');
+        slash[slash == whole] = 0;
+        if (!r->o.output_dir) folder = whole;
+        if (n < 0 || (size_t)n >= sizeof r->from) folder = NULL;
+    }
+    const int n = folder ? snprintf(r->folder, sizeof r->folder, "%s", folder) : -1;
+    free(whole);
+    if (n > 0 && (size_t)n < sizeof r->folder) return RF_OK;
+    return rf_fail(why, RF_EARG, "output_dir: no folder is given, nor a model whose folder could be used");
+}
+
+static rf_status take_folder(rf__run *r, rf_error *why)
+{
+    int64_t *step = NULL;
+    size_t n;
+    rf_status status = find_folder(r, why);
+    if (!status) status = rf__folder_make(r->folder, why);
+    if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
+    if (status || r->o.resume_from_checkpoint) return status;
+    status = rf__checkpoints(r->ctx, r->folder, &step, &n, why);
+    if (!status && n)
+        status = rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: resume_from_checkpoint goes on "
+                         "with it, another output_dir keeps it", r->folder, step[n - 1]);
+    rf__free(r->ctx, step);
+    return status;
+}
+
+static rf_status open_checkpoint(rf__run *r, rf_error *why)
+{
+    char note[512] = "", path[4096], changed[512];
+    json_t *saved = NULL;
+    rf_error damage = {0};
+    rf_status status = RF_OK;
+    if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
+    else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
+        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from, damage.text);
+    if (!status && *note) rf__run_tell(r, "note", "%s", note);
+    if (!status) status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
+    if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
+    if (!status) status = rf__options_restore(&r->o, saved, &r->strings, path, changed, sizeof changed, why);
+    json_decref(saved);
+    if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    return status;
+}
+
+/* ---- the model ---- */
+
+static bool has_weights(const char *folder)
+{
+    return rf__folder_has(folder, "model.safetensors") || rf__folder_has(folder, "model.safetensors.index.json");
+}
+
+/* A small model: the full-sized defaults of RoFormerConfig are nothing to begin with on a few cores. */
+static void small_config(rf_config *c)
+{
+    rf_config_defaults(c);
+    c->num_hidden_layers = c->num_attention_heads = 4;
+    c->hidden_size = c->embedding_size = 256;
+    c->intermediate_size = 1024;
+}
+
+/* The config of a new model has the tokenizer's vocabulary; that of a trained one must have room for it. */
+static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error *why)
+{
+    const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
+    if (trained && c->vocab_size >= size) return RF_OK;
+    if (trained)
+        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, vocab.txt has %d tokens", (long long)c->vocab_size, size);
+    if (c->vocab_size != size)
+        rf__run_tell(r, "note", "vocab_size is %d, the number of tokens of vocab.txt (config.json: %lld)", size,
+                     (long long)c->vocab_size);
+    c->vocab_size = size;
+    if (pad >= 0) c->pad_token_id = pad;
+    snprintf(c->architecture, sizeof c->architecture, "RoFormerForMaskedLM");
+    return RF_OK;
+}
+
+static rf_status read_config(rf__run *r, bool trained, rf_error *why)
+{
+    const char *folder = *r->from ? r->from : r->o.model;
+    rf_config c;
+    rf_status status = RF_OK;
+    if (!*r->from && r->o.config) {
+        status = rf_config_read(r->ctx, r->o.config, &c, why);
+    } else if (rf__folder_has(folder, "config.json")) {
+        status = rf_config_read(r->ctx, folder, &c, why);
+    } else {
+        small_config(&c);
+        rf__run_tell(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder, (int)c.num_hidden_layers,
+                     (int)c.hidden_size);
+    }
+    if (!status) status = fit_vocabulary(r, &c, trained, why);
+    if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : "config.json", why);
+    return status ? status : rf__params_new(r->ctx, &c, &r->params, why);
+}
+
+static bool same_shape(const rf_config *a, const rf_config *b)
+{
+    return a->embedding_size == b->embedding_size && a->hidden_size == b->hidden_size &&
+           a->num_hidden_layers == b->num_hidden_layers && a->num_attention_heads == b->num_attention_heads &&
+           a->intermediate_size == b->intermediate_size && a->rotary_value == b->rotary_value &&
+           a->hidden_act == b->hidden_act;
+}
+
+/* A resumed run has its checkpoint's config; another one, given by name, must not be passed over in silence. */
+static rf_status compare_config(rf__run *r, rf_error *why)
+{
+    rf_config c;
+    if (!*r->from || !r->o.config) return RF_OK;
+    const rf_status status = rf_config_read(r->ctx, r->o.config, &c, why);
+    if (status || same_shape(&c, &r->params.config)) return status;
+    return rf_fail(why, RF_EARG, "%s: another architecture than that of %s", r->o.config, r->from);
+}
+
+static rf_status load_weights(rf__run *r, const char *folder, rf_error *why)
+{
+    rf_weights *w;
+    bool head;
+    rf_status status = rf_weights_open(r->ctx, folder, &w, why);
+    if (status) return status;
+    status = rf__params_load(&r->params, w, r->optimizer.value, &head, NULL, why);
+    rf_weights_close(w);
+    return status;
+}
+
+static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
+{
+    char path[4096];
+    if (*r->from) {
+        /* not rf_weights_open(folder): that would also look for shards */
+        rf_status status = rf__path(path, sizeof path, r->from, "model.safetensors", why);
+        if (!status) status = load_weights(r, path, why);
+        if (!status) status = rf__path(path, sizeof path, r->from, "optimizer.safetensors", why);
+        return status ? status : rf__optimizer_load(&r->optimizer, path, why);
+    }
+    rf__params_init(&r->params, r->optimizer.value, r->o.seed);
+    if (!trained) return RF_OK;
+    rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
+    return load_weights(r, r->o.model, why);
+}
+
+static rf_status open_model(rf__run *r, rf_error *why)
+{
+    char note[256];
+    if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
+    const bool trained = *r->from || (!r->o.config && has_weights(r->o.model));
+    rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
+    if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
+    if (!status) status = read_config(r, trained, why);
+    if (!status) status = compare_config(r, why);
+    if (!status) status = rf__memory_check(&r->params, &r->o, rf__memory_left(r->ctx), note, sizeof note, why);
+    if (!status) rf__run_tell(r, "note", "%s", note);
+    if (!status) status = rf__optimizer_new(&r->params, &r->optimizer, why);
+    if (!status) status = set_weights(r, trained, why);
+    if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
+    if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
+    return status;
+}
+
+/* ---- the text ---- */
+
+static int tell_reading(void *user, double share, size_t tokens, size_t documents)
+{
+    rf__run *r = user;
+    const double now = rf__seconds();
+    if (now - r->last_said < 0.2) return r->stop;
+    r->last_said = now;
+    if (share < 0) rf__run_tell(r, "data", "%zu documents, %.1f million tokens", documents, (double)tokens * 1e-6);
+    else rf__run_tell(r, "data", "%.0f %% of the text: %zu documents, %.1f million tokens", 100 * share, documents,
+                      (double)tokens * 1e-6);
+    return r->stop;
+}
+
+static rf_status settle_position(rf__run *r, rf_error *why)
+{
+    rf__position *at = &r->state.position;
+    const uint64_t data = r->tokens.hash;
+    bool inside = at->index <= (int64_t)r->pieces.n;
+    for (int i = 0; i < at->waits; i++) inside = inside && at->waiting[i].piece < (int64_t)r->pieces.n;
+    if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
+        if (!r->o.allow_data_change)
+            return rf_fail(why, RF_EDATA, "the text, vocabulary or max_length is not what %s was trained with; allow_data_change "
+                           "goes on all the same", r->from);
+        rf__run_tell(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
+        *at = (rf__position){.epoch = at->epoch + 1};
+    }
+    r->state.data = data;
+    r->state.data_length = r->o.max_length;
+    return RF_OK;
+}
+
+static void settle_steps(rf__run *r)
+{
+    const rf_train_options *o = &r->o;
+    const double each = (double)o->tokens_per_batch * (double)o->gradient_accumulation_steps;
+    const double steps = ceil(o->num_train_epochs * (double)r->pieces.tokens / each);
+    r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    const double between = each * (double)o->eval_steps;
+    if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
+        rf__run_tell(r, "note", "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
+                     "eval_documents makes it shorter", (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
+}
+
+static rf_status open_text(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
+    if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
+    rf__run_tell(r, "data", NULL);
+    rf_status status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, r->state.data, tell_reading, r, &r->tokens, why);
+    if (!status) status = rf__pieces_new(r->ctx, &r->tokens, &r->vocab, o->max_length, false, 0, &r->pieces, why);
+    if (!status) status = rf__pieces_new(r->ctx, &r->tokens, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
+    if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
+    if (!status) status = settle_position(r, why);
+    if (status) return status;
+    settle_steps(r);
+    rf__run_tell(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
+                 (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
+    r->order = rf__key(o->seed, 0x6f726472);
+    r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab};
+    r->eval_masking = r->masking;
+    r->eval_masking.key = rf__evaluation_key(o->seed);
+    return RF_OK;
+}
+
+static rf_status make_batches(rf__run *r, rf_error *why)
+{
+    const size_t n = (size_t)r->o.gradient_accumulation_steps;
+    r->batch = rf__calloc(r->ctx, n, sizeof *r->batch);
+    rf_status status = r->batch ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu batches", n);
+    for (size_t i = 0; i < n && !status; i++) status = rf__mlm_batch_new(r->ctx, r->o.tokens_per_batch, &r->batch[i], why);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, rf_train_report *report, void *user,
+                        rf_error *why)
+{
+    *r = (rf__run){.ctx = ctx, .o = *o, .report = report, .user = user, .lock = -1};
+    r->metrics.fd = -1;
+    r->progress.loss = r->progress.grad_norm = NAN;
+    rf__state_init(&r->state);
+    rf__arena_init(&r->strings, ctx);
+    rf_status status = rf__options_check(&r->o, why);
+    if (!status) status = take_folder(r, why);
+    if (!status) rf__folder_sweep(r->folder);
+    if (!status && r->o.resume_from_checkpoint) {
+        status = open_checkpoint(r, why);
+        if (!status) status = rf__options_check(&r->o, why);
+    }
+    if (!status) status = open_model(r, why);
+    if (!status) status = open_text(r, why);
+    if (!status) status = make_batches(r, why);
+    if (!status) status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
+    if (!status && r->metrics.bytes < r->state.metrics_bytes)
+        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+    if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
+    r->began_at = r->state.step;
+    return status;
+}
+
+void rf__run_end(rf__run *r)
+{
+    const rf_ctx *ctx = r->ctx;
+    for (int64_t i = 0; r->batch && i < r->o.gradient_accumulation_steps; i++) rf__mlm_batch_free(ctx, &r->batch[i]);
+    rf__free(ctx, r->batch);
+    rf__pieces_free(ctx, &r->pieces);
+    rf__pieces_free(ctx, &r->held);
+    rf__tokens_close(ctx, &r->tokens);
+    rf_graph_free(r->graph);
+    rf__encoder_free(r->encoder);
+    rf__optimizer_free(&r->optimizer);
+    if (r->params.p) rf__params_free(&r->params);
+    rf__vocab_free(ctx, &r->vocab);
+    rf_tokenizer_free(r->tokenizer);
+    json_decref(r->options);
+    rf__metrics_close(&r->metrics);
+    rf__arena_clear(&r->strings);
+    if (r->lock >= 0) close(r->lock);
+}

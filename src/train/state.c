@@ -1,0 +1,142 @@
+/* state.c — trainer_state.json.  Numbers are written so that they read back as the same bits. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/store.h"
+#include "train/state.h"
+
+static const char format[] = "roformer-trainer-1";
+
+typedef struct row { const char *name; size_t at; bool real; } row;
+#define AT(field) offsetof(rf__state, field)
+static const row rows[] = {
+    {"global_step", AT(step), false},
+    {"max_steps", AT(max_steps), false},
+    {"updates", AT(updates), false},
+    {"skipped", AT(skipped), false},
+    {"skipped_in_a_row", AT(skipped_in_a_row), false},
+    {"tokens", AT(tokens), false},
+    {"metrics_bytes", AT(metrics_bytes), false},
+    {"seconds", AT(seconds), true},
+    {"eval_loss", AT(eval_loss), true},
+    {"eval_accuracy", AT(eval_accuracy), true},
+    {"eval_step", AT(eval_step), false},
+    {"best_metric", AT(best_loss), true},
+    {"best_step", AT(best_step), false},
+    {"data_length", AT(data_length), false},
+    {"data_epoch", AT(position.epoch), false},
+    {"data_index", AT(position.index), false},
+    {"interval_loss", AT(interval.loss), true},
+    {"interval_seconds", AT(interval.seconds), true},
+    {"interval_labels", AT(interval.labels), false},
+    {"interval_tokens", AT(interval.tokens), false},
+};
+
+void rf__state_init(rf__state *s)
+{
+    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .best_loss = NAN};
+}
+
+/* ---- writing ---- */
+
+static json_t *value_of(const rf__state *s, const row *r)
+{
+    const char *p = (const char *)s + r->at;
+    double real;
+    int64_t whole;
+    if (r->real) {
+        memcpy(&real, p, sizeof real);
+        return isfinite(real) ? json_real(real) : json_null();
+    }
+    memcpy(&whole, p, sizeof whole);
+    return json_integer(whole);
+}
+
+rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
+                         rf_error *why)
+{
+    char hash[24];
+    snprintf(hash, sizeof hash, "%016" PRIx64, s->data);
+    json_t *all = json_pack("{s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "data", hash, "epoch", epoch);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) json_object_set_new(all, rows[i].name, value_of(s, &rows[i]));
+    json_t *waiting = json_array();
+    for (int i = 0; i < s->position.waits; i++)
+        json_array_append_new(waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
+                                                 (json_int_t)s->position.waiting[i].piece));
+    json_object_set_new(all, "data_waiting", waiting);
+    json_object_set(all, "options", options);
+    char *text = all && options ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(all);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
+    const rf_status status = rf__replace_file(ctx, path, text, strlen(text), why);
+    free(text);
+    return status;
+}
+
+/* ---- reading ---- */
+
+static bool set(rf__state *s, const row *r, const json_t *j)
+{
+    char *p = (char *)s + r->at;
+    const double real = json_is_null(j) ? NAN : json_number_value(j);
+    const int64_t whole = json_integer_value(j);
+    if (r->real) memcpy(p, &real, sizeof real);
+    else memcpy(p, &whole, sizeof whole);
+    return r->real ? json_is_number(j) || json_is_null(j) : json_is_integer(j) && whole >= 0;
+}
+
+static bool set_waiting(rf__position *at, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > RF__WAITING) return false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *epoch = json_array_get(json_array_get(list, i), 0), *piece = json_array_get(json_array_get(list, i), 1);
+        if (!json_is_integer(epoch) || !json_is_integer(piece)) return false;
+        at->waiting[i] = (rf__place){json_integer_value(epoch), json_integer_value(piece)};
+        if (at->waiting[i].epoch < 0 || at->waiting[i].piece < 0) return false;
+    }
+    at->waits = (int)n;
+    return true;
+}
+
+static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
+{
+    const char *kind = json_string_value(json_object_get(all, "format"));
+    const char *hash = json_string_value(json_object_get(all, "data"));
+    char *end = NULL;
+    if (!kind || strcmp(kind, format))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!set(s, &rows[i], json_object_get(all, rows[i].name)))
+            return rf_fail(why, RF_EDATA, "%s: %s is not what it must be", path, rows[i].name);
+    if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
+        return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
+    if (hash) s->data = strtoull(hash, &end, 16);
+    if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
+    return RF_OK;
+}
+
+rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why)
+{
+    enum { LIMIT = 1 << 24 };
+    char *text;
+    size_t size;
+    rf__state s;
+    rf__state_init(&s);
+    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
+    if (status) return status;
+    json_t *all = rf__json_parse(text, size, 0, path, why);
+    rf__free(ctx, text);
+    if (!all) return RF_EDATA;
+    status = read_all(all, path, &s, why);
+    json_t *saved = json_object_get(all, "options");
+    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", path);
+    if (!status) {
+        *out = s;
+        *options = json_incref(saved);
+    }
+    json_decref(all);
+    return status;
+}

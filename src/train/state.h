@@ -1,0 +1,35 @@
+/* state.h — what a run is between two steps, besides weights and moments; and its JSON, trainer_state.json. */
+#ifndef RF_TRAIN_STATE_H
+#define RF_TRAIN_STATE_H
+
+#include <jansson.h>
+
+#include "train/batch.h"
+
+typedef struct rf__state {
+    int64_t step, max_steps;
+    int64_t updates;                    /* steps that changed the weights: Adam's t                                     */
+    int64_t skipped, skipped_in_a_row;  /* steps whose loss or gradient was not finite                                  */
+    int64_t tokens;                     /* seen by the model                                                            */
+    int64_t metrics_bytes;              /* length of metrics.jsonl                                                      */
+    double seconds;                     /* spent in steps                                                               */
+    double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                   */
+    int64_t eval_step;
+    double best_loss;                   /* lowest eval_loss among checkpoints                                           */
+    int64_t best_step;                  /* that checkpoint, 0: none                                                     */
+    uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts    */
+    int64_t data_length;
+    rf__position position;
+    struct { double loss, seconds; int64_t labels, tokens; } interval;   /* since the last line of metrics.jsonl         */
+} rf__state;
+
+void rf__state_init(rf__state *s);
+
+/* Writes `path`, with the options and, for people, the epoch. */
+rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
+                         rf_error *why);
+
+/* `*options` gets a new reference.  RF_EDATA names the key that is missing or out of its range. */
+rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why);
+
+#endif

@@ -1,0 +1,20 @@
+/* vocab.h — what masking asks about an id, as tables. */
+#ifndef RF_TRAIN_VOCAB_H
+#define RF_TRAIN_VOCAB_H
+
+#include "base/base.h"
+#include "roformer/tokenizer.h"
+
+enum { RF__SPECIAL = 1, RF__CONTINUES = 2 };
+
+typedef struct rf__vocab {
+    int32_t size, cls, sep, mask;
+    uint8_t *kind;                      /* [size]                                                                       */
+    int32_t *plain, plains;             /* the ids that are not special                                                 */
+} rf__vocab;
+
+/* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or nothing else. */
+rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__vocab *out, rf_error *why);
+void rf__vocab_free(const rf_ctx *ctx, rf__vocab *v);
+
+#endif

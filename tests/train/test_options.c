@@ -1,0 +1,140 @@
+/* test_options.c — mirrors src/train/options.c and src/train/memory.c. */
+#include "t.h"
+#include "train/memory.h"
+#include "train/options.h"
+
+static rf_train_options defaults(void)
+{
+    rf_train_options o;
+    rf_train_defaults(&o);
+    return o;
+}
+
+static void defaults_are_within_limits(void **state)
+{
+    (void)state;
+    const rf_train_options o = defaults();
+    rf_error why = {0};
+    assert_int_equal(rf__options_check(&o, &why), RF_OK);
+    t_near(o.adam_beta1, 0.9, 0);
+    t_near(o.adam_beta2, 0.999, 0);
+    t_near(o.adam_epsilon, 1e-8, 0);
+    t_near(o.mlm_probability, 0.15, 0);
+    assert_int_equal(o.seed, 42);
+}
+
+static void limits_name_the_option(void **state)
+{
+    (void)state;
+    rf_error why = {0};
+    rf_train_options o = defaults();
+#define REFUSED(assignment, part)                       \
+    do {                                                \
+        o = defaults();                                 \
+        why = (rf_error){0};                            \
+        assignment;                                     \
+        rf__options_check(&o, &why);                    \
+        t_failed(&why, RF_EARG, part);                  \
+    } while (0)
+    REFUSED(o.learning_rate = -1, "learning_rate: -1 is not in 0 .. 10");
+    REFUSED(o.learning_rate = NAN, "learning_rate");
+    REFUSED(o.adam_beta2 = 1, "adam_beta2: 1 is not in");
+    REFUSED(o.adam_epsilon = 0, "adam_epsilon");
+    REFUSED(o.mlm_probability = 0, "mlm_probability");
+    REFUSED(o.tokens_per_batch = 7, "tokens_per_batch: 7 is not in 8 .. ");
+    REFUSED(o.max_length = 10000, "max_length: 10000 is above tokens_per_batch, 8192");
+    REFUSED(o.gradient_accumulation_steps = 0, "gradient_accumulation_steps");
+    REFUSED(o.lr_scheduler_type = (rf_schedule)3, "lr_scheduler_type");
+    REFUSED(o.save_type = RF_I8, "save_type");
+    REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
+    REFUSED(o.num_train_epochs = 0, "num_train_epochs are both 0");
+    REFUSED(o.max_steps = -1, "max_steps");
+    REFUSED(o.validation_split = 0.9, "validation_split: 0.9 is not in 0 .. 0.5");
+#undef REFUSED
+}
+
+/* Every option that is not of one run alone goes into a checkpoint and comes back. */
+static void checkpoint_keeps_them(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_arena arena;
+    char changed[256];
+    const char *text[] = {"-"};
+    rf_train_options o = defaults(), back = defaults();
+    rf__arena_init(&arena, ctx);
+    o.text = text;
+    o.texts = 1;
+    o.learning_rate = 1.0 / 3;
+    o.max_steps = 123456789012;
+    o.lr_scheduler_type = RF_SCHEDULE_COSINE;
+    o.save_type = RF_BF16;
+    o.whole_word_mask = 1;
+    o.seed = 9007199254740993;
+    o.stop_after = 5;
+    o.reader.split = RF_SPLIT_HEADING;
+    o.reader.field = "body";
+    json_t *saved = rf__options_json(&o);
+    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    assert_string_equal(changed, "");
+    assert_string_equal(back.text[0], "-");
+    assert_string_equal(back.reader.field, "body");
+    assert_int_equal(back.stop_after, 0);
+    back.text = o.text;
+    back.reader.field = o.reader.field;
+    back.stop_after = o.stop_after;
+    assert_memory_equal(&back, &o, sizeof o);
+
+    back = defaults();                                               /* what the caller sets is the caller's */
+    back.learning_rate = 0.01;
+    back.max_steps = 10;
+    back.seed = o.seed;
+    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    t_near(back.learning_rate, 0.01, 0);
+    assert_int_equal(back.max_steps, 10);
+    assert_string_equal(changed, "max_steps, learning_rate");
+
+    rf_error why = {0};
+    json_object_set_new(saved, "save_type", json_string("f8"));
+    back = defaults();
+    rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, &why);
+    t_failed(&why, RF_EDATA, "state: options: save_type is not what it must be");
+    json_decref(saved);
+    rf__arena_clear(&arena);
+    rf_ctx_free(ctx);
+}
+
+static void memory_is_asked_first(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_config c;
+    rf_params p;
+    char note[256];
+    rf_error why = {0};
+    const rf_train_options o = defaults();
+    rf_config_defaults(&c);                                          /* the base shape, V = 50000: 124 million */
+    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    t_near(rf__memory_slabs(&p), 16.0 * (double)rf_config_parameters(&c), 1e6);
+    assert_int_equal(rf__memory_check(&p, &o, 64e9, note, sizeof note, &why), RF_OK);
+    assert_non_null(strstr(note, "million parameters"));
+    rf__memory_check(&p, &o, 4e9, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "would fit");
+    why = (rf_error){0};
+    rf__memory_check(&p, &o, 1e9, note, sizeof note, &why);
+    t_failed(&why, RF_ENOMEM, "no batch fits");
+    assert_true(rf__memory_left(ctx) > 1e6);
+    rf__params_free(&p);
+    rf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults_are_within_limits),
+        cmocka_unit_test(limits_name_the_option),
+        cmocka_unit_test(checkpoint_keeps_them),
+        cmocka_unit_test(memory_is_asked_first),
+    };
+    return cmocka_run_group_tests_name("train/options", tests, NULL, NULL);
+}
