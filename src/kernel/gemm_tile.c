@@ -15,8 +15,8 @@ enum {
     PANEL = RFK_PANEL,
     ROWS = 84,                          /* a multiple of every rung's tile height                                     */
     GROUP = 768 / PANEL,                /* panels of one task: how often copying a block of a is paid back            */
-    ROOM = ROWS * RFK_STEP,             /* floats of a worker's copy                                                  */
-    AHEAD = 4,                          /* rows                                                                       */
+    WIDTH = 16,                         /* of the widest rung's vector                                                */
+    ROOM = (ROWS + WIDTH) * RFK_STEP,   /* floats of a worker's copy                                                  */
     STRIP = 64,                         /* rows of b                                                                  */
     CHUNK = 1 << 21                     /* floats of b packed at a time when it comes unpacked                        */
 };
@@ -33,6 +33,7 @@ typedef struct blocks {
     int add;
     const float *bias;
     rf_act act;
+    int64_t step;                       /* of k: how deep a cut is */
     int64_t row_blocks, groups;
     float *room;
 } blocks;
@@ -41,16 +42,20 @@ static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* ---- one task ---------------------------------------------------------------------------------------------------------- */
 
+/* Rows i0.. and columns p0.. of a, row by row. */
 static void copy_a(const blocks *g, float *to, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
 {
     if (g->a_turned)
         g->ctx->k->transpose(to, RFK_STEP, g->a + p0 * g->lda + i0, g->lda, depth, rows);
     else
-        for (int64_t i = 0; i < rows; i++) {
-            const float *from = g->a + (i0 + i) * g->lda + p0, *soon = from + AHEAD * g->lda;
-            for (int64_t j = 0; j < depth && i + AHEAD < rows; j += 16) __builtin_prefetch(soon + j);
-            memcpy(to + i * RFK_STEP, from, (size_t)depth * sizeof *to);
-        }
+        for (int64_t i = 0; i < rows; i++) memcpy(to + i * RFK_STEP, g->a + (i0 + i) * g->lda + p0, (size_t)depth * sizeof *to);
+}
+
+/* Blocks of nearly equal height, at multiples of WIDTH rows when they must be turned. */
+static int64_t first_row(const blocks *g, int64_t block)
+{
+    const int64_t i = g->m * block / g->row_blocks;
+    return g->a_turned && block < g->row_blocks ? i / WIDTH * WIDTH : i;
 }
 
 static void one_block(void *arg, int64_t task, int worker)
@@ -58,13 +63,12 @@ static void one_block(void *arg, int64_t task, int worker)
     const blocks *g = arg;
     float *room = g->room + worker * ROOM;
     const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, PANEL);
-    const int64_t i0 = g->m * block / g->row_blocks, rows = g->m * (block + 1) / g->row_blocks - i0;
+    const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
-    const int64_t cuts = ceiling(g->k, RFK_DEPTH), step = ceiling(g->k, cuts);
     float *c = g->c + i0 * g->ldc;
 
-    for (int64_t p = 0; p < g->k; p += step) {
-        const int64_t depth = rf__min64(step, g->k - p);
+    for (int64_t p = 0; p < g->k; p += g->step) {
+        const int64_t depth = rf__min64(g->step, g->k - p);
         copy_a(g, room, i0, rows, p, depth);
         for (int64_t q = first; q < last; q++) {
             const int64_t j = q * PANEL, width = rf__min64(PANEL, g->n - j);
@@ -146,21 +150,31 @@ static rf_status no_room(rf_error *why, size_t bytes)
     return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
 }
 
+/* k in equal cuts of at most RFK_DEPTH. */
+static int64_t depth_of_cut(int64_t k) { return ceiling(k, ceiling(k, RFK_DEPTH)); }
+
+/* b is packed in chunks of about CHUNK floats: whole cuts of k, whole panels of n, as equal as can be. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    const int64_t at_once = rf__min64(ceiling(call->n, PANEL), rf__max64(1, CHUNK / (PANEL * call->k))) * PANEL;
-    const size_t room = (size_t)ctx->threads * ROOM, bytes = (room + (size_t)(at_once * call->k)) * sizeof(float);
+    const int64_t step = depth_of_cut(call->k), cuts = ceiling(call->k, step), panels = ceiling(call->n, PANEL);
+    const int64_t k_chunks = rf__min64(cuts, ceiling(call->n * call->k, CHUNK)), deep = ceiling(cuts, k_chunks) * step;
+    const int64_t n_chunks = rf__min64(panels, ceiling(call->n * rf__min64(deep, call->k), CHUNK));
+    const int64_t wide = ceiling(panels, n_chunks) * PANEL;
+    const size_t room = (size_t)ctx->threads * ROOM, bytes = (room + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
     rf__product_enter(ctx);
     float *scratch = rf__product_scratch(ctx, bytes);
-    for (int64_t j = 0; scratch && j < call->n; j += at_once) {
-        packing p = {ctx, call->b + (call->b_turned ? j * call->ldb : j), call->ldb, rf__min64(at_once, call->n - j),
-                     call->k, call->b_turned, scratch + room};
-        pack_panels(&p);
-        blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = call->k, .a = call->a, .lda = call->lda, .a_turned = call->a_turned,
-                    .panels = p.out, .c = call->c + j, .ldc = call->ldc, .add = call->beta != 0,
-                    .bias = call->bias ? call->bias + j : NULL, .act = call->act, .room = scratch};
-        run(&g);
-    }
+    for (int64_t j = 0; scratch && j < call->n; j += wide)
+        for (int64_t k = 0; k < call->k; k += deep) {
+            const bool last = k + deep >= call->k;
+            packing p = {ctx, call->b + (call->b_turned ? j * call->ldb + k : k * call->ldb + j), call->ldb,
+                         rf__min64(wide, call->n - j), rf__min64(deep, call->k - k), call->b_turned, scratch + room};
+            pack_panels(&p);
+            blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k, .a = call->a + (call->a_turned ? k * call->lda : k),
+                        .lda = call->lda, .a_turned = call->a_turned, .panels = p.out, .c = call->c + j, .ldc = call->ldc,
+                        .add = call->beta != 0 || k > 0, .bias = call->bias && k == 0 ? call->bias + j : NULL,
+                        .act = last ? call->act : RF_ACT_NONE, .step = step, .room = scratch};
+            run(&g);
+        }
     rf__product_leave(ctx);
     return scratch ? RF_OK : no_room(why, bytes);
 }
@@ -180,7 +194,7 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const 
     const size_t bytes = (size_t)ctx->threads * ROOM * sizeof(float);
     rf__product_enter(ctx);
     blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = x, .lda = ldx, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .room = rf__product_scratch(ctx, bytes)};
+                .bias = bias, .act = act, .step = depth_of_cut(w->k), .room = rf__product_scratch(ctx, bytes)};
     if (g.room) run(&g);
     rf__product_leave(ctx);
     return g.room ? RF_OK : no_room(why, bytes);
