@@ -38,3 +38,9 @@ endif()
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 set_target_properties(compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+
+# The twin is run by a test of the library.
+if(TARGET model_test_twin)
+  target_compile_definitions(model_test_twin PRIVATE T_TWIN="$<TARGET_FILE:example_roformer_in_one_file>")
+  add_dependencies(model_test_twin example_roformer_in_one_file)
+endif()

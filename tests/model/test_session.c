@@ -205,12 +205,37 @@ static void every_allocation_may_fail(void **state)
         }
 }
 
+/* The same for opening a folder: config, weights, then a session over them. */
+static void opening_may_find_no_memory(void **state)
+{
+    (void)state;
+    for (long n = 1;; n++) {
+        t_memory memory = {.fail = n};
+        rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
+        rf_model *model = NULL;
+        rf_session *session = NULL;
+        rf_error why = {0};
+        rf_status status = rf_model_open(ctx, "tests/golden/models/projected", &model, &why);
+        if (!status) status = rf_session_open(model, &session, &why);
+        rf_session_close(session);
+        rf_model_close(model);
+        rf_ctx_free(ctx);
+        assert_int_equal(memory.live, 0);
+        if (memory.calls < n) {
+            assert_int_equal(status, RF_OK);
+            break;
+        }
+        assert_int_equal(status, RF_ENOMEM);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_text_same_bits),     cmocka_unit_test(positions_may_be_shifted),
         cmocka_unit_test(long_texts_work),         cmocka_unit_test(rungs_agree),
         cmocka_unit_test(bad_batches_are_refused), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(opening_may_find_no_memory),
     };
     return cmocka_run_group_tests_name("model/session", tests, NULL, NULL);
 }
