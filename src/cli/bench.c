@@ -49,7 +49,7 @@ static void print_row(bench *b, const char *what, const char *shape, double medi
 
 rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work)
 {
-    static double time[REPEATS], share[REPEATS];
+    static double time[REPEATS], share[REPEATS], peak[REPEATS + 1];
     rf_error *why = &b->io->why;
     int n = 0;
     long inner = 1;
@@ -60,16 +60,21 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     if (once < 1e-4) inner = (long)(1e-4 / (once + 1e-9)) + 1;          /* short work is timed in groups */
     const double until = rf__seconds() + b->seconds;
     while (!status && n < REPEATS && (n < 3 || rf__seconds() < until)) {
-        const double peak = reference(b, &work), from = rf__seconds();
+        peak[n] = reference(b, &work);
+        const double from = rf__seconds();
         for (long i = 0; i < inner && !status; i++) status = body(arg, why);
         time[n] = (rf__seconds() - from) / (double)inner;
-        const double amount = work.flops > 0 ? work.flops : work.bytes;
-        share[n] = peak > 0 ? amount / time[n] / peak : 0;
         n++;
     }
     if (status) return status;
+    const double amount = work.flops > 0 ? work.flops : work.bytes;
+    peak[n] = reference(b, &work);
+    for (int i = 0; i < n; i++) {
+        const double around = peak[i] > peak[i + 1] ? peak[i] : peak[i + 1];
+        share[i] = around > 0 ? amount / time[i] / around : 0;
+    }
     const double p95 = at_share(time, n, 0.95), median = at_share(time, n, 0.5), of_peak = at_share(share, n, 0.5);
-    const double rate = (work.flops > 0 ? work.flops : work.bytes) / median, tokens = work.tokens / median;
+    const double rate = amount / median, tokens = work.tokens / median;
     const char *unit = work.flops > 0 ? "GF/s" : "GB/s";
     json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms", 1e3 * median,
                             "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);

@@ -1,7 +1,7 @@
 /* bench.h — timing a piece of work beside what the machine can do at that moment.
  *
- * Each repetition runs the register-only FMA loop (or a copy) for a moment and then the work, so that both see the same
- * machine; the share is the median of the repetitions' ratios, the time their median.                                 */
+ * The register-only FMA loop (or a copy) runs for a moment before and after each repetition, so that both see the same
+ * machine; a repetition's share is its speed over the better of the two, and the row's share and time are medians.     */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 

@@ -38,7 +38,7 @@ static void show_step(watch *w, const rf_train_progress *p)
 {
     char text[512];
     const bool last = p->step == p->max_steps;
-    w->loss = w->loss > 0 ? 0.95 * w->loss + 0.05 * p->loss : p->loss;
+    w->loss = w->loss > 0 ? 0.9 * w->loss + 0.1 * p->loss : p->loss;
     if (w->bar.live) {
         step_text(p, w->loss, text, sizeof text);
         cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);

@@ -25,7 +25,7 @@ void cli_signals_catch(void)
     struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a waiting read must come back */
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        if (number[i] == SIGHUP && !sigaction(SIGHUP, NULL, &now) && now.sa_handler == SIG_IGN) continue;   /* nohup */
+        if (!sigaction(number[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;       /* nohup, or a script's "&" */
         sigaction(number[i], &act, NULL);
     }
 }

@@ -3,10 +3,10 @@
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 
-# try SIGNAL CODE FORMAT: lines come, then none; the signal arrives while the program waits for more
+# try SIGNAL CODE FORMAT PREFIX: lines come, then none; the signal arrives while the program waits for more
 try() {
     rm -f to out; mkfifo to
-    "$program" embed -m model --format "$3" < to > out 2> err &
+    $4 "$program" embed -m model --format "$3" < to > out 2> err &
     pid=$!
     exec 3> to
     awk 'BEGIN { for (i = 0; i < 500; i++) print "the city of paris" }' >&3
@@ -22,12 +22,14 @@ try() {
     [ $code -eq "$2" ] || fail "$1 gives $code, want $2: $(cat err)"
     [ ! -s err ] || fail "$1: $(cat err)"
 }
-try TERM 143 jsonl
+# A script's background job ignores INT, unless it is told otherwise.
+if env --default-signal=INT true 2> /dev/null; then try INT 130 f32 'env --default-signal=INT'; fi
+try TERM 143 jsonl ''
 [ "$(tail -c 2 out)" = ']' ] || fail "the last line is not whole: $(tail -c 20 out)"
 [ "$(grep -c '^\[.*\]$' out)" -eq "$(wc -l < out)" ] || fail "a line is not whole"
-try HUP 129 f32
+try HUP 129 f32 ''
 [ $(($(wc -c < out) % 128)) -eq 0 ] || fail "a vector is not whole: $(wc -c < out) bytes"
-try TERM 143 npy
+try TERM 143 npy ''
 rows=$((($(wc -c < out) - 128) / 128))
 head -c 128 out | grep -qF "'shape': ($rows, 32)" || fail "the header does not tell the rows: $(head -c 128 out), $rows"
 
