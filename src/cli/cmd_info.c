@@ -48,7 +48,8 @@ static void print_object(const json_t *object, int indent)
         else if (json_is_real(value)) printf("%g", json_real_value(value));
         else if (json_is_boolean(value)) printf("%s", json_is_true(value) ? "yes" : "no");
         else if (json_is_array(value))
-            for (size_t i = 0; i < json_array_size(value); i++) printf("%s%s", i ? " " : "", json_string_value(json_array_get(value, i)));
+            for (size_t i = 0; i < json_array_size(value); i++)
+                printf("%s%s", i ? " " : "", json_string_value(json_array_get(value, i)));
         else printf("none");
         printf("\n");
     }

@@ -269,7 +269,8 @@ static int run(void *arguments, cli_io *io)
         return cli_exit(io);
     }
     rf_status status = choose_metrics(&j);
-    if (!status && !(j.points = calloc((size_t)a->files.n * METRICS, sizeof *j.points))) status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status && !(j.points = calloc((size_t)a->files.n * METRICS, sizeof *j.points)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) status = cli_out_open(&j.script, script, why);
     for (int i = 0; i < a->files.n && !status; i++) status = read_file(&j, a->files.item[i], i);
     if (!status) status = write_script(&j, a->output, svg ? "svg background rgb 'white'" : "pngcairo");

@@ -85,7 +85,8 @@ static int stopped(const watch *w)
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
-    watch w = {.io = io, .a = a, .logging_steps = a->resume && !cli_given(io->parsed, "logging_steps") ? 0 : a->t.logging_steps};
+    const bool unknown = a->resume && !cli_given(io->parsed, "logging_steps");      /* the checkpoint says it */
+    watch w = {.io = io, .a = a, .logging_steps = unknown ? 0 : a->t.logging_steps};
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;

@@ -35,7 +35,8 @@ static rf_status prepare_folder(const struct args *a, rf_error *why)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
     const int n = snprintf(path, sizeof path, "%s/vocab.txt", a->output);
     if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
-    if (access(a->output, W_OK | X_OK)) return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
+    if (access(a->output, W_OK | X_OK))
+        return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
     if (!a->overwrite && !access(path, F_OK))
         return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it", path);
     return RF_OK;

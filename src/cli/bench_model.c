@@ -1,0 +1,259 @@
+/* bench_model.c — the encoder, a training step, and attention, on batches of given shapes.
+ *
+ * Operations counted, a multiply-add as two:
+ *     encoder, one sequence of T tokens     L (2 T (4 C^2 + 2 C F) + 4 T^2 C) + 2 T E C (when E differs from C)
+ *     training step                         3 x forward, and the head 6 n E (C + V) for its n labels
+ *     attention                             4 T^2 C                                                                  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base.h"
+#include "cli/bench.h"
+#include "model/encoder.h"
+#include "roformer/rope.h"
+
+/* ---- shapes: "8x128", "1x16", or "32x5-200" (32 texts of 5 to 200 tokens) ------------------------------------------------ */
+
+static void shape_free(bench_shape *s)
+{
+    free(s->id);
+    free(s->start);
+    *s = (bench_shape){0};
+}
+
+static rf_status shape_make(const char *text, int64_t V, bench_shape *s, rf_error *why)
+{
+    long long B, low, high;
+    int used = 0;
+    rf_rng r;
+    rf__rng_init(&r, 42, 7);
+    *s = (bench_shape){0};
+    if (sscanf(text, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
+    high = low;
+    if (used && text[used] == '-' && sscanf(text, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
+    if (!used || text[used] || B < 1 || B > 65536 || low < 2 || high < low || high > 65536 || B * high > 1 << 22)
+        return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200", text);
+    s->start = malloc((size_t)(B + 1) * sizeof *s->start);
+    s->id = malloc((size_t)(B * high) * sizeof *s->id);
+    if (!s->start || !s->id) {
+        shape_free(s);
+        return rf_fail(why, RF_ENOMEM, "out of memory");
+    }
+    snprintf(s->name, sizeof s->name, "%.40s", text);
+    s->B = B;
+    s->start[0] = 0;
+    for (int64_t b = 0; b < B; b++) {
+        const int64_t T = low + rf__rng_below(&r, (uint32_t)(high - low + 1));
+        s->start[b + 1] = s->start[b] + (int32_t)T;
+        s->squares += (double)T * (double)T;
+        for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf__rng_below(&r, (uint32_t)V);
+    }
+    return RF_OK;
+}
+
+rf_batch bench_batch(const bench_shape *s)
+{
+    return (rf_batch){.N = s->N, .B = s->B, .id = s->id, .start = s->start};
+}
+
+double bench_encoder_flops(const rf_config *c, const bench_shape *s)
+{
+    const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
+    const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
+    const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
+    return L * (2 * N * (4 * C * C + 2 * C * F) + 4 * s->squares * C) + projected;
+}
+
+/* Runs `one` for each --shape, or for each of `usual`. */
+rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *))
+{
+    const int given = j->a->shapes.n;
+    rf_status status = RF_OK;
+    for (int i = 0; !status && (given ? i < given : usual[i] != NULL); i++) {
+        status = shape_make(given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now, &j->b.io->why);
+        if (!status) status = one(j);
+        shape_free(&j->now);
+    }
+    return status;
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------------------- */
+
+static rf_session *session;             /* of the case that runs */
+
+static rf_status forward_body(void *arg, rf_error *why)
+{
+    const rf_batch batch = bench_batch(arg);
+    const float *hidden;
+    return rf_session_hidden(session, &batch, &hidden, why);
+}
+
+static rf_status forward_shape(bench_job *j)
+{
+    return bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
+                     (bench_work){.tokens = (double)j->now.N, .flops = bench_encoder_flops(&j->config, &j->now)});
+}
+
+rf_status bench_forward(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "4x512", "1x16", "32x5-200", NULL};
+    rf_error *why = &j->b.io->why;
+    rf_model *model = NULL;
+    rf_status status = j->a->model ? rf_model_open(j->b.io->ctx, j->a->model, &model, why)
+                                   : rf_model_random(j->b.io->ctx, &j->config, 42, &model, why);
+    if (!status) status = rf_session_open(model, &session, why);
+    if (!status) status = bench_each_shape(j, usual, forward_shape);
+    rf_session_close(session);
+    rf_model_close(model);
+    return status;
+}
+
+/* ---- training step: forward, backward, AdamW; dropout as configured ------------------------------------------------------- */
+
+typedef struct training {
+    bench_job *j;
+    rf_params params;
+    rf_encoder *encoder;
+    rf_graph *g;
+    float *slab[4];             /* values, gradients, first and second moments                                         */
+    int32_t *row, *label;
+    int64_t labels;
+    uint64_t step;
+} training;
+
+static rf_status train_body(void *arg, rf_error *why)
+{
+    training *t = arg;
+    const rfk_table *k = rf_ctx_kernels(t->j->b.io->ctx);
+    const rf_batch batch = bench_batch(&t->j->now);
+    rf_graph_reset(t->g);
+    rf_graph_record(t->g, 1, 42, ++t->step);
+    memset(t->slab[1], 0, t->params.total * sizeof(float));
+    rf_tensor *h = rf__encode(t->g, t->encoder, &batch);
+    rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->row, t->label, t->labels, 1.0 / (double)t->labels, NULL, NULL);
+    const rf_status status = rf_backward(t->g, loss, why);
+    if (status) return status;
+    const double norm = sqrt(k->sumsq(t->slab[1], (int64_t)t->params.total));
+    k->adamw(t->slab[0], t->slab[2], t->slab[3], t->slab[1], (int64_t)t->params.total, 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f,
+             1, 1, norm > 1 ? (float)(1 / norm) : 1);
+    return RF_OK;
+}
+
+static rf_status train_shape(bench_job *j, training *t)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, 8);
+    const int64_t N = j->now.N;
+    t->labels = 0;
+    t->row = malloc((size_t)N * sizeof *t->row);
+    t->label = malloc((size_t)N * sizeof *t->label);
+    if (!t->row || !t->label) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
+    for (int64_t i = 0; i < N; i++)
+        if (rf__rng_uniform(&r) < 0.15f || !i) {
+            t->row[t->labels] = (int32_t)i;
+            t->label[t->labels++] = j->now.id[i];
+        }
+    const rf_config *c = &j->config;
+    const double head = 6 * (double)t->labels * (double)c->embedding_size * (double)(c->hidden_size + c->vocab_size);
+    return bench_row(&j->b, "step", j->now.name, train_body, t,
+                     (bench_work){.tokens = (double)N, .flops = 3 * bench_encoder_flops(&j->config, &j->now) + head});
+}
+
+static training *steps;                 /* of the case that runs */
+
+static rf_status train_one(bench_job *j)
+{
+    const rf_status status = train_shape(j, steps);
+    free(steps->row);
+    free(steps->label);
+    steps->row = steps->label = NULL;
+    return status;
+}
+
+rf_status bench_train(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "2x512", NULL};
+    rf_error *why = &j->b.io->why;
+    const rf_ctx *ctx = j->b.io->ctx;
+    training t = {.j = j};
+    if (!j->a->config && !j->a->model) j->config.vocab_size = 30522;
+    rf_status status = rf__params_new(ctx, &j->config, &t.params, why);
+    if (status) return status;
+    for (int i = 0; i < 4 && !status; i++)
+        if (!(t.slab[i] = rf__calloc(ctx, t.params.total, sizeof(float))))
+            status = rf_fail(why, RF_ENOMEM, "out of memory: %zu parameters four times", t.params.total);
+    if (!status) {
+        rf__params_init(&t.params, t.slab[0], 42);
+        status = rf__encoder_new(&t.params, t.slab[0], t.slab[1], &t.encoder, why);
+    }
+    if (!status) status = rf_graph_new(ctx, &t.g, why);
+    steps = &t;
+    if (!status) status = bench_each_shape(j, usual, train_one);
+    rf_graph_free(t.g);
+    rf__encoder_free(t.encoder);
+    for (int i = 0; i < 4; i++) rf__free(ctx, t.slab[i]);
+    rf__params_free(&t.params);
+    return status;
+}
+
+/* ---- fused attention with rotation, as the encoder calls it ----------------------------------------------------------------- */
+
+typedef struct attending {
+    const bench_job *j;
+    rf_graph *g;
+    rf_rope *rope;
+    float *qkv;
+    int32_t *row;
+} attending;
+static attending *heads;                /* of the case that runs */
+
+static rf_status attention_body(void *arg, rf_error *why)
+{
+    attending *t = arg;
+    const rf_config *c = &t->j->config;
+    const bench_shape *s = &t->j->now;
+    rf_graph_reset(t->g);
+    rf_tensor *qkv = rf_constant(t->g, t->qkv, 2, (const int64_t[]){s->N, 3 * c->hidden_size});
+    rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = s->B, .start = s->start,
+                                                 .rope = t->rope, .row = t->row});
+    const rf_error *e = rf_graph_error(t->g);
+    return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
+}
+
+static rf_status attention_shape(bench_job *j)
+{
+    rf_error *why = &j->b.io->why;
+    const bench_shape *s = &j->now;
+    const int64_t C = j->config.hidden_size, D = C / j->config.num_attention_heads;
+    const rf_ctx *ctx = j->b.io->ctx;
+    attending t = {.j = j};
+    int64_t longest = 1;
+    rf_rng r;
+    rf__rng_init(&r, 42, 9);
+    for (int64_t b = 0; b < s->B; b++) longest = rf__max64(longest, s->start[b + 1] - s->start[b]);
+    rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
+    if (!status) status = rf_graph_new(ctx, &t.g, why);
+    t.qkv = rf__alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
+    t.row = rf__alloc(ctx, (size_t)s->N * sizeof *t.row);
+    if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status) {
+        for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf__rng_normal(&r);
+        for (int64_t b = 0; b < s->B; b++)
+            for (int32_t i = s->start[b]; i < s->start[b + 1]; i++) t.row[i] = i - s->start[b];
+        heads = &t;
+        status = bench_row(&j->b, "attention", s->name, attention_body, heads,
+                           (bench_work){.tokens = (double)s->N, .flops = 4 * s->squares * (double)C});
+    }
+    rf__free(ctx, t.qkv);
+    rf__free(ctx, t.row);
+    rf_graph_free(t.g);
+    rf_rope_free(t.rope);
+    return status;
+}
+
+rf_status bench_attention(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "4x512", "1x1536", NULL};
+    return bench_each_shape(j, usual, attention_shape);
+}
