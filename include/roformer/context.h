@@ -39,7 +39,7 @@ typedef struct rf_ctx_options {
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    threads < 0 or > 1024, or an isa that this build does not know
+ *   RF_EARG    threads < 0 or > 1024, or an isa that is no rung of this machine
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

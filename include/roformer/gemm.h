@@ -1,6 +1,6 @@
 /* gemm.h — matrix products, with bias and activation at the store.
  *
- * oneDNN does the work where it is built in; otherwise, and on the rung "ref", gemm_ref does.
+ * oneDNN does the work where it is built in, otherwise blocked products of our own; on the rung "ref" the triple loop.
  *
  * threads   any number of threads may share a context, but its products take turns: each uses all its workers      */
 #ifndef ROFORMER_GEMM_H
@@ -51,7 +51,7 @@ void rf_packed_free(rf_packed *packed);
 rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 
-/* "oneDNN 2.6.3" or "built in" */
+/* What does the products of this build, for people: oneDNN with its version, or our own. */
 const char *rf_gemm_backend(void);
 
 #ifdef __cplusplus

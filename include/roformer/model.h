@@ -20,10 +20,10 @@ extern "C" {
 typedef struct rf_model rf_model;
 typedef struct rf_session rf_session;
 
-/* Opens a model folder (config.json, model.safetensors, vocab.txt).
+/* Opens a model folder (config.json; model.safetensors or its shards; vocab.txt or tokenizer.json, when it has one).
  *
- *   RF_EDATA   a file is not what it must be; missing or misshapen tensors are all listed at once
- *   RF_ENUMERIC a weight is not finite                                                                              */
+ *   RF_EDATA   a file is not what it must be; missing or misshapen tensors are listed together; also RF_EUNSUPPORTED
+ *   RF_ENUMERIC a weight is not finite           RF_EIO a file cannot be opened           RF_ENOMEM                  */
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why);
 
 /* A model of this shape with random weights and no tokenizer, for benchmarks. */

@@ -93,7 +93,7 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  *   returns    [N, C]
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
- * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).                                                   */
+ * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).  causal, prefix, window: as in rfk_attention.     */
 typedef struct rf_attention_spec {
     int64_t heads;
     int64_t B;

@@ -1,7 +1,7 @@
 /* products.h — floor 1, internal: the ways to compute a matrix product, behind one face (gemm.c).
  *
  *   ref    the triple loop, summed in double                              gemm_ref.c
- *   tile   blocked and packed, on the kernel `gemm_tile` of each rung     gemm_tile.c
+ *   tile   blocked and packed, on the kernel gemm_panel of each rung      gemm_tile.c
  *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
  *
  * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
