@@ -159,7 +159,7 @@ static void it_learns(void **state)
     static const char config[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32,"
                                  " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64,"
                                  " \"hidden_dropout_prob\": 0, \"attention_probs_dropout_prob\": 0}";
-    run r = with_options(2);
+    run r = with_options(1);
     t_write(r.model, "config.json", config, sizeof config - 1);
     r.o.max_steps = 400;
     r.o.save_steps = r.o.eval_steps = 200;
@@ -182,7 +182,7 @@ static void it_learns(void **state)
 static void evaluation_does_not_see_the_packing(void **state)
 {
     (void)state;
-    run r = with_options(2);
+    run r = with_options(1);
     r.o.max_steps = 4;
     must(&r, RF_OK);
     rf_mlm_score a, b;

@@ -1,0 +1,317 @@
+/* test_faults.c — mirrors src/train/checkpoint.c and loop.c: a run in a process of its own, which is killed, or whose
+ * system calls fail.  Whatever happens, the run that is started again ends with the bits of one that nothing happened to.
+ *
+ *     kills at random moments      ROFORMER_KILLS=200 for more
+ *     kills before the n-th write, sync, rename, ... of a run; the n-th of them failing with ENOSPC or EIO
+ *                                  every 29th by default, ROFORMER_SWEEP=1 for each of them (tools/kill_sweep.sh)        */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#if defined(__linux__)
+#include <linux/ptrace.h>
+#endif
+#if defined(__x86_64__)
+#include <sys/user.h>
+#endif
+
+#include <jansson.h>
+
+#include "tiny.h"
+#include "train/folder.h"
+
+/* ---- the process that trains ---- */
+
+static int train(const char *model, const char *out, const char *steps)
+{
+    char *corpus = tiny_path(model, "corpus.txt");
+    const char *text[] = {corpus};
+    rf_train_options o = tiny_options(model, text, out);
+    const rf_ctx_options c = {.threads = 1};
+    rf_ctx *ctx;
+    rf_error why = {0};
+    o.max_steps = atoi(steps);
+    o.save_steps = 2;
+    o.save_total_limit = 2;
+    o.eval_steps = 4;
+    if (tiny_count(out, "checkpoint-")) o.resume_from_checkpoint = "latest";
+    if (rf_ctx_new(&c, &ctx, NULL)) return 99;
+    const rf_status status = rf_pretrain(ctx, &o, NULL, NULL, &why);
+    if (status) fprintf(stderr, "%s\n", why.text);
+    rf_ctx_free(ctx);
+    free(corpus);
+    return (int)status;
+}
+
+typedef struct fixture { char *model, *out; const char *steps; } fixture;
+
+static fixture make(const char *steps)
+{
+    fixture f = {tiny_model(), NULL, steps};
+    f.out = tiny_path(f.model, "out");
+    return f;
+}
+
+static void unmake(fixture *f)
+{
+    free(f->model);
+    free(f->out);
+}
+
+static void anew(const fixture *f) { rf__folder_remove(f->out); }
+
+static pid_t start(const fixture *f, bool traced)
+{
+    const pid_t pid = fork();
+    if (pid) return pid;
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1);
+    dup2(null, 2);
+    if (traced) ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+    execl("/proc/self/exe", "test_faults", "--train", f->model, f->out, f->steps, (char *)NULL);
+    _exit(98);
+}
+
+static void finish(const fixture *f)
+{
+    int status;
+    waitpid(start(f, false), &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the run that was started again ends with %d", status);
+}
+
+/* ---- what must be the same ---- */
+
+typedef struct result { uint32_t model, optimizer, metrics; } result;
+
+static result result_of(const fixture *f)
+{
+    char name[64], *path = tiny_path(f->out, "metrics.jsonl"), line[1024];
+    snprintf(name, sizeof name, "checkpoint-%s/optimizer.safetensors", f->steps);
+    result r = {tiny_crc(f->out, "model.safetensors"), tiny_crc(f->out, name), 0};
+    FILE *m = fopen(path, "r");
+    while (m && fgets(line, sizeof line, m)) {
+        json_t *j = json_loads(line, 0, NULL);
+        if (!j) fail_msg("not a line of JSON: %s", line);
+        json_object_del(j, "seconds");
+        json_object_del(j, "tokens_per_second");
+        json_object_del(j, "eval_seconds");
+        char *text = json_dumps(j, JSON_SORT_KEYS);
+        r.metrics = rf__crc32c(r.metrics, text, strlen(text));
+        free(text);
+        json_decref(j);
+    }
+    if (m) fclose(m);
+    free(path);
+    assert_int_equal(tiny_count(f->out, ".tmp"), 0);
+    return r;
+}
+
+static result undisturbed(const char *steps)
+{
+    fixture f = make(steps);
+    finish(&f);
+    const result r = result_of(&f);
+    unmake(&f);
+    return r;
+}
+
+static long setting(const char *name, long usual)
+{
+    const char *text = getenv(name);
+    return text ? atol(text) : usual;
+}
+
+/* ---- kills at random moments ---- */
+
+static void sleep_ms(double ms)
+{
+    struct timespec t = {(time_t)(ms / 1000), (long)(fmod(ms, 1000) * 1e6)};
+    while (nanosleep(&t, &t) && errno == EINTR) {}
+}
+
+static void killed_at_random(void **state)
+{
+    (void)state;
+    const long wanted = setting("ROFORMER_KILLS", 10);
+    const double begin = rf__seconds();
+    const result want = undisturbed("30");
+    const double whole = 1000 * (rf__seconds() - begin);
+    rf_rng r;
+    rf__rng_init(&r, 99, (uint64_t)wanted);
+    long kills = 0;
+    fixture f = make("30");
+    while (kills < wanted) {
+        bool ended = false;
+        anew(&f);
+        while (!ended && kills < wanted) {
+            int status;
+            const pid_t pid = start(&f, false);
+            sleep_ms(0.4 * whole * (double)rf__rng_uniform(&r));
+            kill(pid, SIGKILL);
+            waitpid(pid, &status, 0);
+            ended = WIFEXITED(status);
+            kills += !ended;
+        }
+        finish(&f);
+        const result got = result_of(&f);
+        if (memcmp(&got, &want, sizeof got)) fail_msg("after %ld kills the run ended with other bits", kills);
+    }
+    unmake(&f);
+    print_message("           %ld kills\n", kills);
+}
+
+/* ---- kills and failures at a system call ---- */
+
+static bool changes_the_disk(uint64_t call, const uint64_t *argument)
+{
+    switch (call) {
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_ftruncate:
+    case SYS_renameat:
+    case SYS_renameat2:
+    case SYS_unlinkat:
+    case SYS_mkdirat:
+#ifdef SYS_rename
+    case SYS_rename:
+    case SYS_unlink:
+    case SYS_rmdir:
+    case SYS_mkdir:
+#endif
+        return true;
+    case SYS_openat:
+        return (argument[2] & O_CREAT) != 0;
+    default:
+        return false;
+    }
+}
+
+/* Lets the call fail instead of being made: its number becomes one that does not exist, then its result is set. */
+static bool spoil(pid_t pid, bool entering, int error)
+{
+#if defined(__x86_64__)
+    struct user_regs_struct regs;
+    if (ptrace(PTRACE_GETREGS, pid, NULL, &regs)) return false;
+    if (entering) regs.orig_rax = (unsigned long long)-1;
+    else regs.rax = (unsigned long long)-error;
+    return !ptrace(PTRACE_SETREGS, pid, NULL, &regs);
+#else
+    (void)pid;
+    (void)entering;
+    (void)error;
+    return false;
+#endif
+}
+
+enum { KILLED = 1000, CANNOT_TRACE = 1001 };
+
+/* One run.  Its n-th call that changes the disk (0: none) is the moment of its death, or fails with `error`.  Returns
+ * its exit status; *calls counts them. */
+static int traced(const fixture *f, long n, int error, long *calls)
+{
+    int status;
+    const pid_t pid = start(f, true);
+    bool spoiling = false;
+    *calls = 0;
+    waitpid(pid, &status, 0);
+    if (!WIFSTOPPED(status) || ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        return CANNOT_TRACE;
+    }
+    intptr_t pass = 0;
+    for (;;) {
+        struct ptrace_syscall_info info;
+        ptrace(PTRACE_SYSCALL, pid, NULL, (void *)pass);
+        waitpid(pid, &status, 0);
+        if (WIFEXITED(status)) return WEXITSTATUS(status);
+        if (WIFSIGNALED(status)) return KILLED;
+        pass = WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+        if (pass) continue;
+        if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof info, &info) <= 0) return kill(pid, SIGKILL), CANNOT_TRACE;
+        if (info.op == PTRACE_SYSCALL_INFO_EXIT && spoiling) {
+            spoil(pid, false, error);
+            spoiling = false;
+        }
+        if (info.op != PTRACE_SYSCALL_INFO_ENTRY || !changes_the_disk(info.entry.nr, (const uint64_t *)info.entry.args)) continue;
+        if (++*calls != n) continue;
+        if (error) spoiling = spoil(pid, true, error);
+        else kill(pid, SIGKILL);
+    }
+}
+
+static bool tracing_works(long *calls)
+{
+    fixture f = make("6");
+    const int status = traced(&f, 0, 0, calls);
+    unmake(&f);
+    if (status == CANNOT_TRACE) print_message("           skipped: processes cannot be traced here\n");
+    else assert_int_equal(status, RF_OK);
+    return status == RF_OK;
+}
+
+static void killed_at_a_call(void **state)
+{
+    (void)state;
+    long calls, points = 0;
+    if (!tracing_works(&calls)) return;
+    const long stride = setting("ROFORMER_SWEEP", 0) ? 1 : 29;
+    const result want = undisturbed("6");
+    fixture f = make("6");
+    for (long n = 1; n <= calls; n += stride, points++) {
+        long seen;
+        anew(&f);
+        assert_int_equal(traced(&f, n, 0, &seen), KILLED);
+        finish(&f);
+        const result got = result_of(&f);
+        if (memcmp(&got, &want, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
+    }
+    unmake(&f);
+    print_message("           %ld of %ld calls\n", points, calls);
+}
+
+/* A failing call ends the run with a message, or costs a checkpoint, or a line of the log: never the bits. */
+static void a_call_fails(void **state)
+{
+    (void)state;
+    long calls, points = 0, ended = 0;
+#if !defined(__x86_64__)
+    print_message("           skipped: written for x86-64\n");
+    return;
+#endif
+    if (!tracing_works(&calls)) return;
+    const long stride = setting("ROFORMER_SWEEP", 0) ? 1 : 29;
+    const result want = undisturbed("6");
+    fixture f = make("6");
+    for (long n = stride < 4 ? 1 : 4; n <= calls; n += stride, points++) {
+        long seen;
+        anew(&f);
+        const int status = traced(&f, n, n % 2 ? ENOSPC : EIO, &seen);
+        if (status != RF_OK && status != RF_EIO) fail_msg("call %ld of %ld failed: status %d", n, calls, status);
+        ended += status != RF_OK;
+        if (status || !tiny_has(f.out, "checkpoint-6")) finish(&f);
+        const result got = result_of(&f);
+        if (got.model != want.model || got.optimizer != want.optimizer)
+            fail_msg("call %ld of %ld failed, and the run ended with other bits", n, calls);
+    }
+    unmake(&f);
+    print_message("           %ld of %ld calls, %ld ended the run\n", points, calls, ended);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 5 && !strcmp(argv[1], "--train")) return train(argv[2], argv[3], argv[4]);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_random),
+        cmocka_unit_test(killed_at_a_call),
+        cmocka_unit_test(a_call_fails),
+    };
+    return cmocka_run_group_tests_name("train/faults", tests, NULL, NULL);
+}
