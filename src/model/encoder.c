@@ -204,11 +204,9 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
         .heads = c->num_attention_heads, .B = b->B, .start = b->start, .rope = rope, .row = row,
         .rotate_value = c->rotary_value, .drop = c->attention_probs_dropout_prob,
     };
+    const rf_graph_mark mark = rf_graph_here(g);
     rf_tensor *h = embed(g, e, b);
-    for (int64_t l = 0; l < c->num_hidden_layers; l++) {
-        const rf_graph_mark mark = rf_graph_here(g);
-        h = rf_keep(g, mark, layer_of(g, c, &e->layer[l], &spec, h));
-    }
+    for (int64_t l = 0; l < c->num_hidden_layers; l++) h = rf_keep(g, mark, layer_of(g, c, &e->layer[l], &spec, h));
     return h;                                                                                    /* [N, C]  */
 }
 
