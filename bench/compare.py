@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Lets roformer and other programs do the same work in turns, in one run, and prints how they compare.
+
+    bench/compare.py --roformer build/release/roformer --python build/peers/v/bin/python forward train -o results/x.jsonl
+
+Each round runs every program once on each shape, in an order that rotates; who waits is stopped (SIGSTOP), so that idle
+worker threads of one do not disturb the other.  The last column is the median over the rounds of (time of the peer / time
+of roformer) within a round; the share of the peak uses the peak that roformer measured in the same round.  Needs nothing
+but Python 3.9; the peers' packages are bench/peers/setup.sh's."""
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEERS = os.path.join(HERE, "peers")
+LENGTHS = os.path.join(PEERS, "lengths.txt")
+
+# case: (shapes, the row of `roformer bench` that is meant, the peers' programs)
+CASES = {
+    "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
+                ["torch_forward.py", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
+    "train": (["8x128", "2x512"], "step", ["torch_train.py"]),
+    "attention": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused", "torch_kernels.py eager"]),
+    "rope": (["4096x12x64", "512x12x64"], "pairs", ["torch_kernels.py fused", "torch_kernels.py eager"]),
+    "tokenize": ([""], None, ["tokenizers_encode.py lines", "tokenizers_encode.py batch"]),
+}
+
+
+class Peer:
+    """A program of bench/peers that waits, stopped, for its turns."""
+
+    def __init__(self, command, python, threads):
+        self.name = command
+        env = dict(os.environ, THREADS=str(threads), PEERS=os.environ.get("PEERS", os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(python))))))
+        program, *arguments = command.split()
+        self.process = subprocess.Popen([python, os.path.join(PEERS, program), *arguments], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env)
+        self.about = self.line()
+        if self.about:
+            self.name = self.about["engine"]
+            self.process.send_signal(signal.SIGSTOP)
+
+    def line(self):
+        """The next line that is a JSON object; None at the end.  Libraries print other things, too."""
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        return None
+
+    def turn(self, case):
+        self.process.send_signal(signal.SIGCONT)
+        self.process.stdin.write(json.dumps(case) + "\n")
+        self.process.stdin.flush()
+        answer = self.line() or {"error": "it ended"}
+        self.process.send_signal(signal.SIGSTOP)
+        return answer
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGCONT)
+            self.process.stdin.close()
+            self.process.wait(60)
+
+
+class Roformer:
+    """One process a turn."""
+    name = "roformer"
+
+    def __init__(self, options, row):
+        self.options, self.row = options, row
+
+    def turn(self, case):
+        o = self.options
+        command = [o.roformer, "bench", case["bench"], "--json", "--seconds", str(case["seconds"]), "--threads", str(o.threads)]
+        if case["bench"] == "tokenize":
+            command += ["--text", o.text] + (["--model", o.model] if o.model else [])
+        elif case["bench"] != "rope":
+            command += ["--shape", "@" + LENGTHS if "batches" in case else case["shape"]]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return {"error": done.stderr.strip()[:300]}
+        rows = [r for r in json.loads(done.stdout)["rows"] if self.row in (None, r["what"])]
+        if case["bench"] == "rope":
+            rows = [r for r in rows if r["shape"] == case["shape"]]
+        return rows[0] if rows else {"error": "no such row"}
+
+
+def work_of(bench, shape, o):
+    case = {"bench": bench, "shape": shape, "seconds": o.seconds}
+    if shape == "@lengths":
+        with open(LENGTHS) as f:
+            case.update(shape="256 sentences", batches=[[int(x) for x in line.split()] for line in f])
+    if bench == "tokenize":
+        case.update(text=o.text, vocab=o.vocab)
+    return case
+
+
+def measure(bench, o, out):
+    shapes, row, programs = CASES[bench]
+    if o.shape:
+        shapes = o.shape
+    if bench == "tokenize" and not (o.text and o.vocab):
+        sys.exit("compare.py: tokenize needs --text and --vocab")
+    peers = [Peer(p, o.python, o.threads) for p in programs if not o.only or any(p.startswith(x) for x in o.only)]
+    for p in peers:
+        if not p.about:
+            print(f"compare.py: {p.name} did not start (bench/peers/setup.sh makes what it needs)", file=sys.stderr)
+    engines = [Roformer(o, row)] + [p for p in peers if p.about]
+    seen = {}
+    try:
+        for r in range(o.rounds):
+            for shape in shapes:
+                case = work_of(bench, shape, o)
+                for e in engines[r % len(engines):] + engines[:r % len(engines)]:
+                    got = dict(e.turn(case), bench=bench, shape=case["shape"], engine=e.name, round=r)
+                    out.write(json.dumps(got) + "\n")
+                    out.flush()
+                    seen.setdefault(case["shape"], {}).setdefault(e.name, []).append(got)
+    finally:
+        for p in peers:
+            p.end()
+    return seen
+
+
+def table(bench, seen):
+    for shape, engines in seen.items():
+        ours = engines["roformer"]
+        for name, got in engines.items():
+            errors = [g["error"] for g in got if "error" in g]
+            if errors:
+                print(f"{bench:10} {shape:14} {name:28} {errors[0]}")
+                continue
+            middle = lambda key: statistics.median(g[key] for g in got)
+            line = f"{bench:10} {shape:14} {name:28} {middle('ms'):10.3f} ms"
+            if "tokens_per_second" in got[0]:
+                line += f" {middle('tokens_per_second'):12.0f} tokens/s"
+            if "gflops" in got[0]:
+                shares = [g["gflops"] / (u["gflops"] / u["share_of_fma_peak"]) for g, u in zip(got, ours) if "share_of_fma_peak" in u]
+                line += f" {middle('gflops'):7.1f} GFLOP/s" + (f" {100 * statistics.median(shares):5.1f} % of peak" if shares else "")
+            elif "gbytes_per_second" in got[0]:
+                line += f" {middle('gbytes_per_second'):9.4f} GB/s"
+            if name != "roformer" and not any("error" in u for u in ours):
+                line += f"   {statistics.median(g['ms'] / u['ms'] for g, u in zip(got, ours)):6.2f} x"
+            print(line, flush=True)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("case", nargs="+", choices=list(CASES))
+    p.add_argument("--roformer", default=os.path.join(HERE, "..", "build", "release", "roformer"))
+    p.add_argument("--python", default=os.path.join(HERE, "..", "build", "peers", "v", "bin", "python"))
+    p.add_argument("--only", action="append", help="peers whose program begins with this; may be given again")
+    p.add_argument("--shape", action="append", help="instead of the usual shapes; may be given again")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--seconds", type=float, default=2, help="of each turn")
+    p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--text", help="what is tokenized")
+    p.add_argument("--vocab", help="vocab.txt for the peers' tokenizer")
+    p.add_argument("--model", help="model folder for roformer's tokenizer (the same vocabulary)")
+    p.add_argument("-o", "--output", default=os.devnull, help="every single measurement, one JSON object a line")
+    o = p.parse_args()
+    with open(o.output, "w") as out:
+        for bench in o.case:
+            table(bench, measure(bench, o, out))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""What the peers share: the shape of the model, how a batch is made, how time is taken, how a peer talks.
+
+A peer is a program that says once which engine it is, then reads one case a line and answers each with one line, both
+JSON.  bench/compare.py keeps several of them waiting and lets them take turns with roformer; by hand:
+
+    echo '{"bench": "forward", "shape": "8x128"}' | python torch_forward.py
+"""
+import json
+import os
+import resource
+import statistics
+import sys
+import time
+
+THREADS = int(os.environ.get("THREADS", "2"))
+os.environ["OMP_NUM_THREADS"] = str(THREADS)
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false" if THREADS == 1 else "true")
+HERE = os.path.dirname(os.path.abspath(__file__))
+PEERS = os.environ.get("PEERS", os.path.join(HERE, "..", "..", "build", "peers"))
+
+import numpy as np
+
+LAYERS, WIDTH, HEADS, INNER, VOCABULARY = 12, 768, 12, 3072, 50000
+
+def roformer_config(**changes):
+    from transformers import RoFormerConfig
+    return RoFormerConfig(**{**dict(vocab_size=VOCABULARY, embedding_size=WIDTH, hidden_size=WIDTH, num_hidden_layers=LAYERS,
+                                    num_attention_heads=HEADS, intermediate_size=INNER, max_position_embeddings=1536), **changes})
+
+def lengths_of(case):
+    """The batches of a case, each a list of text lengths: [[128] * 8] for shape "8x128"."""
+    if "batches" in case:
+        return case["batches"]
+    texts, tokens = map(int, case["shape"].split("x"))
+    return [[tokens] * texts]
+
+def operations(batch):
+    """Multiply-adds counted as two; padding is nobody's work."""
+    return sum(LAYERS * (2 * T * (4 * WIDTH ** 2 + 2 * WIDTH * INNER) + 4 * T * T * WIDTH) for T in batch)
+
+def padded(batch, vocabulary=20000):
+    """Random ids [B, longest] and the mask of the tokens that exist."""
+    r = np.random.RandomState(1)
+    ids = r.randint(200, vocabulary, (len(batch), max(batch))).astype(np.int64)
+    return ids, (np.arange(max(batch))[None] < np.array(batch)[:, None]).astype(np.int64)
+
+def timed(run, seconds):
+    """Seconds of one run: median and best, after one run that is not counted."""
+    run()
+    times, end = [], time.perf_counter() + seconds
+    while not times or time.perf_counter() < end:
+        start = time.perf_counter()
+        run()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times), min(times)
+
+def row(case, seconds, best, flops=0, tokens=0, bytes=0):
+    """The keys of `roformer bench --json`."""
+    out = dict(bench=case["bench"], shape=case.get("shape", ""), ms=1e3 * seconds, best_ms=1e3 * best)
+    if tokens: out["tokens_per_second"] = tokens / seconds
+    if flops: out["gflops"] = flops / seconds / 1e9
+    if bytes: out["gbytes_per_second"] = bytes / seconds / 1e9
+    return out
+
+def forward(run):
+    """Answers forward cases by run(ids, mask)."""
+    def answer(case):
+        batches = lengths_of(case)
+        inputs = [padded(b) for b in batches]
+        median, best = timed(lambda: [run(*i) for i in inputs], case.get("seconds", 3))
+        return row(case, median, best, sum(map(operations, batches)), sum(map(sum, batches)))
+    return answer
+
+def serve(engine, version, **answers):
+    """answers: one function for each value of "bench"."""
+    print(json.dumps(dict(engine=engine, version=version, threads=THREADS)), flush=True)
+    for line in sys.stdin:
+        case = json.loads(line)
+        try:
+            answer = answers[case["bench"]](case)
+        except Exception as e:
+            answer = dict(error=f"{type(e).__name__}: {e}"[:300])
+        answer.update(engine=engine, peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        print(json.dumps(answer), flush=True)
