@@ -81,6 +81,15 @@ static const char *const bert_kinds[] = {"BertTokenizer", "BertTokenizerFast", "
                                          "DistilBertTokenizerFast", "ElectraTokenizer", "ElectraTokenizerFast"};
 static const char *const fast_kinds[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
+/* Whether tokenizer.json counts even where there is a vocab.txt. */
+static bool says_all(const folder *f)
+{
+    const char *kind = json_string_value(json_object_get(f->config, "tokenizer_class"));
+    for (size_t i = 0; kind && i < RF_COUNT(fast_kinds); i++)
+        if (!strcmp(kind, fast_kinds[i])) return true;
+    return false;
+}
+
 static rf_status check_kind(folder *f)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
@@ -89,8 +98,7 @@ static rf_status check_kind(folder *f)
     if (!kind) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", f->config_path);
     for (size_t i = 0; i < RF_COUNT(bert_kinds); i++)
         if (!strcmp(kind, bert_kinds[i])) return RF_OK;
-    for (size_t i = 0; i < RF_COUNT(fast_kinds); i++)
-        if (!strcmp(kind, fast_kinds[i]) && f->fast) return RF_OK;
+    if (says_all(f)) return RF_OK;
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, BertTokenizer is%s", f->config_path,
                    kind, strstr(kind, "RoFormer") ? " (RoFormerTokenizer cuts Chinese into words with jieba)" : "");
 }
@@ -250,11 +258,11 @@ static rf_status check_parts(folder *f)
     return status;
 }
 
-typedef struct entry { const char *text; size_t size; } entry;
+typedef struct entry { const char *text; size_t size; bool alone; } entry;
 
 /* Puts a token at its id, which is below `most`; the list grows to hold it. */
 static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity, const char *text, size_t size, int64_t id,
-                           size_t most)
+                           size_t most, bool alone)
 {
     if (id < 0 || (size_t)id >= most)
         return rf_fail(f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", f->fast_path, text, most - 1);
@@ -267,7 +275,7 @@ static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity,
     if ((*list)[id].text && ((*list)[id].size != size || memcmp((*list)[id].text, text, size) != 0))
         return rf_fail(f->why, RF_EDATA, "%s: id %lld belongs to %.40s and %.40s", f->fast_path, (long long)id,
                        (*list)[id].text, text);
-    (*list)[id] = (entry){text, size};
+    if (!(*list)[id].text) (*list)[id] = (entry){text, size, alone};
     if ((size_t)id + 1 > *n) *n = (size_t)id + 1;
     return RF_OK;
 }
@@ -285,11 +293,11 @@ static rf_status read_fast_vocab(folder *f)
     json_t *x;
     rf_status status = RF_OK;
     json_object_foreach(vocab, key, x) {
-        if (!status) status = put_entry(f, &list, &n, &capacity, key, strlen(key), whole_number(x), most);
+        if (!status) status = put_entry(f, &list, &n, &capacity, key, strlen(key), whole_number(x), most, false);
         bytes += strlen(key);
     }
     for (size_t i = 0; i < f->added_n && !status; i++) {
-        status = put_entry(f, &list, &n, &capacity, f->added[i].text, f->added[i].size, f->added[i].id, most);
+        status = put_entry(f, &list, &n, &capacity, f->added[i].text, f->added[i].size, f->added[i].id, most, true);
         bytes += f->added[i].size;
     }
     if (!status && bytes + n > UINT32_MAX - 1)
@@ -311,7 +319,7 @@ static rf_status read_fast_vocab(folder *f)
     size_t used = 0;
     for (size_t i = 0; i < n; i++) {
         begin[i] = (uint32_t)used;
-        hidden[i] = !list[i].text;
+        hidden[i] = !list[i].text ? RF_HIDDEN : list[i].alone ? RF_ALONE : 0;
         if (list[i].text) memcpy(text + used, list[i].text, list[i].size);
         used += list[i].size;
         text[used++] = 0;
@@ -323,15 +331,20 @@ static rf_status read_fast_vocab(folder *f)
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
-/* Added tokens must be where the vocabulary has them. */
+/* Added tokens must be where the vocabulary has them, or follow it. */
 static rf_status check_added(folder *f, const char *path)
 {
+    const rf_vocab *v = &f->vocab;
     for (size_t i = 0; i < f->added_n; i++) {
         const rf_added *a = &f->added[i];
-        const int32_t id = rf__vocab_find(&f->vocab, a->text, a->size);
-        if (id != a->id)
+        const int32_t id = rf__vocab_find(v, a->text, a->size);
+        if (id >= 0 && id != a->id)
             return rf_fail(f->why, RF_EDATA, "%s: the added token %.40s has id %d, in the vocabulary it has %d", path, a->text,
                            (int)a->id, (int)id);
+        if (id < 0 && (a->id >= v->n || rf__vocab_token_size(v, a->id) != a->size ||
+                       memcmp(rf__vocab_token(v, a->id), a->text, a->size) != 0))
+            return rf_fail(f->why, RF_EDATA, "%s: the added token %.40s has id %d, which neither is in the vocabulary nor "
+                           "follows it", path, a->text, (int)a->id);
     }
     return RF_OK;
 }
@@ -339,13 +352,14 @@ static rf_status check_added(folder *f, const char *path)
 static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **out)
 {
     char map_path[MAX_PATH];
-    const bool lines = !access(vocab_path, F_OK);
     rf_status status = read_json(f, "tokenizer_config.json", f->config_path, &f->config);
     if (!status) status = read_json(f, "special_tokens_map.json", map_path, &f->map);
+    const bool lines = !status && !access(vocab_path, F_OK) && !says_all(f);
     if (!status && !lines) status = read_json(f, "tokenizer.json", f->fast_path, &f->fast);
     if (status) return status;
     if (!lines && !f->fast)
-        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s (there is no tokenizer.json either)", vocab_path, strerror(ENOENT));
+        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", says_all(f) ? f->fast_path : vocab_path, strerror(ENOENT),
+                       says_all(f) ? "" : " (there is no tokenizer.json either)");
     if (f->fast) status = check_parts(f);
     if (!status) status = read_settings(f);
     if (status) return status;
@@ -355,7 +369,7 @@ static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **ou
         size_t size;
         status = rf__read_file(f->ctx, vocab_path, MAX_FILE, &text, &size, f->why);
         if (status) return status;
-        status = rf__vocab_lines(&f->vocab, f->ctx, text, size, vocab_path, f->options.rules, f->why);
+        status = rf__vocab_lines(&f->vocab, f->ctx, text, size, vocab_path, f->options.rules, f->added, f->added_n, f->why);
         rf__free(f->ctx, text);
     } else {
         status = read_fast_vocab(f);

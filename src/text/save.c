@@ -15,17 +15,22 @@ static rf_status write_file(const rf_tokenizer *t, const char *folder, const cha
     return status ? status : rf__replace_file(t->ctx, path, data, size, why);
 }
 
-/* A hidden token without text would become a token of its own; it is written as the last token instead, of which the
- * last line counts. */
+/* Added tokens that follow the vocabulary stay out of vocab.txt, where they would become pieces.  An id without a token
+ * would become a token of its own: it is written as the last token instead, of which the last line counts. */
 static rf_status write_vocab(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
     const rf_vocab *v = &t->vocab;
-    const int32_t last = v->n - 1;
+    int32_t last = v->n - 1;
+    while (last > 0 && v->hidden[last]) last--;
+    for (int32_t i = 0; i < v->n; i++)
+        if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder,
+                           (int)i);
     size_t size = 0;
-    for (int32_t i = 0; i < v->n; i++) size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
+    for (int32_t i = 0; i <= last; i++) size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
     char *text = rf__alloc(t->ctx, size), *to = text;
     if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
-    for (int32_t i = 0; i < v->n; i++) {
+    for (int32_t i = 0; i <= last; i++) {
         const int32_t id = v->hidden[i] && !*rf__vocab_token(v, i) ? last : i;
         memcpy(to, rf__vocab_token(v, id), rf__vocab_token_size(v, id));
         to += rf__vocab_token_size(v, id);

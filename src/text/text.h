@@ -119,12 +119,17 @@ bool rf__words_next(rf_words *w, rf_word *out);                       /* false: 
 typedef struct rf_slot { uint32_t tag; int32_t id; } rf_slot;
 typedef struct rf_slots { rf_slot *at; size_t mask; size_t longest; } rf_slots;   /* longest: bytes of a token here   */
 
+enum {
+    RF_HIDDEN = 1,                      /* a later line holds the same token, or there is none                        */
+    RF_ALONE = 2                        /* an added token that is no piece: found as a whole, in raw text only        */
+};
+
 typedef struct rf_vocab {
     const rf_ctx *ctx;
     char *text;                         /* all tokens, each followed by a zero                                        */
     size_t size;
     uint32_t *begin;                    /* [n + 1]: token i is text[begin[i] .. begin[i+1] - 1)                       */
-    uint8_t *hidden;                    /* [n]: a later line holds the same token, or there is none                   */
+    uint8_t *hidden;                    /* [n]: RF_HIDDEN, RF_ALONE or 0                                              */
     int32_t n;
     rf_slots whole, tail;               /* by the whole token; those with "##", by what follows it                    */
     uint64_t *power;                    /* base^i, i up to the longest word                                           */
@@ -133,9 +138,9 @@ typedef struct rf_vocab {
 /* Becomes the owner of the three arrays, on failure too. */
 rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size, uint32_t *begin, uint8_t *hidden,
                          int32_t n, rf_error *why);
-/* The tokens of a vocab.txt. */
+/* The tokens of a vocab.txt, and those of `added` whose ids follow it. */
 rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
-                          rf_rules rules, rf_error *why);
+                          rf_rules rules, const rf_added *added, size_t added_n, rf_error *why);
 void rf__vocab_clear(rf_vocab *v);
 int32_t rf__vocab_find(const rf_vocab *v, const char *text, size_t size);
 static inline const char *rf__vocab_token(const rf_vocab *v, int32_t id) { return v->text + v->begin[id]; }
@@ -169,7 +174,7 @@ enum { RF_MAX_WORD = 10000 };             /* the highest limit for the character
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options; `added` are tokens
- * besides the five, their text is copied.                                                                            */
+ * besides the five (or the five again), their text is copied.                                                        */
 rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *name, const rf_tokenizer_options *options,
                              const rf_added *added, size_t added_n, rf_tokenizer **out, rf_error *why);
 

@@ -17,8 +17,15 @@ static rf_status no_memory(rf_error *why)
     return rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
 }
 
+static int32_t id_among(const rf_added *added, size_t n, const char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        if (added[i].size == strlen(text) && !memcmp(added[i].text, text, added[i].size)) return added[i].id;
+    return -1;
+}
+
 /* The five special tokens by name and id. */
-static rf_status name_specials(rf_tokenizer *t, const char *name, rf_error *why)
+static rf_status name_specials(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_error *why)
 {
     const char **option[RF_SPECIALS];
     names_of(&t->options, option);
@@ -30,6 +37,7 @@ static rf_status name_specials(rf_tokenizer *t, const char *name, rf_error *why)
     }
     for (int i = 0; i < RF_SPECIALS; i++) {
         t->special[i] = rf__vocab_find(&t->vocab, t->name[i], strlen(t->name[i]));
+        if (t->special[i] < 0) t->special[i] = id_among(added, added_n, t->name[i]);
         if (t->special[i] < 0)
             return rf_fail(why, RF_EDATA, "%s: the special token %.40s is not in the vocabulary of %d tokens%s", name,
                            t->name[i], (int)t->vocab.n,
@@ -87,7 +95,7 @@ static void list_openers(rf_tokenizer *t)
 
 static rf_status fill(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_error *why)
 {
-    rf_status status = name_specials(t, name, why);
+    rf_status status = name_specials(t, name, added, added_n, why);
     if (status) return status;
     t->added = rf__calloc(t->ctx, added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
@@ -134,7 +142,7 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
     if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
         return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
     rf_vocab v;
-    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, why);
+    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, NULL, 0, why);
     return status ? status : rf__tokenizer_make(ctx, &v, name, o, NULL, 0, out, why);
 }
 
@@ -154,12 +162,13 @@ const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t) { ret
 
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id)
 {
-    return id < 0 || id >= t->vocab.n || t->vocab.hidden[id] ? NULL : rf__vocab_token(&t->vocab, id);
+    return id < 0 || id >= t->vocab.n || t->vocab.hidden[id] == RF_HIDDEN ? NULL : rf__vocab_token(&t->vocab, id);
 }
 
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token)
 {
-    return rf__vocab_find(&t->vocab, token, strlen(token));
+    const int32_t id = rf__vocab_find(&t->vocab, token, strlen(token));
+    return id < 0 ? id_among(t->added, t->added_n, token) : id;
 }
 
 int32_t rf_tokenizer_unk(const rf_tokenizer *t) { return t->special[RF_UNK]; }

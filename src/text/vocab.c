@@ -4,7 +4,11 @@
  * h[j] - h[i] B^(j-i): a longest match costs one probe for each length tried and no pass over the bytes.             */
 #include "text.h"
 
-enum { LONGEST_WORD = 1 << 16 };        /* bytes of a token beyond which it is kept but never matched                 */
+enum {
+    LONGEST_WORD = 1 << 16,             /* bytes of a token beyond which it is kept but never matched                 */
+    MOST_BYTES = 1 << 30,               /* of a vocabulary                                                            */
+    MOST_LINES = 1 << 28
+};
 static const uint64_t BASE = 0x9E3779B97F4A7C15;
 
 static inline uint64_t mix(uint64_t h)
@@ -59,7 +63,7 @@ static void put(rf_vocab *v, rf_slots *s, int32_t id, size_t skip)
         const int32_t old = s->at[i].id;
         if (s->at[i].tag == tag && rf__vocab_token_size(v, old) == size + skip &&
             !memcmp(rf__vocab_token(v, old) + skip, text, size)) {
-            v->hidden[old] = 1;
+            v->hidden[old] = RF_HIDDEN;
             break;
         }
     }
@@ -160,42 +164,59 @@ static size_t trimmed(const char *text, size_t from, size_t to)
     return to;
 }
 
+/* How many lines the text has; 0 and a reason when it cannot be a vocabulary. */
+static size_t count_lines(const char *text, size_t size, bool python, const char *name, rf_error *why)
+{
+    size_t lines = 0, next = 0;
+    const size_t bad = rf__utf8_check(text, size);
+    for (size_t at = 0; at < size; at = next, lines++) {
+        line_end(text, size, at, python, &next);
+        if (bad < size && next > bad)
+            return rf_fail(why, RF_EDATA, "%s: line %zu: byte %zu of the file is not UTF-8", name, lines + 1, bad), 0;
+    }
+    if (!lines) rf_fail(why, RF_EDATA, "%s: is empty, one token per line was expected", name);
+    if (size <= MOST_BYTES && lines <= MOST_LINES) return lines;
+    return rf_fail(why, RF_EDATA, "%s: %zu bytes in %zu lines, the limits are %d and %d", name, size, lines, MOST_BYTES,
+                   MOST_LINES), 0;
+}
+
+static const rf_added *with_id(const rf_added *added, size_t n, size_t id)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((size_t)added[i].id == id) return &added[i];
+    return NULL;
+}
+
 rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
-                          rf_rules rules, rf_error *why)
+                          rf_rules rules, const rf_added *added, size_t added_n, rf_error *why)
 {
     const bool python = rules == RF_RULES_PYTHON;
-    size_t lines = 0, next = 0;
-    for (size_t at = 0; at < size; at = next, lines++) line_end(text, size, at, python, &next);
-    if (!lines) return rf_fail(why, RF_EDATA, "%s: is empty, one token per line was expected", name);
-    if (size > UINT32_MAX - 1 || lines > INT32_MAX - 1)
-        return rf_fail(why, RF_EDATA, "%s: %zu bytes in %zu lines, the limit is %u bytes", name, size, lines, UINT32_MAX - 1);
-    const size_t bad = rf__utf8_check(text, size);
-    if (bad < size) {
-        size_t line = 1;
-        for (size_t at = 0; at < size; at = next, line++) {
-            line_end(text, size, at, python, &next);
-            if (next > bad) break;
-        }
-        return rf_fail(why, RF_EDATA, "%s: line %zu: byte %zu of the file is not UTF-8", name, line, bad);
-    }
-    char *copy = rf__alloc(ctx, size + 1);
-    uint32_t *begin = rf__alloc(ctx, (lines + 1) * sizeof *begin);
-    uint8_t *hidden = rf__calloc(ctx, lines, 1);
+    rf_error own = {0};
+    const size_t lines = count_lines(text, size, python, name, why ? why : &own);
+    if (!lines) return RF_EDATA;
+    size_t n = lines, room = size + 1;
+    for (const rf_added *a; (a = with_id(added, added_n, n)) != NULL; n++) room += a->size + 1;
+    char *copy = rf__alloc(ctx, room);
+    uint32_t *begin = rf__alloc(ctx, (n + 1) * sizeof *begin);
+    uint8_t *hidden = rf__calloc(ctx, n, 1);
     if (!copy || !begin || !hidden) {
         rf__free(ctx, copy);
         rf__free(ctx, begin);
         rf__free(ctx, hidden);
-        return rf_fail(why, RF_ENOMEM, "%s: no memory for %zu tokens", name, lines);
+        return rf_fail(why, RF_ENOMEM, "%s: no memory for %zu tokens", name, n);
     }
     size_t used = 0, line = 0;
-    for (size_t at = 0; at < size; at = next, line++) {
-        size_t end = line_end(text, size, at, python, &next);
-        if (!python) end = trimmed(text, at, end);
+    for (size_t at = 0, next; line < n; at = next, line++) {
+        const rf_added *a = line < lines ? NULL : with_id(added, added_n, line);
+        const char *from = a ? a->text : text + at;
+        size_t bytes = a ? a->size : line_end(text, size, at, python, &next) - at;
+        if (!a && !python) bytes = trimmed(text, at, at + bytes) - at;
+        if (a) next = at, hidden[line] = RF_ALONE;
         begin[line] = (uint32_t)used;
-        memcpy(copy + used, text + at, end - at);
-        used += end - at;
+        memcpy(copy + used, from, bytes);
+        used += bytes;
         copy[used++] = 0;
     }
-    begin[lines] = (uint32_t)used;
-    return rf__vocab_init(v, ctx, copy, used, begin, hidden, (int32_t)lines, why);
+    begin[n] = (uint32_t)used;
+    return rf__vocab_init(v, ctx, copy, used, begin, hidden, (int32_t)n, why);
 }

@@ -104,7 +104,7 @@ static void bad_settings_are_refused(void **state)
         {"{", RF_EDATA, "line 1"}, {"[]", RF_EDATA, "object"}, {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
         {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "jieba"},
         {"{\"tokenizer_class\":\"T5Tokenizer\"}", RF_EUNSUPPORTED, "T5Tokenizer"},
-        {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EUNSUPPORTED, "PreTrainedTokenizerFast"},
+        {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EIO, "tokenizer.json"},
         {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"}, {"{\"roformer_rules\":\"perl\"}", RF_EDATA, "roformer_rules"},
         {"{\"mask_token\":[]}", RF_EDATA, "mask_token"}, {"{\"mask_token\":\"<mask>\"}", RF_EDATA, "<mask>"},
         {"{\"mask_token\":\"\"}", RF_EDATA, "empty"},
@@ -193,6 +193,34 @@ static void other_parts_are_refused_by_name(void **state)
     }
 }
 
+/* Added tokens that follow vocab.txt are found whole in raw text and are no pieces. */
+static void added_tokens_follow_the_vocabulary(void **state)
+{
+    (void)state;
+    const char *folder = t_folder(), *to = t_folder();
+    put(folder, "vocab.txt", VOCAB);
+    put(folder, "tokenizer_config.json", "{\"mask_token\":\"<m>\",\"added_tokens_decoder\":{"
+        "\"12\":{\"content\":\"<m>\",\"special\":true},\"11\":{\"content\":\"ab\"}}}");
+    rf_tokenizer *t = opened(folder);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(rf_tokenizer_size(t), 13);
+        assert_int_equal(rf_tokenizer_mask(t), 12);
+        assert_int_equal(rf_tokenizer_id(t, "ab"), 11);
+        assert_string_equal(rf_tokenizer_token(t, 11), "ab");
+        assert_int_equal(first_id(t, "ab"), 11);
+        assert_int_equal(first_id(t, "AB"), 5);            /* lowered after the search: a and ##b                      */
+        assert_int_equal(first_id(t, "<m>"), 12);
+        assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
+        rf_tokenizer_free(t);
+        t = opened(to);
+    }
+    rf_tokenizer_free(t);
+    put(folder, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"12\":{\"content\":\"<m>\"}}}");
+    rf_error why = {0};
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "follows");
+}
+
 static char *file_text(const char *folder, const char *name)
 {
     char path[512], *text = NULL;
@@ -263,6 +291,7 @@ int main(void)
         cmocka_unit_test(bad_settings_are_refused),
         cmocka_unit_test(a_folder_of_tokenizer_json),
         cmocka_unit_test(other_parts_are_refused_by_name),
+        cmocka_unit_test(added_tokens_follow_the_vocabulary),
         cmocka_unit_test(saved_folders_open_again),
         cmocka_unit_test(failing_memory),
     };
