@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test check asan ubsan tsan bench fuzz sweep golden docs install clean help
+.PHONY: all setup demo test check asan ubsan tsan debug bench fuzz sweep install clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -11,7 +11,7 @@ all: setup ## build the library and the program (build/release)
 	@cmake --build $(B) -j $(J)
 
 setup: ## install what is missing (Debian packages)
-	@mkdir -p build && sh scripts/setup.sh
+	@sh scripts/setup.sh
 
 demo: all ## fill masks and embed sentences with the shipped model
 	@$(B)/roformer demo
@@ -36,8 +36,8 @@ fuzz: setup ## every fuzz harness for SECONDS each (30)
 	@cmake --build build/fuzz -j $(J)
 	@sh tools/fuzz.sh build/fuzz $(SECONDS)
 
-sweep: all ## long robustness sweeps: kill -9 while training, failing allocations
-	@sh tools/sweep.sh $(B)
+sweep: all ## long robustness sweep: kill -9 while training, every system call failing
+	@sh tools/kill_sweep.sh $(B)
 
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install $(B) --prefix $(or $(PREFIX),/usr/local)

@@ -2,6 +2,8 @@
 # setup.sh [fuzz] — installs the Debian packages that building and testing need, and only those that are missing.
 # Works as root or through sudo; does nothing, and needs no network, when all is there.
 set -eu
+cd "$(dirname "$0")/.."
+mkdir -p build
 
 packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libdnnl-dev libjansson-dev libutf8proc-dev libxxhash-dev
   libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox"

@@ -7,7 +7,7 @@ trap 'rm -rf "$root"' EXIT
 cmake --install build/release --prefix "$root" > "$root/log" 2>&1 || { cat "$root/log"; exit 1; }
 
 export PKG_CONFIG_PATH="$root/lib/pkgconfig:$(ls -d "$root"/lib/*/pkgconfig 2> /dev/null | head -1)"
-flags=$(pkg-config --define-variable=prefix="$root" --cflags --libs roformer)
+flags=$(pkg-config --cflags --libs roformer)
 gcc -std=c11 -Wall -Wextra -Werror examples/rotate.c -o "$root/rotate" $flags -lm
 LD_LIBRARY_PATH=$(dirname "$(find "$root" -name 'libroformer.so.0' | head -1)") "$root/rotate" > "$root/out"
 grep -q 'distance' "$root/out"

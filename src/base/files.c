@@ -18,18 +18,19 @@ static rf_status refused(rf_error *why, const char *path, const char *verb)
 static rf_status open_regular(const char *path, int *fd, size_t *size, rf_error *why)
 {
     struct stat st;
+    rf_status status;
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     if (*fd < 0) return refused(why, path, "open");
     if (fstat(*fd, &st)) {
-        refused(why, path, "stat");
+        status = refused(why, path, "stat");
     } else if (S_ISDIR(st.st_mode)) {
-        rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+        status = rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
     } else {
         *size = (size_t)st.st_size;
         return RF_OK;
     }
     close(*fd);
-    return RF_EIO;
+    return status;
 }
 
 rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_error *why)
@@ -37,7 +38,8 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     (void)ctx;
     int fd;
     size_t size;
-    if (open_regular(path, &fd, &size, why)) return RF_EIO;
+    const rf_status status = open_regular(path, &fd, &size, why);
+    if (status) return status;
     if (!size) {
         close(fd);
         *out = (rf_map){(const unsigned char *)"", 0, false};
@@ -73,22 +75,23 @@ rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char 
 {
     int fd;
     size_t expect, n = 0, capacity = 0;
-    if (open_regular(path, &fd, &expect, why)) return RF_EIO;
+    rf_status status = open_regular(path, &fd, &expect, why);
+    if (status) return status;
     char *buffer = NULL;
     for (;;) {
         const size_t room = expect > n ? expect - n : 65536;
         if (n > limit || expect > limit) {
-            rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, expect > n ? expect : n, limit);
+            status = rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, expect > n ? expect : n, limit);
             break;
         }
         if (!rf__grow(ctx, &buffer, &capacity, n + room + 1, 1)) {
-            rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
+            status = rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
             break;
         }
         const ssize_t got = read(fd, buffer + n, room);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
-            refused(why, path, "read");
+            status = refused(why, path, "read");
             break;
         }
         if (got == 0) {
@@ -102,7 +105,7 @@ rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char 
     }
     close(fd);
     rf__free(ctx, buffer);
-    return why ? why->code : RF_EIO;
+    return status;
 }
 
 rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why)

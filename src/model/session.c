@@ -60,16 +60,16 @@ static rf_status check(const rf_batch *b, rf_error *why)
     return RF_OK;
 }
 
-/* Runs the encoder; the failure of any operation is found once, at the end. */
-static rf_tensor *hidden(rf_session *s, const rf_batch *b, rf_error *why)
+/* Runs the encoder; the failure of any operation is found once, by `finish`. */
+static rf_status hidden(rf_session *s, const rf_batch *b, rf_tensor **out, rf_error *why)
 {
-    if (check(b, why)) return NULL;
-    if (rf_graph_reset(s->graph)) {
-        rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
-        return NULL;
-    }
+    const rf_status status = check(b, why);
+    if (status) return status;
+    if (rf_graph_reset(s->graph))
+        return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
     rf_graph_record(s->graph, 0, 0, 0);
-    return rf__encode(s->graph, s->encoder, b);
+    *out = rf__encode(s->graph, s->encoder, b);
+    return RF_OK;
 }
 
 static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf_error *why)
@@ -84,15 +84,16 @@ static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf
 
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **out, rf_error *why)
 {
-    rf_tensor *h = hidden(s, batch, why);
-    return h ? finish(s, h, out, why) : why ? why->code : RF_EARG;
+    rf_tensor *h;
+    const rf_status status = hidden(s, batch, &h, why);
+    return status ? status : finish(s, h, out, why);
 }
 
 rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **out, rf_error *why)
 {
-    rf_tensor *h = hidden(s, batch, why);
-    if (!h) return why ? why->code : RF_EARG;
-    return finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
+    rf_tensor *h;
+    const rf_status status = hidden(s, batch, &h, why);
+    return status ? status : finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
 }
 
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
@@ -105,9 +106,9 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
         if (!status) status = bind(s, why);
         if (status) return status;
     }
-    rf_tensor *h = hidden(s, batch, why);
-    if (!h) return why ? why->code : RF_EARG;
-    return finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
+    rf_tensor *h;
+    const rf_status status = hidden(s, batch, &h, why);
+    return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
 size_t rf_session_memory(const rf_session *s) { return rf_graph_memory(s->graph); }
