@@ -23,7 +23,8 @@ static problem problems[] = {
     {"4x12x512", 4, {512, 512, 512, 512}},
     {"1x12x2048", 1, {2048}},
     {"32x12x32", 32, {0}},
-    {"ragged", 32, {12, 7, 31, 24, 9, 55, 18, 130, 22, 16, 41, 5, 28, 73, 11, 200, 35, 19, 26, 8, 14, 47, 95, 21, 33, 10, 29, 62, 17, 6, 38, 23}},
+    {"ragged", 32, {12, 7, 31, 24, 9, 55, 18, 130, 22, 16, 41, 5, 28, 73, 11, 200,
+                    35, 19, 26, 8, 14, 47, 95, 21, 33, 10, 29, 62, 17, 6, 38, 23}},
     {"64x12x8", 64, {0}},
 };
 
@@ -74,7 +75,8 @@ static rfk_attention attention_of(const work *w, int64_t b, int64_t h)
                            .queries = T, .keys = T, .width = w->width, .scale = 1 / sqrtf((float)w->width),
                            .cos = w->cos, .sin = w->sin, .q_row = w->row, .k_row = w->row, .rotary = w->width / 2 * 2,
                            .drop = w->drop, .key = {1, 2}, .stream = (uint64_t)(b * HEADS + h), .causal = w->causal,
-                           .out = w->out + at * C + h * w->width, .out_step = C, .lse = w->lse + h * w->start[w->p->sequences] + at};
+                           .out = w->out + at * C + h * w->width, .out_step = C,
+                           .lse = w->lse + h * w->start[w->p->sequences] + at};
 }
 
 static void forward(void *arg, int64_t i, int worker)

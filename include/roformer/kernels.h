@@ -32,6 +32,7 @@ typedef enum rf_rope_layout {
  *   mask        as a description: query t sees key s iff
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
  *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.
+ *               Values of keys that are not seen may be anything finite: some are multiplied by zero.
  *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
  *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
  *   out, lse    row t of the result at out + t * out_step; log-sum-exp of its scores at lse[t] (lse may be NULL)     */

@@ -6,7 +6,7 @@
 
 /* Keys are worked on in blocks, so that scratch does not grow with their number: a block of the forward and its scores
  * stay in the second-level cache; the backward holds five arrays of a block where the forward holds two. */
-enum { RFK__BLOCK = 512, RFK__BACK_KEYS = 128, RFK__BACK_QUERIES = 64 };
+enum { RFK__BLOCK = 512, RFK__BACK_KEYS = 128, RFK__BACK_QUERIES = 96 };
 
 /* The most that a rung packs together: keys of a panel, floats of a vector, rows of a patch. */
 enum { RFK__PANEL = 64, RFK__VECTOR = 16, RFK__ROWS = 6 };

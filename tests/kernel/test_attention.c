@@ -4,7 +4,7 @@
  * adjoints against central differences of that.  Every other rung is held against the reference rung.                */
 #include "rungs.h"
 
-/* ---- problems ------------------------------------------------------------------------------------------------------- */
+/* ---- problems ----------------------------------------------------------------------------------------------------- */
 
 enum { ANGLES = 97 };          /* rows of the tables; tokens take them in an order of their own */
 
@@ -75,7 +75,7 @@ static void gaps_are_untouched(const float *x, int64_t rows, int64_t step, int64
             if (!isnan(x[r * step + i])) fail_msg("row %lld: column %lld beyond the width was written", (long long)r, (long long)i);
 }
 
-/* ---- the printed formula ------------------------------------------------------------------------------------------------ */
+/* ---- the printed formula ------------------------------------------------------------------------------------------ */
 
 static int sees(const rfk_attention *a, int64_t t, int64_t s)
 {
@@ -112,7 +112,8 @@ static void formula(const rfk_attention *a, const double *q, const double *k, co
         for (int64_t s = 0; s < a->keys; s++) {
             double dot = 0;
             for (int64_t i = 0; i < D; i++)
-                dot += a->cos ? turned(a, q + t * D, a->q_row[t], i) * turned(a, k + s * D, a->k_row[s], i) : q[t * D + i] * k[s * D + i];
+                dot += a->cos ? turned(a, q + t * D, a->q_row[t], i) * turned(a, k + s * D, a->k_row[s], i)
+                              : q[t * D + i] * k[s * D + i];
             p[s] = sees(a, t, s) ? exp((double)a->scale * dot) : 0;
             sum += p[s];
         }
@@ -187,12 +188,14 @@ static void its_adjoints_are_the_derivatives(void **state)
         problem p = make(small[n]);
         const rfk_attention *a = &p.a;
         const int64_t D = a->width, rows[3] = {a->queries, a->keys, a->keys};
-        double *const x[3] = {doubles(a->q, a->queries, a->q_step, D), doubles(a->k, a->keys, a->k_step, D), doubles(a->v, a->keys, a->v_step, D)};
+        double *const x[3] = {doubles(a->q, a->queries, a->q_step, D), doubles(a->k, a->keys, a->k_step, D),
+                              doubles(a->v, a->keys, a->v_step, D)};
         const double *weight = doubles(p.g.d_out, a->queries, p.g.d_out_step, D);
         double *out = t_bytes((size_t)(a->queries * D) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
         ref.attention(a, 0, a->queries, p.scratch);
         ref.attention_back(a, &p.g, p.back_scratch);
-        const float *got[3] = {dense(p.g.dq, a->queries, p.g.dq_step, D), dense(p.g.dk, a->keys, p.g.dk_step, D), dense(p.g.dv, a->keys, p.g.dv_step, D)};
+        const float *got[3] = {dense(p.g.dq, a->queries, p.g.dq_step, D), dense(p.g.dk, a->keys, p.g.dk_step, D),
+                               dense(p.g.dv, a->keys, p.g.dv_step, D)};
         for (int which = 0; which < 3; which++)
             for (int64_t i = 0; i < rows[which] * D; i++) {
                 const double before = x[which][i], h = 1e-4;
@@ -203,13 +206,14 @@ static void its_adjoints_are_the_derivatives(void **state)
                 x[which][i] = before;
                 const double want = (up - down) / (2 * h);
                 if (!(fabs((double)got[which][i] - want) <= 1e-6 + 1e-6 * fabs(want)))
-                    fail_msg("shape %zu: d%c[%lld] is %.9g, differences give %.9g", n, "qkv"[which], (long long)i, (double)got[which][i], want);
+                    fail_msg("shape %zu: d%c[%lld] is %.9g, differences give %.9g", n, "qkv"[which], (long long)i,
+                             (double)got[which][i], want);
             }
         t_free_all();
     }
 }
 
-/* ---- rungs against the reference -------------------------------------------------------------------------------------------- */
+/* ---- rungs against the reference ---------------------------------------------------------------------------------- */
 
 static double largest(const float *x, int64_t n)
 {
@@ -234,7 +238,8 @@ static void compare(const char *isa, const char *what, const float *got, const f
     for (int64_t i = 0; i < n; i++) {
         const double d = fabs((double)got[i] - (double)want[i]);
         if (!(d <= allowed) && !(got[i] == want[i]))
-            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i], (double)want[i], allowed);
+            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i],
+                     (double)want[i], allowed);
     }
 }
 
@@ -255,7 +260,8 @@ static void one(shape s)
         gaps_are_untouched(p.g.dq, T, p.g.dq_step, D);
         gaps_are_untouched(p.g.dk, S, p.g.dk_step, D);
         gaps_are_untouched(p.g.dv, S, p.g.dv_step, D);
-        float *const q = dense(p.g.dq, T, p.g.dq_step, D), *const kk = dense(p.g.dk, S, p.g.dk_step, D), *const v = dense(p.g.dv, S, p.g.dv_step, D);
+        float *const q = dense(p.g.dq, T, p.g.dq_step, D), *const kk = dense(p.g.dk, S, p.g.dk_step, D);
+        float *const v = dense(p.g.dv, S, p.g.dv_step, D);
         if (!out) {
             out = got, lse = got_lse, dq = q, dk = kk, dv = v;
             continue;
@@ -298,7 +304,8 @@ static void every_width(void **state)
 static const shape masks[] = {
     {.causal = 1}, {.causal = 1, .prefix = 1}, {.causal = 1, .prefix = 40}, {.causal = 1, .prefix = 100000},
     {.window = 1}, {.window = 7}, {.window = 64}, {.window = 100000}, {.window = INT64_MAX},
-    {.causal = 1, .window = 1}, {.causal = 1, .window = 30}, {.causal = 1, .window = 150, .prefix = 200}, {.window = 3, .prefix = 50},
+    {.causal = 1, .window = 1}, {.causal = 1, .window = 30}, {.causal = 1, .window = 150, .prefix = 200},
+    {.window = 3, .prefix = 50},
 };
 
 static void every_mask(void **state)
@@ -326,7 +333,8 @@ static void dropout_is_a_function_of_the_place(void **state)
     static const float drop[] = {1e-6F, 0.1F, 0.5F, 0.9F};
     for (size_t i = 0; i < RF_COUNT(length); i++)
         for (size_t j = 0; j < RF_COUNT(drop); j++)
-            one((shape){.queries = length[i], .keys = length[(i + j) % RF_COUNT(length)], .width = 16, .rotary = 16, .drop = drop[j]});
+            one((shape){.queries = length[i], .keys = length[(i + j) % RF_COUNT(length)], .width = 16, .rotary = 16,
+                        .drop = drop[j]});
     one((shape){.queries = 140, .width = 64, .rotary = 64, .rotate_value = 1, .drop = 0.1F});
 }
 
@@ -335,19 +343,20 @@ static void values_may_be_turned(void **state)
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
         one((shape){.queries = 100, .width = 64, .rotary = 64, .rotate_value = 1, .layout = (rf_rope_layout)layout});
-        one((shape){.queries = 100, .width = 37, .rotary = 20, .rotate_value = 1, .layout = (rf_rope_layout)layout, .causal = 1});
+        one((shape){.queries = 100, .width = 37, .rotary = 20, .rotate_value = 1, .causal = 1, .layout = (rf_rope_layout)layout});
     }
 }
 
-/* ---- bits ----------------------------------------------------------------------------------------------------------------- */
+/* ---- bits --------------------------------------------------------------------------------------------------------- */
 
 /* Whoever computes which rows, with whatever lies in scratch. */
 static void a_row_does_not_see_the_partition(void **state)
 {
     (void)state;
     static const shape shapes[] = {
-        {.queries = 1}, {.queries = 50}, {.queries = 513}, {.queries = 1100}, {.queries = 600, .causal = 1}, {.queries = 600, .window = 40},
-        {.queries = 200, .drop = 0.3F}, {.queries = 30, .keys = 700, .causal = 1, .prefix = 600}, {.queries = 700, .keys = 30, .causal = 1},
+        {.queries = 1}, {.queries = 50}, {.queries = 513}, {.queries = 1100}, {.queries = 600, .causal = 1},
+        {.queries = 600, .window = 40}, {.queries = 200, .drop = 0.3F}, {.queries = 30, .keys = 700, .causal = 1, .prefix = 600},
+        {.queries = 700, .keys = 30, .causal = 1},
     };
     static const int64_t cut[] = {1, 2, 5, 7, 64, 333};
     rfk_table k;
@@ -372,7 +381,8 @@ static void a_row_does_not_see_the_partition(void **state)
             for (int again = 0; again < 2; again++) {
                 memset(p.back_scratch, again ? 0xFF : 0, back_room);
                 k.attention_back(&p.a, &p.g, p.back_scratch);
-                float *const d[3] = {dense(p.g.dq, T, p.g.dq_step, 20), dense(p.g.dk, p.a.keys, p.g.dk_step, 20), dense(p.g.dv, p.a.keys, p.g.dv_step, 20)};
+                float *const d[3] = {dense(p.g.dq, T, p.g.dq_step, 20), dense(p.g.dk, p.a.keys, p.g.dk_step, 20),
+                                     dense(p.g.dv, p.a.keys, p.g.dv_step, 20)};
                 for (int j = 0; j < 3; j++)
                     if (again) same_bits(d[j], want_d[j], (j ? p.a.keys : T) * 20, "adjoints");
                     else want_d[j] = d[j];
@@ -382,7 +392,7 @@ static void a_row_does_not_see_the_partition(void **state)
     }
 }
 
-/* ---- properties ---------------------------------------------------------------------------------------------------------------- */
+/* ---- properties --------------------------------------------------------------------------------------------------- */
 
 /* Equal values come out as they are, whatever the scores: weights sum to one.  Two roundings at most, and those of a sum. */
 static void weights_sum_to_one(void **state)
@@ -437,7 +447,7 @@ static void the_future_changes_nothing(void **state)
             k.attention(&p.a, 0, 300, p.scratch);
             const float *before = result_of(&p);
             float *other_key = copied(key, 299 * p.a.k_step + 16, 0), *other_value = copied(value, 299 * p.a.v_step + 16, 0);
-            for (int64_t i = now * p.a.k_step; i < 299 * p.a.k_step + 16; i++) other_key[i] = -2 * other_key[i], other_value[i] = 1;
+            for (int64_t i = now * p.a.k_step; i < 299 * p.a.k_step + 16; i++) other_key[i] *= -2, other_value[i] = 1;
             p.a.k = other_key, p.a.v = other_value;
             k.attention(&p.a, 0, 300, p.scratch);
             const float *after = result_of(&p);
@@ -514,11 +524,11 @@ static void a_sick_key_is_not_hidden(void **state)
     rfk_table k;
     problem p = make((shape){.queries = 64, .width = 16, .causal = 1});
     float *key = copied(p.a.k, 63 * p.a.k_step + 16, 0);
-    key[48 * p.a.k_step + 3] = NAN;
+    key[50 * p.a.k_step + 3] = NAN;
     p.a.k = key;
     for (EACH_RUNG(k)) {
         k.attention(&p.a, 0, 64, p.scratch);
-        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 48));
+        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 50));
     }
     t_free_all();
 }
@@ -536,7 +546,8 @@ static void long_texts(void **state)
     for (EACH_RUNG(k)) {
         k.attention(&p.a, T - 3, T, p.scratch);
         float *last = dense(p.a.out + (T - 3) * p.a.out_step, 3, p.a.out_step, D);
-        if (want) compare(k.isa, "the last rows", last, want, 3 * D, share(&p.a, T) * fmax(largest(want, 3 * D), 1 / sqrt((double)T)));
+        const double size = want ? fmax(largest(want, 3 * D), 1 / sqrt((double)T)) : 0;
+        if (want) compare(k.isa, "the last rows", last, want, 3 * D, share(&p.a, T) * size);
         else want = last;
     }
     t_free_all();
