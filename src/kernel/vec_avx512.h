@@ -149,7 +149,10 @@ static inline void v_store_bf16(uint16_t *p, vf a) { _mm256_storeu_si256((__m256
 static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_bf16(a)); }
 
 static inline vf v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
-static inline vf v_load_f16_n(const uint16_t *p, int64_t n) { return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_first_n(n), p)); }
+static inline vf v_load_f16_n(const uint16_t *p, int64_t n)
+{
+    return _mm512_cvtph_ps(_mm256_maskz_loadu_epi16(v_first_n(n), p));
+}
 static inline __m256i v_to_f16(vf a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline void v_store_f16(uint16_t *p, vf a) { _mm256_storeu_si256((__m256i *)p, v_to_f16(a)); }
 static inline void v_store_f16_n(uint16_t *p, vf a, int64_t n) { _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_f16(a)); }
