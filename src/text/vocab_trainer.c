@@ -7,7 +7,6 @@
  * The criterion is the one of Hugging Face's WordPieceTrainer: plain frequency.  A heap holds the pairs with counts that
  * may be out of date (counts of pairs only shrink until they are merged, so an old entry is too high and is put back
  * when it surfaces); for each pair a list names the words in which it has occurred.                                  */
-#include <stdio.h>
 
 #include "counter.h"
 

@@ -1,4 +1,5 @@
-/* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back. */
+/* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back.
+ * mirrors folder.c, save.c */
 #include "t.h"
 
 #include "roformer/tokenizer.h"

@@ -1,4 +1,5 @@
-/* Learning a vocabulary: against a learner that recounts everything at every step, and its promises. */
+/* Learning a vocabulary: against a learner that recounts everything at every step, and its promises.
+ * mirrors vocab_trainer.c, counter.c */
 #include "t.h"
 
 #include "roformer/tokenizer.h"
