@@ -47,12 +47,14 @@ typedef struct rf_train_options {
     rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                    */
     int allow_data_change;              /* resume on other text; the next epoch begins                                   */
     rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                           */
+    int (*given)(void *user, const char *option);   /* whether the caller chose this option; NULL: when it differs from  */
+    void *given_user;                               /* the default.  Asked when a run is resumed                          */
 } rf_train_options;
 
 /* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.
  *
- * A resumed run takes its options from the checkpoint.  What the caller set to something else than the default takes
- * precedence, and a note names it; stop_after, max_time and allow_data_change are always the caller's.               */
+ * A resumed run takes its options from the checkpoint.  What the caller chose (see `given`) takes precedence, and a note
+ * names it; stop_after, max_time and allow_data_change are always the caller's.               */
 void rf_train_defaults(rf_train_options *o);
 
 typedef struct rf_train_progress {

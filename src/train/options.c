@@ -243,7 +243,8 @@ rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena
         if ((r->flags & LOCAL) || !j) continue;
         if (!value_of(r, j, &then)) return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
         const value now = get(o, r);
-        if (same(r, now, initial(r))) set(o, r, then);
+        const bool chosen = o->given ? o->given(o->given_user, r->name) != 0 : !same(r, now, initial(r));
+        if (!chosen) set(o, r, then);
         else if (!same(r, now, then) && n < size)
             n += (size_t)snprintf(changed + n, size - n, "%s%s", n ? ", " : "", r->name);
     }
