@@ -82,6 +82,8 @@ static int stopped(const watch *w)
     return cli_stopped() ? CLI_LATER : CLI_DONE;
 }
 
+static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
+
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
@@ -92,6 +94,8 @@ static int run(void *arguments, cli_io *io)
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
     a->t.resume_from_checkpoint = a->resume;
+    a->t.given = was_given;
+    a->t.given_user = (void *)(uintptr_t)io->parsed;
     if (!a->text.n && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE...");
     if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
     if (io->why.code) return cli_exit(io);

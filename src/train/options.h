@@ -13,7 +13,7 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why);
 /* What a checkpoint keeps of the options; NULL when there is no memory. */
 json_t *rf__options_json(const rf_train_options *o);
 
-/* Sets everything that the caller left at its default to what the checkpoint says; strings live in `arena`.  `changed`
+/* Sets everything that the caller did not choose to what the checkpoint says; strings live in `arena`.  `changed`
  * (of `size` bytes) receives the names of options that differ from the checkpoint's. */
 rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
                               size_t size, rf_error *why);

@@ -55,6 +55,12 @@ grep -qE '^roformer: saved checkpoint-[0-9]+; continue with --resume .*stopped/c
 saved=$(sed -n 's/.*continue with --resume //p' log)
 expect 0 'continue with --resume' "$program" pretrain --resume "$saved" --stop_after 3
 
+# An option that is given counts on resuming, also when it is the default's value.
+cp -r base chosen
+# shellcheck disable=SC2086
+expect 0 'saved' "$program" pretrain --text text.txt --model chosen $shape --max_steps 2 --lr_scheduler_type constant
+expect 0 'lr_scheduler_type' "$program" pretrain --resume chosen/checkpoint-2 --max_steps 4 --lr_scheduler_type linear
+
 # Refused before anything is lost.
 before=$(ls stopped | sort | tr '\n' ' ')
 # shellcheck disable=SC2086
