@@ -74,18 +74,17 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
 
 /* ---- which way ------------------------------------------------------------------------------------------------------ */
 
+/* The first of the list computes.  To prefer the built-in way, exchange the two entries (bench_gemm compares them). */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 {
-    const rf__products *list[4] = {0};
-    int count = 0;
-    if (strcmp(ctx->isa, "ref") != 0) {
+    static const rf__products *const list[] = {
 #ifdef RF_DNNL
-        list[count++] = &rf__products_dnnl;
+        &rf__products_dnnl,
 #endif
-        list[count++] = &rf__products_tile;
-    }
-    list[count++] = &rf__products_ref;
-    return i < count ? list[i] : NULL;
+        &rf__products_tile, &rf__products_ref,
+    };
+    if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
+    return (size_t)i < RF_COUNT(list) ? list[i] : NULL;
 }
 
 const char *rf_gemm_backend(void)

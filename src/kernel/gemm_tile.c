@@ -18,7 +18,7 @@ enum {
     WIDTH = 16,                         /* of the widest rung's vector                                                */
     ROOM = (ROWS + WIDTH) * RFK_STEP,   /* floats of a worker's copy                                                  */
     STRIP = 64,                         /* rows of b                                                                  */
-    CHUNK = 1 << 21                     /* floats of b packed at a time when it comes unpacked                        */
+    CHUNK = 1 << 20                     /* floats of b packed at a time when it comes unpacked                        */
 };
 
 typedef struct blocks {
@@ -150,15 +150,15 @@ static rf_status no_room(rf_error *why, size_t bytes)
     return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
 }
 
-/* k in equal cuts of at most RFK_DEPTH. */
-static int64_t depth_of_cut(int64_t k) { return ceiling(k, ceiling(k, RFK_DEPTH)); }
+/* k in nearly equal cuts of at most RFK_DEPTH, of whole vectors. */
+static int64_t depth_of_cut(int64_t k) { return ceiling(ceiling(k, ceiling(k, RFK_DEPTH)), WIDTH) * WIDTH; }
 
 /* b is packed in chunks of about CHUNK floats: whole cuts of k, whole panels of n, as equal as can be. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
     const int64_t step = depth_of_cut(call->k), cuts = ceiling(call->k, step), panels = ceiling(call->n, PANEL);
     const int64_t k_chunks = rf__min64(cuts, ceiling(call->n * call->k, CHUNK)), deep = ceiling(cuts, k_chunks) * step;
-    const int64_t n_chunks = rf__min64(panels, ceiling(call->n * rf__min64(deep, call->k), CHUNK));
+    const int64_t n_chunks = deep > step ? 1 : rf__min64(panels, ceiling(call->n * rf__min64(step, call->k), CHUNK));
     const int64_t wide = ceiling(panels, n_chunks) * PANEL;
     const size_t room = (size_t)ctx->threads * ROOM, bytes = (room + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
     rf__product_enter(ctx);
