@@ -54,7 +54,7 @@ typedef struct rf_train_options {
 /* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.
  *
  * A resumed run takes its options from the checkpoint.  What the caller chose (see `given`) takes precedence, and a note
- * names it; stop_after, max_time and allow_data_change are always the caller's.               */
+ * names it; stop_after, max_time and allow_data_change are always the caller's.                                       */
 void rf_train_defaults(rf_train_options *o);
 
 typedef struct rf_train_progress {

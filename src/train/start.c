@@ -44,12 +44,24 @@ double rf__run_epoch(const rf__run *r)
 
 /* ---- the folder ---- */
 
+/* The folder of a run, given in place of one of its checkpoints. */
+static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
+{
+    int64_t *step;
+    size_t n;
+    if (rf__folder_has(folder, "COMPLETE") || rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
+    rf__free(ctx, step);
+    return n > 0;
+}
+
 /* "latest" looks into the output folder; a checkpoint's own folder is where it lies. */
 static rf_status find_folder(rf__run *r, rf_error *why)
 {
     const char *resume = r->o.resume_from_checkpoint, *folder = r->o.output_dir ? r->o.output_dir : r->o.model;
     char *whole = NULL;
-    if (resume && strcmp(resume, "latest")) {
+    if (resume && !r->o.output_dir && holds_checkpoints(r->ctx, resume)) {
+        folder = resume;
+    } else if (resume && strcmp(resume, "latest")) {
         whole = realpath(resume, NULL);
         if (!whole) return rf_fail(why, RF_EDATA, "%s: no such checkpoint", resume);
         const int n = snprintf(r->from, sizeof r->from, "%s", whole);

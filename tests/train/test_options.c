@@ -53,6 +53,8 @@ static void limits_name_the_option(void **state)
 #undef REFUSED
 }
 
+static int is_it(void *user, const char *option) { return !strcmp(*(const char **)user, option); }
+
 /* Every option that is not of one run alone goes into a checkpoint and comes back. */
 static void checkpoint_keeps_them(void **state)
 {
@@ -93,6 +95,15 @@ static void checkpoint_keeps_them(void **state)
     t_near(back.learning_rate, 0.01, 0);
     assert_int_equal(back.max_steps, 10);
     assert_string_equal(changed, "max_steps, learning_rate");
+
+    const char *only = "learning_rate";
+    back = defaults();                                               /* chosen, although it is the default's value */
+    back.given = is_it;
+    back.given_user = &only;
+    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    t_near(back.learning_rate, defaults().learning_rate, 0);
+    assert_int_equal(back.max_steps, o.max_steps);
+    assert_string_equal(changed, "learning_rate");
 
     rf_error why = {0};
     json_object_set_new(saved, "save_type", json_string("f8"));

@@ -222,6 +222,8 @@ static void stopped_and_resumed(void **state)
     r.stop_at = 0;
     must(&r, RF_OK);
     same(result_of(r.out, 20), want);
+    r.o.resume_from_checkpoint = r.out;                              /* the folder of the run does as well */
+    r.o.output_dir = NULL;
     must(&r, RF_OK);                                                 /* a run that is done stays so */
     assert_int_equal(r.steps, 0);
     same(result_of(r.out, 20), want);
