@@ -2,7 +2,7 @@
 # train.sh DATA WORK STEADY TOTAL — trains the shipped model; resumable: run it again and it goes on where it was.
 #
 #   DATA    folder with enwiki-2015/      WORK    folder for vocabulary, tokens, checkpoints
-#   STEADY  updates at the full learning rate; TOTAL updates in all, the rest of them falling towards 0
+#   STEADY  updates at the full learning rate; TOTAL updates in all, the rest of them on a cosine that ends at 0
 #
 # Raising STEADY and TOTAL later continues the same run: the steady phase does not depend on where it ends.
 set -eu
@@ -27,4 +27,4 @@ if [ ! -d "$work/final" ]; then
     mkdir -p "$work/final"
     cp -r "$work/steady/checkpoint-$steady" "$work/steady/tokens.cache" "$work/steady/metrics.jsonl" "$work/final/"
 fi
-run "$work/final" --lr_scheduler_type linear --max_steps "$total" --save_type bf16
+run "$work/final" --lr_scheduler_type cosine --max_steps "$total" --save_type bf16
