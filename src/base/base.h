@@ -23,6 +23,7 @@ struct rf_ctx {
     void *log_user;
     int threads;
     const char *isa;
+    bool capped;                        /* a better rung exists on this machine, but was not wanted */
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
     struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm.c), behind a lock */
 };

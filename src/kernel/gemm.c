@@ -1,7 +1,8 @@
 /* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
  *
  * rung "ref"     ref, for products and for what a context on that rung packs
- * other rungs    the first of rf__products_at                                                                     */
+ * a capped rung  our own products, which keep to the rung
+ * the best rung  the first of rf__products_at                                                                     */
 #include <pthread.h>
 
 #include "kernel/kernel.h"
@@ -84,6 +85,7 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i)
         &rf__products_tile, &rf__products_ref,
     };
     if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
+    if (ctx->capped) i += (int)RF_COUNT(list) - 2;                       /* oneDNN would choose its own instructions */
     return (size_t)i < RF_COUNT(list) ? list[i] : NULL;
 }
 

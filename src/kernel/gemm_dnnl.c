@@ -301,7 +301,10 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
     return run_slices(ctx, sh, &own->md, (operands){x, p->data, bias, y}, why);
 }
 
-const rf__products rf__products_dnnl = {"oneDNN 2.6.3", gemm, pack, forget, packed};
+#define DIGITS_(n) #n
+#define DIGITS(n) DIGITS_(n)
+const rf__products rf__products_dnnl = {
+    "oneDNN " DIGITS(DNNL_VERSION_MAJOR) "." DIGITS(DNNL_VERSION_MINOR) "." DIGITS(DNNL_VERSION_PATCH), gemm, pack, forget, packed};
 
 #else
 typedef int rf__no_onednn;

@@ -57,8 +57,10 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     const char *wanted = options ? options->isa : NULL;
     rfk_table table, best;
     bool found = !wanted;
+    int rung = 0;
     for (int i = 0; rfk_rung(i, &table); i++) {
         best = table;
+        rung = i;
         if (wanted && !strcmp(wanted, table.isa)) {
             found = true;
             break;
@@ -77,6 +79,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     *kernels = best;
     ctx->k = kernels;
     ctx->isa = best.isa;
+    ctx->capped = wanted && rfk_rung(rung + 1, &table);
     const rf_status made = rf__product_state_new(ctx, why);
     if (made) {
         rf_ctx_free(ctx);

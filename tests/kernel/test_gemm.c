@@ -273,7 +273,7 @@ static void compare_threads(const char *isa, int way, const rf_gemm_call *shape)
     rf_gemm_call g = *shape;
     g.lda = g.a_turned ? g.m : g.k, g.ldb = g.b_turned ? g.k : g.n, g.ldc = g.n;
     g.a = t_normal(g.m * g.k), g.b = t_normal(g.k * g.n);
-    float *start = t_normal(g.m * g.n), *want = t_floats(g.m * g.n);
+    float *start = t_normal(g.m * g.n), *want = t_floats(g.m * g.n), *packed = t_floats(g.m * g.n);
     g.c = t_floats(g.m * g.n);
     for (int threads = 1; threads <= 4; threads *= 2) {
         rf_ctx *ctx = t_ctx(threads, isa);
@@ -287,7 +287,8 @@ static void compare_threads(const char *isa, int way, const rf_gemm_call *shape)
             assert_int_equal(rf__pack_by(by, ctx, g.n, g.k, g.b, &p, NULL), RF_OK);
             float *y = t_floats(g.m * g.n), *y1 = t_floats(g.n);
             product(ctx, p, g.m, g.a, g.k, NULL, y, g.n);
-            if (threads > 1) same_rows(by->name, y, want, 0, g.n, "packed, threads", threads);
+            if (threads == 1) memcpy(packed, y, (size_t)(g.m * g.n) * sizeof *y);
+            same_rows(by->name, y, packed, g.m, g.n, "packed, threads", threads);
             product(ctx, p, 1, g.a + (g.m - 1) * g.k, g.k, NULL, y1, g.n);
             same_rows(by->name, y1, y + (g.m - 1) * g.n, 1, g.n, "one packed row, threads", threads);
             rf_packed_free(p);
