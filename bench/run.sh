@@ -1,5 +1,5 @@
 #!/bin/sh
-# run.sh BUILD — every benchmark of our own, one after the other, into results/*.txt; each file begins with the machine.
+# run.sh BUILD [NAMES] — every benchmark of our own, one after the other, into results/*.txt; each file begins with the machine.
 # Peers are another matter: bench/README.md.
 set -eu
 cd "$(dirname "$0")/.."
@@ -18,9 +18,11 @@ into() {     # into NAME COMMAND...
     { machine; printf '$ %s\n' "$*"; "$@"; } > "results/$name.txt" 2>&1
 }
 
-into kernels "$build/bench/bench_kernels"
-into attention "$build/bench/bench_attention"
-into gemm "$build/bench/bench_gemm"
-into tokenizer "$build/bench/bench_tokenizer"
-into forward "$build/roformer" bench forward
-into train "$build/roformer" bench train
+# With names behind BUILD, only those.
+chosen=${2:-kernels attention gemm tokenizer forward train}
+for what in $chosen; do
+    case $what in
+    forward | train) into "$what" "$build/roformer" bench "$what" ;;
+    *) into "$what" "$build/bench/bench_$what" ;;
+    esac
+done
