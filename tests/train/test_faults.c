@@ -347,7 +347,8 @@ static void a_call_fails(void **state)
         const int status = traced(&f, n, n % 2 ? ENOSPC : EIO, &seen);
         if (status != RF_OK && status != RF_EIO) fail_msg("call %ld of %ld failed: status %d", n, calls, status);
         ended += status != RF_OK;
-        if (status || !tiny_has(f.out, "checkpoint-6")) finish(&f);
+        /* what could not be removed is swept by the next start */
+        if (status || !tiny_has(f.out, "checkpoint-6") || tiny_count(f.out, ".tmp")) finish(&f);
         const result got = result_of(&f);
         if (got.model != want.model || got.optimizer != want.optimizer)
             fail_msg("call %ld of %ld failed, and the run ended with other bits", n, calls);
