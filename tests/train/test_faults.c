@@ -306,7 +306,7 @@ static void kills_at_calls(long first, bool power_fails)
         long seen;
         anew(&f);
         assert_int_equal(traced(&f, n, 0, &seen), KILLED);
-        if (power_fails) assert_int_equal(nftw(f.out, lose, 8, FTW_PHYS), 0);
+        if (power_fails && !access(f.out, F_OK)) assert_int_equal(nftw(f.out, lose, 8, FTW_PHYS), 0);
         finish(&f);
         const result got = result_of(&f);
         if (memcmp(&got, &want, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
