@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_neon.sh — cross-compiles floors 0 and 1 for AArch64, without oneDNN and OpenMP, and runs the kernel tests under
+# check_neon.sh — cross-compiles floors 0 and 1 for AArch64, without oneDNN, and runs the kernel tests under
 # user-mode emulation: every rung "neon" against the reference.
 #
 #     tools/check_neon.sh [test name ...]          needs gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user
@@ -22,7 +22,7 @@ for dir in /usr/include /usr/local/include; do
 done
 
 # The rung at -O3 and the rest at -O2, as they ship; the tests at -O1, because gcc 12.2 for AArch64 fails on some of them when it vectorises.
-flags="-std=c11 -static -Iinclude -Isrc -Itests/support/neon -Itests/support -I$build/include -DROFORMER_VERSION=\"neon\"
+flags="-std=c11 -pthread -static -Iinclude -Isrc -Itests/support/neon -Itests/support -I$build/include -DROFORMER_VERSION=\"neon\"
        -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wstrict-prototypes -Wvla -Werror
        -fno-math-errno -fno-trapping-math -ffp-contract=off"
 sources=$(ls src/base/*.c src/kernel/*.c src/kernel/ref/*.c | grep -vE 'isa_avx|_dnnl')

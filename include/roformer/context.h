@@ -33,13 +33,14 @@ typedef struct rf_ctx_options {
     void *log_user;
     int threads;              /* workers inside one call; 0: as many as this process may run on                */
     const char *isa;          /* highest rung of the kernel ladder: "ref", "avx2", "avx512", "neon"; NULL: best */
+    const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
 } rf_ctx_options;
 
 /* Makes a context.
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    threads < 0 or > 1024, or an isa that is no rung of this machine
+ *   RF_EARG    threads < 0 or > 1024, an isa that is no rung of this machine, or products that this build has not
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

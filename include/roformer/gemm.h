@@ -1,6 +1,7 @@
 /* gemm.h — matrix products, with bias and activation at the store.
  *
- * oneDNN does the work where it is built in, otherwise blocked products of our own; on the rung "ref" the triple loop.
+ * Blocked products of our own, or oneDNN's when the context was made with products "onednn"; on the rung "ref" the triple
+ * loop.
  *
  * threads   any number of threads may share a context, but its products take turns: each uses all its workers      */
 #ifndef ROFORMER_GEMM_H
@@ -51,8 +52,8 @@ void rf_packed_free(rf_packed *packed);
 rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why);
 
-/* What does the products of this build, for people: oneDNN with its version, or our own. */
-const char *rf_gemm_backend(void);
+/* What does the products of this context, for people: "built-in", "oneDNN 2.6.3", "ref". */
+const char *rf_gemm_backend(const rf_ctx *ctx);
 
 #ifdef __cplusplus
 }

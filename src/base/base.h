@@ -16,6 +16,7 @@
 
 struct rfk_table;                       /* floor 1: the kernels that were chosen */
 struct rf__product_state;
+struct rf__pool;
 
 struct rf_ctx {
     rf_allocator allocator;
@@ -25,6 +26,8 @@ struct rf_ctx {
     const char *isa;
     bool capped;                        /* a better rung exists on this machine, but was not wanted */
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
+    struct rf__pool *pool;              /* workers (src/base/parallel.c); NULL with one thread */
+    bool onednn;                        /* products by oneDNN, which the caller asked for */
     struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm.c), behind a lock */
 };
 

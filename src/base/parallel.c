@@ -1,23 +1,187 @@
 /* parallel.c — n independent bodies on the context's workers.
  *
- * OpenMP, because oneDNN's workers are OpenMP's: one pool serves both.  Indices are handed out as workers become free;
- * since a body writes only what belongs to its index, the order does not show in the result.                          */
-#include "base.h"
+ * A context of T threads has T - 1 workers, started by its first job; the caller is worker 0.  A job is published by its
+ * ticket, which every taker moves on:
+ *
+ *     ticket = number of the job << 32 | next index                  taken by compare-and-swap, so a worker that comes
+ *                                                                    late can never take an index of another job
+ *
+ * Indices are handed out as workers become free; since a body writes only what belongs to its index, the order does not
+ * show in the result.  Who finds nothing to do looks again for about 20 microseconds, which bridges the gap between two
+ * operations, and then sleeps: a machine that also serves others is not kept busy with waiting, as an OpenMP barrier
+ * would (docs/architecture.md).  A second thread that comes while a job runs, or a body that starts a job of its own,
+ * does its work alone.                                                                                                 */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 
-#ifdef _OPENMP
-#include <omp.h>
+#include "context.h"
+
+enum { LOOKS = 1500 };                  /* at 10 to 40 nanoseconds each */
+
+struct rf__pool {
+    const rf_ctx *ctx;
+    pthread_mutex_t turn;               /* held by the caller whose job it is */
+    pthread_mutex_t lock;               /* for sleeping only */
+    pthread_cond_t work, finished;
+    int started;                        /* workers; fewer than wanted when the system gives no more threads */
+    bool tried;
+    _Atomic(rf_body *) body;            /* the job; written while no index is left to take */
+    _Atomic(void *) arg;
+    _Atomic uint32_t n;
+    _Atomic uint64_t ticket;
+    _Atomic uint32_t done;
+    _Atomic int asleep;                 /* workers */
+    _Atomic int caller_asleep;
+    _Atomic bool end;
+    struct worker { pthread_t thread; struct rf__pool *pool; int number; } worker[];
+};
+
+static inline void pause_a_little(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
 #endif
+}
+
+/* ---- a job -------------------------------------------------------------------------------------------------------------- */
+
+static bool has_work(struct rf__pool *p) { return (uint32_t)atomic_load(&p->ticket) < atomic_load(&p->n); }
+
+/* Takes indices until none is left.  What was read of the job belongs to the ticket if the swap succeeds: a job cannot
+ * end, nor the next be written, before the index that the swap takes is done. */
+static void take(struct rf__pool *p, int worker)
+{
+    uint64_t t = atomic_load(&p->ticket);
+    for (;;) {
+        rf_body *body = atomic_load(&p->body);
+        void *arg = atomic_load(&p->arg);
+        const uint32_t n = atomic_load(&p->n), i = (uint32_t)t;
+        if (i >= n) return;
+        if (!atomic_compare_exchange_weak(&p->ticket, &t, t + 1)) continue;
+        body(arg, i, worker);
+        if (atomic_fetch_add(&p->done, 1) + 1 == n && atomic_load(&p->caller_asleep)) {
+            pthread_mutex_lock(&p->lock);
+            pthread_cond_signal(&p->finished);
+            pthread_mutex_unlock(&p->lock);
+        }
+        t = atomic_load(&p->ticket);
+    }
+}
+
+static void *work(void *arg)
+{
+    const struct worker *w = arg;
+    struct rf__pool *p = w->pool;
+    while (!atomic_load(&p->end)) {
+        take(p, w->number);
+        int looks = LOOKS;
+        while (looks && !has_work(p) && !atomic_load(&p->end)) {
+            pause_a_little();
+            looks--;
+        }
+        if (looks) continue;
+        pthread_mutex_lock(&p->lock);
+        atomic_fetch_add(&p->asleep, 1);                         /* before the last look: who publishes then sees it */
+        while (!has_work(p) && !atomic_load(&p->end)) pthread_cond_wait(&p->work, &p->lock);
+        atomic_fetch_sub(&p->asleep, 1);
+        pthread_mutex_unlock(&p->lock);
+    }
+    return NULL;
+}
+
+static void wait_for(struct rf__pool *p, uint32_t n)
+{
+    for (int looks = LOOKS; looks; looks--) {
+        if (atomic_load(&p->done) == n) return;
+        pause_a_little();
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->caller_asleep, 1);
+    while (atomic_load(&p->done) != n) pthread_cond_wait(&p->finished, &p->lock);
+    atomic_store(&p->caller_asleep, 0);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static void run(struct rf__pool *p, uint32_t n, rf_body *body, void *arg)
+{
+    const uint64_t job = atomic_load(&p->ticket) >> 32;
+    atomic_store(&p->body, body);
+    atomic_store(&p->arg, arg);
+    atomic_store(&p->done, 0);
+    atomic_store(&p->n, 0);                                      /* the old ticket stays worthless ...            */
+    atomic_store(&p->ticket, (job + 1) << 32);
+    atomic_store(&p->n, n);                                      /* ... until the new one is complete             */
+    if (atomic_load(&p->asleep)) {
+        pthread_mutex_lock(&p->lock);
+        pthread_cond_broadcast(&p->work);
+        pthread_mutex_unlock(&p->lock);
+    }
+    take(p, 0);
+    wait_for(p, n);
+}
+
+/* ---- workers ------------------------------------------------------------------------------------------------------------- */
+
+/* Signals are the program's: workers take none. */
+static void start(struct rf__pool *p)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    p->tried = true;
+    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return;
+    for (int i = 0; i < p->ctx->threads - 1; i++) {
+        struct worker *w = &p->worker[i];
+        *w = (struct worker){.pool = p, .number = i + 1};
+        if (pthread_create(&w->thread, NULL, work, w)) break;
+        p->started++;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+rf_status rf__pool_new(rf_ctx *ctx, rf_error *why)
+{
+    if (ctx->threads < 2) return RF_OK;
+    const size_t bytes = sizeof(struct rf__pool) + (size_t)(ctx->threads - 1) * sizeof(struct worker);
+    struct rf__pool *p = rf__calloc(ctx, 1, bytes);
+    if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: %d workers, %zu bytes", ctx->threads, bytes);
+    p->ctx = ctx;
+    pthread_mutex_init(&p->turn, NULL);                          /* the defaults of these four cannot fail on Linux */
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->work, NULL);
+    pthread_cond_init(&p->finished, NULL);
+    ctx->pool = p;
+    return RF_OK;
+}
+
+void rf__pool_free(rf_ctx *ctx)
+{
+    struct rf__pool *p = ctx->pool;
+    if (!p) return;
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->end, true);
+    pthread_cond_broadcast(&p->work);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->started; i++) pthread_join(p->worker[i].thread, NULL);
+    pthread_cond_destroy(&p->finished);
+    pthread_cond_destroy(&p->work);
+    pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->turn);
+    rf__free(ctx, p);
+    ctx->pool = NULL;
+}
 
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg)
 {
-#ifdef _OPENMP
-    if (n > 1 && ctx->threads > 1) {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(ctx->threads)
-        for (int64_t i = 0; i < n; i++) body(arg, i, omp_get_thread_num());
+    struct rf__pool *p = ctx->pool;
+    if (p && n > 1 && n <= UINT32_MAX - 1024 && !pthread_mutex_trylock(&p->turn)) {
+        if (!p->tried) start(p);
+        run(p, (uint32_t)n, body, arg);
+        pthread_mutex_unlock(&p->turn);
         return;
     }
-#else
-    (void)ctx;
-#endif
     for (int64_t i = 0; i < n; i++) body(arg, i, 0);
 }

@@ -64,11 +64,11 @@ static int run(void *arguments, cli_io *io)
     if (a->json) j.b.rows = json_array();
     else if (!status)
         printf("roformer %s, %d thread%s, rung %s, products by %s\n", rf_version(), rf_ctx_threads(io->ctx),
-               rf_ctx_threads(io->ctx) > 1 ? "s" : "", rf_ctx_isa(io->ctx), rf_gemm_backend());
+               rf_ctx_threads(io->ctx) > 1 ? "s" : "", rf_ctx_isa(io->ctx), rf_gemm_backend(io->ctx));
     for (int i = 0; i < n && !status; i++) status = run_case(&j, find_case(name[i], &io->why));
     if (a->json && !status)
         cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:O}", "version", rf_version(), "threads", rf_ctx_threads(io->ctx), "rung",
-                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(), "rows", j.b.rows),
+                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(io->ctx), "rows", j.b.rows),
                        JSON_INDENT(1), &io->why);
     json_decref(j.b.rows);
     return cli_exit(io);

@@ -123,7 +123,7 @@ static json_t *environment(const cli_io *io)
     set(o, "rung", json_string(rf_ctx_isa(io->ctx)));
     set(o, "threads", json_integer(rf_ctx_threads(io->ctx)));
     set(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    set(o, "products", json_string(rf_gemm_backend()));
+    set(o, "products", json_string(rf_gemm_backend(io->ctx)));
     if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) set(o, "memory", json_string(memory));
     if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory)) set(o, "memory_free", json_string(memory));
     set(with, "jansson", json_string(JANSSON_VERSION));

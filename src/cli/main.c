@@ -64,7 +64,8 @@ static int run(cli_parsed *p, const char *program)
 {
     cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet, .color_out = use_color(&p->common, 1),
                  .color_err = use_color(&p->common, 2)};
-    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = (int)p->common.threads, .isa = p->common.isa};
+    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = (int)p->common.threads, .isa = p->common.isa,
+                                    .products = p->common.products};
     if (rf_ctx_new(&options, &io.ctx, &io.why)) return cli_exit(&io);
     const int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);

@@ -13,6 +13,8 @@ const cli_option cli_common_options[] = {
      "worker threads; 0: as many as this process may run on", NULL},
     {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
      "highest rung of the kernel ladder: ref, avx2, avx512, neon", NULL},
+    {"products", 0, CLI_TEXT, C(products), "built-in|onednn", NULL, 0, 0, NULL,
+     "who computes matrix products; built-in when not given", NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,
      "colours in tables and progress; auto: on a terminal without NO_COLOR", NULL},

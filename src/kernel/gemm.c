@@ -1,8 +1,6 @@
 /* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
  *
- * rung "ref"     ref, for products and for what a context on that rung packs
- * a capped rung  our own products, which keep to the rung
- * the best rung  the first of rf__products_at                                                                     */
+ * On the rung "ref" that is the triple loop; elsewhere our own blocked products, or oneDNN when the caller asked for it. */
 #include <pthread.h>
 
 #include "kernel/kernel.h"
@@ -75,28 +73,46 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
 
 /* ---- which way ------------------------------------------------------------------------------------------------------ */
 
-/* The first of the list computes.  To prefer the built-in way, exchange the two entries (bench_gemm compares them). */
+/* Our own products come first: oneDNN promises no equal bits for a row in batches of different size, compiles for every
+ * shape, and waits by spinning (docs/architecture.md).  A capped rung has no oneDNN: it would choose its instructions. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 {
-    static const rf__products *const list[] = {
+    const rf__products *list[] = {
+        &rf__products_tile,
 #ifdef RF_DNNL
-        &rf__products_dnnl,
+        ctx->capped ? NULL : &rf__products_dnnl,
+#else
+        NULL,
 #endif
-        &rf__products_tile, &rf__products_ref,
+        &rf__products_ref, NULL,
     };
     if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
-    if (ctx->capped) i += (int)RF_COUNT(list) - 2;                       /* oneDNN would choose its own instructions */
-    return (size_t)i < RF_COUNT(list) ? list[i] : NULL;
+    if (ctx->onednn) {
+        list[0] = list[1];
+        list[1] = &rf__products_tile;
+    }
+    for (int at = 0; at < (int)RF_COUNT(list) - 1; at++)
+        if (list[at] && !i--) return list[at];
+    return NULL;
 }
 
-const char *rf_gemm_backend(void)
+rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why)
 {
 #ifdef RF_DNNL
-    return rf__products_dnnl.name;
+    const bool built = true;
 #else
-    return rf__products_tile.name;
+    const bool built = false;
 #endif
+    ctx->onednn = name && !strcmp(name, "onednn");
+    if (name && !ctx->onednn && strcmp(name, "built-in"))
+        return rf_fail(why, RF_EARG, "products: \"%s\" is neither \"built-in\" nor \"onednn\"", name);
+    if (ctx->onednn && !built) return rf_fail(why, RF_EARG, "products: this build has no oneDNN (RF_DNNL was off)");
+    if (ctx->onednn && (ctx->capped || !strcmp(ctx->isa, "ref")))
+        return rf_fail(why, RF_EARG, "products: oneDNN chooses its own instructions and does not keep to isa \"%s\"", ctx->isa);
+    return RF_OK;
 }
+
+const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)->name; }
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 

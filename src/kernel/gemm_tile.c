@@ -200,4 +200,4 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const 
     return g.room ? RF_OK : no_room(why, bytes);
 }
 
-const rf__products rf__products_tile = {"built in", gemm, pack, NULL, packed};
+const rf__products rf__products_tile = {"built-in", gemm, pack, NULL, packed};

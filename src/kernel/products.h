@@ -36,6 +36,9 @@ extern const rf__products rf__products_dnnl;
 /* The i-th way of this build that runs on this context, or NULL past the end; 0 is what rf_gemm uses. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i);
 
+/* Keeps the caller's choice ("built-in", "onednn", NULL); RF_EARG when this build or this rung has it not. */
+rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why);
+
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, int64_t n, int64_t k, const float *w, rf_packed **out,
                       rf_error *why);

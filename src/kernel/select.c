@@ -80,7 +80,9 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     ctx->k = kernels;
     ctx->isa = best.isa;
     ctx->capped = wanted && rfk_rung(rung + 1, &table);
-    const rf_status made = rf__product_state_new(ctx, why);
+    rf_status made = rf__product_state_new(ctx, why);
+    if (!made) made = rf__products_choose(ctx, options ? options->products : NULL, why);
+    if (!made) made = rf__pool_new(ctx, why);
     if (made) {
         rf_ctx_free(ctx);
         return made;
@@ -92,6 +94,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 void rf_ctx_free(rf_ctx *ctx)
 {
     if (!ctx) return;
+    rf__pool_free(ctx);
     rf__product_state_free(ctx);
     rf__free(ctx, (void *)(uintptr_t)ctx->k);
     ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
