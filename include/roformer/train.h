@@ -18,6 +18,10 @@ extern "C" {
 
 typedef enum rf_schedule { RF_SCHEDULE_LINEAR, RF_SCHEDULE_COSINE, RF_SCHEDULE_CONSTANT } rf_schedule;
 
+/* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */
+typedef enum rf_metric { RF_METRIC_LOSS, RF_METRIC_ACCURACY } rf_metric;
+typedef enum rf_greater { RF_GREATER_AUTO, RF_GREATER_TRUE, RF_GREATER_FALSE } rf_greater;
+
 typedef struct rf_train_options {
     const char *const *text;            /* files to read, in order; "-" is standard input                               */
     int texts;
@@ -40,6 +44,9 @@ typedef struct rf_train_options {
     double mlm_probability;
     int whole_word_mask;
     int64_t logging_steps, eval_steps, save_steps, save_total_limit;
+    int load_best_model_at_end;         /* the trained model is that of the best checkpoint, not the last                */
+    rf_metric metric_for_best_model;    /* the best checkpoint is kept besides the last save_total_limit                 */
+    rf_greater greater_is_better;
     int64_t eval_documents;             /* held-out documents per evaluation; 0: all                                     */
     uint64_t seed;
     int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never                  */
@@ -66,17 +73,20 @@ typedef struct rf_train_progress {
     const char *note;                   /* with "note", "save": a sentence or a path                                     */
 } rf_train_progress;
 
-/* Called once per step and event; return non-zero to save and stop (RF_ESTOPPED). */
+/* Called once per step and event; returns RF_TRAIN_GO, RF_TRAIN_SAVE (a checkpoint after this step, then on), or anything
+ * else to save and stop (RF_ESTOPPED). */
+enum { RF_TRAIN_GO = 0, RF_TRAIN_STOP = 1, RF_TRAIN_SAVE = 2 };
 typedef int rf_train_report(void *user, const rf_train_progress *progress);
 
 /* Runs until max_steps, or saves and stops on request.  Leaves in output_dir
  *
- *     config.json model.safetensors vocab.txt ...   the trained model, at the end
+ *     config.json model.safetensors vocab.txt ...   the trained model, at the end, with checksums.json
  *     checkpoint-<step>/                            complete model folders with the optimiser's state
  *     metrics.jsonl                                 a line for each logging interval and evaluation
  *     tokens.cache                                  the text as ids; may be deleted, is made again when needed
  *
- *   RF_EARG      an option outside its limits; output_dir holds checkpoints and resume_from_checkpoint is not given
+ *   RF_EARG      an option outside its limits; output_dir holds checkpoints and resume_from_checkpoint is not given;
+ *                no output_dir is given and `model` holds weights, which the new ones would overwrite
  *   RF_EBUSY     another run holds output_dir/.lock; the message names it
  *   RF_ESTOPPED  saved and stopped before the end; resume_from_checkpoint goes on
  *   RF_ENUMERIC  ten updates in a row were not finite

@@ -70,7 +70,7 @@ static int report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "%s", p->note);
         cli_progress_line(&w->bar, text);
     }
-    return cli_stopped() != 0;
+    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
 }
 
 static int stopped(const watch *w)
@@ -100,6 +100,7 @@ static int run(void *arguments, cli_io *io)
     if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
+    cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
     const rf_status status = rf_pretrain(io->ctx, &a->t, report, &w, &io->why);
     cli_progress_clear(&w.bar);
@@ -117,7 +118,7 @@ static const cli_option options[] = {
      "folder with vocab.txt, and config.json and weights to begin from when they are there", "model_name_or_path"},
     {"config", 'c', CLI_FILE, T(config), "FILE", NULL, 0, 0, NULL, "config.json of a new model", "config_name"},
     {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
-     "for checkpoints and metrics.jsonl; the model's folder when not given", NULL},
+     "for checkpoints, metrics.jsonl and the trained model; when not given, the model's folder, if it has no weights yet", NULL},
     {"resume", 'r', CLI_FOLDER, offsetof(train_args, resume), "DIR", NULL, 0, 0, NULL,
      "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
@@ -140,6 +141,12 @@ static const cli_option options[] = {
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL, "updates between two checkpoints; 0: at the end", NULL},
     {"save_total_limit", 0, CLI_INT, T(save_total_limit), "N", NULL, 0, 1e6, NULL,
      "checkpoints that are kept, the best one besides; 0: all", NULL},
+    {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
+     "the trained model is that of the best checkpoint", NULL},
+    {"metric_for_best_model", 0, CLI_CHOICE, T(metric_for_best_model), "eval_loss|eval_accuracy", NULL, 0, 0, NULL,
+     "which number of an evaluation tells the best", NULL},
+    {"greater_is_better", 0, CLI_CHOICE, T(greater_is_better), "auto|true|false", NULL, 0, 0, NULL,
+     "of that number; auto: of accuracy, not of loss", NULL},
     {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder", NULL},
     {"stop_after", 0, CLI_INT, T(stop_after), "N", NULL, 0, 1e12, NULL, "save and stop after N updates of this run; 0: never", NULL},
     {"max_time", 0, CLI_REAL, T(max_time), "SECONDS", NULL, 0, 1e9, NULL, "save and stop after this time; 0: never", NULL},
@@ -159,7 +166,7 @@ const cli_command cmd_pretrain = {
     "pretrain", "--text FILE... --model DIR", "train a masked language model on text",
     "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention stays "
     "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
-    "Ctrl-C finishes the step, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  A resumed run ends with "
+    "Ctrl-C finishes the step, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
     "the same bits as one that was never stopped.",
     examples, options, sizeof(train_args), train_prepare, run,
 };

@@ -105,6 +105,8 @@ json_t *cli_text_json(const char *text, size_t size);
 
 void cli_signals_init(void);                /* SIGPIPE to errno, SIGBUS in a mapped file to a message and exit 4        */
 void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: the first is remembered, the second ends         */
+void cli_signals_catch_save(void);          /* SIGUSR1 asks for a checkpoint                                             */
+int cli_save_asked(void);                   /* whether it has come since the last call                                   */
 int cli_stopped(void);                      /* the signal that asked to stop, or 0                                       */
 
 /* ---- the model ------------------------------------------------------------------------------------------------------- */

@@ -30,6 +30,28 @@ void cli_signals_catch(void)
     }
 }
 
+static volatile sig_atomic_t save_asked;
+
+static void remember_save(int number)
+{
+    (void)number;
+    save_asked = 1;
+}
+
+int cli_save_asked(void)
+{
+    const int asked = save_asked;
+    save_asked = 0;
+    return asked;
+}
+
+void cli_signals_catch_save(void)
+{
+    struct sigaction act = {.sa_handler = remember_save, .sa_flags = SA_RESTART};       /* reading goes on */
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGUSR1, &act, NULL);
+}
+
 static void put(const char *text, size_t size)
 {
     while (size) {

@@ -8,7 +8,6 @@
  * A failed sync is final: the pages may be marked clean although they never reached the disk, so nothing is tried again
  * on the same file; the temporary folder is removed and the next interval makes a new one.                             */
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,131 +16,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "store/store.h"
 #include "train/checkpoint.h"
+#include "train/checksums.h"
 #include "train/folder.h"
 
-static const char format[] = "roformer-checkpoint-1";
 static const char complete[] = "COMPLETE";
-
-/* ---- the list of files ---- */
-
-static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
-{
-    rf_map map;
-    const rf_status status = rf__map_open(ctx, path, &map, why);
-    if (status) return status;
-    *size = map.size;
-    *crc = rf__crc32c(0, map.data, map.size);
-    rf__map_close(ctx, &map);
-    return RF_OK;
-}
-
-static char *text_of(const json_t *list) { return json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS); }
-
-static rf_status list_files(const rf_ctx *ctx, const char *folder, json_t *files, rf_error *why)
-{
-    struct dirent **name;
-    const int n = scandir(folder, &name, NULL, alphasort);
-    rf_status status = n < 0 ? rf_fail(why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno)) : RF_OK;
-    for (int i = 0; i < n; i++) {
-        char path[4096], hex[16];
-        size_t size;
-        uint32_t crc;
-        if (!status && name[i]->d_name[0] != '.') {
-            status = rf__path(path, sizeof path, folder, name[i]->d_name, why);
-            if (!status) status = crc_of_file(ctx, path, &size, &crc, why);
-            if (!status) {
-                snprintf(hex, sizeof hex, "%08" PRIx32, crc);
-                json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name[i]->d_name, "size", (json_int_t)size,
-                                                       "crc32c", hex));
-            }
-        }
-        free(name[i]);
-    }
-    if (n >= 0) free(name);
-    return status;
-}
-
-static rf_status mark_complete(const rf_ctx *ctx, const char *folder, rf_error *why)
-{
-    char path[4096], hex[16];
-    json_t *files = json_array();
-    json_t *all = json_pack("{s:s, s:O}", "format", format, "files", files);
-    rf_status status = files && all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
-    if (!status) status = list_files(ctx, folder, files, why);
-    char *text = status ? NULL : text_of(all);
-    if (text) {
-        snprintf(hex, sizeof hex, "%08" PRIx32, rf__crc32c(0, text, strlen(text)));
-        free(text);
-        json_object_set_new(all, "crc32c", json_string(hex));
-        text = json_dumps(all, JSON_INDENT(1));
-    }
-    if (!status && !text) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
-    if (!status) status = rf__path(path, sizeof path, folder, complete, why);
-    if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
-    free(text);
-    json_decref(files);
-    json_decref(all);
-    return status;
-}
-
-/* ---- verifying ---- */
-
-static rf_status verify_file(const rf_ctx *ctx, const char *folder, const json_t *entry, rf_error *why)
-{
-    const char *name = json_string_value(json_object_get(entry, "name"));
-    const char *want = json_string_value(json_object_get(entry, "crc32c"));
-    const json_int_t bytes = json_integer_value(json_object_get(entry, "size"));
-    char path[4096], hex[16];
-    size_t size;
-    uint32_t crc;
-    if (!name || !want || strchr(name, '/')) return rf_fail(why, RF_EDATA, "COMPLETE: not a list of files");
-    if (rf__path(path, sizeof path, folder, name, why)) return RF_ERANGE;
-    if (access(path, F_OK)) return rf_fail(why, RF_EDATA, "%s: missing", name);
-    if (crc_of_file(ctx, path, &size, &crc, NULL)) return rf_fail(why, RF_EDATA, "%s: cannot be read", name);
-    if ((json_int_t)size != bytes)
-        return rf_fail(why, RF_EDATA, "%s: %zu bytes instead of %" JSON_INTEGER_FORMAT, name, size, bytes);
-    snprintf(hex, sizeof hex, "%08" PRIx32, crc);
-    return strcmp(hex, want) ? rf_fail(why, RF_EDATA, "%s: CRC", name) : RF_OK;
-}
-
-static rf_status verify_list(const rf_ctx *ctx, const char *folder, json_t *all, rf_error *why)
-{
-    char hex[16];
-    const char *kind = json_string_value(json_object_get(all, "format"));
-    json_t *own = json_incref(json_object_get(all, "crc32c"));
-    const json_t *files = json_object_get(all, "files");
-    json_object_del(all, "crc32c");
-    char *text = text_of(all);
-    snprintf(hex, sizeof hex, "%08" PRIx32, text ? rf__crc32c(0, text, strlen(text)) : 0);
-    free(text);
-    rf_status status = RF_OK;
-    if (!kind || strcmp(kind, format)) status = rf_fail(why, RF_EUNSUPPORTED, "COMPLETE: not of the format %s", format);
-    else if (!json_is_string(own) || strcmp(json_string_value(own), hex)) status = rf_fail(why, RF_EDATA, "COMPLETE: CRC");
-    else if (!json_array_size(files)) status = rf_fail(why, RF_EDATA, "COMPLETE: not a list of files");
-    json_decref(own);
-    for (size_t i = 0; i < json_array_size(files) && !status; i++)
-        status = verify_file(ctx, folder, json_array_get(files, i), why);
-    return status;
-}
 
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
-    enum { LIMIT = 1 << 20 };
-    char path[4096], *text;
-    size_t size;
-    if (rf__path(path, sizeof path, folder, complete, why)) return RF_ERANGE;
-    if (access(folder, F_OK)) return rf_fail(why, RF_EDATA, "no such folder");
-    if (access(path, F_OK)) return rf_fail(why, RF_EDATA, "COMPLETE: missing");
-    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
-    if (status) return status;
-    json_t *all = rf__json_parse(text, size, 0, complete, why);
-    rf__free(ctx, text);
-    if (!all) return RF_EDATA;
-    status = verify_list(ctx, folder, all, why);
-    json_decref(all);
-    return status;
+    return rf__checksums_verify(ctx, folder, complete, NULL, NULL, why);
 }
 
 rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *path, size_t size, char *note,
@@ -193,7 +76,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     if (!status) status = rf__optimizer_save(c->optimizer, path, why);
     if (!status) status = rf__path(path, sizeof path, folder, "trainer_state.json", why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
-    return status ? status : mark_complete(c->ctx, folder, why);
+    return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);
 }
 
 /* A checkpoint of that name, damaged or of an abandoned future, makes way first. */

@@ -7,10 +7,13 @@
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
  * was stopped and one that was not are the same computation.                                                           */
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <unistd.h>
 
+#include "train/checksums.h"
 #include "train/folder.h"
 #include "train/run.h"
 #include "train/schedule.h"
@@ -163,14 +166,27 @@ static rf_status evaluate(rf__run *r, rf_error *why)
 
 /* ---- saving ---- */
 
+/* The number that tells the best checkpoint; better(a, b): a is, of two such. */
+static double metric(const rf__run *r)
+{
+    return r->o.metric_for_best_model == RF_METRIC_ACCURACY ? r->state.eval_accuracy : r->state.eval_loss;
+}
+
+static bool better(const rf_train_options *o, double a, double b)
+{
+    const rf_greater g = o->greater_is_better;
+    const bool greater = g == RF_GREATER_AUTO ? o->metric_for_best_model == RF_METRIC_ACCURACY : g == RF_GREATER_TRUE;
+    return greater ? a > b : a < b;
+}
+
 static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
 {
     rf__state *t = &r->state;
     const rf__state before = *t;
     const rf__checkpoint c = {r->ctx, r->tokenizer, &r->optimizer, t, r->options, rf__run_epoch(r)};
-    const bool judged = t->eval_step == t->step && isfinite(t->eval_loss);
-    if (judged && !(t->best_step && t->best_loss <= t->eval_loss)) {
-        t->best_loss = t->eval_loss;
+    const bool judged = t->eval_step == t->step && isfinite(metric(r));
+    if (judged && (!t->best_step || better(&r->o, metric(r), t->best_metric))) {
+        t->best_metric = metric(r);
         t->best_step = t->step;
     }
     rf_status status = rf__metrics_sync(&r->metrics, why);
@@ -202,13 +218,46 @@ static rf_status save(loop *l, bool last, rf_error *why)
     return RF_OK;
 }
 
+/* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
+static rf_status load_best(rf__run *r, rf_error *why)
+{
+    const rf__state *t = &r->state;
+    char name[64], path[4096], file[4096];
+    rf_error damage = {0};
+    if (!r->o.load_best_model_at_end) return RF_OK;
+    if (!t->best_step) {
+        rf__run_tell(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
+        return RF_OK;
+    }
+    snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
+    rf_status status = rf__path(path, sizeof path, r->folder, name, why);
+    if (!status) status = rf__path(file, sizeof file, path, "model.safetensors", why);
+    if (status) return status;
+    if (rf__checkpoint_verify(r->ctx, path, &damage)) {
+        rf__run_tell(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name, damage.text);
+        return RF_OK;
+    }
+    rf__run_tell(r, "note", "the model is that of %s: %s %.6g", name,
+                 r->o.metric_for_best_model == RF_METRIC_ACCURACY ? "eval_accuracy" : "eval_loss", t->best_metric);
+    return t->best_step == t->step ? RF_OK : rf__run_load_weights(r, file, why);
+}
+
+/* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
+    static const char list[] = "checksums.json";
+    static const char *const file[] = {"config.json", "model.safetensors", "special_tokens_map.json", "tokenizer_config.json",
+                                       "vocab.txt", NULL};
     char path[4096];
-    rf_status status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
+    rf_status status = load_best(r, why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
+    if (!status && unlink(path) && errno != ENOENT)
+        status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+    if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
+    if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
     if (!status) rf__run_tell(r, "save", "%s", r->folder);
     return status;
 }
@@ -235,8 +284,9 @@ static rf_status after_step(loop *l, const step_result *s, const rf__position *b
     log_step(r, s);
     if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
     const bool stopping = enough(r);
-    if (!status && (due(step, r->o.save_steps) || end || stopping)) status = save(l, end || stopping, why);
-    return status;
+    const bool saving = due(step, r->o.save_steps) || end || stopping || r->save;
+    r->save = false;
+    return status || !saving ? status : save(l, end || stopping, why);
 }
 
 static rf_status run_steps(loop *l, rf_error *why)

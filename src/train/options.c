@@ -22,6 +22,8 @@ typedef struct row {
 static const char *const schedules[] = {"linear", "cosine", "constant", NULL};
 static const char *const types[] = {"f32", "bf16", NULL};
 static const char *const formats[] = {"auto", "plain", "jsonl", "wiki", NULL};
+static const char *const metrics[] = {"eval_loss", "eval_accuracy", NULL};
+static const char *const greater[] = {"auto", "true", "false", NULL};
 static const char *const splits[] = {"blank", "line", "heading", "file", NULL};
 
 #define AT(field) offsetof(rf_train_options, field)
@@ -47,6 +49,9 @@ static const row rows[] = {
     {"eval_steps",                  INT,    AT(eval_steps), 0, 1e12, 500, NULL, 0},
     {"save_steps",                  INT,    AT(save_steps), 0, 1e12, 500, NULL, 0},
     {"save_total_limit",            INT,    AT(save_total_limit), 0, 1e6, 2, NULL, 0},
+    {"load_best_model_at_end",      FLAG,   AT(load_best_model_at_end), 0, 1, 0, NULL, 0},
+    {"metric_for_best_model",       CHOICE, AT(metric_for_best_model), 0, 1, RF_METRIC_LOSS, metrics, 0},
+    {"greater_is_better",           CHOICE, AT(greater_is_better), 0, 2, RF_GREATER_AUTO, greater, 0},
     {"eval_documents",              INT,    AT(eval_documents), 0, 1e12, 0, NULL, 0},
     {"seed",                        SEED,   AT(seed), 0, 0, 42, NULL, 0},
     {"stop_after",                  INT,    AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
@@ -145,6 +150,9 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
                        (long long)o->tokens_per_batch);
     if (!o->max_steps && !(o->num_train_epochs > 0))
         return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
+    if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))
+        return rf_fail(why, RF_EARG, "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
+                       "a checkpoint without an evaluation cannot be the best", (long long)o->save_steps, (long long)o->eval_steps);
     if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) || (o->validation_texts && !o->validation_text))
         return rf_fail(why, RF_EARG, "text: a list of %d files that is not there", o->texts);
     return RF_OK;

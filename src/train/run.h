@@ -16,6 +16,7 @@ typedef struct rf__run {
     rf_train_report *report;
     void *user;
     bool stop;                          /* the caller wants to save and stop                                            */
+    bool save;                          /* the caller wants a checkpoint                                                */
 
     rf_arena strings;
     char folder[4096];                  /* output_dir                                                                   */
@@ -50,6 +51,9 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
 void rf__run_end(rf__run *r);
 
 double rf__run_epoch(const rf__run *r);
+
+/* Weights of a model folder or file into the optimizer's values. */
+rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);
 
 /* Tells the caller; a sentence for "note" and "data", a path for "save", NULL otherwise. */
 void rf__run_tell(rf__run *r, const char *event, const char *format, ...) RF_PRINTF(3, 4);

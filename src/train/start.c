@@ -32,7 +32,9 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
     p->eval_accuracy = r->state.eval_accuracy;
     p->event = event;
     p->note = text ? note : NULL;
-    if (r->report && r->report(r->user, p)) r->stop = true;
+    const int answer = r->report ? r->report(r->user, p) : RF_TRAIN_GO;
+    if (answer == RF_TRAIN_SAVE) r->save = true;
+    else if (answer) r->stop = true;
     p->note = NULL;
 }
 
@@ -76,18 +78,34 @@ static rf_status find_folder(rf__run *r, rf_error *why)
     return rf_fail(why, RF_EARG, "output_dir: no folder is given, nor a model whose folder could be used");
 }
 
+static bool has_weights(const char *folder)
+{
+    return rf__folder_has(folder, "model.safetensors") || rf__folder_has(folder, "model.safetensors.index.json");
+}
+
+/* Training in place is for a folder that waits for its first weights. */
+static rf_status keep_weights(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    if (o->resume_from_checkpoint || o->output_dir || !has_weights(r->folder) || holds_checkpoints(r->ctx, r->folder))
+        return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: holds weights, which the trained ones would overwrite: name another folder for those, "
+                   "-o DIR (output_dir)", r->folder);
+}
+
 static rf_status take_folder(rf__run *r, rf_error *why)
 {
     int64_t *step = NULL;
     size_t n;
     rf_status status = find_folder(r, why);
+    if (!status) status = keep_weights(r, why);
     if (!status) status = rf__folder_make(r->folder, why);
     if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
     if (status || r->o.resume_from_checkpoint) return status;
     status = rf__checkpoints(r->ctx, r->folder, &step, &n, why);
     if (!status && n)
-        status = rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: resume_from_checkpoint goes on "
-                         "with it, another output_dir keeps it", r->folder, step[n - 1]);
+        status = rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: --resume (resume_from_checkpoint) "
+                         "goes on with it, another output_dir keeps it", r->folder, step[n - 1]);
     rf__free(r->ctx, step);
     return status;
 }
@@ -106,16 +124,13 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, saved, &r->strings, path, changed, sizeof changed, why);
     json_decref(saved);
+    /* numbers of another metric cannot be compared: the search for the best begins anew */
+    if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
     return status;
 }
 
 /* ---- the model ---- */
-
-static bool has_weights(const char *folder)
-{
-    return rf__folder_has(folder, "model.safetensors") || rf__folder_has(folder, "model.safetensors.index.json");
-}
 
 /* A small model: the full-sized defaults of RoFormerConfig are nothing to begin with on a few cores. */
 static void small_config(rf_config *c)
@@ -179,11 +194,11 @@ static rf_status compare_config(rf__run *r, rf_error *why)
     return rf_fail(why, RF_EARG, "%s: another architecture than that of %s", r->o.config, r->from);
 }
 
-static rf_status load_weights(rf__run *r, const char *folder, rf_error *why)
+rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why)
 {
     rf_weights *w;
     bool head;
-    rf_status status = rf_weights_open(r->ctx, folder, &w, why);
+    rf_status status = rf_weights_open(r->ctx, path, &w, why);
     if (status) return status;
     status = rf__params_load(&r->params, w, r->optimizer.value, &head, NULL, why);
     rf_weights_close(w);
@@ -196,14 +211,14 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
     if (*r->from) {
         /* not rf_weights_open(folder): that would also look for shards */
         rf_status status = rf__path(path, sizeof path, r->from, "model.safetensors", why);
-        if (!status) status = load_weights(r, path, why);
+        if (!status) status = rf__run_load_weights(r, path, why);
         if (!status) status = rf__path(path, sizeof path, r->from, "optimizer.safetensors", why);
         return status ? status : rf__optimizer_load(&r->optimizer, path, why);
     }
     rf__params_init(&r->params, r->optimizer.value, r->o.seed);
     if (!trained) return RF_OK;
     rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
-    return load_weights(r, r->o.model, why);
+    return rf__run_load_weights(r, r->o.model, why);
 }
 
 static rf_status open_model(rf__run *r, rf_error *why)

@@ -23,7 +23,7 @@ static const row rows[] = {
     {"eval_loss", AT(eval_loss), true},
     {"eval_accuracy", AT(eval_accuracy), true},
     {"eval_step", AT(eval_step), false},
-    {"best_metric", AT(best_loss), true},
+    {"best_metric", AT(best_metric), true},
     {"best_step", AT(best_step), false},
     {"data_length", AT(data_length), false},
     {"data_epoch", AT(position.epoch), false},
@@ -36,7 +36,7 @@ static const row rows[] = {
 
 void rf__state_init(rf__state *s)
 {
-    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .best_loss = NAN};
+    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .best_metric = NAN};
 }
 
 /* ---- writing ---- */

@@ -55,6 +55,32 @@ grep -qE '^roformer: saved checkpoint-[0-9]+; continue with --resume .*stopped/c
 saved=$(sed -n 's/.*continue with --resume //p' log)
 expect 0 'continue with --resume' "$program" pretrain --resume "$saved" --stop_after 3
 
+# USR1 saves and goes on.
+cp -r base asked
+rm -f log
+# shellcheck disable=SC2086
+"$program" pretrain --text text.txt --model asked $shape --max_steps 1000000 --logging_steps 1 --save_steps 0 --eval_steps 0 2> log &
+pid=$!
+wait_for() { i=0; while [ $i -lt 300 ] && ! grep -qs "$1" log; do sleep 0.1; i=$((i + 1)); done; }
+wait_for 'step 2/'
+kill -s USR1 $pid
+wait_for ': saved .*asked/checkpoint-'
+step=$(sed -n 's/.*asked\/checkpoint-//p' log | head -1)
+wait_for "step $((step + 2))/"
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 75 ] || fail "TERM after USR1 gives $code: $(tail -3 log)"
+grep -q "step $((step + 2))/" log || fail "USR1 ended the run: $(tail -3 log)"
+expect 0 '' "$program" verify "asked/checkpoint-$step"
+
+# The best of a run in its folder, chosen by the highest loss so that it is not the last.
+cp -r base best
+# shellcheck disable=SC2086
+expect 0 'the model is that of checkpoint-10: eval_loss' "$program" pretrain --text text.txt --model best $shape --max_steps 40 --save_steps 10 --eval_steps 10 --learning_rate 1e-3 --load_best_model_at_end --metric_for_best_model eval_loss --greater_is_better true --save_total_limit 1
+same best/model.safetensors best/checkpoint-10/model.safetensors "best"
+expect 2 'must be a multiple of eval_steps' "$program" pretrain --text text.txt --model best -o other --eval_steps 7 --save_steps 10 --load_best_model_at_end
+
 # An option that is given counts on resuming, also when it is the default's value.
 cp -r base chosen
 # shellcheck disable=SC2086
@@ -62,6 +88,10 @@ expect 0 'saved' "$program" pretrain --text text.txt --model chosen $shape --max
 expect 0 'lr_scheduler_type' "$program" pretrain --resume chosen/checkpoint-2 --max_steps 4 --lr_scheduler_type linear
 
 # Refused before anything is lost.
+rm -rf taken && cp -r whole taken && rm -r taken/checkpoint-* taken/.lock
+expect 2 'taken: holds weights, .* -o DIR' "$program" pretrain --text text.txt --model taken --max_steps 2
+same whole/model.safetensors taken/model.safetensors "in place"
+[ ! -e taken/.lock ] || fail "a refused run leaves its lock"
 before=$(ls stopped | sort | tr '\n' ' ')
 # shellcheck disable=SC2086
 expect 2 'resume' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2

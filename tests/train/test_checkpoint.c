@@ -1,9 +1,10 @@
-/* test_checkpoint.c — mirrors src/train/checkpoint.c, folder.c, state.c and metrics.c. */
+/* test_checkpoint.c — mirrors src/train/checkpoint.c, checksums.c, folder.c, state.c and metrics.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 
 #include "tiny.h"
 #include "train/checkpoint.h"
+#include "train/checksums.h"
 #include "train/folder.h"
 #include "train/metrics.h"
 
@@ -21,7 +22,7 @@ static void state_keeps_every_bit(void **unused)
     a.step = 123456789012;
     a.data = 0xfedcba9876543210;
     a.interval.loss = 0.1 + 0.2;
-    a.best_loss = 1.0 / 3;
+    a.best_metric = 1.0 / 3;
     a.position = (rf__position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
     assert_int_equal(rf__state_save(ctx, &a, options, 1.5, path, &why), RF_OK);
     assert_int_equal(rf__state_load(ctx, path, &b, &back, &why), RF_OK);
@@ -193,6 +194,43 @@ static void damage_is_seen(void **unused)
     close_fixture(&f);
 }
 
+typedef struct told { int files, damaged; char text[512]; } told;
+
+static void tell(void *user, const char *file, const char *damage)
+{
+    told *t = user;
+    const size_t n = strlen(t->text);
+    t->files++;
+    t->damaged += damage != NULL;
+    if (damage) snprintf(t->text + n, sizeof t->text - n, "%s %s;", file, damage);
+}
+
+/* With a report the comparison goes to the end, and names every damaged file. */
+static void all_damage_is_told(void **unused)
+{
+    (void)unused;
+    fixture f;
+    told t = {0};
+    rf_error why = {0};
+    open_fixture(&f);
+    save(&f, 3);
+    char *path = tiny_path(f.out, "checkpoint-3"), *vocab = tiny_path(path, "vocab.txt"), *config = tiny_path(path, "config.json");
+    assert_int_equal(rf__checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why), RF_OK);
+    assert_int_equal(t.files, 7);                                    /* all but the list */
+    assert_int_equal(t.damaged, 0);
+    change_byte(config, 2);
+    unlink(vocab);
+    t = (told){0};
+    rf__checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why);
+    t_failed(&why, RF_EDATA, "config.json: CRC");
+    assert_int_equal(t.files, 7);
+    assert_string_equal(t.text, "config.json CRC;vocab.txt missing;");
+    free(path);
+    free(vocab);
+    free(config);
+    close_fixture(&f);
+}
+
 static void extra_files_do_no_harm(void **unused)
 {
     (void)unused;
@@ -346,6 +384,7 @@ int main(void)
         cmocka_unit_test(is_a_model_folder),
         cmocka_unit_test(not_finite_is_not_saved),
         cmocka_unit_test(damage_is_seen),
+        cmocka_unit_test(all_damage_is_told),
         cmocka_unit_test(extra_files_do_no_harm),
         cmocka_unit_test(keeps_the_newest_and_the_best),
         cmocka_unit_test(sweeps_what_dead_runs_left),

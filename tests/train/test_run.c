@@ -7,6 +7,7 @@
 
 #include "model/params.h"
 #include "tiny.h"
+#include "train/checksums.h"
 #include "train/evaluate.h"
 #include "train/folder.h"
 
@@ -18,6 +19,7 @@ typedef struct run {
     const char *text[1];
     rf_train_options o;
     int64_t stop_at;                    /* the report asks to stop at this step, or with -1 at the first event         */
+    int64_t save_at;                    /* and for a checkpoint at this one                                             */
     char notes[4096];
     int steps, evals, saves;
     rf_error why;
@@ -31,6 +33,7 @@ static int listen(void *user, const rf_train_progress *p)
     r->evals += !strcmp(p->event, "eval");
     r->saves += !strcmp(p->event, "save");
     if (!strcmp(p->event, "note")) snprintf(r->notes + n, sizeof r->notes - n, "%s\n", p->note);
+    if (r->save_at && p->step == r->save_at && !strcmp(p->event, "step")) return RF_TRAIN_SAVE;
     return r->stop_at == -1 || (r->stop_at && p->step >= r->stop_at);
 }
 
@@ -321,7 +324,140 @@ static void keeps_so_many(void **state)
     end(&r);
 }
 
+/* The checkpoint whose evaluation, as metrics.jsonl has it, is the largest (sign 1) or smallest (-1). */
+static int64_t best_of(const char *folder, const char *key, double sign)
+{
+    char *path = tiny_path(folder, "metrics.jsonl"), line[1024];
+    FILE *f = fopen(path, "r");
+    double best = -INFINITY;
+    int64_t step = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        const json_t *value = json_object_get(j, key);
+        if (value && sign * json_number_value(value) > best) {
+            best = sign * json_number_value(value);
+            step = json_integer_value(json_object_get(j, "step"));
+        }
+        json_decref(j);
+    }
+    fclose(f);
+    free(path);
+    return step;
+}
+
+/* Which one is best is read from the log: of equal numbers the first counts, in both. */
+static void ends_with_the_best(void **state)
+{
+    (void)state;
+    static const struct { rf_metric metric; rf_greater greater; const char *key; double sign; } c[] = {
+        {RF_METRIC_LOSS, RF_GREATER_AUTO, "eval_loss", -1},
+        {RF_METRIC_LOSS, RF_GREATER_TRUE, "eval_loss", 1},           /* the least trained one: not the last */
+        {RF_METRIC_ACCURACY, RF_GREATER_AUTO, "eval_accuracy", 1},
+        {RF_METRIC_ACCURACY, RF_GREATER_FALSE, "eval_accuracy", -1},
+    };
+    for (size_t i = 0; i < RF_COUNT(c); i++) {
+        char name[64], file[128];
+        run r = with_options(1);
+        r.o.eval_steps = 4;
+        r.o.save_total_limit = 1;
+        r.o.load_best_model_at_end = 1;
+        r.o.metric_for_best_model = c[i].metric;
+        r.o.greater_is_better = c[i].greater;
+        r.o.stop_after = 9;                                          /* what the best is survives a stop */
+        must(&r, RF_ESTOPPED);
+        r.o.stop_after = 0;
+        r.o.resume_from_checkpoint = "latest";
+        must(&r, RF_OK);
+        const int64_t best = best_of(r.out, c[i].key, c[i].sign);
+        snprintf(name, sizeof name, "checkpoint-%d", (int)best);
+        snprintf(file, sizeof file, "%s/model.safetensors", name);
+        noted(&r, "the model is that of ");
+        noted(&r, name);
+        assert_int_equal(tiny_crc(r.out, "model.safetensors"), tiny_crc(r.out, file));
+        assert_true(tiny_has(r.out, "checkpoint-20"));
+        assert_int_equal(tiny_count(r.out, "checkpoint-"), best == 20 ? 1 : 2);
+        if (i == 1) assert_int_not_equal(best, 20);
+        end(&r);
+    }
+}
+
+static void a_damaged_best_is_not_taken(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.eval_steps = 4;
+    r.o.load_best_model_at_end = 1;
+    r.o.greater_is_better = RF_GREATER_TRUE;
+    must(&r, RF_OK);
+    char name[128], *path;
+    snprintf(name, sizeof name, "checkpoint-%d/model.safetensors", (int)best_of(r.out, "eval_loss", 1));
+    path = tiny_path(r.out, name);
+    assert_int_equal(truncate(path, 100), 0);
+    r.o.resume_from_checkpoint = "latest";
+    must(&r, RF_OK);
+    noted(&r, "is damaged (model.safetensors: 100 bytes instead of ");
+    assert_int_equal(tiny_crc(r.out, "model.safetensors"), tiny_crc(r.out, "checkpoint-20/model.safetensors"));
+    free(path);
+    r.o.resume_from_checkpoint = NULL;
+    r.o.eval_steps = 3;
+    must(&r, RF_EARG);
+    t_failed(&r.why, RF_EARG, "save_steps, 4, must be a multiple of eval_steps, 3");
+    end(&r);
+}
+
+/* Asked for a checkpoint in between, the run saves it and goes on to the same end. */
+static void saves_when_asked(void **state)
+{
+    (void)state;
+    const result want = straight();
+    run r = with_options(1);
+    r.save_at = 6;
+    must(&r, RF_OK);
+    assert_int_equal(r.saves, 7);
+    assert_true(tiny_has(r.out, "checkpoint-6"));
+    same(result_of(r.out, 20), want);
+    end(&r);
+}
+
+/* The list that comes with the model tells whether it is as it was written. */
+static void the_model_has_checksums(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.max_steps = 2;
+    must(&r, RF_OK);
+    if (rf__checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why)) fail_msg("%s", r.why.text);
+    t_write(r.out, "vocab.txt", "the\n", 4);
+    rf__checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why);
+    t_failed(&r.why, RF_EDATA, "vocab.txt: 4 bytes instead of ");
+    end(&r);
+}
+
 /* ---- refusing ---- */
+
+/* In place: the first time yes, over weights that are there no. */
+static void does_not_train_over_weights(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.output_dir = NULL;
+    r.o.max_steps = 2;
+    must(&r, RF_OK);
+    char *checkpoint = tiny_path(r.model, "checkpoint-2");
+    const uint32_t crc = tiny_crc(r.model, "model.safetensors");
+    must(&r, RF_EARG);
+    t_failed(&r.why, RF_EARG, "holds checkpoint-2 of an earlier run: --resume");
+    rf__folder_remove(checkpoint);
+    must(&r, RF_EARG);
+    t_failed(&r.why, RF_EARG, "holds weights, which the trained ones would overwrite: name another folder for those, -o DIR");
+    assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
+    r.o.output_dir = r.out;
+    must(&r, RF_OK);
+    noted(&r, "goes on from the weights in ");
+    free(checkpoint);
+    end(&r);
+}
 
 static void one_run_in_a_folder(void **state)
 {
@@ -578,6 +714,11 @@ int main(void)
         cmocka_unit_test(stops_when_time_is_up),
         cmocka_unit_test(epochs_become_steps),
         cmocka_unit_test(keeps_so_many),
+        cmocka_unit_test(ends_with_the_best),
+        cmocka_unit_test(a_damaged_best_is_not_taken),
+        cmocka_unit_test(saves_when_asked),
+        cmocka_unit_test(the_model_has_checksums),
+        cmocka_unit_test(does_not_train_over_weights),
         cmocka_unit_test(one_run_in_a_folder),
         cmocka_unit_test(does_not_run_over_an_earlier_run),
         cmocka_unit_test(other_text_is_refused),

@@ -1,0 +1,42 @@
+#!/bin/sh
+# verify.sh — a folder is as it was written, or the file that is not is named.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { for (i = 0; i < 400; i++) print "the red house sees the blue river by the old road number " i % 7 ".\n" }' > text.txt
+"$program" vocab -q --text text.txt --size 60 -o model || exit 1
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": 60, "embedding_size": 16, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+ "intermediate_size": 32, "max_position_embeddings": 64}
+EOC
+"$program" pretrain -q --text text.txt --model model --config small.json --tokens_per_batch 128 --max_length 32 --max_steps 4 --save_steps 2 || exit 1
+
+expect 0 '' "$program" verify model/checkpoint-2
+holds out 'model/checkpoint-2/optimizer.safetensors: intact'
+[ "$(grep -c ': intact$' out)" -eq 7 ] || fail "files: $(cat out)"
+expect 0 '' "$program" verify model
+[ "$(grep -c '^model/checkpoint-.*: intact$' out)" -eq 14 ] || fail "files of both checkpoints: $(cat out)"
+holds out 'model/model.safetensors: intact'
+
+# One bit, one byte less, one file less.
+cp -r model bit && printf x | dd of=bit/checkpoint-4/model.safetensors bs=1 seek=3000 conv=notrunc 2> /dev/null
+expect 3 '1 of 3 folders are damaged; bit/checkpoint-4: model.safetensors: CRC' "$program" verify bit
+holds out 'bit/checkpoint-4/model.safetensors: damaged (CRC)'
+holds out 'bit/checkpoint-4/vocab.txt: intact'
+expect 3 'bit/checkpoint-4: model.safetensors: CRC' "$program" verify --json bit/checkpoint-4
+holds out '"damage": "CRC"'
+holds out '"intact": false'
+cp -r model short && head -c 100 model/config.json > short/config.json
+expect 3 'short: config.json: 100 bytes instead of' "$program" verify short
+cp -r model gone && rm gone/checkpoint-2/vocab.txt
+expect 3 'gone/checkpoint-2: vocab.txt: missing' "$program" verify gone
+cp -r model unlisted && rm unlisted/checkpoint-2/COMPLETE
+expect 3 'COMPLETE: missing' "$program" verify unlisted
+
+# A model from elsewhere has no list: it is read instead.
+"$make_model" foreign || exit 1
+expect 0 '' "$program" verify foreign
+holds out 'has no checksums'
+head -c 5000 foreign/model.safetensors > cut && mv cut foreign/model.safetensors
+expect 3 'foreign' "$program" verify foreign
+expect 4 'nowhere' "$program" verify nowhere
+expect 2 'FOLDER' "$program" verify
+done_testing
