@@ -6,6 +6,20 @@ endif()
 set(RF_MODEL_DIR "${PROJECT_SOURCE_DIR}/models/roformer-small-en" CACHE PATH "Model that answers when no other is named")
 target_compile_definitions(roformer-program PRIVATE RF_MODEL_DIR="${RF_MODEL_DIR}" RF_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
 
+# The manual's date is that of the sources, not of the build: of this version in CHANGELOG.md, else SOURCE_DATE_EPOCH, else
+# of the commit.
+set(rf_date "")
+file(STRINGS CHANGELOG.md rf_release REGEX "^## +\\[?${PROJECT_VERSION}[^0-9.].*[0-9]+-[0-9]+-[0-9]+" LIMIT_COUNT 1)
+if(rf_release)
+  string(REGEX MATCH "[0-9]+-[0-9]+-[0-9]+" rf_date "${rf_release}")
+elseif(DEFINED ENV{SOURCE_DATE_EPOCH})
+  string(TIMESTAMP rf_date "%Y-%m-%d" UTC)
+else()
+  execute_process(COMMAND git log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE rf_date
+    OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
+set_source_files_properties(src/cli/help.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
+
 # roformer.1 and the completion scripts are what the program prints about itself.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
   set(rf_man ${PROJECT_BINARY_DIR}/man/roformer.1)

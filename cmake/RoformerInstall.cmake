@@ -26,7 +26,9 @@ endif()
 # Relative to where the .pc file lies, so that `make install PREFIX=...` needs no new configuration.
 file(RELATIVE_PATH RF_PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(cmake/roformer.pc.in roformer.pc @ONLY)
-install(FILES ${PROJECT_BINARY_DIR}/roformer.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+configure_file(cmake/roformer-kernels.pc.in roformer-kernels.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/roformer.pc ${PROJECT_BINARY_DIR}/roformer-kernels.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 configure_package_config_file(cmake/roformer-config.cmake.in roformer-config.cmake
   INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/roformer)

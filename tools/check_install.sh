@@ -12,6 +12,10 @@ gcc -std=c11 -Wall -Wextra -Werror examples/rotate.c -o "$root/rotate" $flags -l
 LD_LIBRARY_PATH=$(dirname "$(find "$root" -name 'libroformer.so.0' | head -1)") "$root/rotate" > "$root/out"
 grep -q 'distance' "$root/out"
 
+flags=$(pkg-config --cflags --libs roformer-kernels)
+gcc -std=c11 -Wall -Wextra -Werror examples/rotate.c -o "$root/kernels" $flags
+"$root/kernels" | cmp - "$root/out"
+
 mkdir "$root/consumer"
 cat > "$root/consumer/CMakeLists.txt" <<EOF
 cmake_minimum_required(VERSION 3.25)
@@ -23,4 +27,4 @@ EOF
 cmake -S "$root/consumer" -B "$root/consumer/build" -DCMAKE_PREFIX_PATH="$root" > "$root/log" 2>&1 &&
     cmake --build "$root/consumer/build" >> "$root/log" 2>&1 || { cat "$root/log"; exit 1; }
 "$root/consumer/build/rotate" | cmp - "$root/out"
-echo "installation: pkg-config and CMake consumers work"
+echo "installation: pkg-config (both libraries) and CMake consumers work"

@@ -59,10 +59,6 @@ for degree in (5, 6):
     show(f"exp(r) = 1 + r + r^2 q(r), degree {degree}",
          *fit(-half, half, lambda r: (exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 / exp(r), degree - 2)[:2])
 
-for degree in (5, 6):
-    show(f"2^r = 1 + r q(r) on [-1/2, 1/2], degree {degree}",
-         *fit(mpf("-0.5"), mpf("0.5"), lambda r: (mpf(2) ** r - 1) / r, lambda r: fabs(r) / mpf(2) ** r, degree - 1)[:2])
-
 for top, bottom in ((3, 4), (4, 5), (5, 6)):
     mills = lambda t: exp(t * t / 2) * erfc(t / sqrt(2)) / 2
     show(f"exp(t^2/2) erfc(t/sqrt 2)/2 = P/Q on [0, 14], degrees {top} and {bottom}",

@@ -4,8 +4,9 @@
  * to end with B+1 starts: no padding, any mixture of lengths.  The answer for a text is the same bits whatever else is
  * in the batch and however many threads work.
  *
- * threads   rf_model may be shared; an rf_session belongs to one thread at a time, and sessions of one context must not
- *           compute at the same time (see gemm.h)                                                                     */
+ * threads   rf_model may be shared; an rf_session belongs to one thread at a time.  Sessions of one context may compute at
+ *           the same time, but share its workers, and their products take turns (gemm.h): for throughput one session
+ *           with larger batches is better, or a context for each                                                      */
 #ifndef ROFORMER_MODEL_H
 #define ROFORMER_MODEL_H
 

@@ -6,6 +6,7 @@
  * A .npy file says at its beginning how many rows it has, which is known at the end.  Into a file the header is written
  * again when all is done; into a pipe the rows wait in a nameless temporary file ($TMPDIR) until the count is known.
  * jsonl and f32 have no header and come out window by window.                                                         */
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,16 @@ static rf_status prepare(job *j)
     return RF_OK;
 }
 
+/* A name that is not there is told before hours go into the files before it, and before anything is written. */
+static rf_status look_for_files(job *j)
+{
+    const cli_list *files = &j->a->files;
+    for (int i = 0; i < files->n; i++)
+        if (strcmp(files->item[i], "-") && access(files->item[i], R_OK))
+            return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot open: %s", files->item[i], strerror(errno));
+    return RF_OK;
+}
+
 static int run(void *arguments, cli_io *io)
 {
     job *j = calloc(1, sizeof *j);
@@ -242,6 +253,7 @@ static int run(void *arguments, cli_io *io)
     rf_encoding_init(&j->e, io->ctx);
     cli_signals_catch();
     rf_status status = prepare(j);
+    if (!status) status = look_for_files(j);
     if (!status) status = open_output(j);
     cli_progress_init(&j->bar, io, 30);
     const int files = j->a->files.n;
@@ -249,7 +261,7 @@ static int run(void *arguments, cli_io *io)
         status = embed_file(j, files ? j->a->files.item[i] : "-");
     cli_progress_clear(&j->bar);
     const bool whole = !status && !cli_stopped();
-    if (j->rows && (whole || (!j->out.temporary && !j->failed))) {
+    if (j->rows && (whole || (!j->out.temporary && !j->failed && (!status || j->lines)))) {
         rf_error last = {0};
         if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
     }

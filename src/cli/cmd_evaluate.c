@@ -22,14 +22,14 @@ static int run(void *arguments, cli_io *io)
     if (!isfinite(s.loss)) {
         rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
     } else if (a->json) {
-        cli_print_json(json_pack("{s:f,s:f,s:f,s:I,s:I,s:I}", "eval_loss", s.loss, "eval_accuracy", s.accuracy, "perplexity",
+        cli_print_json(json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s.loss, "eval_accuracy", s.accuracy, "perplexity",
                                  exp(s.loss), "labels", (json_int_t)s.labels, "tokens", (json_int_t)s.tokens, "documents",
-                                 (json_int_t)s.documents),
+                                 (json_int_t)s.documents, "max_length", (json_int_t)a->t.max_length),
                        0, &io->why);
     } else {
         printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s.loss, exp(s.loss), 100 * s.accuracy);
-        printf("guessed     %lld of %lld tokens in %lld documents\n", (long long)s.labels, (long long)s.tokens,
-               (long long)s.documents);
+        printf("guessed     %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n", (long long)s.labels,
+               (long long)s.tokens, (long long)s.documents, (long long)a->t.max_length);
     }
     return cli_exit(io);
 }
@@ -51,6 +51,7 @@ static const char *const examples[] = {
 const cli_command cmd_evaluate = {
     "evaluate", "--text FILE...", "measure a model on text it has not seen",
     "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
-    "exponential, and the share of guesses that are right.",
+    "exponential, and the share of guesses that are right.  Documents are cut into pieces of --max_length tokens, which "
+    "see nothing of each other: measure with the length that matters to you.",
     examples, options, sizeof(train_args), train_prepare, run,
 };

@@ -290,7 +290,7 @@ static int run(void *arguments, cli_io *io)
     if (a->json) {
         if (tensors) json_object_set(o, "tensors", tensors);
         if (!io->why.code) cli_print_json(json_incref(o), JSON_INDENT(2), &io->why);
-    } else {
+    } else if (!io->why.code) {
         print_object(o, 0);
         if (tensors && a->tensors) print_tensors(tensors);
     }

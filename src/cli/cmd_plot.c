@@ -37,6 +37,7 @@ typedef struct job {
     cli_out script;
     bool wanted[METRICS];
     size_t *points;             /* [files, METRICS]                                                                    */
+    double first, last;         /* steps that are drawn                                                                */
 } job;
 
 static rf_status put(job *j, const char *format, ...) RF_PRINTF(2, 3);
@@ -107,6 +108,9 @@ static rf_status read_file(job *j, const char *path, int number)
             if (!json_is_number(v) || !isfinite(json_number_value(v))) continue;
             fprintf(f[m], "%.0f %.9g\n", json_number_value(step), json_number_value(v));
             j->points[number * METRICS + m]++;
+            if (!j->wanted[m]) continue;
+            j->first = fmin(j->first, json_number_value(step));
+            j->last = fmax(j->last, json_number_value(step));
         }
         json_decref(o);
     }
@@ -136,19 +140,42 @@ static bool panel_used(const job *j, int panel)
     return false;
 }
 
+static void curve_name(const job *j, int file, int m, char *out, size_t size)
+{
+    char name[512];
+    run_name(j->a->files.item[file], name, sizeof name);
+    snprintf(out, size, "%s%s%s", j->a->files.n > 1 ? name : "", j->a->files.n > 1 ? " " : "", metrics[m].key);
+}
+
+/* Room on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one above
+ * the other. */
+static int right_margin(const job *j)
+{
+    enum { SAMPLE = 7, MOST = 60 };
+    char name[600];
+    int widest = 0;
+    for (int i = 0; i < j->a->files.n; i++)
+        for (int m = 0; m < METRICS; m++) {
+            if (!j->wanted[m] || !j->points[i * METRICS + m]) continue;
+            curve_name(j, i, m, name, sizeof name);
+            widest = cli_cells(name) > widest ? cli_cells(name) : widest;
+        }
+    return (widest < MOST ? widest : MOST) + SAMPLE;
+}
+
 static rf_status write_panel(job *j, int panel)
 {
     bool first = true;
-    char name[512];
+    char name[600];
     rf_status status = put(j, "\nset ylabel '%s'\n%s", panels[panel],
                            j->a->log_scale && panel == 0 ? "set logscale y\n" : "unset logscale\n");
     for (int i = 0; i < j->a->files.n; i++)
         for (int m = 0; m < METRICS && !status; m++) {
             if (metrics[m].panel != panel || !j->wanted[m] || !j->points[i * METRICS + m]) continue;
-            run_name(j->a->files.item[i], name, sizeof name);
-            status = put(j, "%s$r%d_%s using 1:2 with %s title '%s%s%s'", first ? "plot " : ", \\\n     ", i, metrics[m].key,
+            curve_name(j, i, m, name, sizeof name);
+            status = put(j, "%s$r%d_%s using 1:2 with %s title '%s'", first ? "plot " : ", \\\n     ", i, metrics[m].key,
                          !strncmp(metrics[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines",
-                         j->a->files.n > 1 ? name : "", j->a->files.n > 1 ? " " : "", metrics[m].key);
+                         name);
             first = false;
         }
     return status ? status : put(j, "\n");
@@ -166,8 +193,10 @@ static rf_status write_script(job *j, const char *picture, const char *terminal)
     rf_status status = put(j, "# drawn with: gnuplot FILE.gp\nif (!exists('out')) out = '%s'\n", name);
     if (!status) status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
                               (long long)j->a->width, (long long)j->a->height * used);
-    if (!status) status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset multiplot layout %d,1 title '%s'\n",
-                              used, title);
+    if (!status) status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
+                              right_margin(j));
+    if (!status && j->first < j->last) status = put(j, "set xrange [%.9g:%.9g]\n", j->first, j->last);
+    if (!status) status = put(j, "set multiplot layout %d,1 title '%s'\n", used, title);
     for (int p = 0; p < PANELS && !status; p++)
         if (panel_used(j, p)) status = write_panel(j, p);
     return status ? status : put(j, "\nunset multiplot\nset output\n");
@@ -253,7 +282,7 @@ static rf_status choose_metrics(job *j)
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    job j = {.a = a, .io = io};
+    job j = {.a = a, .io = io, .first = INFINITY, .last = -INFINITY};
     char script[4096];
     rf_error *why = &io->why;
     j.script.fd = -1;

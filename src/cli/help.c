@@ -7,6 +7,10 @@
 
 #include "cli/io.h"
 
+#ifndef RF_DATE
+#define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                            */
+#endif
+
 enum { COLUMN = 34 };
 
 /* The arguments of a command with nothing given are where the defaults that help shows come from. */
@@ -203,7 +207,7 @@ void cli_manual(FILE *to)
         ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's transformers reads and writes it\n"
         ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
         ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";
-    fprintf(to, ".TH ROFORMER 1 2026-11-21 \"roformer %s\" \"User Commands\"\n", rf_version());
+    fprintf(to, ".TH ROFORMER 1 \"%s\" \"roformer %s\" \"User Commands\"\n", RF_DATE, rf_version());
     fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
     fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
     fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"

@@ -70,5 +70,11 @@ input=bad expect 3 'standard input: line 3: byte 8 \(0xc3\) is not UTF-8' "$prog
 [ "$(wc -c < out)" -eq $((2 * width * 4)) ] || fail "vectors before the bad line are lost"
 expect 3 'bad: line 3: byte 8' "$program" embed -q -m model -o never.npy bad
 [ ! -e never.npy ] || fail "a half-written file"
+# A file that is not there is told before anything is written, also to a pipe.
+expect 4 'nowhere: cannot open' "$program" embed -m model lines nowhere
+[ ! -s out ] || fail "$(wc -c < out) bytes for a file that is not there"
+printf 'a\377b\n' > first
+"$program" embed -m model first 2> err | cat > piped
+[ ! -s piped ] || fail "$(wc -c < piped) bytes of an input whose first line is bad"
 [ "$(ls | grep -c tmp)" -eq 0 ] || fail "a temporary file is left: $(ls)"
 done_testing

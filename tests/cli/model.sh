@@ -39,6 +39,9 @@ holds out '"parameters"'
 holds out '"shape": ['
 expect 0 '' "$program" info --env
 holds out 'rungs'
+rm -rf bare && mkdir bare
+expect 4 'bare/config.json' "$program" info -m bare
+[ ! -s out ] || fail "info prints before it fails: $(cat out)"
 
 # The file is cut while the program waits for a line.
 fresh

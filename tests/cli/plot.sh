@@ -23,6 +23,7 @@ if command -v gnuplot > /dev/null; then
     holds loss.svg '<svg'
     holds loss.svg 'eval_loss'
     holds loss.svg 'learning rate'
+    [ "$(grep -c '^set [lr]margin [0-9]' loss.gp)" -eq 2 ] || fail "the panels do not share their margins"
     expect 0 '' "$program" plot -q run-a run-b --metric eval_loss --title "It's two runs" -o 'two runs.png'
     [ "$(head -c 4 'two runs.png' | tail -c 3)" = PNG ] || fail "not a PNG"
     holds 'two runs.gp' 'run-b'

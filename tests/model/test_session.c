@@ -1,4 +1,6 @@
 /* test_session.c — mirrors src/model/session.c, src/model/model.c, src/model/encoder.c. */
+#include <pthread.h>
+
 #include "t.h"
 
 #include "roformer/model.h"
@@ -229,13 +231,51 @@ static void opening_may_find_no_memory(void **state)
     }
 }
 
+/* Two threads with a session each, one context: nobody waits for good, and the bits are those of a session alone. */
+typedef struct racer { rf_model *model; float v[TEXTS][32]; rf_error why; } racer;
+
+static void *race(void *arg)
+{
+    racer *r = arg;
+    rf_session *s;
+    if (rf_session_open(r->model, &s, &r->why)) return NULL;
+    for (int turn = 0; turn < 20; turn++)
+        for (int i = 0; i < TEXTS; i++) {
+            int32_t id[256];
+            const int32_t start[2] = {0, length[i]};
+            const float *v;
+            fill(i, id, length[i], 97);
+            const rf_batch b = {.N = length[i], .B = 1, .id = id, .start = start};
+            if (!rf_session_embed(s, &b, RF_POOL_MEAN, &v, &r->why)) memcpy(r->v[i], v, sizeof r->v[i]);
+        }
+    rf_session_close(s);
+    return NULL;
+}
+
+static void sessions_share_a_context(void **state)
+{
+    (void)state;
+    const rf_config c = small();
+    struct work w = begin(&c, 2, NULL);
+    racer r[3] = {{.model = w.model}, {.model = w.model}, {.model = w.model}};
+    pthread_t other[2];
+    race(&r[2]);                                                     /* alone */
+    for (int i = 0; i < 2; i++) assert_int_equal(pthread_create(&other[i], NULL, race, &r[i]), 0);
+    for (int i = 0; i < 2; i++) pthread_join(other[i], NULL);
+    for (int i = 0; i < 3; i++) {
+        if (r[i].why.code) fail_msg("%s", r[i].why.text);
+        assert_memory_equal(r[i].v, r[2].v, sizeof r[2].v);
+    }
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_text_same_bits),     cmocka_unit_test(positions_may_be_shifted),
         cmocka_unit_test(long_texts_work),         cmocka_unit_test(rungs_agree),
         cmocka_unit_test(bad_batches_are_refused), cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(opening_may_find_no_memory),
+        cmocka_unit_test(opening_may_find_no_memory), cmocka_unit_test(sessions_share_a_context),
     };
     return cmocka_run_group_tests_name("model/session", tests, NULL, NULL);
 }
