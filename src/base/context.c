@@ -5,25 +5,52 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "context.h"
 
 /* Each block starts with its size, one cache line before what the caller sees. */
 enum { LINE = 64 };
 
+/* Large blocks come from the system, at addresses and in sizes that huge pages can serve, and go back to it: weights and
+ * the memory of a step are read from end to end again and again, and the C library would keep what is given back. */
+enum { HUGE = 2 << 20 };
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE SIZE_MAX                  /* which watches the C library's blocks only */
+#else
+#define LARGE ((size_t)4 << 20)
+#endif
+
+static size_t size_of_pages(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
+
 static void *libc_alloc(void *user, size_t size)
 {
     (void)user;
     void *p = NULL;
-    return posix_memalign(&p, LINE, size) ? NULL : p;
+    if (size < LARGE) return posix_memalign(&p, LINE, size) ? NULL : p;
+
+    size_t whole;
+    if (!rf__add(size, HUGE, &whole)) return NULL;
+    char *map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) return NULL;
+    const size_t before = (HUGE - (uintptr_t)map % HUGE) % HUGE;
+    if (before) munmap(map, before);
+    munmap(map + before + size_of_pages(size), whole - before - size_of_pages(size));
+    (void)madvise(map + before, size, MADV_HUGEPAGE);                       /* a hint: nothing depends on it */
+    return map + before;
 }
 
 static void libc_release(void *user, void *memory, size_t size)
 {
     (void)user;
-    (void)size;
-    free(memory);
+    if (size < LARGE) free(memory);
+    else munmap(memory, size);
 }
 
 static int processors(void)
