@@ -66,7 +66,7 @@ typedef struct rfk_attention_grad {
 
 /* Sizes of the packed operands of gemm_panel.  The step is an odd number of cache lines, so that rows do not fall on
  * one another in a cache. */
-enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STEP = RFK_DEPTH + 16 };
+enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STEP = RFK_DEPTH + 16, RFK_DEPTH_BF16 = 1536, RFK_STEP_BF16 = RFK_DEPTH_BF16 + 32 };
 
 typedef struct rfk_table {
     const char *isa;

@@ -7,13 +7,14 @@
 #include "kernel/kernel.h"
 #include "kernel/products.h"
 
-enum { AVX2 = 1, AVX512 = 2 };
+enum { AVX2 = 1, AVX512 = 2, BF16 = 4 };
 
 static const struct rung { const rfk_table *table; unsigned needs; } ladder[] = {
     {&rfk_ref, 0},
 #if defined(__x86_64__)
     {&rfk_avx2, AVX2},
     {&rfk_avx512, AVX2 | AVX512},
+    {&rfk_avx512bf16, AVX2 | AVX512 | BF16},
 #elif defined(__aarch64__)
     {&rfk_neon, 0},
 #endif
@@ -29,6 +30,7 @@ static unsigned cpu(void)
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl"))
         has |= AVX512;
+    if (__builtin_cpu_supports("avx512bf16")) has |= BF16;
 #endif
     return has;
 }

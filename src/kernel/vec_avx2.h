@@ -143,18 +143,47 @@ static inline void v_put_halves_n(uint16_t *p, __m128i h, int64_t n)
 }
 
 static inline vf v_bf16(__m128i h) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16)); }
-static inline __m128i v_to_bf16(vf a)
+static inline vi v_bf16_words(vf a, vi add)
 {
-    const vi u = _mm256_castps_si256(a), top = _mm256_srli_epi32(u, 16), odd = _mm256_and_si256(top, _mm256_set1_epi32(1));
-    const vi r = _mm256_srli_epi32(_mm256_add_epi32(_mm256_add_epi32(u, _mm256_set1_epi32(0x7fff)), odd), 16);
+    const vi u = _mm256_castps_si256(a), top = _mm256_srli_epi32(u, 16), r = _mm256_srli_epi32(_mm256_add_epi32(u, add), 16);
     const vi nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
-    const vi b = _mm256_blendv_epi8(r, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), nan);
-    return _mm_packus_epi32(_mm256_castsi256_si128(b), _mm256_extracti128_si256(b, 1));
+    return _mm256_blendv_epi8(r, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), nan);
 }
+static inline vi v_near_bf16(vf a)
+{
+    const vi odd = _mm256_and_si256(_mm256_srli_epi32(_mm256_castps_si256(a), 16), _mm256_set1_epi32(1));
+    return v_bf16_words(a, _mm256_add_epi32(_mm256_set1_epi32(0x7fff), odd));
+}
+static inline __m128i v_low_halves(vi w) { return _mm_packus_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1)); }
+static inline __m128i v_to_bf16(vf a) { return v_low_halves(v_near_bf16(a)); }
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(_mm_loadu_si128((const __m128i *)p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(v_halves_n(p, n)); }
 static inline void v_store_bf16(uint16_t *p, vf a) { _mm_storeu_si128((__m128i *)p, v_to_bf16(a)); }
 static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { v_put_halves_n(p, v_to_bf16(a), n); }
+
+static inline void v_store_bf16_random(uint16_t *p, vf a, vi random)
+{
+    _mm_storeu_si128((__m128i *)p, v_low_halves(v_bf16_words(a, _mm256_srli_epi32(random, 16))));
+}
+
+static inline vi v_load_pairs(const uint16_t *p) { return _mm256_loadu_si256((const __m256i *)(const void *)p); }
+static inline vi v_set1_pair(const uint16_t *p)
+{
+    int word;
+    memcpy(&word, p, sizeof word);
+    return _mm256_set1_epi32(word);
+}
+static inline void v_store_pairs(uint16_t *p, vf first, vf second)
+{
+    const vi w = _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));
+    _mm256_storeu_si256((__m256i *)(void *)p, w);
+}
+static inline vf v_dot_pairs(vi a, vi b, vf s)
+{
+    const vi high = _mm256_set1_epi32((int)0xffff0000);
+    s = v_fma(_mm256_castsi256_ps(_mm256_and_si256(a, high)), _mm256_castsi256_ps(_mm256_and_si256(b, high)), s);
+    return v_fma(_mm256_castsi256_ps(_mm256_slli_epi32(a, 16)), _mm256_castsi256_ps(_mm256_slli_epi32(b, 16)), s);
+}
 
 static inline __m128i v_to_f16(vf a) { return _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline vf v_load_f16(const uint16_t *p) { return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }

@@ -11,6 +11,7 @@
 
 #include <immintrin.h>
 #include <stdint.h>
+#include <string.h>
 
 #define VW 16           /* floats in a vector      */
 #define VREGS 32        /* registers there are     */
@@ -135,18 +136,54 @@ static inline double d_sum(vd a)
 /* ---- half types: VW of them; rounded to nearest even, NaN quiet ----------------------------------------------------- */
 
 static inline vf v_bf16(__m256i h) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16)); }
-static inline __m256i v_to_bf16(vf a)
+/* bf16 in the low half of each word; `add` is what rounds: half a unit, or a random part of one. */
+static inline vi v_bf16_words(vf a, vi add)
 {
-    const vi u = _mm512_castps_si512(a), odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
-    vi r = _mm512_srli_epi32(_mm512_add_epi32(_mm512_add_epi32(u, _mm512_set1_epi32(0x7fff)), odd), 16);
+    const vi u = _mm512_castps_si512(a), r = _mm512_srli_epi32(_mm512_add_epi32(u, add), 16);
     const vm nan = _mm512_cmp_ps_mask(a, a, _CMP_UNORD_Q);
-    r = _mm512_mask_or_epi32(r, nan, _mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
-    return _mm512_cvtepi32_epi16(r);
+    return _mm512_mask_or_epi32(r, nan, _mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
 }
+static inline vi v_near_bf16(vf a)
+{
+    const vi odd = _mm512_and_si512(_mm512_srli_epi32(_mm512_castps_si512(a), 16), _mm512_set1_epi32(1));
+    return v_bf16_words(a, _mm512_add_epi32(_mm512_set1_epi32(0x7fff), odd));
+}
+static inline __m256i v_to_bf16(vf a) { return _mm512_cvtepi32_epi16(v_near_bf16(a)); }
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(_mm256_loadu_si256((const __m256i *)p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(_mm256_maskz_loadu_epi16(v_first_n(n), p)); }
 static inline void v_store_bf16(uint16_t *p, vf a) { _mm256_storeu_si256((__m256i *)p, v_to_bf16(a)); }
 static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_bf16(a)); }
+
+/* Rounded up with the probability of what is cut off: `random` holds uniform words. */
+static inline void v_store_bf16_random(uint16_t *p, vf a, vi random)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(v_bf16_words(a, _mm512_srli_epi32(random, 16))));
+}
+
+/* Pairs of bf16, VW of them: what is first in memory is the low half of a word. */
+static inline vi v_load_pairs(const uint16_t *p) { return _mm512_loadu_si512(p); }
+static inline vi v_set1_pair(const uint16_t *p)
+{
+    int word;
+    memcpy(&word, p, sizeof word);
+    return _mm512_set1_epi32(word);
+}
+static inline void v_store_pairs(uint16_t *p, vf first, vf second)
+{
+    _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
+}
+
+/* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for zeros. */
+static inline vf v_dot_pairs(vi a, vi b, vf s)
+{
+#ifdef __AVX512BF16__
+    return _mm512_dpbf16_ps(s, (__m512bh)a, (__m512bh)b);
+#else
+    const vi high = _mm512_set1_epi32((int)0xffff0000);
+    s = v_fma(_mm512_castsi512_ps(_mm512_and_si512(a, high)), _mm512_castsi512_ps(_mm512_and_si512(b, high)), s);
+    return v_fma(_mm512_castsi512_ps(_mm512_slli_epi32(a, 16)), _mm512_castsi512_ps(_mm512_slli_epi32(b, 16)), s);
+#endif
+}
 
 static inline vf v_load_f16(const uint16_t *p) { return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
 static inline vf v_load_f16_n(const uint16_t *p, int64_t n)

@@ -130,16 +130,44 @@ static inline void v_put_halves_n(uint16_t *p, uint16x4_t h, int64_t n)
 }
 
 static inline vf v_bf16(uint16x4_t h) { return vreinterpretq_f32_u32(vshll_n_u16(h, 16)); }
-static inline uint16x4_t v_to_bf16(vf a)
+static inline vi v_bf16_words(vf a, vi add)
 {
-    const vi u = vreinterpretq_u32_f32(a), top = vshrq_n_u32(u, 16), odd = vandq_u32(top, vdupq_n_u32(1));
-    const vi r = vshrq_n_u32(vaddq_u32(vaddq_u32(u, vdupq_n_u32(0x7fff)), odd), 16);
-    return vmovn_u32(vbslq_u32(vceqq_f32(a, a), r, vorrq_u32(top, vdupq_n_u32(0x40))));
+    const vi u = vreinterpretq_u32_f32(a), r = vshrq_n_u32(vaddq_u32(u, add), 16);
+    return vbslq_u32(vceqq_f32(a, a), r, vorrq_u32(vshrq_n_u32(u, 16), vdupq_n_u32(0x40)));
 }
+static inline vi v_near_bf16(vf a)
+{
+    const vi odd = vandq_u32(vshrq_n_u32(vreinterpretq_u32_f32(a), 16), vdupq_n_u32(1));
+    return v_bf16_words(a, vaddq_u32(vdupq_n_u32(0x7fff), odd));
+}
+static inline uint16x4_t v_to_bf16(vf a) { return vmovn_u32(v_near_bf16(a)); }
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(vld1_u16(p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(v_halves_n(p, n)); }
 static inline void v_store_bf16(uint16_t *p, vf a) { vst1_u16(p, v_to_bf16(a)); }
 static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { v_put_halves_n(p, v_to_bf16(a), n); }
+
+static inline void v_store_bf16_random(uint16_t *p, vf a, vi random)
+{
+    vst1_u16(p, vmovn_u32(v_bf16_words(a, vshrq_n_u32(random, 16))));
+}
+
+static inline vi v_load_pairs(const uint16_t *p) { return vreinterpretq_u32_u16(vld1q_u16(p)); }
+static inline vi v_set1_pair(const uint16_t *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return vdupq_n_u32(word);
+}
+static inline void v_store_pairs(uint16_t *p, vf first, vf second)
+{
+    vst1q_u16(p, vreinterpretq_u16_u32(vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16))));
+}
+static inline vf v_dot_pairs(vi a, vi b, vf s)
+{
+    const vi high = vdupq_n_u32(0xffff0000);
+    s = v_fma(vreinterpretq_f32_u32(vandq_u32(a, high)), vreinterpretq_f32_u32(vandq_u32(b, high)), s);
+    return v_fma(vreinterpretq_f32_u32(vshlq_n_u32(a, 16)), vreinterpretq_f32_u32(vshlq_n_u32(b, 16)), s);
+}
 
 static inline vf v_f16(uint16x4_t h) { return vcvt_f32_f16(vreinterpret_f16_u16(h)); }
 static inline uint16x4_t v_to_f16(vf a) { return vreinterpret_u16_f16(vcvt_f16_f32(a)); }

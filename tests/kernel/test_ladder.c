@@ -1,5 +1,5 @@
-/* test_ladder.c — mirrors src/kernel/select.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_neon.c and
- * src/kernel/ref/ref.c. */
+/* test_ladder.c — mirrors src/kernel/select.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_avx512bf16.c,
+ * src/kernel/isa_neon.c and src/kernel/ref/ref.c. */
 #include "rungs.h"
 
 /* A hole in a table would be a crash in whoever calls it. */

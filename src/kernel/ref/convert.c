@@ -20,3 +20,22 @@ void rfk_ref_from_f16(float *y, const uint16_t *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) y[i] = rf__from_f16(x[i]);
 }
+
+void rfk_ref_pairs_bf16(uint16_t *y, const float *a, const float *b, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        y[2 * i] = rf__bf16(a[i]);
+        y[2 * i + 1] = rf__bf16(b[i]);
+    }
+}
+
+void rfk_ref_to_bf16_random(uint16_t *y, const float *x, int64_t n, const uint32_t key[2], uint64_t stream, uint64_t first)
+{
+    uint32_t word[4] = {0}, u;
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t at = first + (uint64_t)i;
+        if (i == 0 || at % 4 == 0) rf__philox((rf_key){{key[0], key[1]}}, at / 4, stream, word);
+        memcpy(&u, &x[i], sizeof u);
+        y[i] = isnan(x[i]) ? rf__bf16(x[i]) : (uint16_t)((u + (word[at % 4] >> 16)) >> 16);
+    }
+}
