@@ -1,11 +1,12 @@
 /* bench_gemm.c — every way to multiply that this build has, as shares of the machine's own limits.
  *
- *     bench_gemm [--json] [--threads N] [--rounds N] [--only PART]
+ *     bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only PART] [--type f32|bf16]
  *
  * The multiply-add peak is measured before every single sample, and a sample's share is its rate over that peak; the
  * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
  * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
- * weights that together exceed the caches).                                                                          */
+ * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
+ * is one, and against half the bytes.                                                                         */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,6 +76,7 @@ typedef struct job {
     const problem *p;
     rf_packed *packed[MAX_COPIES];
     int copies, at;
+    bool half;                          /* products in bf16 */
     rf_gemm_call call;
 } job;
 
@@ -84,12 +86,13 @@ static void prepare(job *j, const float *a, const float *b, float *c)
     const int at = p->kind == GRADIENT, bt = p->kind == PLAIN || p->kind == PACKED;
     j->call = (rf_gemm_call){.m = p->m, .n = p->n, .k = p->k, .a = a, .lda = at ? p->m : p->k, .a_turned = at,
                              .b = b, .ldb = bt ? p->k : p->n, .b_turned = bt, .beta = p->kind == GRADIENT,
-                             .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act};
+                             .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act,
+                             .type = j->half ? RF_BF16 : RF_F32};
     if (p->kind != PACKED) return;
-    const int64_t bytes = p->n * p->k * 4;
+    const int64_t bytes = p->n * p->k * (j->half ? 2 : 4);
     j->copies = p->m > 64 ? 1 : (int)rf__min64(MAX_COPIES, 200000000 / bytes + 1);
     rf_error why = {0};
-    for (int i = 0; i < j->copies; i++) must(rf__pack_by(j->by, j->ctx, p->n, p->k, b, &j->packed[i], &why), &why);
+    for (int i = 0; i < j->copies; i++) must(rf__pack_by(j->by, j->ctx, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
 }
 
 static void run(job *j)
@@ -123,7 +126,7 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const problem *p = j->p;
     const sample m = s[rounds / 2];
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
-    const char *of = p->part[0] == 'm' ? "memory" : "fma";
+    const char *of = p->part[0] == 'm' ? "memory" : j->half ? "bf16 fma" : "fma";
     if (json)
         printf("{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
                "\"share_of_peak\": %.4f, \"peak\": \"%s\", \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
@@ -136,24 +139,39 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     fflush(stdout);
 }
 
-static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json)
+/* What one run does, and what the machine can do of it in a second. */
+static double work_of(const job *j)
+{
+    const problem *p = j->p;
+    if (p->part[0] == 'm') return (j->half ? 2.0 : 4.0) * (double)p->n * (double)p->k;
+    return 2.0 * (double)p->m * (double)p->n * (double)p->k;
+}
+
+static double limit_of(const job *j)
+{
+    if (j->p->part[0] == 'm') return rf__peak_read(j->ctx, 256 << 20, 0.05);
+    const double half = j->half ? rf__peak_bf16(j->ctx, 0.02) : 0;
+    return half > 0 ? half : rf__peak_flops(j->ctx, 0.02);
+}
+
+static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, const char *type)
 {
     static sample samples[MAX_WAYS][MAX_ROUNDS];
     job jobs[MAX_WAYS] = {0};
     int ways = 0;
     float *a = filled(ctx, rf__max64(p->m * p->k, p->n)), *b = filled(ctx, p->n * p->k), *c = filled(ctx, p->m * p->n);
-    for (const rf__products *by; (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS && by != &rf__products_ref; ways++) {
+    const bool f32 = !type || !strcmp(type, "f32"), half = !type || !strcmp(type, "bf16");
+    for (const rf__products *by; f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 1 && by != &rf__products_ref; ways++)
         jobs[ways] = (job){.ctx = ctx, .by = by, .p = p};
-        prepare(&jobs[ways], a, b, c);
-        for (int i = 0; i <= jobs[ways].copies; i++) run(&jobs[ways]);
+    if (half) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_bf16, .p = p, .half = true};
+    for (int w = 0; w < ways; w++) {
+        prepare(&jobs[w], a, b, c);
+        for (int i = 0; i <= jobs[w].copies; i++) run(&jobs[w]);
     }
-    const bool memory = p->part[0] == 'm';
-    const double work = memory ? 4.0 * (double)p->n * (double)p->k : 2.0 * (double)p->m * (double)p->n * (double)p->k;
     for (int r = 0; r < rounds; r++)
         for (int w = 0; w < ways; w++) {
-            const double peak = memory ? rf__peak_read(ctx, 256 << 20, 0.05) : rf__peak_flops(ctx, 0.02);
-            const double t = timed(&jobs[w], memory ? 0.05 : 0.03);
-            samples[w][r] = (sample){1e3 * t, work / t / peak};
+            const double peak = limit_of(&jobs[w]), t = timed(&jobs[w], p->part[0] == 'm' ? 0.05 : 0.03);
+            samples[w][r] = (sample){1e3 * t, work_of(&jobs[w]) / t / peak};
         }
     for (int w = 0; w < ways; w++) {
         qsort(samples[w], (size_t)rounds, sizeof(sample), by_share);
@@ -169,7 +187,7 @@ int main(int argc, char **argv)
 {
     bool json = false;
     int rounds = 9;
-    const char *only = NULL;
+    const char *only = NULL, *type = NULL;
     rf_ctx_options options = {0};
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json")) json = true;
@@ -177,8 +195,10 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--rounds") && i + 1 < argc) rounds = atoi(argv[++i]);
         else if (!strcmp(argv[i], "--isa") && i + 1 < argc) options.isa = argv[++i];
         else if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
+        else if (!strcmp(argv[i], "--type") && i + 1 < argc) type = argv[++i];
         else {
-            fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only base|train|small|memory]\n");
+            fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only base|train|small|memory] "
+                            "[--type f32|bf16]\n");
             return 2;
         }
     }
@@ -187,13 +207,15 @@ int main(int argc, char **argv)
     rf_error why = {0};
     must(rf_ctx_new(&options, &ctx, &why), &why);
     const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5), copy = rf__peak_copy(ctx, 512 << 20, 0.5);
+    const double half = rf__peak_bf16(ctx, 0.3);
     if (json)
-        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n", 1e-9 * peak,
-               1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
+        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n", 1e-9 * peak,
+               1e-9 * half, 1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
     else
-        printf("%d threads: %.1f GFLOP/s f32, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * read, 1e-9 * copy);
+        printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx), 1e-9 * peak,
+               1e-9 * half, 1e-9 * read, 1e-9 * copy);
     for (size_t i = 0; i < RF_COUNT(problems); i++)
-        if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json);
+        if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);
     return 0;
 }

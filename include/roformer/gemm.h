@@ -19,8 +19,14 @@ typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 
 typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
 
-/* c[m,n] = a[m,k] b[k,n] + beta c[m,n], all f32.
- * Row-major with leading dimensions in elements; a_turned means that a is stored [k,m], b_turned that b is [n,k].  */
+/* c[m,n] = a[m,k] b[k,n] + beta c[m,n].
+ * Row-major with leading dimensions in elements; a_turned means that a is stored [k,m], b_turned that b is [n,k].
+ *
+ * type RF_F32   (0): everything in f32
+ * type RF_BF16  a and b are rounded to bf16, to nearest even, on their way into the product; a16 or b16 gives a matrix
+ *               that is stored as bf16 already, in place of a or b.  Products and sums are f32.  On processors with
+ *               AVX512_BF16 this is twice as fast, elsewhere it is as slow as f32 or slower and gives the same bits,
+ *               but that the instruction takes subnormal numbers for zeros.                                          */
 typedef struct rf_gemm_call {
     int64_t m, n, k;
     const float *a;
@@ -34,6 +40,8 @@ typedef struct rf_gemm_call {
     int64_t ldc;
     const float *bias;          /* [n] or NULL; only with beta = 0 */
     rf_act act;                 /* only with beta = 0 */
+    rf_type type;
+    const uint16_t *a16, *b16;  /* only with RF_BF16; NULL: a and b */
 } rf_gemm_call;
 
 rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
@@ -41,7 +49,8 @@ rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 /* A weight matrix w[n,k] in the layout that products read fastest.  Immutable once made. */
 typedef struct rf_packed rf_packed;
 
-/*   type       how the weights are kept: RF_F32 (others are refused with RF_EUNSUPPORTED until they exist)
+/*   type       how the weights are kept and the product is computed: RF_F32, or RF_BF16 (see rf_gemm_call; half the
+ *              memory).  Others are refused with RF_EUNSUPPORTED
  *   w          [n,k] f32, row-major; not kept
  *   out        freed with rf_packed_free                                                                          */
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why);

@@ -96,6 +96,12 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i)
     return NULL;
 }
 
+const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
+{
+    const rf__products *by = rf__products_at(ctx, 0);
+    return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
+}
+
 rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why)
 {
 #ifdef RF_DNNL
@@ -142,6 +148,12 @@ static rf_status check_act(const char *op, rf_act act, rf_error *why)
     return RF_OK;
 }
 
+static rf_status check_type(const char *op, rf_type type, rf_error *why)
+{
+    if (type == RF_F32 || type == RF_BF16) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, only f32 (%d) and bf16 (%d) are supported", op, (int)type, RF_F32, RF_BF16);
+}
+
 static rf_status check(const rf_gemm_call *g, rf_error *why)
 {
     rf_status s;
@@ -152,7 +164,10 @@ static rf_status check(const rf_gemm_call *g, rf_error *why)
     if ((s = check_act("gemm", g->act, why))) return s;
     if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
     if (g->beta != 0 && (g->bias || g->act)) return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
-    if (g->m && g->n && (!g->c || (g->k && (!g->a || !g->b)))) return rf_fail(why, RF_EARG, "gemm: a matrix is NULL");
+    if ((s = check_type("gemm", g->type, why))) return s;
+    if (!g->type && (g->a16 || g->b16)) return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
+    if (g->m && g->n && (!g->c || (g->k && ((!g->a && !g->a16) || (!g->b && !g->b16)))))
+        return rf_fail(why, RF_EARG, "gemm: a matrix is NULL");
     return RF_OK;
 }
 
@@ -168,18 +183,19 @@ rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_c
 
 rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    return rf__gemm_by(rf__products_at(ctx, 0), ctx, call, why);
+    return rf__gemm_by(rf__products_for(ctx, call->type), ctx, call, why);
 }
 
-rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, int64_t n, int64_t k, const float *w, rf_packed **out,
-                      rf_error *why)
+rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
+                      rf_packed **out, rf_error *why)
 {
     rf_status s = check_sizes("pack", 1, n, k, why);
+    if (!s) s = check_type("pack", type, why);
     if (s) return s;
     if (n && k && !w) return rf_fail(why, RF_EARG, "pack: the matrix is NULL");
     rf_packed *p = rf__calloc(ctx, 1, sizeof *p);
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a packed matrix of %zu bytes", sizeof *p);
-    *p = (rf_packed){.ctx = ctx, .by = n && k ? by : &rf__products_ref, .n = n, .k = k};
+    *p = (rf_packed){.ctx = ctx, .by = n && k ? by : &rf__products_ref, .type = type, .n = n, .k = k};
     if ((s = p->by->pack(ctx, p, w, why))) {
         rf_packed_free(p);
         return s;
@@ -190,8 +206,7 @@ rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, int64_t n, int6
 
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why)
 {
-    if (type != RF_F32) return rf_fail(why, RF_EUNSUPPORTED, "pack: weights of type %d, only f32 (%d) is supported", (int)type, RF_F32);
-    return rf__pack_by(rf__products_at(ctx, 0), ctx, n, k, w, out, why);
+    return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
 }
 
 void rf_packed_free(rf_packed *p)

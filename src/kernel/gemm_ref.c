@@ -9,16 +9,23 @@
 
 enum { COLUMNS = 32 };
 
-typedef struct strided { const float *at; int64_t row, column; } strided;
+/* A matrix as the product sees it: f32, or bf16 where `half` is not NULL. */
+typedef struct strided { const float *at; const uint16_t *half; int64_t row, column; } strided;
 
 typedef struct product {
     const rf_gemm_call *call;
     strided a, b;
 } product;
 
-static strided as_seen(const float *at, int64_t ld, int turned)
+static strided as_seen(const float *at, const uint16_t *half, int64_t ld, int turned)
 {
-    return turned ? (strided){at, 1, ld} : (strided){at, ld, 1};
+    return turned ? (strided){at, half, 1, ld} : (strided){at, half, ld, 1};
+}
+
+static double number(const strided *x, int64_t i, rf_type type)
+{
+    if (x->half) return (double)rf__from_bf16(x->half[i]);
+    return (double)(type == RF_BF16 ? rf__from_bf16(rf__bf16(x->at[i])) : x->at[i]);
 }
 
 static double activate(rf_act act, double x)
@@ -39,15 +46,14 @@ static void row_of_c(void *arg, int64_t i, int worker)
     (void)worker;
     const product *p = arg;
     const rf_gemm_call *g = p->call;
-    const float *a = p->a.at + i * p->a.row;
     float *c = g->c + i * g->ldc;
     for (int64_t j0 = 0; j0 < g->n; j0 += COLUMNS) {
         const int64_t width = rf__min64(COLUMNS, g->n - j0);
         double sum[COLUMNS] = {0};
         for (int64_t k = 0; k < g->k; k++) {
-            const double x = a[k * p->a.column];
-            const float *b = p->b.at + k * p->b.row + j0 * p->b.column;
-            for (int64_t j = 0; j < width; j++) sum[j] += x * (double)b[j * p->b.column];
+            const double x = number(&p->a, i * p->a.row + k * p->a.column, g->type);
+            for (int64_t j = 0; j < width; j++)
+                sum[j] += x * number(&p->b, k * p->b.row + (j0 + j) * p->b.column, g->type);
         }
         for (int64_t j = 0; j < width; j++) {
             if (g->beta != 0) sum[j] += (double)c[j0 + j];
@@ -60,7 +66,7 @@ static void row_of_c(void *arg, int64_t i, int worker)
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 {
     (void)why;
-    product p = {g, as_seen(g->a, g->lda, g->a_turned), as_seen(g->b, g->ldb, g->b_turned)};
+    product p = {g, as_seen(g->a, g->a16, g->lda, g->a_turned), as_seen(g->b, g->b16, g->ldb, g->b_turned)};
     rf__parallel(ctx, g->m, row_of_c, &p);
     return RF_OK;
 }
@@ -78,7 +84,7 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
                         rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const rf_gemm_call call = {.m = m, .n = p->n, .k = p->k, .a = x, .lda = ldx, .b = p->data, .ldb = p->k, .b_turned = 1,
-                               .c = y, .ldc = ldy, .bias = bias, .act = act};
+                               .c = y, .ldc = ldy, .bias = bias, .act = act, .type = p->type};
     return gemm(ctx, &call, why);
 }
 

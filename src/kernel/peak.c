@@ -32,6 +32,22 @@ __attribute__((target("avx512f"))) static double spin_avx512(int64_t n)
 #undef STEP
 }
 
+/* Two multiply-adds of bf16 numbers in each lane. */
+__attribute__((target("avx512f,avx512bf16"))) static double spin_bf16(int64_t n)
+{
+#define START(v) __m512 v = _mm512_set1_ps(1.0F);
+#define STEP(v) v = _mm512_dpbf16_ps(v, x, y);
+    const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3e803e80), y = x;              /* 1/4 each */
+    CHAINS(START)
+    for (int64_t r = 0; r < n; r++) {
+        CHAINS(STEP)
+        CHAINS(KEEP_X86)
+    }
+    return 16.0 * 4 * CHAIN_COUNT * (double)n;
+#undef START
+#undef STEP
+}
+
 __attribute__((target("avx2,fma"))) static double spin_avx2(int64_t n)
 {
 #define START(v) __m256 v = _mm256_set1_ps(1.0F);
@@ -123,6 +139,25 @@ double rf__peak_flops(const rf_ctx *ctx, double seconds)
 {
     int64_t n = 1 << 17;                                              /* about half a millisecond */
     return rate(&(passes){ctx, spin_body, &n, spin(n) * ctx->threads}, seconds);
+}
+
+#if defined(__x86_64__)
+static void bf16_body(void *arg, int64_t i, int worker)
+{
+    (void)i, (void)worker;
+    spin_bf16(*(const int64_t *)arg);
+}
+#endif
+
+double rf__peak_bf16(const rf_ctx *ctx, double seconds)
+{
+#if defined(__x86_64__)
+    int64_t n = 1 << 17;
+    if (__builtin_cpu_supports("avx512bf16"))
+        return rate(&(passes){ctx, bf16_body, &n, spin_bf16(n) * ctx->threads}, seconds);
+#endif
+    (void)ctx, (void)seconds;
+    return 0;
 }
 
 /* ---- memory ----------------------------------------------------------------------------------------------------------- */

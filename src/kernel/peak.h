@@ -10,6 +10,9 @@
 /* f32 operations a second (a fused multiply-add counts two) of a loop that lives in registers. */
 double rf__peak_flops(const rf_ctx *ctx, double seconds);
 
+/* The same of multiply-adds of bf16 numbers into f32 sums; 0 where there is no instruction for them. */
+double rf__peak_bf16(const rf_ctx *ctx, double seconds);
+
 /* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the
  * memory's own figure.  Negative when there is no memory for the buffer. */
 double rf__peak_read(const rf_ctx *ctx, size_t bytes, double seconds);

@@ -2,6 +2,7 @@
  *
  *   ref    the triple loop, summed in double                              gemm_ref.c
  *   tile   blocked and packed, on the kernel gemm_panel of each rung      gemm_tile.c
+ *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
  *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
  *
  * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
@@ -23,12 +24,13 @@ typedef struct rf__products {
 struct rf_packed {
     const rf_ctx *ctx;
     const rf__products *by;
+    rf_type type;
     int64_t n, k;
-    float *data;                        /* the weights in the layout of `by`, rf__alloc */
+    void *data;                         /* the weights in the layout of `by`, rf__alloc */
     void *own;
 };
 
-extern const rf__products rf__products_ref, rf__products_tile;
+extern const rf__products rf__products_ref, rf__products_tile, rf__products_bf16;
 #ifdef RF_DNNL
 extern const rf__products rf__products_dnnl;
 #endif
@@ -36,12 +38,15 @@ extern const rf__products rf__products_dnnl;
 /* The i-th way of this build that runs on this context, or NULL past the end; 0 is what rf_gemm uses. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i);
 
+/* What computes products of this type on this context. */
+const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
+
 /* Keeps the caller's choice ("built-in", "onednn", NULL); RF_EARG when this build or this rung has it not. */
 rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why);
 
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
-rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, int64_t n, int64_t k, const float *w, rf_packed **out,
-                      rf_error *why);
+rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
+                      rf_packed **out, rf_error *why);
 
 /* ---- what a context keeps between products: scratch that only grows, and oneDNN's primitives -------------------- */
 

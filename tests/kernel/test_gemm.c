@@ -184,7 +184,7 @@ static void empty_body(const rf_ctx *ctx, const rf__products *by)
     g = (rf_gemm_call){.m = 0, .n = 5, .k = 3, .lda = 3, .ldb = 5, .ldc = 5};
     assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
     rf_packed *w;
-    assert_int_equal(rf__pack_by(by, ctx, 2, 0, NULL, &w, NULL), RF_OK);
+    assert_int_equal(rf__pack_by(by, ctx, RF_F32, 2, 0, NULL, &w, NULL), RF_OK);
     assert_int_equal(rf_packed_product(ctx, w, 2, NULL, 0, bias, RF_ACT_NONE, c, 2, NULL), RF_OK);
     assert_true(c[2] == 1 && c[3] == -2);
     assert_int_equal(rf_packed_product(ctx, w, 0, NULL, 0, bias, RF_ACT_NONE, c, 2, NULL), RF_OK);
@@ -207,7 +207,7 @@ static void packed_body(const rf_ctx *ctx, const rf__products *by)
             memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
             rf_packed *w = NULL;
             rf_error why = {0};
-            if (rf__pack_by(by, ctx, n, k, g.b, &w, &why)) fail_msg("%s", why.text);
+            if (rf__pack_by(by, ctx, RF_F32, n, k, g.b, &w, &why)) fail_msg("%s", why.text);
             if (rf_packed_product(ctx, w, m, g.a, g.lda, g.bias, act, g.c, g.ldc, &why)) fail_msg("%s", why.text);
             check(by->name, &g, before);
             rf_packed_free(w);
@@ -240,7 +240,7 @@ static void lengths(const rf_ctx *ctx, const rf__products *by, int64_t n, int64_
     const float *w = t_normal(n * k), *bias = t_normal(n);
     float *x = t_normal(MOST * k), *all = t_floats(MOST * n), *y = t_floats(MOST * n);
     rf_packed *p = NULL;
-    assert_int_equal(rf__pack_by(by, ctx, n, k, w, &p, NULL), RF_OK);
+    assert_int_equal(rf__pack_by(by, ctx, RF_F32, n, k, w, &p, NULL), RF_OK);
     product(ctx, p, MOST, x, k, bias, all, n);
     for (int64_t m = 1; m <= 512; m += m < 64 ? 1 : m == 64 ? 36 : m == 100 ? 233 : 179) {
         const int64_t first = (m * 37) % (MOST - m);
@@ -284,7 +284,7 @@ static void compare_threads(const char *isa, int way, const rf_gemm_call *shape)
         same_rows(by->name, g.c, want, g.m, g.n, "threads", threads);
         if (g.b_turned) {                                       /* the same as packed weights */
             rf_packed *p = NULL;
-            assert_int_equal(rf__pack_by(by, ctx, g.n, g.k, g.b, &p, NULL), RF_OK);
+            assert_int_equal(rf__pack_by(by, ctx, RF_F32, g.n, g.k, g.b, &p, NULL), RF_OK);
             float *y = t_floats(g.m * g.n), *y1 = t_floats(g.n);
             product(ctx, p, g.m, g.a, g.k, NULL, y, g.n);
             if (threads == 1) memcpy(packed, y, (size_t)(g.m * g.n) * sizeof *y);
@@ -350,10 +350,12 @@ static void refusals(void **state)
     refuse(ctx, (g = ok, g.beta = 1, g.act = RF_ACT_GELU, g), RF_EARG, "neither bias nor activation");
     refuse(ctx, (g = ok, g.act = (rf_act)99, g), RF_EARG, "99 is not an activation");
     refuse(ctx, (g = ok, g.b = NULL, g), RF_EARG, "NULL");
+    refuse(ctx, (g = ok, g.type = RF_I8, g), RF_EUNSUPPORTED, "only f32 (0) and bf16 (1)");
+    refuse(ctx, (g = ok, g.a16 = (const uint16_t *)(const void *)a, g), RF_EARG, "goes with type bf16");
 
     rf_error why = {0};
     rf_packed *p = NULL;
-    assert_int_equal(rf_pack(ctx, RF_BF16, 2, 3, a, &p, &why), RF_EUNSUPPORTED);
+    assert_int_equal(rf_pack(ctx, RF_F16, 2, 3, a, &p, &why), RF_EUNSUPPORTED);
     t_failed(&why, RF_EUNSUPPORTED, "only f32");
     why = (rf_error){0};
     assert_int_equal(rf_pack(ctx, RF_F32, 2, 3, NULL, &p, &why), RF_EARG);
@@ -388,7 +390,7 @@ static void no_memory(void **state)
             rf_packed *p = NULL;
             rf_error why = {0};
             rf_status s = rf__gemm_by(by, ctx, &g, &why);
-            if (!s) s = rf__pack_by(by, ctx, 40, 50, w, &p, &why);
+            if (!s) s = rf__pack_by(by, ctx, RF_F32, 40, 50, w, &p, &why);
             if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);
             if (s) t_failed(&why, RF_ENOMEM, "out of memory");
             rf_packed_free(p);

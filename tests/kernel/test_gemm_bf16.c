@@ -1,0 +1,312 @@
+/* test_gemm_bf16.c — products in bf16 against sums in double of the rounded numbers; packing and rounding kernels.
+ *
+ * Tolerance.  A product of two bf16 numbers has at most 16 digits: it is exact in f32.  What is left is the rounding of k
+ * additions, at most k u sum |a b| in all (u = 2^-24, any order), plus what is lost when the instruction takes numbers
+ * below 2^-126 for zeros, which the numbers here never are.  We allow half of that as in test_gemm.c, and a few u for
+ * bias and activation.                                                                                               */
+#include "rungs.h"
+
+#include "kernel/products.h"
+#include "roformer/gemm.h"
+
+static const double U = 5.9604644775390625e-08;
+
+static double near(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
+
+static uint16_t *halves(const float *x, int64_t n)
+{
+    uint16_t *h = t_bytes((size_t)n * sizeof *h);
+    for (int64_t i = 0; i < n; i++) h[i] = rf__bf16(x[i]);
+    return h;
+}
+
+/* ---- the kernels ------------------------------------------------------------------------------------------------------ */
+
+static void panels_of_every_height(void **state)
+{
+    (void)state;
+    static const int64_t depth[] = {1, 2, 9, RFK_DEPTH_BF16 / 2};
+    enum { MOST = 45, LDC = RFK_PANEL + 4 };
+    rfk_table ref, k;
+    assert_true(rfk_rung(0, &ref));
+    const uint16_t *a = halves(t_uniform(MOST * RFK_STEP_BF16, -1, 1), MOST * RFK_STEP_BF16);
+    const uint16_t *b = halves(t_uniform(RFK_DEPTH_BF16 * RFK_PANEL, -1, 1), RFK_DEPTH_BF16 * RFK_PANEL);
+    const float *bias = t_normal(RFK_PANEL), *start = t_normal(MOST * LDC);
+    float *got = t_floats(MOST * LDC), *want = t_floats(MOST * LDC), *first = t_floats(MOST * LDC);
+    for (int64_t rows = 1; rows <= MOST; rows++)
+        for (int what = 0; what < 12; what++) {
+            const int64_t p = depth[what % 4], n = what % 3 ? RFK_PANEL : 1 + rows % RFK_PANEL, ldc = n + what % 5;
+            const int add = what % 2;
+            memcpy(want, start, (size_t)(rows * ldc) * sizeof *want);
+            ref.gemm_panel_bf16(want, ldc, a, b, rows, n, p, add ? want : what % 4 ? bias : NULL, add ? ldc : 0);
+            for (int rung = 1; rfk_rung(rung, &k); rung++) {
+                memcpy(got, start, (size_t)(rows * ldc) * sizeof *got);
+                k.gemm_panel_bf16(got, ldc, a, b, rows, n, p, add ? got : what % 4 ? bias : NULL, add ? ldc : 0);
+                t_close(got, want, rows * ldc, (2 * (double)p + 8) * ((double)p + 4) * U, 0);       /* |a b| <= 1 */
+                if (rung == 1) memcpy(first, got, (size_t)(rows * ldc) * sizeof *got);
+                same_bits(got, first, rows * ldc, k.isa);         /* with the instruction and without it */
+            }
+        }
+    t_check_fences();
+    t_free_all();
+}
+
+static void pairs_are_two_roundings(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k))
+        for (size_t s = 0; s < RF_COUNT(sizes); s++) {
+            const int64_t n = sizes[s];
+            float *a = t_normal(n + 1), *b = t_normal(n + 1);
+            if (n > 2) a[1] = NAN, b[2] = INFINITY, a[2] = 1e-40F;
+            uint16_t *y = t_bytes((size_t)(2 * n + 1) * sizeof *y);
+            k.pairs_bf16(y, a, b, n);
+            for (int64_t i = 0; i < n; i++) {
+                assert_int_equal(y[2 * i], rf__bf16(a[i]));
+                assert_int_equal(y[2 * i + 1], rf__bf16(b[i]));
+            }
+            t_check_fences();
+            t_free_all();
+        }
+}
+
+/* ---- rounding at random ------------------------------------------------------------------------------------------------- */
+
+static void random_rounding_is_one_function_on_every_rung(void **state)
+{
+    (void)state;
+    const uint32_t key[2] = {7, 9};
+    rfk_table ref, k;
+    assert_true(rfk_rung(0, &ref));
+    for (EACH_RUNG(k))
+        for (size_t s = 0; s < RF_COUNT(sizes); s++) {
+            const int64_t n = sizes[s];
+            float *x = t_normal(n + 1);
+            if (n > 4) x[0] = NAN, x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0F, x[4] = 1e-40F;
+            uint16_t *got = t_bytes((size_t)(n + 1) * sizeof *got), *want = t_bytes((size_t)(n + 1) * sizeof *want);
+            k.to_bf16_random(got, x, n, key, 5, 48);
+            ref.to_bf16_random(want, x, n, key, 5, 48);
+            for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], want[i]);
+            for (int64_t i = 0; i < n; i++)
+                if (!isnan(x[i]) && !isinf(x[i])) {               /* one of the two neighbours */
+                    uint32_t u;
+                    memcpy(&u, &x[i], sizeof u);
+                    assert_true(got[i] == u >> 16 || (u & 0xffff && got[i] == (u >> 16) + 1));
+                }
+            if (n > 4) assert_true(isnan(rf__from_bf16(got[0])) && isinf(rf__from_bf16(got[1])) && rf__from_bf16(got[2]) < 0);
+            t_check_fences();
+            t_free_all();
+        }
+}
+
+/* The mean of n roundings of x is x: each is Bernoulli between two neighbours `gap` apart, so five deviations are at most
+ * 5 gap / (2 sqrt n); rounding to nearest would miss by 0.3 gap. */
+static void random_rounding_has_no_bias(void **state)
+{
+    (void)state;
+    enum { N = 1 << 16 };
+    const uint32_t key[2] = {1, 2};
+    const double gap = 0x1p-7;
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        float *x = t_floats(N);
+        uint16_t *y = t_bytes(N * sizeof *y);
+        double sum = 0;
+        for (int i = 0; i < N; i++) x[i] = 1 + 0.3F * 0x1p-7F;
+        k.to_bf16_random(y, x, N, key, 3, 0);
+        for (int i = 0; i < N; i++) sum += (double)rf__from_bf16(y[i]);
+        t_near(sum / N, (double)x[0], 5 * gap / (2 * sqrt(N)));
+        t_free_all();
+    }
+}
+
+/* ---- products ----------------------------------------------------------------------------------------------------------- */
+
+static double activate(rf_act act, double x)
+{
+    return act == RF_ACT_GELU ? 0.5 * x * (1 + erf(x / sqrt(2))) : act == RF_ACT_TANH ? tanh(x) : x;
+}
+
+/* g->a and g->b hold the numbers whether or not they are given as bf16. */
+static void check(const char *isa, const rf_gemm_call *g, const float *before)
+{
+    for (int64_t i = 0; i < g->m; i++) {
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = g->beta != 0 ? (double)before[i * g->ldc + j] : 0, size = fabs(sum);
+            for (int64_t p = 0; p < g->k; p++) {
+                const double t = near(g->a[g->a_turned ? p * g->lda + i : i * g->lda + p]) *
+                                 near(g->b[g->b_turned ? j * g->ldb + p : p * g->ldb + j]);
+                sum += t;
+                size += fabs(t);
+            }
+            if (g->bias) sum += (double)g->bias[j], size += fabs((double)g->bias[j]);
+            const double want = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
+            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(want);
+            if (!(fabs(got - want) <= allowed))
+                fail_msg("%s m %lld n %lld k %lld turned %d%d beta %g: c[%lld,%lld] = %.9g, not %.9g +- %.3g", isa,
+                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_turned, g->b_turned, (double)g->beta,
+                         (long long)i, (long long)j, got, want, allowed);
+        }
+        assert_memory_equal(&g->c[i * g->ldc + g->n], &before[i * g->ldc + g->n], (size_t)(g->ldc - g->n) * sizeof(float));
+    }
+}
+
+/* bits of `how`: 1 a turned, 2 b turned, 4 a stored as bf16, 8 b, 16 add, 32 bias and activation */
+static void one(const rf_ctx *ctx, int64_t m, int64_t n, int64_t k, int how, int gap)
+{
+    const int at = how & 1, bt = how >> 1 & 1, add = how >> 4 & 1;
+    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_turned = at, .b_turned = bt, .beta = (float)add, .type = RF_BF16};
+    g.lda = (at ? m : k) + gap;
+    g.ldb = (bt ? k : n) + 2 * gap;
+    g.ldc = n + gap;
+    const int64_t as = (at ? k : m) * g.lda + 1, bs = (bt ? n : k) * g.ldb + 1;
+    const float *a = t_normal(as), *b = t_normal(bs);
+    if (!add && how & 32) g.bias = t_normal(n + 1), g.act = RF_ACT_GELU;
+    g.a = how & 4 ? NULL : a, g.b = how & 8 ? NULL : b;
+    g.a16 = how & 4 ? halves(a, as) : NULL, g.b16 = how & 8 ? halves(b, bs) : NULL;
+    g.c = t_normal(m * g.ldc + 1);
+    float *before = t_floats(m * g.ldc + 1);
+    memcpy(before, g.c, (size_t)(m * g.ldc + 1) * sizeof *before);
+    rf_error why = {0};
+    if (rf_gemm(ctx, &g, &why)) fail_msg("%s", why.text);
+    g.a = a, g.b = b;
+    check(rf_ctx_isa(ctx), &g, before);
+    t_check_fences();
+    t_free_all();
+}
+
+static void every_size_turn_and_storage(void **state)
+{
+    (void)state;
+    static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},    {1, 1, 300},  {2, 33, 17},  {14, 32, 16}, {15, 31, 15},
+                                      {17, 65, 33}, {29, 100, 64}, {31, 96, 257}, {3, 200, 1}, {200, 3, 2},  {7, 129, 385}};
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++) {
+        rf_ctx *ctx = t_ctx(1, table.isa);
+        for (size_t s = 0; s < RF_COUNT(size); s++)
+            for (int how = 0; how < 64; how++) one(ctx, size[s][0], size[s][1], size[s][2], how, (int)s % 3);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* More than one cut of k, more than one chunk of b, more than one block of rows. */
+static void training_shapes(void **state)
+{
+    (void)state;
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++) {
+        rf_ctx *ctx = t_ctx(2, table.isa);
+        one(ctx, 200, 136, 1700, 2 | 32, 0);
+        one(ctx, 180, 100, 777, 8, 1);
+        one(ctx, 130, 520, 531, 1 | 8 | 16, 0);
+        if (i > 0) one(ctx, 100, 4200, 1000, 0, 0);
+        rf_ctx_free(ctx);
+    }
+}
+
+static void packed_weights(void **state)
+{
+    (void)state;
+    static const int64_t size[][3] = {{1, 1, 1}, {1, 40, 3}, {3, 33, 70}, {50, 31, 300}, {190, 70, 67}, {37, 130, 1701}};
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++)
+        for (size_t s = 0; s < RF_COUNT(size); s++) {
+            rf_ctx *ctx = t_ctx(2, table.isa);
+            const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
+            rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
+                              .b_turned = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = RF_ACT_TANH, .type = RF_BF16};
+            g.bias = t_normal(n);
+            float *before = t_floats(m * g.ldc), *same = t_floats(m * g.ldc);
+            memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
+            memcpy(same, g.c, (size_t)(m * g.ldc) * sizeof *before);
+            rf_packed *w = NULL;
+            assert_int_equal(rf_pack(ctx, RF_BF16, n, k, g.b, &w, NULL), RF_OK);
+            assert_int_equal(rf_packed_product(ctx, w, m, g.a, g.lda, g.bias, g.act, g.c, g.ldc, NULL), RF_OK);
+            check(table.isa, &g, before);
+            g.c = same;                                           /* packed or not: the same bits */
+            assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+            float *y = t_floats(g.ldc);
+            assert_int_equal(rf_packed_product(ctx, w, 1, g.a + (m - 1) * g.lda, g.lda, g.bias, g.act, y, g.ldc, NULL), RF_OK);
+            same_bits(y, same + (m - 1) * g.ldc, n, "a row alone");
+            rf_packed_free(w);
+            rf_ctx_free(ctx);
+            t_check_fences();
+            t_free_all();
+        }
+}
+
+/* Threads, neighbours (NaN among them) and the number of rows do not show in a row's bits. */
+static void a_row_sees_itself_alone(void **state)
+{
+    (void)state;
+    enum { M = 300, N = 257, K = 771 };
+    rfk_table table;
+    const char *isa = NULL;
+    for (int i = 0; rfk_rung(i, &table); i++) isa = table.isa;
+    float *x = t_normal(M * K), *b = t_normal(N * K), *want = t_floats(M * N), *got = t_floats(M * N);
+    for (int threads = 1; threads <= 4; threads *= 2)
+        for (int64_t m = 1; m <= M; m += m < 20 ? 1 : 93)
+            for (int bt = 0; bt < 2; bt++) {
+                rf_ctx *ctx = t_ctx(threads, isa);
+                rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = bt ? K : N, .b_turned = bt, .c = want,
+                                  .ldc = N, .type = RF_BF16};
+                if (m == 1 && threads == 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+                g.m = m, g.a = x + (M - m) * K, g.c = got;
+                if (m > 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+                if (m > 1 && bt) same_bits(got, want + (M - m) * N, m * N, "rows");
+                rf_ctx_free(ctx);
+            }
+    rf_ctx *ctx = t_ctx(2, isa);
+    rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = K, .b_turned = 1, .c = want, .ldc = N, .type = RF_BF16};
+    assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+    for (int64_t i = 0; i < M * K; i++)
+        if (i / K % 2) x[i] = NAN;
+    g.c = got;
+    assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
+    for (int64_t i = 0; i < M; i += 2) same_bits(got + i * N, want + i * N, N, "beside NaN");
+    rf_ctx_free(ctx);
+    t_check_fences();
+    t_free_all();
+}
+
+static void no_memory(void **state)
+{
+    (void)state;
+    const float *w = t_normal(40 * 50), *x = t_normal(20 * 50);
+    float *y = t_floats(20 * 40);
+    for (long n = 1;; n++) {
+        t_memory memory = {0};
+        rf_ctx *ctx = t_counting_ctx(2, NULL, &memory);
+        memory.fail = memory.calls + n;
+        rf_packed *p = NULL;
+        rf_error why = {0};
+        const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_turned = 1, .c = y, .ldc = 40, .type = RF_BF16};
+        rf_status s = rf_gemm(ctx, &g, &why);
+        if (!s) s = rf_pack(ctx, RF_BF16, 40, 50, w, &p, &why);
+        if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);
+        if (s) t_failed(&why, RF_ENOMEM, "out of memory");
+        rf_packed_free(p);
+        rf_ctx_free(ctx);
+        assert_int_equal(memory.live, 0);
+        if (!s) break;
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(panels_of_every_height),
+        cmocka_unit_test(pairs_are_two_roundings),
+        cmocka_unit_test(random_rounding_is_one_function_on_every_rung),
+        cmocka_unit_test(random_rounding_has_no_bias),
+        cmocka_unit_test(every_size_turn_and_storage),
+        cmocka_unit_test(training_shapes),
+        cmocka_unit_test(packed_weights),
+        cmocka_unit_test(a_row_sees_itself_alone),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("kernel/gemm_bf16", tests, NULL, NULL);
+}
