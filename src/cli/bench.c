@@ -2,6 +2,7 @@
 #include "cli/bench.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/base.h"
 #include "kernel/peak.h"
@@ -21,13 +22,31 @@ static double at_share(double *x, int n, double share)
     return x[(int)(share * (n - 1) + 0.5)];
 }
 
-static double reference(const bench *b, const bench_work *work)
+enum { COPY_BLOCK = 1 << 17 };
+
+static void copy_block(void *arg, int64_t i, int worker)
+{
+    const bench_work *w = arg;
+    const size_t at = (size_t)i * COPY_BLOCK, left = w->copy_bytes - at;
+    (void)worker;
+    memcpy((char *)w->to + at, (const char *)w->from + at, left < COPY_BLOCK ? left : COPY_BLOCK);
+}
+
+static void copy_once(const rf_ctx *ctx, bench_work *w)
+{
+    if (w->alone) memcpy(w->to, w->from, w->copy_bytes);
+    else rf__parallel(ctx, (int64_t)((w->copy_bytes + COPY_BLOCK - 1) / COPY_BLOCK), copy_block, w);
+    __asm__ volatile("" : : "r"(w->to) : "memory");
+}
+
+/* Operations or bytes a second of what the work is compared with; 0: of nothing. */
+static double reference(const bench *b, bench_work *work, long inner)
 {
     if (work->flops > 0) return rf__peak_flops(b->io->ctx, moment);
-    if (work->bytes <= 0) return 0;
-    const double least = 1 << 12, most = 1 << 28;
-    const double bytes = work->bytes / 2 < least ? least : work->bytes / 2 > most ? most : work->bytes / 2;
-    return rf__peak_copy(b->io->ctx, (size_t)bytes, moment);
+    if (!work->copy_bytes) return 0;
+    const double from = rf__seconds();
+    for (long i = 0; i < inner; i++) copy_once(b->io->ctx, work);
+    return 2 * (double)work->copy_bytes * (double)inner / (rf__seconds() - from + 1e-12);
 }
 
 static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate, const char *unit,
@@ -60,7 +79,7 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     if (once < 1e-4) inner = (long)(1e-4 / (once + 1e-9)) + 1;          /* short work is timed in groups */
     const double until = rf__seconds() + b->seconds;
     while (!status && n < REPEATS && (n < 3 || rf__seconds() < until)) {
-        peak[n] = reference(b, &work);
+        peak[n] = reference(b, &work, inner);
         const double from = rf__seconds();
         for (long i = 0; i < inner && !status; i++) status = body(arg, why);
         time[n] = (rf__seconds() - from) / (double)inner;
@@ -68,9 +87,9 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     }
     if (status) return status;
     const double amount = work.flops > 0 ? work.flops : work.bytes;
-    peak[n] = reference(b, &work);
+    peak[n] = reference(b, &work, inner);
     for (int i = 0; i < n; i++) {
-        const double around = peak[i] > peak[i + 1] ? peak[i] : peak[i + 1];
+        const double around = work.flops > 0 && peak[i + 1] > peak[i] ? peak[i + 1] : peak[i];
         share[i] = around > 0 ? amount / time[i] / around : 0;
     }
     const double p95 = at_share(time, n, 0.95), median = at_share(time, n, 0.5), of_peak = at_share(share, n, 0.5);

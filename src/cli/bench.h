@@ -1,7 +1,11 @@
 /* bench.h — timing a piece of work beside what the machine can do at that moment.
  *
- * The register-only FMA loop (or a copy) runs for a moment before and after each repetition, so that both see the same
- * machine; a repetition's share is its speed over the better of the two, and the row's share and time are medians.     */
+ * The register-only FMA loop runs for a moment before and after each repetition, so that both see the same machine; a
+ * repetition's share is its speed over the better of the two, and the row's share and time are medians.
+ *
+ * What is bound by memory takes turns with a copy, one to one: between the same two arrays, as often, cut into blocks on
+ * the same workers, so that who else uses the machine disturbs both alike.  A copy elsewhere, or one that runs on and on, finds its bytes in the cache and the other does
+ * not: that once showed a rotation at 30 % of a copy which in turns on the same arrays is at 90 %.                      */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -15,21 +19,31 @@ typedef struct bench {
     const char *kind;
 } bench;
 
-/* What one call does; 0 when it does not apply. */
-typedef struct bench_work { double tokens, flops, bytes; } bench_work;
+/* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared with. */
+typedef struct bench_work {
+    double tokens, flops, bytes;
+    void *to;
+    const void *from;
+    size_t copy_bytes;
+    bool alone;                 /* by one thread                                                                       */
+} bench_work;
 typedef rf_status bench_body(void *arg, rf_error *why);
 
-/* Times `body` and prints a row.  Work in flops is compared with the FMA loop, work in bytes alone with a copy of the
- * same size. */
+/* Times `body` and prints a row.  Work in flops is compared with the FMA loop, work in bytes alone with its copy. */
 rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work);
 
-/* A batch of given lengths with random tokens. */
+/* Batches of given lengths with random tokens, end to end: text t has tokens start[t] .. start[t+1], batch i the texts
+ * text[i] .. text[i+1]. */
 typedef struct bench_shape {
     char name[48];
-    int32_t *id, *start;
-    int64_t B, N;
+    int32_t *id, *start, *text;
+    int64_t batches, B, N;
     double squares;             /* sum of T^2                                                                          */
 } bench_shape;
+
+/* Runs `body` for each batch; `from` is its first token. */
+typedef rf_status bench_batch_body(void *arg, const rf_batch *batch, int32_t from, rf_error *why);
+rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why);
 
 struct bench_args {
     const char *model, *config, *text;
@@ -47,7 +61,6 @@ typedef struct bench_job {
 
 /* Runs `one` with j->now for each --shape, or for each of `usual` (NULL at the end). */
 rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *));
-rf_batch bench_batch(const bench_shape *s);
 double bench_encoder_flops(const rf_config *c, const bench_shape *s);
 
 /* The cases: bench_model.c, bench_parts.c. */

@@ -13,48 +13,128 @@
 #include "model/encoder.h"
 #include "roformer/rope.h"
 
-/* ---- shapes: "8x128", "1x16", or "32x5-200" (32 texts of 5 to 200 tokens) ------------------------------------------------ */
+/* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) -------------- */
+
+enum { MOST_TEXTS = 65536, MOST_TOKENS = 1 << 22, LONGEST = 65536 };
 
 static void shape_free(bench_shape *s)
 {
     free(s->id);
     free(s->start);
+    free(s->text);
     *s = (bench_shape){0};
 }
 
-static rf_status shape_make(const char *text, int64_t V, bench_shape *s, rf_error *why)
+static rf_status shape_room(bench_shape *s, int64_t batches, int64_t texts, int64_t tokens, rf_error *why)
+{
+    s->text = malloc((size_t)(batches + 1) * sizeof *s->text);
+    s->start = malloc((size_t)(texts + 1) * sizeof *s->start);
+    s->id = malloc((size_t)tokens * sizeof *s->id);
+    if (s->text && s->start && s->id) {
+        s->text[0] = s->start[0] = 0;
+        return RF_OK;
+    }
+    shape_free(s);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)tokens);
+}
+
+static void add_text(bench_shape *s, int64_t T, int64_t V, rf_rng *r)
+{
+    for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf__rng_below(r, (uint32_t)V);
+    s->start[++s->B] = (int32_t)s->N;
+    s->squares += (double)T * (double)T;
+}
+
+static void end_batch(bench_shape *s) { s->text[++s->batches] = (int32_t)s->B; }
+
+static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_error *why)
 {
     long long B, low, high;
     int used = 0;
     rf_rng r;
     rf__rng_init(&r, 42, 7);
-    *s = (bench_shape){0};
-    if (sscanf(text, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
+    if (sscanf(word, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
     high = low;
-    if (used && text[used] == '-' && sscanf(text, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
-    if (!used || text[used] || B < 1 || B > 65536 || low < 2 || high < low || high > 65536 || B * high > 1 << 22)
-        return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200", text);
-    s->start = malloc((size_t)(B + 1) * sizeof *s->start);
-    s->id = malloc((size_t)(B * high) * sizeof *s->id);
-    if (!s->start || !s->id) {
-        shape_free(s);
-        return rf_fail(why, RF_ENOMEM, "out of memory");
-    }
-    snprintf(s->name, sizeof s->name, "%.40s", text);
-    s->B = B;
-    s->start[0] = 0;
-    for (int64_t b = 0; b < B; b++) {
-        const int64_t T = low + rf__rng_below(&r, (uint32_t)(high - low + 1));
-        s->start[b + 1] = s->start[b] + (int32_t)T;
-        s->squares += (double)T * (double)T;
-        for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf__rng_below(&r, (uint32_t)V);
-    }
-    return RF_OK;
+    if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
+    if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST || B * high > MOST_TOKENS)
+        return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
+    const rf_status status = shape_room(s, 1, B, B * high, why);
+    for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf__rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
+    if (!status) end_batch(s);
+    return status;
 }
 
-rf_batch bench_batch(const bench_shape *s)
+/* The next length of a line; 0 at its end, -1 for what is none. */
+static int64_t next_length(const char **p)
 {
-    return (rf_batch){.N = s->N, .B = s->B, .id = s->id, .start = s->start};
+    *p += strspn(*p, " \t\r");
+    if (**p == '\n' || !**p) return 0;
+    char *end;
+    const long long T = strtoll(*p, &end, 10);
+    const bool whole = end != *p && strchr(" \t\r\n", *end);                 /* strchr finds the 0 at the end, too */
+    *p = end;
+    return whole && T >= 2 && T <= LONGEST ? T : -1;
+}
+
+/* Counts with s NULL, fills it else. */
+static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3], int64_t V, bench_shape *s, rf_error *why)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, 7);
+    int64_t line = 1, inside = 0, T;
+    for (const char *p = text;; p++, line++) {
+        for (inside = 0; (T = next_length(&p)) > 0; inside++) {
+            sum[1]++;
+            sum[2] += T;
+            if (sum[1] > MOST_TEXTS || sum[2] > MOST_TOKENS)
+                return rf_fail(why, RF_EDATA, "%s:%lld: more than %d texts or %d tokens", path, (long long)line, (int)MOST_TEXTS,
+                               (int)MOST_TOKENS);
+            if (s) add_text(s, T, V, &r);
+        }
+        if (T < 0)
+            return rf_fail(why, RF_EDATA, "%s:%lld: not a list of lengths, 2 .. %d", path, (long long)line, (int)LONGEST);
+        sum[0] += inside > 0;
+        if (s && inside) end_batch(s);
+        if (!*p) break;
+    }
+    return sum[1] ? RF_OK : rf_fail(why, RF_EDATA, "%s: no length in it", path);
+}
+
+static rf_status shape_of_file(const rf_ctx *ctx, const char *path, int64_t V, bench_shape *s, rf_error *why)
+{
+    char *text;
+    size_t size;
+    int64_t sum[3] = {0}, again[3] = {0};                                     /* batches, texts, tokens */
+    rf_status status = rf__read_file(ctx, path, 1 << 24, &text, &size, why);
+    if (status) return status;
+    status = walk_lengths(path, text, sum, V, NULL, why);
+    if (!status) status = shape_room(s, sum[0], sum[1], sum[2], why);
+    if (!status) status = walk_lengths(path, text, again, V, s, why);
+    rf__free(ctx, text);
+    return status;
+}
+
+static rf_status shape_make(const rf_ctx *ctx, const char *word, int64_t V, bench_shape *s, rf_error *why)
+{
+    *s = (bench_shape){0};
+    const rf_status status = *word == '@' ? shape_of_file(ctx, word + 1, V, s, why) : shape_of_words(word, V, s, why);
+    const char *slash = *word == '@' ? strrchr(word, '/') : NULL;
+    snprintf(s->name, sizeof s->name, "%.40s", slash ? slash + 1 : word);
+    return status;
+}
+
+/* A batch's own starts begin at 0. */
+rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why)
+{
+    static int32_t start[MOST_TEXTS + 1];
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < s->batches && !status; i++) {
+        const int32_t first = s->text[i], B = s->text[i + 1] - first, from = s->start[first];
+        for (int32_t b = 0; b <= B; b++) start[b] = s->start[first + b] - from;
+        const rf_batch batch = {.N = start[B], .B = B, .id = s->id + from, .start = start};
+        status = body(arg, &batch, from, why);
+    }
+    return status;
 }
 
 double bench_encoder_flops(const rf_config *c, const bench_shape *s)
@@ -71,7 +151,7 @@ rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*
     const int given = j->a->shapes.n;
     rf_status status = RF_OK;
     for (int i = 0; !status && (given ? i < given : usual[i] != NULL); i++) {
-        status = shape_make(given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now, &j->b.io->why);
+        status = shape_make(j->b.io->ctx, given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now, &j->b.io->why);
         if (!status) status = one(j);
         shape_free(&j->now);
     }
@@ -82,12 +162,14 @@ rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*
 
 static rf_session *session;             /* of the case that runs */
 
-static rf_status forward_body(void *arg, rf_error *why)
+static rf_status forward_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
 {
-    const rf_batch batch = bench_batch(arg);
     const float *hidden;
-    return rf_session_hidden(session, &batch, &hidden, why);
+    (void)arg, (void)from;
+    return rf_session_hidden(session, batch, &hidden, why);
 }
+
+static rf_status forward_body(void *arg, rf_error *why) { return bench_batches(arg, forward_batch, NULL, why); }
 
 static rf_status forward_shape(bench_job *j)
 {
@@ -117,22 +199,32 @@ typedef struct training {
     rf_encoder *encoder;
     rf_graph *g;
     float *slab[4];             /* values, gradients, first and second moments                                         */
-    int32_t *row, *label;
+    int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                           */
     int64_t labels;
     uint64_t step;
 } training;
+
+static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
+{
+    training *t = arg;
+    int64_t first = 0, n = 0;
+    while (first < t->labels && t->row[first] < from) first++;
+    while (first + n < t->labels && t->row[first + n] < from + batch->N) n++;
+    for (int64_t i = 0; i < n; i++) t->here[i] = t->row[first + i] - from;
+    if (!n) return RF_OK;
+    rf_graph_reset(t->g);
+    rf_graph_record(t->g, 1, 42, ++t->step);
+    rf_tensor *h = rf__encode(t->g, t->encoder, batch);
+    rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
+    return rf_backward(t->g, loss, why);
+}
 
 static rf_status train_body(void *arg, rf_error *why)
 {
     training *t = arg;
     const rfk_table *k = rf_ctx_kernels(t->j->b.io->ctx);
-    const rf_batch batch = bench_batch(&t->j->now);
-    rf_graph_reset(t->g);
-    rf_graph_record(t->g, 1, 42, ++t->step);
     memset(t->slab[1], 0, t->params.total * sizeof(float));
-    rf_tensor *h = rf__encode(t->g, t->encoder, &batch);
-    rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->row, t->label, t->labels, 1.0 / (double)t->labels, NULL, NULL);
-    const rf_status status = rf_backward(t->g, loss, why);
+    const rf_status status = bench_batches(&t->j->now, train_batch, t, why);
     if (status) return status;
     const double norm = sqrt(k->sumsq(t->slab[1], (int64_t)t->params.total));
     k->adamw(t->slab[0], t->slab[2], t->slab[3], t->slab[1], (int64_t)t->params.total, 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f,
@@ -148,7 +240,8 @@ static rf_status train_shape(bench_job *j, training *t)
     t->labels = 0;
     t->row = malloc((size_t)N * sizeof *t->row);
     t->label = malloc((size_t)N * sizeof *t->label);
-    if (!t->row || !t->label) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
+    t->here = malloc((size_t)N * sizeof *t->here);
+    if (!t->row || !t->label || !t->here) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
     for (int64_t i = 0; i < N; i++)
         if (rf__rng_uniform(&r) < 0.15f || !i) {
             t->row[t->labels] = (int32_t)i;
@@ -167,7 +260,8 @@ static rf_status train_one(bench_job *j)
     const rf_status status = train_shape(j, steps);
     free(steps->row);
     free(steps->label);
-    steps->row = steps->label = NULL;
+    free(steps->here);
+    steps->row = steps->label = steps->here = NULL;
     return status;
 }
 
@@ -208,17 +302,22 @@ typedef struct attending {
 } attending;
 static attending *heads;                /* of the case that runs */
 
-static rf_status attention_body(void *arg, rf_error *why)
+static rf_status attention_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
 {
     attending *t = arg;
     const rf_config *c = &t->j->config;
-    const bench_shape *s = &t->j->now;
     rf_graph_reset(t->g);
-    rf_tensor *qkv = rf_constant(t->g, t->qkv, 2, (const int64_t[]){s->N, 3 * c->hidden_size});
-    rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = s->B, .start = s->start,
-                                                 .rope = t->rope, .row = t->row});
+    rf_tensor *qkv = rf_constant(t->g, t->qkv + from * 3 * c->hidden_size, 2, (const int64_t[]){batch->N, 3 * c->hidden_size});
+    rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = batch->B, .start = batch->start,
+                                                 .rope = t->rope, .row = t->row + from});
     const rf_error *e = rf_graph_error(t->g);
     return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
+}
+
+static rf_status attention_body(void *arg, rf_error *why)
+{
+    const attending *t = arg;
+    return bench_batches(&t->j->now, attention_batch, arg, why);
 }
 
 static rf_status attention_shape(bench_job *j)

@@ -6,6 +6,10 @@
 #include "cli/bench.h"
 #include "roformer/rope.h"
 
+/* Arrays that lie at the same place of their pages get into each other's way in the caches (a store holds up loads from
+ * the same offset of another page): this many numbers between them put them elsewhere. */
+enum { APART = 1088 };
+
 /* ---- rotation of q and k --------------------------------------------------------------------------------------------------- */
 
 typedef struct turning {
@@ -35,13 +39,16 @@ rf_status bench_rope(bench_job *j)
         for (size_t i = 0; i < RF_COUNT(tokens) && !status; i++) {
             char name[48];
             const size_t n = (size_t)(tokens[i] * H * D);
-            turning t = {ctx, rope, rf__calloc(ctx, n, sizeof(float)), rf__calloc(ctx, n, sizeof(float)), tokens[i], H, D};
+            float *memory = rf__alloc(ctx, (2 * n + APART) * sizeof *memory);
+            turning t = {ctx, rope, memory, memory + n + APART, tokens[i], H, D};
             snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)tokens[i], (long long)H, (long long)D);
-            if (!t.x || !t.y) status = rf_fail(why, RF_ENOMEM, "out of memory");
-            else status = bench_row(&j->b, layout ? "halves" : "pairs", name, rope_body, &t,
-                                    (bench_work){.tokens = (double)tokens[i], .bytes = 8.0 * (double)n});
-            rf__free(ctx, t.x);
-            rf__free(ctx, t.y);
+            if (!memory) status = rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers twice", n);
+            for (size_t k = 0; k < 2 * n + APART && memory; k++) memory[k] = (float)(k % 1021) * 1e-3f;
+            if (memory)
+                status = bench_row(&j->b, layout ? "halves" : "pairs", name, rope_body, &t,
+                                   (bench_work){.tokens = (double)tokens[i], .bytes = 8.0 * (double)n, .to = t.y, .from = t.x,
+                                                .copy_bytes = 4 * n});
+            rf__free(ctx, memory);
         }
         rf_rope_free(rope);
     }
@@ -207,19 +214,21 @@ rf_status bench_kernels(bench_job *j)
     const rf_ctx *ctx = j->b.io->ctx;
     const int64_t rows = 64, d = j->config.hidden_size, n = rows * d;
     rf_status status = RF_OK;
-    float *memory = rf__calloc(ctx, (size_t)n * 4, sizeof *memory);
+    const int64_t step = n + APART;
+    float *memory = rf__calloc(ctx, (size_t)step * 4, sizeof *memory);
     if (!memory) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
     rf_rng r;
     rf__rng_init(&r, 42, 11);
-    for (int64_t i = 0; i < 4 * n; i++) memory[i] = fabsf(rf__rng_normal(&r));
+    for (int64_t i = 0; i < 4 * step; i++) memory[i] = fabsf(rf__rng_normal(&r));
     for (size_t i = 0; i < RF_COUNT(kernel_cases); i++) {
         rfk_table k;
         for (int rung = 0; rfk_rung(rung, &k) && !status; rung++) {
             char name[48];
-            kernel_case c = {&k, kernel_cases[i].call, memory, memory + n, memory + 2 * n, memory + 3 * n, rows, d};
+            kernel_case c = {&k, kernel_cases[i].call, memory, memory + step, memory + 2 * step, memory + 3 * step, rows, d};
             snprintf(name, sizeof name, "%s %lldx%lld", k.isa, (long long)rows, (long long)d);
             status = bench_row(&j->b, kernel_cases[i].name, name, kernel_body, &c,
-                               (bench_work){.bytes = kernel_cases[i].bytes * (double)n});
+                               (bench_work){.bytes = kernel_cases[i].bytes * (double)n, .to = c.y, .from = c.x,
+                                            .copy_bytes = (size_t)n * sizeof(float), .alone = true});
         }
     }
     rf__free(ctx, memory);

@@ -78,7 +78,8 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"model", 'm', CLI_FOLDER, A(model), "DIR", NULL, 0, 0, NULL, "measure this model; random weights of RoFormer-base otherwise", NULL},
     {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "random weights of this config.json's shape", NULL},
-    {"shape", 0, CLI_EACH, A(shapes), "BxT", NULL, 0, 0, NULL, "texts and tokens, as 8x128 or 32x5-200; may be given again", NULL},
+    {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
+     "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again", NULL},
     {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "what the tokenizer reads; a sample otherwise", NULL},
     {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "for each row", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
@@ -90,6 +91,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer bench",
     "roformer bench forward train --shape 8x128",
+    "roformer bench forward --shape @lengths.txt",
     "roformer bench attention --shape 4x512 --threads 1 --json",
     NULL,
 };
@@ -97,6 +99,7 @@ static const char *const examples[] = {
 const cli_command cmd_bench = {
     "bench", "[forward|train|attention|rope|gemm|tokenize|kernels]...", "measure speed, beside what the machine can do",
     "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, and the "
-    "share of what a loop of multiply-adds in registers (or a copy) reached in the same moments on the same threads.",
+    "share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the same moments on the same "
+    "threads.",
     examples, options, sizeof(struct bench_args), NULL, run,
 };

@@ -8,4 +8,12 @@ expect 0 '' "$program" bench tokenize -m model --seconds 0.01
 holds out tokenize
 expect 0 '' "$program" bench forward -m model --shape 4x5-20 --seconds 0.01 --json
 for key in share_of_fma_peak tokens_per_second ms p95_ms threads rung; do holds out "\"$key\""; done
+printf '5 9 12\n\n7\n3 3\r\n' > lengths
+expect 0 '' "$program" bench forward train attention -m model --shape @lengths --seconds 0.01
+[ "$(grep -c ' lengths\| @lengths' out)" -eq 3 ] || fail "rows of @FILE: $(cat out)"
+printf '5 9\n7 x\n' > bad
+expect 3 'bad:2: not a list of lengths' "$program" bench forward -m model --shape @bad
+: > none
+expect 3 'none: no length' "$program" bench forward -m model --shape @none
+expect 2 'is not TEXTSxTOKENS' "$program" bench forward -m model --shape 8by128
 done_testing
