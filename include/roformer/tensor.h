@@ -33,6 +33,7 @@ typedef struct rf_tensor {
     float *f32;                 /* values                                                                             */
     float *grad;                /* parameters: the caller's gradient, added to.  Others: NULL outside rf_backward     */
     const rf_packed *packed;    /* weights made ready for inference, or NULL                                          */
+    const uint16_t *bf16;       /* parameters: the values as products in bf16 are to see them; NULL: f32, to nearest  */
     int tracked;                /* 1: something below it wants a gradient                                             */
     int parameter;
 } rf_tensor;
@@ -46,6 +47,10 @@ rf_status rf_graph_reset(rf_graph *g);
 /* record != 0: keep what backward needs (training).  seed and step choose the random stream of dropout: the mask of the
  * i-th dropout of a step is a function of (seed, step, i, element), and p = 0 everywhere when record is 0.            */
 void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
+
+/* The type that products of rf_linear and rf_vocab_loss are computed in, forward and backward: RF_F32, or RF_BF16 with
+ * f32 sums (see gemm.h).  Then what an activation is kept by is bf16, too.  Holds until it is changed.                 */
+void rf_graph_products(rf_graph *g, rf_type type);
 
 const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK while nothing has failed                    */
 size_t rf_graph_memory(const rf_graph *g);                  /* bytes of the arena at its peak                         */
@@ -64,6 +69,18 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why);
 typedef struct rf_graph_mark { void *block; size_t used, total; } rf_graph_mark;
 rf_graph_mark rf_graph_here(rf_graph *g);
 rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x);
+
+/* While recording: the next operation is the last that looks at x's values, and may take or free their memory; x->f32 is
+ * NULL when it did.  Has no effect when the backward of an earlier operation reads them, or on what the caller owns.
+ *     h = rf_norm(g, rf_spend(x), h, ...)       the sum x + h, which the norm keeps, takes the place of x
+ *     y = rf_linear(g, rf_spend(x), w, ...)     with x = act(z) of a linear: x is computed again from z when needed     */
+rf_tensor *rf_spend(rf_tensor *x);
+
+/* y = f(x), of which nothing is kept but y: the backward runs f once more, recorded, and walks what it left.  The bits are
+ * those of f(x) without it, dropout included.  `arg` is `size` bytes for f, copied; what it points at, and all that f
+ * reads, must be there unchanged until rf_backward has returned.                                                      */
+typedef rf_tensor *rf_stretch(rf_graph *g, rf_tensor *x, const void *arg);
+rf_tensor *rf_checkpoint(rf_graph *g, rf_tensor *x, rf_stretch *f, const void *arg, size_t size);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 

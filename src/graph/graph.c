@@ -43,10 +43,12 @@ rf_status rf_graph_reset(rf_graph *g)
 
 void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
 {
-    g->record = record != 0;
+    g->record = g->train = record != 0;
     g->key = rf__key(seed, step);
     g->drops = 0;
 }
+
+void rf_graph_products(rf_graph *g, rf_type type) { g->products = type; }
 
 const rf_error *rf_graph_error(const rf_graph *g) { return &g->error; }
 size_t rf_graph_memory(const rf_graph *g) { return g->arena.peak; }
@@ -71,7 +73,7 @@ bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x,
     if (!x) rf__stop(g, RF_EARG, "%s: %s is missing", op, what);
     else if (!x->rank || (rank && x->rank != rank))
         rf__stop(g, RF_ESHAPE, "%s: %s has rank %d, wants %d", op, what, x->rank, rank ? rank : 1);
-    else if (!x->f32) rf__stop(g, RF_EARG, "%s: %s has no values, only a packed form", op, what);
+    else if (!x->f32) rf__stop(g, RF_EARG, "%s: %s has no values: spent, or only a packed form", op, what);
     return !g->error.code;
 }
 
@@ -131,7 +133,7 @@ static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
 rf_tensor *rf__new(rf_graph *g, int rank, const int64_t dim[])
 {
     rf_cell *c = new_cell(g, rank, dim);
-    if (!c || !(c->t.f32 = rf__push(g, (size_t)rf__size(&c->t), sizeof(float)))) return &g->nil.t;
+    if (!c || !(c->t.f32 = rf__floats(g, rf__size(&c->t)))) return &g->nil.t;
     return &c->t;
 }
 
@@ -188,6 +190,13 @@ void rf__give(rf_graph *g, float *buffer, int64_t n)
     g->spare = s;
 }
 
+rf_tensor *rf_spend(rf_tensor *x)
+{
+    rf_cell *c = (rf_cell *)(void *)x;
+    if (x && !c->borrowed && !c->needed) c->spent = true;
+    return x;
+}
+
 /* ---- marks ------------------------------------------------------------------------------------------------------ */
 
 rf_graph_mark rf_graph_here(rf_graph *g)
@@ -224,7 +233,7 @@ rf_tensor *rf_keep(rf_graph *g, rf_graph_mark mark, rf_tensor *x)
         rf__arena_release(&g->arena, to);
         rf_cell *moved = new_cell(g, c.t.rank, c.t.dim);
         if (!moved) return &g->nil.t;
-        *moved = (rf_cell){c.t, moved->at, true};
+        *moved = (rf_cell){.t = c.t, .at = moved->at, .borrowed = true};
         return &moved->t;
     }
     if (rf__arena_mark(&g->arena).block == to.block) return slide(g, to, &c.t, bytes);
@@ -308,12 +317,8 @@ float *rf__adjoint_sum(rf_graph *g, rf_tensor *x)
     return sum;
 }
 
-static void walk(rf_graph *g, rf_tensor *loss)
+void rf__walk(rf_graph *g)
 {
-    float *one = rf__floats(g, 1);
-    if (!one) return;
-    *one = 1;
-    loss->grad = one;
     for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
         if (!n->out->grad) continue;                             /* the loss does not depend on it */
         n->op->back(g, n);
@@ -337,7 +342,8 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
                              "this step has %d", g->losses);
     else {
         g->walked = true;
-        walk(g, loss);
+        if ((loss->grad = rf__floats(g, 1))) *loss->grad = 1;
+        rf__walk(g);
     }
     return g->error.code ? rf_fail(why, g->error.code, "%s", g->error.text) : RF_OK;
 }

@@ -47,6 +47,8 @@ typedef struct rf_cell {
     rf_tensor t;
     size_t at;
     bool borrowed;                      /* the values are the caller's                                                */
+    bool needed;                        /* a recorded operation's backward reads the values                           */
+    bool spent;                         /* the next operation may take them                                           */
 } rf_cell;
 
 typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
@@ -58,6 +60,8 @@ struct rf_graph {
     rf_cell nil;
     rf_error error;                     /* the first failure                                                          */
     bool record, walked;
+    bool train;                         /* dropout is on: recording, or a stretch whose recording comes later         */
+    rf_type products;                   /* what linear and vocab_loss multiply in                                     */
     rf_key key;                         /* dropout: of (seed, step)                                                   */
     uint32_t drops;                     /* dropouts so far in this step                                               */
     int losses;                         /* recorded operations that have formed their gradients already               */
@@ -139,6 +143,13 @@ void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx);
 float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta);
 float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, made zero instead of beta 0      */
 
+/* The backward reads x's values, or those of an output: rf_spend has no effect any more. */
+static inline void rf__needed(rf_tensor *x) { ((rf_cell *)(void *)x)->needed = true; }
+static inline bool rf__spent(const rf_tensor *x) { return x->f32 && ((const rf_cell *)(const void *)x)->spent; }
+
+/* From the newest node to the oldest, from adjoints that are there. */
+void rf__walk(rf_graph *g);
+
 /* ---- work --------------------------------------------------------------------------------------------------------- */
 
 /* body(arg, first, last, block, worker) over fixed spans of [0, n), each `each` long but the last: the partition
@@ -172,6 +183,11 @@ typedef struct rf_act_kernels {
 bool rf__act(const rf_graph *g, rf_act act, rf_act_kernels *out);        /* false: no such activation                  */
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);
+
+/* The same of z rounded to bf16: z16 receives it (or NULL), y = act(z16), in y's place; and from what was kept. */
+void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64_t n);
+void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n);
+void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n);
 
 /* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
 static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }

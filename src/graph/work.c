@@ -93,6 +93,63 @@ void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, con
     else if (dx != dy) rf__copy_into(g, dx, dy, n);
 }
 
+/* ---- through bf16, in pieces that a worker's stack holds ---- */
+
+enum { PIECE = 2048 };
+struct rounded { const rfk_table *k; rf_act_kernels act; uint16_t *z16; const uint16_t *kept; float *y; };
+
+static void round_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct rounded *r = arg;
+    uint16_t part[PIECE];
+    for (int64_t i = first, n; i < last; i += n) {
+        n = rf__min64(PIECE, last - i);
+        uint16_t *z16 = r->z16 ? r->z16 + i : part;
+        r->k->to_bf16(z16, r->y + i, n);
+        r->k->from_bf16(r->y + i, z16, n);
+        if (r->act.forward) r->act.forward(r->y + i, r->y + i, n);
+    }
+}
+
+void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64_t n)
+{
+    struct rounded r = {.k = g->k, .z16 = z16, .y = y};
+    if (rf__act(g, act, &r.act)) rf__spans(g, n, RF_SPAN, round_span, &r);
+}
+
+static void again_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct rounded *r = arg;
+    r->k->from_bf16(r->y + first, r->kept + first, last - first);
+    if (r->act.forward) r->act.forward(r->y + first, r->y + first, last - first);
+}
+
+void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n)
+{
+    struct rounded r = {.k = g->k, .kept = z16, .y = y};
+    if (rf__act(g, act, &r.act)) rf__spans(g, n, RF_SPAN, again_span, &r);
+}
+
+static void back_bf16_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct rounded *r = arg;
+    float part[PIECE];
+    for (int64_t i = first, n; i < last; i += n) {
+        n = rf__min64(PIECE, last - i);
+        r->k->from_bf16(part, r->kept + i, n);
+        r->act.back(r->y + i, r->y + i, part, n);
+    }
+}
+
+void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n)
+{
+    struct rounded r = {.k = g->k, .kept = z16, .y = dz};
+    if (rf__act(g, act, &r.act) && r.act.back) rf__spans(g, n, RF_SPAN, back_bf16_span, &r);
+}
+
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
 
 struct indexed { const rfk_table *k; float *y; const float *x; const int32_t *row; int64_t n, width; };

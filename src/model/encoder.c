@@ -24,6 +24,8 @@ struct rf_encoder {
     const rf_params *params;
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                      */
     const rf_packed **packed;              /* one for each parameter, or NULL                                           */
+    const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
+    bool checkpoints;                      /* layers are computed again in the backward                                 */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
     rf_tensor *transform, *transform_bias, *head_norm, *head_norm_bias, *decoder, *bias;
     layer_weights *layer;
@@ -90,6 +92,9 @@ void rf__encoder_free(rf_encoder *e)
     rf__free(e->ctx, e);
 }
 
+void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
+void rf__encoder_checkpoints(rf_encoder *e, bool on) { e->checkpoints = on; }
+
 /* The next parameter as a tensor; `joined` says how many rows of the table it spans (3 for query, key, value). */
 static rf_tensor *next(rf_graph *g, const rf_encoder *e, size_t *at, int joined)
 {
@@ -97,6 +102,7 @@ static rf_tensor *next(rf_graph *g, const rf_encoder *e, size_t *at, int joined)
     const int64_t dim[2] = {p->dim[0] * joined, p->dim[1]};
     rf_tensor *t = rf_parameter(g, e->value[*at], e->grad[*at], p->rank, dim);
     if (t->rank) t->packed = e->packed[*at];
+    if (t->rank && e->bf16) t->bf16 = e->bf16 + p->offset;
     *at += (size_t)joined;
     return t;
 }
@@ -174,21 +180,25 @@ static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_batch *b)
     if (zero) memset(zero, 0, (size_t)b->N * sizeof *zero);
     rf_tensor *word = rf_embed(g, e->word, b->id, b->N);
     rf_tensor *type = rf_embed(g, e->type, b->type ? b->type : zero, zero ? b->N : 0);
-    rf_tensor *h = rf_norm(g, word, type, 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
     h = rf_dropout(g, h, c->hidden_dropout_prob);
     return e->project ? rf_linear(g, h, e->project, e->project_bias, RF_ACT_NONE) : h;
 }
 
-static rf_tensor *layer_of(rf_graph *g, const rf_config *c, const layer_weights *w, const rf_attention_spec *spec,
-                           rf_tensor *h)
+typedef struct layer { const rf_config *c; const layer_weights *w; rf_attention_spec spec; } layer;
+
+static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
 {
+    const layer *l = arg;
+    const rf_config *c = l->c;
+    const layer_weights *w = l->w;
     const double p = c->hidden_dropout_prob, eps = c->layer_norm_eps;
     rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
-    rf_tensor *a = rf_linear(g, rf_attention(g, qkv, spec), w->out, w->out_bias, RF_ACT_NONE);
-    h = rf_norm(g, a, h, p, w->norm, w->norm_bias, eps, RF_NORM_LAYER);
+    rf_tensor *a = rf_linear(g, rf_attention(g, qkv, &l->spec), w->out, w->out_bias, RF_ACT_NONE);
+    h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, RF_NORM_LAYER);
     rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
-    f = rf_linear(g, f, w->down, w->down_bias, RF_ACT_NONE);
-    return rf_norm(g, f, h, p, w->norm2, w->norm2_bias, eps, RF_NORM_LAYER);
+    f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
+    return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, RF_NORM_LAYER);
 }
 
 rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
@@ -200,13 +210,18 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
     rf_error why = {0};
     if (row && place(e, b, row, &rope, &why)) rf__stop(g, why.code, "%s", why.text);
 
-    const rf_attention_spec spec = {
-        .heads = c->num_attention_heads, .B = b->B, .start = b->start, .rope = rope, .row = row,
+    const int32_t *start = e->checkpoints ? rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start) : b->start;
+    layer l = {c, NULL, {
+        .heads = c->num_attention_heads, .B = b->B, .start = start, .rope = rope, .row = row,
         .rotate_value = c->rotary_value, .drop = c->attention_probs_dropout_prob,
-    };
+    }};
     const rf_graph_mark mark = rf_graph_here(g);
     rf_tensor *h = embed(g, e, b);
-    for (int64_t l = 0; l < c->num_hidden_layers; l++) h = rf_keep(g, mark, layer_of(g, c, &e->layer[l], &spec, h));
+    for (int64_t i = 0; i < c->num_hidden_layers; i++) {
+        l.w = &e->layer[i];
+        h = e->checkpoints ? rf_checkpoint(g, h, layer_of, &l, sizeof l) : layer_of(g, h, &l);
+        h = rf_keep(g, mark, h);
+    }
     return h;                                                                                    /* [N, C]  */
 }
 

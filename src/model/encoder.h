@@ -17,6 +17,11 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);
 
+/* For training: a copy of the values that products in bf16 read (it must outlive the encoder; NULL: none), and whether a
+ * layer's activations are computed again in the backward instead of kept.                                            */
+void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);
+void rf__encoder_checkpoints(rf_encoder *e, bool on);
+
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
 rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 

@@ -452,6 +452,48 @@ static void attention(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- checkpoint ----------------------------------------------------------------------------------------------------------- */
+
+/* y = dropout(tanh(x w^T)) + x, of which x and w want a gradient: one is the argument, the other is met inside. */
+static rf_tensor *stretch(rf_graph *g, rf_tensor *x, const void *arg)
+{
+    rf_tensor *const *w = arg;
+    return rf_add(g, rf_dropout(g, rf_linear(g, x, *w, NULL, RF_ACT_TANH), 0.25), x);
+}
+
+static rf_tensor *checkpoint_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    rf_tensor *h = rf_checkpoint(g, in[0], stretch, &in[1], sizeof in[1]);
+    return rf_checkpoint(g, h, stretch, &in[1], sizeof in[1]);
+}
+
+static void checkpoint_formula(double *y, const double *const in[], const void *what)
+{
+    const struct linear *l = what;
+    double h[64];
+    for (uint32_t lap = 0; lap < 2; lap++) {
+        memcpy(h, lap ? y : in[0], (size_t)(l->N * l->K) * sizeof *h);
+        for (int64_t n = 0; n < l->N; n++)
+            for (int64_t m = 0; m < l->K; m++) {
+                double sum = 0;
+                for (int64_t k = 0; k < l->K; k++) sum += h[n * l->K + k] * in[1][m * l->K + k];
+                y[n * l->K + m] = h[n * l->K + m] + tanh(sum) * t_kept(0.25, lap, (uint64_t)(n * l->K + m));
+            }
+    }
+}
+
+static void checkpoint(void **state)
+{
+    (void)state;
+    static const struct linear cases[] = {{.N = 3, .K = 4}, {.N = 1, .K = 1}, {.N = 10, .K = 6}};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct linear *l = &cases[i];
+        t_gradient(&(t_gradient_case){.op = RF_OP_checkpoint, .ys = l->N * l->K, .depth = (double)(4 * (l->K + l->N) + 24), .what = l,
+                                      .run = checkpoint_run, .formula = checkpoint_formula, .in = {{2, {l->N, l->K}}, {2, {l->K, l->K}}}});
+    }
+}
+
 /* ---- vocab_loss ----------------------------------------------------------------------------------------------------------- */
 
 struct vocab { int64_t n, K, V; bool bias; };
@@ -507,7 +549,7 @@ int main(void)
         cmocka_unit_test(linear),   cmocka_unit_test(add),    cmocka_unit_test(activate),
         cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
-        cmocka_unit_test(attention), cmocka_unit_test(vocab_loss),
+        cmocka_unit_test(attention), cmocka_unit_test(checkpoint), cmocka_unit_test(vocab_loss),
         cmocka_unit_test(every_operation_has_a_gradient_case),
     };
     return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);

@@ -111,6 +111,13 @@ WRONG(norm_residual, rf_norm(b->g, b->x23, b->x46, 0, NULL, NULL, 1e-5, RF_NORM_
 WRONG(norm_gamma, rf_norm(b->g, b->x46, NULL, 0, b->v3, NULL, 1e-5, RF_NORM_LAYER))
 WRONG(norm_beta, rf_norm(b->g, b->x23, NULL, 0, NULL, b->v3, 1e-5, RF_NORM_LAYER))
 WRONG(norm_kind, rf_norm(b->g, b->x23, NULL, 0, NULL, NULL, 1e-5, (rf_norm_kind)7))
+static rf_tensor *itself(rf_graph *g, rf_tensor *x, const void *arg)
+{
+    (void)arg;
+    return g ? x : NULL;
+}
+WRONG(checkpoint_none, rf_checkpoint(b->g, b->x23, NULL, NULL, 0))
+WRONG(checkpoint_argument, rf_checkpoint(b->g, b->x23, itself, NULL, 8))
 #define SPEC(...) &(rf_attention_spec){__VA_ARGS__}
 WRONG(attend_heads, rf_attention(b->g, b->x46, SPEC(.heads = 4, .B = 1, .start = cut)))
 WRONG(attend_end, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 1, .start = cut)))
@@ -138,8 +145,8 @@ static const wrong mistakes[] = {
     {"linear: x has 6 columns, w takes 3", RF_ESHAPE, linear_width},
     {"linear: b has 3 elements, wants 4", RF_ESHAPE, linear_bias},
     {"linear: b has rank 2, wants 1", RF_ESHAPE, linear_bias_rank},
-    {"linear: w has no values, only a packed form", RF_EARG, linear_hollow},
-    {"embed: table has no values, only a packed form", RF_EARG, embed_hollow},
+    {"linear: w has no values: spent, or only a packed form", RF_EARG, linear_hollow},
+    {"embed: table has no values: spent, or only a packed form", RF_EARG, embed_hollow},
     {"linear: no activation 99", RF_EARG, linear_act},
     {"add: b has rank 1, wants 2", RF_ESHAPE, add_rank},
     {"add: dimension 0 is 2 in a, 4 in b", RF_ESHAPE, add_shape},
@@ -159,6 +166,8 @@ static const wrong mistakes[] = {
     {"attention: row 9 of token 3, table has 5", RF_ERANGE, attend_row},
     {"attention: drop is 1.5", RF_ERANGE, attend_drop},
     {"attention: prefix 0, window -3", RF_ERANGE, attend_window},
+    {"checkpoint: no function", RF_EARG, checkpoint_none},
+    {"checkpoint: no function, or no argument of 8 bytes", RF_EARG, checkpoint_argument},
     {"rows: row[2] is 2, x has 2", RF_ERANGE, rows_high},
     {"pool: sequences from 0 to 2, x has 4 tokens", RF_ESHAPE, pool_end},
     {"pool: sequence 0 has 0 tokens, wants 1", RF_ESHAPE, pool_empty},
@@ -189,7 +198,7 @@ static void all_on_nil(rf_graph *g, rf_tensor *nil, const rf_rope *rope)
         rf_activate(g, nil, RF_ACT_TANH), rf_dropout(g, nil, 0.5), rf_rotate(g, rope, nil, 2, ids),
         rf_norm(g, nil, nil, 0.1, nil, nil, 1e-5, RF_NORM_LAYER), rf_attention(g, nil, &spec), rf_rows(g, nil, ids, 4),
         rf_pool(g, nil, cut, 1, RF_POOL_MAX), rf_vocab_loss(g, nil, nil, nil, ids, 4, 1, NULL, NULL),
-        rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
+        rf_checkpoint(g, nil, itself, NULL, 0), rf_spend(nil), rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
     };
     for (size_t i = 0; i < RF_COUNT(got); i++) {
         assert_ptr_equal(got[i], nil);

@@ -24,5 +24,6 @@ rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act)
     if (g->error.code) return y;
     rf__act_forward(g, act, y->f32, x->f32, rf__size(x));
     const struct saved s = {act};
+    rf__needed(x);
     return rf__tracked(g, RF_IN(x)) ? rf__record(g, RF_OP(activate), y, RF_IN(x), &s, sizeof s) : y;
 }

@@ -168,7 +168,7 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     const bool track = rf__tracked(g, RF_IN(qkv));
     struct saved s = {.k = g->k, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads), .key = g->key};
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
-    if (!g->record) s.spec.drop = 0;
+    if (!g->train) s.spec.drop = 0;
     if (s.spec.drop > 0) s.stream = rf__drop_stream(g);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
     if (track) s.lse = rf__push(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
@@ -177,5 +177,7 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
+    rf__needed(qkv);
+    rf__needed(y);
     return rf__record(g, RF_OP(attention), y, RF_IN(qkv), &s, sizeof s);
 }

@@ -25,7 +25,7 @@ rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p)
 {
     RF_WANT(g, "dropout", x, 0);
     RF_NEED(g, p >= 0 && p < 1, RF_ERANGE, "dropout: p is %g, wants 0 <= p < 1", p);
-    if (!g->record || p == 0) return x;
+    if (!g->train || p == 0) return x;
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;
     const struct saved s = {g->k, (float)p, g->key, rf__drop_stream(g)};

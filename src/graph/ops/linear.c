@@ -5,10 +5,49 @@
  *     dx = dz w,   dw += dz^T x,   db += sum_n dz[n,:]
  *
  * Without recording bias and activation are done at the product's store; with it z is kept, in no more memory than the
- * adjoint needs, and dz takes the place of dy. */
+ * adjoint needs, and dz takes the place of dy.  Where x is itself act(z) of a linear and spent, it is not kept but
+ * computed again from that z.
+ *
+ * In bf16 the three products round x, w and dz to bf16 on their way in; z is rounded once, kept as bf16, and y is made
+ * of what is kept. */
 #include "graph/graph.h"
 
-struct saved { rf_act act; float *z; };
+struct saved {
+    rf_act act;
+    float *z;                           /* f32 */
+    uint16_t *z16;                      /* bf16, in a buffer of halves(n) floats */
+    const struct saved *maker;          /* of the linear that made x, when x is to be computed again */
+};
+
+static int64_t halves(int64_t n) { return (n + 1) / 2; }
+
+static const uint16_t *half(const rf_graph *g, const rf_tensor *w) { return g->products == RF_BF16 ? w->bf16 : NULL; }
+
+/* ---- backward ---- */
+
+static void act_back(rf_graph *g, const struct saved *s, float *dz, int64_t n)
+{
+    if (s->z) {
+        rf__act_back(g, s->act, dz, dz, s->z, n);
+        rf__give(g, s->z, n);
+    }
+    if (s->z16) {
+        rf__act_back_bf16(g, s->act, dz, s->z16, n);
+        rf__give(g, (float *)(void *)s->z16, halves(n));
+    }
+}
+
+/* x's values: kept, or made again in a buffer that is to be given back. */
+static const float *values(rf_graph *g, const struct saved *s, const rf_tensor *x, float **again)
+{
+    const struct saved *m = s->maker;
+    const int64_t n = rf__size(x);
+    *again = m ? rf__floats(g, n) : NULL;
+    if (!*again) return x->f32;
+    if (m->z16) rf__act_again(g, m->act, *again, m->z16, n);
+    else rf__act_forward(g, m->act, *again, m->z, n);
+    return *again;
+}
 
 void rf__linear_back(rf_graph *g, rf_node *n)
 {
@@ -17,14 +56,13 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     const int64_t N = x->dim[0], K = x->dim[1], M = w->dim[0];
     float *dz = n->out->grad, beta;
 
-    if (s->z) {
-        rf__act_back(g, s->act, dz, dz, s->z, N * M);
-        rf__give(g, s->z, N * M);
-    }
+    act_back(g, s, dz, N * M);
     if (w->tracked) {
-        float *dw = rf__adjoint_here(g, w, &beta);
-        rf__gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_turned = 1, .b = x->f32, .ldb = K,
-                                    .beta = beta, .c = dw, .ldc = K});
+        float *again, *dw = rf__adjoint_here(g, w, &beta);
+        const float *was = values(g, s, x, &again);
+        rf__gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_turned = 1, .b = was, .ldb = K,
+                                    .beta = beta, .c = dw, .ldc = K, .type = g->products});
+        rf__give(g, again, N * K);
     }
     if (b && b->tracked) {
         float *db = rf__adjoint_sum(g, b);
@@ -32,40 +70,69 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     }
     if (x->tracked) {
         float *dx = rf__adjoint_here(g, x, &beta);
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32, .ldb = K, .beta = beta,
-                                    .c = dx, .ldc = K});
+        rf__gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32, .b16 = half(g, w), .ldb = K,
+                                    .beta = beta, .c = dx, .ldc = K, .type = g->products});
     }
 }
+
+/* ---- forward ---- */
 
 static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, float *y)
 {
     const int64_t N = x->dim[0], K = x->dim[1], M = w->dim[0];
     const float *bias = b ? b->f32 : NULL;
-    if (w->packed && !g->record)
+    if (w->packed && !g->train)
         rf_packed_product(g->ctx, w->packed, N, x->f32, K, bias, act, y, M, &g->error);
     else
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = M, .k = K, .a = x->f32, .lda = K, .b = w->f32, .ldb = K, .b_turned = 1,
-                                    .c = y, .ldc = M, .bias = bias, .act = act});
+        rf__gemm(g, &(rf_gemm_call){.m = N, .n = M, .k = K, .a = x->f32, .lda = K, .b = w->f32, .b16 = half(g, w), .ldb = K,
+                                    .b_turned = 1, .c = y, .ldc = M, .bias = bias, .act = act, .type = g->products});
+}
+
+/* The product and then the activation, with z kept where `s` has room for it. */
+static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, float *y,
+                            const struct saved *s)
+{
+    const int64_t n = x->dim[0] * w->dim[0];
+    product(g, x, w, b, RF_ACT_NONE, s->z ? s->z : y);
+    if (g->error.code) return;
+    if (g->products == RF_BF16) rf__act_round(g, act, s->z16, y, n);
+    else rf__act_forward(g, act, y, s->z ? s->z : y, n);
+}
+
+/* x is spent, and the newest node, a linear, can make it again: its values go back to the pool. */
+static const struct saved *drop(rf_graph *g, rf_tensor *x)
+{
+    const rf_node *made = g->last;
+    const struct saved *s = made && made->out == x && made->op == RF_OP(linear) ? made->saved : NULL;
+    if (!s || !rf__spent(x) || !(s->z || s->z16)) return NULL;
+    rf__give(g, x->f32, rf__size(x));
+    x->f32 = NULL;
+    return s;
 }
 
 rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
 {
     rf_act_kernels known;
     RF_WANT(g, "linear", x, 2);
-    if (!w || !w->packed || g->record) RF_WANT(g, "linear", w, 2);
+    if (!w || !w->packed || g->train) RF_WANT(g, "linear", w, 2);
     RF_NEED(g, w->rank == 2, RF_ESHAPE, "linear: w has rank %d, wants 2", w->rank);
     RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x has %lld columns, w takes %lld", (long long)x->dim[1],
             (long long)w->dim[1]);
     RF_VECTOR(g, "linear", b, w->dim[0]);
     RF_NEED(g, rf__act(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
 
-    const bool track = rf__tracked(g, RF_IN(x, w, b)), split = track && act != RF_ACT_NONE;
+    const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;
     const int64_t N = x->dim[0], M = w->dim[0];
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, M});
-    const struct saved s = {act, split ? rf__floats(g, N * M) : NULL};
+    struct saved s = {.act = act};
+    if (track && act && bf16) s.z16 = (uint16_t *)(void *)rf__floats(g, halves(N * M));
+    if (track && act && !bf16) s.z = rf__floats(g, N * M);
     if (g->error.code) return &g->nil.t;
-    product(g, x, w, b, split ? RF_ACT_NONE : act, split ? s.z : y->f32);
+    if (g->train && act) product_and_act(g, x, w, b, act, y->f32, &s);
+    else product(g, x, w, b, act, y->f32);
     if (g->error.code) return &g->nil.t;
-    if (split) rf__act_forward(g, act, y->f32, s.z, N * M);
-    return track ? rf__record(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s) : y;
+    if (!track) return y;
+    s.maker = drop(g, x);
+    if (!s.maker) rf__needed(x);
+    return rf__record(g, RF_OP(linear), y, RF_IN(x, w, b), &s, sizeof s);
 }

@@ -6,7 +6,7 @@
  *     dresidual = ds,   dx = dropout_p(ds)
  *     dgamma += sum_n dy xhat,   dbeta += sum_n dy
  *
- * Saved are s and each row's mean and rstd.  Rows go through dropout and norm in one visit.  The sums over rows are
+ * Saved are s, in x's place when x is spent, and each row's mean and rstd.  Rows go through dropout and norm in one visit.  The sums over rows are
  * formed per span and then over the spans in order, so they do not depend on the number of workers. */
 #include "graph/graph.h"
 
@@ -109,16 +109,23 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
     const bool track = rf__tracked(g, RF_IN(x, residual, gamma, beta));
     struct saved s = {.k = g->k, .kind = kind, .N = N, .C = C, .sum = x->f32};
     rf_tensor *y = rf__like(g, x);
-    if (g->record && p > 0) {
+    if (g->train && p > 0) {
         s.p = (float)p;
         s.key = g->key;
         s.stream = rf__drop_stream(g);
     }
     if (track) s.stat = rf__push(g, (size_t)N, 2 * sizeof *s.stat);
-    if (track && (residual || s.p > 0)) s.sum = s.own = rf__floats(g, N * C);
+    const bool sums = track && (residual || s.p > 0), taken = sums && rf__spent(x);
+    if (sums) s.sum = s.own = taken ? x->f32 : rf__floats(g, N * C);
+    else if (track) rf__needed(x);
     if (g->error.code) return &g->nil.t;
     rf__spans(g, N, rf__span_rows(C), norm_rows,
               &(struct forward){&s, y->f32, x->f32, residual ? residual->f32 : NULL, gamma ? gamma->f32 : NULL,
                                 beta ? beta->f32 : NULL, (float)eps});
+    if (taken) x->f32 = NULL;
+    if (sums && residual && rf__spent(residual)) {
+        rf__give(g, residual->f32, N * C);
+        residual->f32 = NULL;
+    }
     return track ? rf__record(g, RF_OP(norm), y, RF_IN(x, residual, gamma, beta), &s, sizeof s) : y;
 }

@@ -1,0 +1,200 @@
+/* test_bf16.c — mirrors src/graph/ops/linear.c, src/graph/ops/vocab_loss.c and src/graph/work.c in bf16.
+ *
+ * Where the operands are known the result is: sums in double of rounded numbers, and k roundings of f32 on top of them
+ * (test_gemm_bf16.c).  Where a rounding hangs on the last bit of what was rounded, one unit of bf16 is allowed for it. */
+#include <float.h>
+
+#include "gradient.h"
+
+static const double UNIT = 0x1p-8;                   /* of bf16: 8 digits, so rounding is off by half of this at most */
+
+static double near(float x) { return (double)rf__from_bf16(rf__bf16(x)); }
+
+static rf_graph *graph(rf_ctx *ctx, rf_type type)
+{
+    rf_graph *g = NULL;
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    rf_graph_record(g, 1, T_SEED, T_STEP);
+    rf_graph_products(g, type);
+    return g;
+}
+
+static float *zeros(int64_t n) { return memset(t_floats(n), 0, (size_t)n * sizeof(float)); }
+
+enum { N = 37, K = 45, M = 50 };
+
+/* y = x w^T + b, dx = dy w, dw = dy^T x with every operand rounded; and a copy of w that was rounded otherwise. */
+static void linear_of_rounded_numbers(void **state)
+{
+    (void)state;
+    static const char *const isa[] = {"ref", NULL};
+    for (int run = 0; run < 4; run++) {
+        rf_ctx *ctx = t_ctx(2, isa[run % 2]);
+        rf_graph *g = graph(ctx, RF_BF16);
+        float *x = t_normal(N * K), *w = t_normal(M * K), *b = t_normal(M), *dy = t_normal(N * M), *dx = zeros(N * K), *dw = zeros(M * K);
+        uint16_t *half = t_bytes(M * K * sizeof *half);
+        for (int i = 0; i < M * K; i++) half[i] = run < 2 ? rf__bf16(w[i]) : rf__bf16(2 * w[i]);
+        rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, dw, 2, (int64_t[]){M, K});
+        rf_tensor *tb = rf_parameter(g, b, NULL, 1, (int64_t[]){M});
+        if (run >= 2) tw->bf16 = half;
+        rf_tensor *y = rf_linear(g, tx, tw, tb, RF_ACT_NONE);
+        double *wy = t_bytes(N * M * sizeof *wy), *wx = t_bytes(N * K * sizeof *wx), *ww = t_bytes(M * K * sizeof *ww);
+        memset(wx, 0, N * K * sizeof *wx);
+        memset(ww, 0, M * K * sizeof *ww);
+        for (int n = 0; n < N; n++)
+            for (int m = 0; m < M; m++) {
+                wy[n * M + m] = (double)b[m];
+                for (int k = 0; k < K; k++) {
+                    const double wmk = (double)rf__from_bf16(half[m * K + k]);
+                    wy[n * M + m] += near(x[n * K + k]) * wmk;
+                    wx[n * K + k] += near(dy[n * M + m]) * wmk;
+                    ww[m * K + k] += near(dy[n * M + m]) * near(x[n * K + k]);
+                }
+            }
+        t_close_to(y->f32, wy, N * M, 50 * FLT_EPSILON * 30, 0);             /* sums of at most 50 products, below 30 */
+        assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+        t_close_to(dx, wx, N * K, 50 * FLT_EPSILON * 60, 0);
+        t_close_to(dw, ww, M * K, 50 * FLT_EPSILON * 60, 0);
+        rf_graph_free(g);
+        rf_ctx_free(ctx);
+        t_check_fences();
+        t_free_all();
+    }
+}
+
+/* y = act(round(z)): one unit of z, through a slope of at most 1.13 (GELU); its gradient to a unit of its size. */
+static void an_activation_sees_the_rounded_sum(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = graph(ctx, RF_BF16);
+    float *x = t_normal(N * K), *w = t_normal(M * K), *dy = t_normal(N * M), *dx = zeros(N * K);
+    rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, NULL, 2, (int64_t[]){M, K});
+    rf_tensor *y = rf_linear(g, tx, tw, NULL, RF_ACT_GELU);
+    double want[N * K] = {0}, size[N * K] = {0};
+    for (int n = 0; n < N; n++)
+        for (int m = 0; m < M; m++) {
+            double z = 0;
+            for (int k = 0; k < K; k++) z += near(x[n * K + k]) * near(w[m * K + k]);
+            t_near((double)y->f32[n * M + m], z / 2 * (1 + erf(z / sqrt(2))), 1.13 * UNIT * fabs(z) + 1e-6);
+            const double slope = (1 + erf(z / sqrt(2))) / 2 + z * exp(-z * z / 2) / sqrt(2 * acos(-1));
+            for (int k = 0; k < K; k++) {
+                const double t = slope * (double)dy[n * M + m] * near(w[m * K + k]);
+                want[n * K + k] += t;
+                /* dz is rounded (half a unit); GELU'' is at most 0.8, and z was half a unit of itself off */
+                size[n * K + k] += UNIT / 2 * fabs(t) + UNIT * 0.8 * fabs(z * (double)dy[n * M + m] * near(w[m * K + k])) * exp(-z * z / 4);
+            }
+        }
+    assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+    for (int i = 0; i < N * K; i++) t_near((double)dx[i], want[i], size[i] + 1e-4);
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+/* act(x w1^T) w2^T with the middle kept, and spent and made again: the same bits in both types, and less memory. */
+static void what_is_spent_is_made_again(void **state)
+{
+    (void)state;
+    for (int type = RF_F32; type <= RF_BF16; type++) {
+        rf_ctx *ctx = t_ctx(2, NULL);
+        float *x = t_normal(N * K), *w1 = t_normal(M * K), *w2 = t_normal(K * M), *dy = t_normal(N * K), *grad[2][3];
+        size_t memory[2];
+        for (int spend = 0; spend < 2; spend++) {
+            rf_graph *g = graph(ctx, (rf_type)type);
+            float **d = grad[spend];
+            d[0] = zeros(N * K), d[1] = zeros(M * K), d[2] = zeros(K * M);
+            rf_tensor *tx = rf_input(g, x, d[0], 2, (int64_t[]){N, K}), *t1 = rf_parameter(g, w1, d[1], 2, (int64_t[]){M, K});
+            rf_tensor *t2 = rf_parameter(g, w2, d[2], 2, (int64_t[]){K, M}), *y = tx, *f = NULL;
+            for (int lap = 0; lap < 4; lap++) {
+                f = rf_linear(g, y, t1, NULL, RF_ACT_GELU);
+                y = rf_linear(g, spend ? rf_spend(f) : f, t2, NULL, RF_ACT_NONE);
+            }
+            assert_int_equal(spend, f->f32 == NULL);
+            assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
+            memory[spend] = rf_graph_memory(g);
+            rf_graph_free(g);
+        }
+        assert_memory_equal(grad[0][0], grad[1][0], N * K * sizeof(float));
+        assert_memory_equal(grad[0][1], grad[1][1], M * K * sizeof(float));
+        assert_memory_equal(grad[0][2], grad[1][2], K * M * sizeof(float));
+        assert_true(memory[1] < memory[0]);
+        rf_ctx_free(ctx);
+        t_free_all();
+    }
+}
+
+/* Spending what an earlier operation's backward reads, or what is the caller's, has no effect; a later look is refused. */
+static void spending_is_safe(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_graph *g = graph(ctx, RF_F32);
+    float *x = t_normal(N * K), *dx = zeros(N * K), *w = t_normal(K * K), *ones = t_normal(K);
+    rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, NULL, 2, (int64_t[]){K, K});
+    rf_tensor *gamma = rf_parameter(g, ones, NULL, 1, (int64_t[]){K});
+    rf_tensor *a = rf_linear(g, tx, tw, NULL, RF_ACT_NONE);
+    rf_activate(g, a, RF_ACT_TANH);
+    rf_norm(g, rf_spend(a), rf_spend(tx), 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
+    assert_non_null(a->f32);
+    assert_ptr_equal(tx->f32, x);
+    rf_tensor *b = rf_linear(g, tx, tw, NULL, RF_ACT_NONE);
+    rf_norm(g, rf_spend(b), tx, 0, gamma, NULL, 1e-5, RF_NORM_LAYER);
+    assert_null(b->f32);
+    rf_add(g, b, tx);
+    t_failed(rf_graph_error(g), RF_EARG, "add: a has no values: spent");
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+/* The loss from logits of rounded numbers; its gradient against f32: half a unit for each of the two operands. */
+static void loss_over_the_vocabulary(void **state)
+{
+    (void)state;
+    enum { V = 70 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    float *x = t_normal(N * K), *w = t_uniform(V * K, -0.3F, 0.3F), *grad[2], loss[2];
+    int32_t label[N];
+    double want = 0;
+    for (int n = 0; n < N; n++) {
+        double sum = 0, z[V];
+        label[n] = n * 7 % V;
+        for (int v = 0; v < V; v++) {
+            z[v] = 0;
+            for (int k = 0; k < K; k++) z[v] += near(x[n * K + k]) * near(w[v * K + k]);
+            sum += exp(z[v]);
+        }
+        want += (log(sum) - z[label[n]]) / N;
+    }
+    for (int type = RF_F32; type <= RF_BF16; type++) {
+        rf_graph *g = graph(ctx, (rf_type)type);
+        float *d = grad[type] = zeros(N * K + V * K);
+        rf_tensor *tx = rf_input(g, x, d, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, d + N * K, 2, (int64_t[]){V, K});
+        rf_tensor *y = rf_vocab_loss(g, tx, tw, NULL, label, N, 1.0 / N, NULL, NULL);
+        loss[type] = *y->f32;
+        assert_int_equal(rf_backward(g, y, NULL), RF_OK);
+        rf_graph_free(g);
+    }
+    t_near((double)loss[RF_BF16], want, 100 * FLT_EPSILON * want);
+    for (int part = 0; part < 2; part++) {
+        double off = 0, size = 0;
+        for (int i = part ? N * K : 0; i < (part ? N * K + V * K : N * K); i++) {
+            off += pow((double)grad[0][i] - (double)grad[1][i], 2);
+            size += pow((double)grad[0][i], 2);
+        }
+        assert_true(off > 0 && sqrt(off / size) < 2 * UNIT);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_of_rounded_numbers),   cmocka_unit_test(an_activation_sees_the_rounded_sum),
+        cmocka_unit_test(what_is_spent_is_made_again), cmocka_unit_test(spending_is_safe),
+        cmocka_unit_test(loss_over_the_vocabulary),
+    };
+    return cmocka_run_group_tests_name("graph/bf16", tests, NULL, NULL);
+}
