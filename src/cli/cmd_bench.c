@@ -1,5 +1,6 @@
 /* cmd_bench.c — roformer bench: how fast, and how near to what the machine can do. */
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/base.h"
 #include "cli/bench.h"
@@ -51,6 +52,13 @@ static rf_status run_case(bench_job *j, const struct bench_case *c)
     return c->run(j);
 }
 
+/* The most memory that this process held at any time, in MB. */
+static double peak_memory(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : 1.024e-3 * (double)u.ru_maxrss;
+}
+
 static int run(void *arguments, cli_io *io)
 {
     const struct bench_args *a = arguments;
@@ -66,9 +74,10 @@ static int run(void *arguments, cli_io *io)
         printf("roformer %s, %d thread%s, rung %s, products by %s\n", rf_version(), rf_ctx_threads(io->ctx),
                rf_ctx_threads(io->ctx) > 1 ? "s" : "", rf_ctx_isa(io->ctx), rf_gemm_backend(io->ctx));
     for (int i = 0; i < n && !status; i++) status = run_case(&j, find_case(name[i], &io->why));
+    if (!a->json && !status) printf("peak memory %.0f MB\n", peak_memory());
     if (a->json && !status)
-        cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:O}", "version", rf_version(), "threads", rf_ctx_threads(io->ctx), "rung",
-                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(io->ctx), "rows", j.b.rows),
+        cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:f,s:O}", "version", rf_version(), "threads", rf_ctx_threads(io->ctx), "rung",
+                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(io->ctx), "peak_rss_mb", peak_memory(), "rows", j.b.rows),
                        JSON_INDENT(1), &io->why);
     json_decref(j.b.rows);
     return cli_exit(io);
