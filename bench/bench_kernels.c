@@ -96,6 +96,14 @@ static void adamw(const rfk_table *k, work *w)
 {
     k->adamw(w->y, w->m, w->v, w->a, w->n, 1e-4f, 0.9f, 0.999f, 1e-8f, 0.01f, 10, 1000, 1);
 }
+static void lamb(const rfk_table *k, work *w)
+{
+    k->lamb(w->y, w->a, w->m, w->v, w->n, 0.9f, 0.999f, 1e-8f, 0.01f, 10, 1000, 1);
+}
+static void lion(const rfk_table *k, work *w) { k->lion(w->y, w->m, w->a, w->n, 1e-4f, 0.9f, 0.99f, 0.01f, 1); }
+static void sgd(const rfk_table *k, work *w) { k->sgd(w->y, w->m, w->a, w->n, 1e-4f, 0.9f, 1, 0.01f, 1); }
+static void lerp(const rfk_table *k, work *w) { k->lerp(w->y, 1e-3f, w->a, w->n); }
+static void add_squares(const rfk_table *k, work *w) { k->add_squares(w->y, w->a, w->n); }
 static void to_bf16(const rfk_table *k, work *w) { k->to_bf16(w->h, w->a, w->n); }
 static void from_bf16(const rfk_table *k, work *w) { k->from_bf16(w->y, w->h, w->n); }
 static void to_f16(const rfk_table *k, work *w) { k->to_f16(w->h, w->a, w->n); }
@@ -113,6 +121,8 @@ static const struct row { const char *name; job *run; int bytes; } rows[] = {
     {"softmax", softmax, 8},          {"softmax_back", softmax_back, 12},    {"cross_entropy", cross_entropy, 8},
     {"layer_norm", layer_norm, 12},   {"layer_norm_back", layer_norm_back, 12},
     {"rms_norm", rms_norm, 12},       {"rms_norm_back", rms_norm_back, 12},  {"dropout", dropout, 8},
+    {"lamb", lamb, 28},               {"lion", lion, 20},                    {"sgd", sgd, 20},
+    {"lerp", lerp, 12},               {"add_squares", add_squares, 12},
     {"adamw", adamw, 28},             {"to_bf16", to_bf16, 6},               {"from_bf16", from_bf16, 6},
     {"to_f16", to_f16, 6},            {"from_f16", from_f16, 6},
 };

@@ -16,7 +16,12 @@
 extern "C" {
 #endif
 
-typedef enum rf_schedule { RF_SCHEDULE_LINEAR, RF_SCHEDULE_COSINE, RF_SCHEDULE_CONSTANT } rf_schedule;
+typedef enum rf_schedule {
+    RF_SCHEDULE_LINEAR, RF_SCHEDULE_COSINE, RF_SCHEDULE_CONSTANT, RF_SCHEDULE_CONSTANT_WITH_WARMUP,
+    RF_SCHEDULE_COSINE_WITH_RESTARTS, RF_SCHEDULE_POLYNOMIAL, RF_SCHEDULE_INVERSE_SQRT, RF_SCHEDULE_PIECEWISE,
+    RF_SCHEDULE_ONE_CYCLE
+} rf_schedule;
+typedef enum rf_optim { RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD } rf_optim;
 
 /* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */
 typedef enum rf_metric { RF_METRIC_LOSS, RF_METRIC_ACCURACY } rf_metric;
@@ -38,7 +43,18 @@ typedef struct rf_train_options {
     int64_t max_length;                 /* longest piece of a document, [CLS] and [SEP] included                         */
     int64_t gradient_accumulation_steps;
     double learning_rate, weight_decay, adam_beta1, adam_beta2, adam_epsilon, max_grad_norm;
+    rf_optim optim;
+    int lamb_bias_correction;           /* off: LAMB as RoFormerV2 was trained                                           */
+    double momentum;                    /* sgd                                                                           */
+    int nesterov;
+    double adafactor_beta1, clip_threshold, decay_rate;         /* adafactor; beta1 0: without first moment              */
+    int scale_parameter, relative_step, warmup_init;            /* adafactor, off as in transformers' Trainer            */
     rf_schedule lr_scheduler_type;
+    double num_cycles, lr_end, lr_power;        /* cosine_with_restarts; polynomial                                      */
+    const char *lr_schedule;            /* piecewise: "32000:1,320000:0.5", shares of learning_rate at updates           */
+    double ema_decay;                   /* above 0: evaluations and the final model are of a moving mean of the weights  */
+    int64_t average_last;               /* above 0: the final model is the mean of the last so many checkpoints          */
+    double max_loss_spike;              /* skip updates whose loss is so many deviations above its mean; 0: never        */
     int64_t warmup_steps;
     double warmup_ratio;                /* used when warmup_steps is 0                                                   */
     double mlm_probability;
@@ -89,7 +105,7 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  *                no output_dir is given and `model` holds weights, which the new ones would overwrite
  *   RF_EBUSY     another run holds output_dir/.lock; the message names it
  *   RF_ESTOPPED  saved and stopped before the end; resume_from_checkpoint goes on
- *   RF_ENUMERIC  ten updates in a row were not finite
+ *   RF_ENUMERIC  ten updates in a row were not finite (or spikes, see max_loss_spike)
  *   RF_EDATA, RF_EIO, RF_ENOMEM as elsewhere                                                                          */
 rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
                       rf_error *why);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "train/options.h"
+#include "train/schedule.h"
 
 typedef enum kind { INT, REAL, FLAG, CHOICE, SEED, BYTES } kind;
 enum { LOCAL = 1 };                     /* of this run alone: not kept in checkpoints                                  */
@@ -19,7 +20,9 @@ typedef struct row {
     int flags;
 } row;
 
-static const char *const schedules[] = {"linear", "cosine", "constant", NULL};
+static const char *const schedules[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
+                                        "polynomial", "inverse_sqrt", "piecewise", "one_cycle", NULL};
+static const char *const optims[] = {"adamw", "lamb", "adafactor", "lion", "sgd", NULL};
 static const char *const types[] = {"f32", "bf16", NULL};
 static const char *const formats[] = {"auto", "plain", "jsonl", "wiki", NULL};
 static const char *const metrics[] = {"eval_loss", "eval_accuracy", NULL};
@@ -40,7 +43,23 @@ static const row rows[] = {
     {"adam_beta2",                  REAL,   AT(adam_beta2), 0, 0.99999999, 0.999, NULL, 0},
     {"adam_epsilon",                REAL,   AT(adam_epsilon), 1e-20, 1, 1e-8, NULL, 0},
     {"max_grad_norm",               REAL,   AT(max_grad_norm), 0, 1e9, 1, NULL, 0},
-    {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, 2, RF_SCHEDULE_LINEAR, schedules, 0},
+    {"optim",                       CHOICE, AT(optim), 0, RF_OPTIM_SGD, RF_OPTIM_ADAMW, optims, 0},
+    {"lamb_bias_correction",        FLAG,   AT(lamb_bias_correction), 0, 1, 1, NULL, 0},
+    {"momentum",                    REAL,   AT(momentum), 0, 0.999999, 0.9, NULL, 0},
+    {"nesterov",                    FLAG,   AT(nesterov), 0, 1, 0, NULL, 0},
+    {"adafactor_beta1",             REAL,   AT(adafactor_beta1), 0, 0.999999, 0, NULL, 0},
+    {"clip_threshold",              REAL,   AT(clip_threshold), 1e-6, 1e9, 1, NULL, 0},
+    {"decay_rate",                  REAL,   AT(decay_rate), -10, -1e-6, -0.8, NULL, 0},
+    {"scale_parameter",             FLAG,   AT(scale_parameter), 0, 1, 0, NULL, 0},
+    {"relative_step",               FLAG,   AT(relative_step), 0, 1, 0, NULL, 0},
+    {"warmup_init",                 FLAG,   AT(warmup_init), 0, 1, 0, NULL, 0},
+    {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, RF_SCHEDULE_ONE_CYCLE, RF_SCHEDULE_LINEAR, schedules, 0},
+    {"num_cycles",                  REAL,   AT(num_cycles), 0.01, 1e6, 1, NULL, 0},
+    {"lr_end",                      REAL,   AT(lr_end), 0, 10, 1e-7, NULL, 0},
+    {"lr_power",                    REAL,   AT(lr_power), 0.001, 100, 1, NULL, 0},
+    {"ema_decay",                   REAL,   AT(ema_decay), 0, 0.9999999, 0, NULL, 0},
+    {"average_last",                INT,    AT(average_last), 0, 1000, 0, NULL, 0},
+    {"max_loss_spike",              REAL,   AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
     {"warmup_steps",                INT,    AT(warmup_steps), 0, 1e12, 0, NULL, 0},
     {"warmup_ratio",                REAL,   AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
     {"mlm_probability",             REAL,   AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
@@ -141,10 +160,26 @@ static rf_status check_row(const rf_train_options *o, const row *r, rf_error *wh
     return rf_fail(why, RF_EARG, "%s: %.12g is not in %.12g .. %.12g", r->name, x, r->lowest, r->highest);
 }
 
+/* Options that only make sense beside others. */
+static rf_status check_pairs(const rf_train_options *o, rf_error *why)
+{
+    if (o->lr_scheduler_type == RF_SCHEDULE_PIECEWISE && !rf__schedule_valid(o->lr_schedule))
+        return rf_fail(why, RF_EARG, "lr_schedule: \"%.60s\" is not update:share,update:share with ascending updates",
+                       o->lr_schedule ? o->lr_schedule : "");
+    if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
+    if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
+    if (o->average_last && o->ema_decay > 0) return rf_fail(why, RF_EARG, "average_last: ema_decay already makes the final model a mean");
+    if (o->save_total_limit && o->average_last > o->save_total_limit)
+        return rf_fail(why, RF_EARG, "average_last: %lld is above save_total_limit, %lld", (long long)o->average_last,
+                       (long long)o->save_total_limit);
+    return RF_OK;
+}
+
 rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 {
     for (size_t i = 0; i < RF_COUNT(rows); i++)
         if (check_row(o, &rows[i], why)) return RF_EARG;
+    if (check_pairs(o, why)) return RF_EARG;
     if (o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG, "max_length: %lld is above tokens_per_batch, %lld", (long long)o->max_length,
                        (long long)o->tokens_per_batch);
@@ -189,6 +224,7 @@ json_t *rf__options_json(const rf_train_options *o)
     json_object_set_new(all, "text", paths_json(o->text, o->texts));
     json_object_set_new(all, "validation_text", paths_json(o->validation_text, o->validation_texts));
     if (o->reader.field) json_object_set_new(all, "text_field", json_string(o->reader.field));
+    if (o->lr_schedule) json_object_set_new(all, "lr_schedule", json_string(o->lr_schedule));
     for (size_t i = 0; i < RF_COUNT(rows); i++)
         if (!(rows[i].flags & LOCAL)) json_object_set_new(all, rows[i].name, json_of(o, &rows[i]));
     return all;
@@ -257,7 +293,9 @@ rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena
             n += (size_t)snprintf(changed + n, size - n, "%s%s", n ? ", " : "", r->name);
     }
     const char *field = json_string_value(json_object_get(saved, "text_field"));
-    if (field && !o->reader.field && !(o->reader.field = keep(arena, field)))
+    const char *schedule = json_string_value(json_object_get(saved, "lr_schedule"));
+    if ((field && !o->reader.field && !(o->reader.field = keep(arena, field))) ||
+        (schedule && !o->lr_schedule && !(o->lr_schedule = keep(arena, schedule))))
         return rf_fail(why, RF_ENOMEM, "out of memory: an option");
     const rf_status status = restore_paths(json_object_get(saved, "text"), arena, &o->text, &o->texts, why);
     if (status) return status;

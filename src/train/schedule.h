@@ -2,11 +2,16 @@
 #ifndef RF_SCHEDULE_H
 #define RF_SCHEDULE_H
 
+#include <stdbool.h>
+
 #include "roformer/train.h"
 
 int64_t rf__warmup(const rf_train_options *o, int64_t max_steps);
 
 /* Of update `step`, 1 .. max_steps; past the end as at the end. */
 double rf__learning_rate(const rf_train_options *o, int64_t step, int64_t max_steps);
+
+/* "update:share,update:share", updates ascending. */
+bool rf__schedule_valid(const char *text);
 
 #endif

@@ -92,6 +92,121 @@ static void it_finds_a_minimum(void **state)
     }
 }
 
+/* ---- the others ---- */
+
+/* LAMB's direction: m and v as in AdamW, and u in place of the gradient; p is only read. */
+static void lamb_makes_a_direction(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++)
+        for (size_t s = 0; s < RF_COUNT(settings); s++) {
+            const int64_t n = sizes[z];
+            const setting *o = &settings[s];
+            const float *p = t_normal(n), *m0 = t_normal(n), *v0 = t_uniform(n, 0, 2), *grad = t_normal(n);
+            const float c1 = 1.5f, c2 = 3;
+            rfk_table k;
+            for (EACH_RUNG(k)) {
+                float *u = copied(grad, n, 0), *m = copied(m0, n, 1), *v = copied(v0, n, 2);
+                k.lamb(u, p, m, v, n, o->b1, o->b2, o->eps, o->wd, c1, c2, o->gscale);
+                for (int64_t i = 0; i < n; i++) {
+                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i], right = (1 - (double)o->b1) * g;
+                    const double square = (double)o->b2 * v0[i] + (1 - (double)o->b2) * g * g;
+                    const double below = sqrt(c2 * square) + o->eps, step = c1 * (left + right) / below, decay = (double)o->wd * p[i];
+                    const double slack = 2 * EPS * (fabs(left) + fabs(right));
+                    t_near(m[i], left + right, slack);
+                    t_near(v[i], square, 3 * EPS * square);
+                    t_near(u[i], step + decay, 6 * EPS * (fabs(step) + fabs(decay)) + slack * c1 / below);
+                }
+            }
+            t_check_fences();
+            t_free_all();
+        }
+}
+
+/* The sign may fall either way where b1 m + (1-b1) g is within its own rounding of zero. */
+static void lion_follows_the_sign(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++)
+        for (size_t s = 0; s < RF_COUNT(settings); s++) {
+            const int64_t n = sizes[z];
+            const setting *o = &settings[s];
+            const float *p0 = t_normal(n), *m0 = t_normal(n), *grad = t_normal(n);
+            rfk_table k;
+            for (EACH_RUNG(k)) {
+                float *p = copied(p0, n, 1), *m = copied(m0, n, 0);
+                k.lion(p, m, grad, n, o->lr, o->b1, o->b2, o->wd, o->gscale);
+                for (int64_t i = 0; i < n; i++) {
+                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i], right = (1 - (double)o->b1) * g;
+                    const double c = left + right, sign = c > 0 ? 1 : -1, decay = (double)o->wd * p0[i];
+                    const double mean = (double)o->b2 * m0[i] + (1 - (double)o->b2) * g;
+                    t_near(m[i], mean, 2 * EPS * (fabs((double)o->b2 * m0[i]) + fabs((1 - (double)o->b2) * g)));
+                    if (fabs(c) < 2 * EPS * (fabs(left) + fabs(right))) continue;
+                    t_near(p[i], p0[i] - o->lr * (sign + decay), EPS * fabs((double)p0[i]) + 3 * EPS * o->lr * (1 + fabs(decay)));
+                }
+            }
+            t_check_fences();
+            t_free_all();
+        }
+    rfk_table k;
+    for (EACH_RUNG(k)) {                                             /* at rest without a gradient nothing moves */
+        float p[2] = {1, -1}, m[2] = {0, -0.0f};
+        const float none[2] = {0};
+        k.lion(p, m, none, 2, 0.1f, 0.9f, 0.99f, 0, 1);
+        assert_true(!(p[0] < 1) && !(p[1] > -1));
+    }
+}
+
+static void sgd_with_and_without_momentum(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++)
+        for (size_t s = 0; s < RF_COUNT(settings); s++)
+            for (int way = 0; way < 3; way++) {
+                const int64_t n = sizes[z];
+                const setting *o = &settings[s];
+                const float *p0 = t_normal(n), *m0 = t_normal(n), *grad = t_normal(n);
+                rfk_table k;
+                for (EACH_RUNG(k)) {
+                    float *p = copied(p0, n, 0), *m = copied(m0, n, 1);
+                    k.sgd(p, way ? m : NULL, grad, n, o->lr, o->b1, way == 2, o->wd, o->gscale);
+                    for (int64_t i = 0; i < n; i++) {
+                        const double g = (double)o->gscale * grad[i], decay = (double)o->wd * p0[i], old = (double)o->b1 * m0[i];
+                        const double mean = way ? old + g + decay : g + decay, step = way == 2 ? g + decay + o->b1 * mean : mean;
+                        const double size = fabs(g) + fabs(decay) + (way ? fabs(old) : 0);
+                        if (way) t_near(m[i], mean, 2 * EPS * size);
+                        t_near(p[i], p0[i] - o->lr * step, EPS * fabs((double)p0[i]) + 6 * EPS * o->lr * size);
+                    }
+                    if (!way) same_bits(m, m0, n, "momentum");
+                }
+                t_check_fences();
+                t_free_all();
+            }
+}
+
+static void mean_and_squares(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++) {
+        const int64_t n = sizes[z];
+        const float *a = t_normal(n), *x = t_normal(n);
+        rfk_table k;
+        for (EACH_RUNG(k)) {
+            float *y = copied(a, n, 1), *s = copied(a, n, 2), *still = copied(x, n, 0);
+            k.lerp(y, 0.125f, x, n);
+            k.lerp(still, 0.3f, x, n);
+            k.add_squares(s, x, n);
+            for (int64_t i = 0; i < n; i++) {
+                t_near(y[i], a[i] + 0.125 * ((double)x[i] - a[i]), EPS * (fabs((double)a[i]) + fabs((double)x[i])));
+                t_near(s[i], a[i] + (double)x[i] * x[i], EPS * (fabs((double)a[i]) + (double)x[i] * x[i]));
+            }
+            same_bits(still, x, n, "a mean of equals");
+        }
+        t_check_fences();
+        t_free_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -99,6 +214,10 @@ int main(void)
         cmocka_unit_test(the_first_step_is_lr),
         cmocka_unit_test(decay_is_decoupled),
         cmocka_unit_test(it_finds_a_minimum),
+        cmocka_unit_test(lamb_makes_a_direction),
+        cmocka_unit_test(lion_follows_the_sign),
+        cmocka_unit_test(sgd_with_and_without_momentum),
+        cmocka_unit_test(mean_and_squares),
     };
     return cmocka_run_group_tests_name("kernel/optimizer", tests, NULL, NULL);
 }
