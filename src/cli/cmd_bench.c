@@ -16,6 +16,7 @@ static const struct bench_case { const char *name, *what; rf_status (*run)(bench
     {"gemm", "matrix products of the encoder", bench_gemm},
     {"tokenize", "text to tokens", bench_tokenize},
     {"kernels", "single kernels on every rung, one thread", bench_kernels},
+    {"update", "one update by each rule, beside a copy", bench_update},
 };
 
 static const struct bench_case *find_case(const char *name, rf_error *why)
@@ -26,7 +27,7 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
         cli_consider(&near, cases[i].name);
     }
     rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
-            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize or kernels)");
+            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels or update)");
     return NULL;
 }
 
@@ -106,7 +107,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_bench = {
-    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels]...", "measure speed, beside what the machine can do",
+    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels|update]...", "measure speed, beside what the machine can do",
     "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, and the "
     "share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the same moments on the same "
     "threads.",

@@ -71,7 +71,7 @@ extern const cli_option cli_common_options[];
 extern const cli_command *const cli_commands[];         /* NULL at the end (commands.c)                               */
 const cli_command *cli_find_command(const char *name);
 
-enum { CLI_OPTIONS_MAX = 64 };
+enum { CLI_OPTIONS_MAX = 128 };
 typedef struct cli_parsed {
     const cli_command *command;
     void *args;                                          /* command->size bytes                                       */

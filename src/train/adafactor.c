@@ -154,7 +154,8 @@ static void take_step(void *arg, int64_t i, int worker)
     if (frozen(o, s.param)) return;
     double rate = rf__rule_rate(r, a->step->rate, a->step->update) * o->factor[s.param];
     if (r->scale_parameter) rate *= fmax(least_scale, rms(o, o->other, s.param));
-    const double along = rate / fmax(1, rms(o, o->square, s.param) / r->clip_threshold);
+    const double size = r->clip_threshold > 0 ? rms(o, o->square, s.param) / r->clip_threshold : 0;
+    const double along = rate / fmax(1, size);
     if (s.decay && r->decay > 0) k->scale(p, p, (float)(1 - r->decay * rate), n);
     if (o->m) {
         k->scale(u, u, (float)along, n);

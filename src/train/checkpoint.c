@@ -57,7 +57,8 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
 static rf_status room_for(const rf__checkpoint *c, const char *folder, rf_error *why)
 {
     struct statvfs st;
-    const double need = (double)c->optimizer->params->total * 3 * sizeof(float) + 1e5;
+    const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule) -
+                        (double)c->optimizer->params->total * sizeof(float) + 1e5;         /* all slabs but the gradients */
     if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot look for room: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;
     if (need <= there) return RF_OK;
@@ -74,6 +75,8 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     if (!status) status = rf__params_save(params, c->optimizer->value, RF_F32, path, why);
     if (!status) status = rf__path(path, sizeof path, folder, "optimizer.safetensors", why);
     if (!status) status = rf__optimizer_save(c->optimizer, path, why);
+    if (!status && c->optimizer->ema) status = rf__path(path, sizeof path, folder, "ema.safetensors", why);
+    if (!status && c->optimizer->ema) status = rf__params_save(params, c->optimizer->ema, RF_F32, path, why);
     if (!status) status = rf__path(path, sizeof path, folder, "trainer_state.json", why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);

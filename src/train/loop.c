@@ -2,7 +2,7 @@
  *
  *     for each step:  pack its micro-batches, so that the labels of all of them are known
  *                     gradient of  (sum of losses) / (labels of the step)
- *                     clip by the global norm, AdamW
+ *                     clip by the global norm, one update of the optimiser
  *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "train/average.h"
 #include "train/checksums.h"
 #include "train/folder.h"
 #include "train/run.h"
@@ -28,7 +29,7 @@ typedef struct loop {
 
 /* ---- one step ---- */
 
-typedef struct step_result { double loss_sum, norm, rate, seconds; int64_t labels, tokens; bool skipped; } step_result;
+typedef struct step_result { double loss_sum, norm, rate, seconds; int64_t labels, tokens; bool skipped, spike; } step_result;
 
 /* The stream of dropout: no two micro-batches of a run share one. */
 static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)i; }
@@ -48,15 +49,31 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     return rf_backward(g, loss, why);
 }
 
+/* Far above what the losses of the updates so far let expect: their mean and variance, of about the last MEMORY. */
+static bool is_spike(rf__run *r, double loss)
+{
+    enum { MEMORY = 100, LEAST = 20 };
+    rf__state *t = &r->state;
+    const double limit = r->o.max_loss_spike, away = loss - t->loss.mean;
+    if (limit > 0 && t->loss.seen >= LEAST && away > limit * sqrt(t->loss.variance)) return true;
+    const double share = 1 / (double)rf__min64(++t->loss.seen, MEMORY);
+    t->loss.mean += share * away;
+    t->loss.variance = (1 - share) * (t->loss.variance + share * away * away);
+    return false;
+}
+
 static void update(rf__run *r, step_result *s)
 {
     const rf_train_options *o = &r->o;
     s->norm = rf__optimizer_norm(&r->optimizer);
     s->skipped = !isfinite(s->norm) || !isfinite(s->loss_sum);
     if (s->skipped || !s->labels) return;
-    rf__adamw how = {s->rate, o->adam_beta1, o->adam_beta2, o->adam_epsilon, o->weight_decay, 1, ++r->state.updates};
-    if (o->max_grad_norm > 0 && s->norm > o->max_grad_norm) how.scale = o->max_grad_norm / s->norm;
-    rf__optimizer_update(&r->optimizer, &how);
+    s->skipped = s->spike = is_spike(r, s->loss_sum / (double)s->labels);
+    if (s->skipped) return;
+    rf__step step = {s->rate, 1, ++r->state.updates};
+    s->rate = rf__rule_rate(&r->optimizer.rule, s->rate, step.update);
+    if (o->max_grad_norm > 0 && s->norm > o->max_grad_norm) step.scale = o->max_grad_norm / s->norm;
+    rf__optimizer_update(&r->optimizer, &step);
 }
 
 static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
@@ -96,21 +113,21 @@ static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(
 static rf_status count_skip(rf__run *r, const step_result *s, const rf__position *before, rf_error *why)
 {
     rf__state *t = &r->state;
-    const char *what = isfinite(s->loss_sum) ? "gradient" : "loss";
+    const char *what = s->spike ? "loss is far above what it was" : isfinite(s->loss_sum) ? "gradient is not finite" : "loss is not finite";
     if (!s->skipped) {
         t->skipped_in_a_row = 0;
         return RF_OK;
     }
     t->skipped++;
     t->skipped_in_a_row++;
-    add_line(r, json_pack("{s:I, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "loss",
-                          number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
+    add_line(r, json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike", (int)s->spike,
+                          "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
                           (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
-    rf__run_tell(r, "note", "step %" PRId64 ": the %s is not finite, the update is skipped (%" PRId64 " in a row)", t->step, what,
+    rf__run_tell(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
-    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": the %s was not finite in %d steps in a row; %s keeps the last good "
-                   "checkpoint, a smaller learning_rate may help", t->step, what, (int)SKIPS, r->folder);
+    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps the last good "
+                   "checkpoint, a smaller learning_rate may help", t->step, (int)SKIPS, what, r->folder);
 }
 
 static void log_step(rf__run *r, const step_result *s)
@@ -143,16 +160,25 @@ static void log_step(rf__run *r, const step_result *s)
 
 /* ---- evaluating ---- */
 
+static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
+{
+    const rf__optimizer *const z = &r->optimizer;
+    rf_status status = RF_OK;
+    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
+    rf__mlm_batch_clear(s->batch);
+    for (size_t i = 0; i < r->held.n && !status; i++)
+        status = rf__score_piece(s, r->tokens.ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
+    if (!status) status = rf__score_flush(s, why);
+    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
+    return status;
+}
+
 static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
     rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking};
     rf__state *t = &r->state;
-    rf_status status = RF_OK;
-    rf__mlm_batch_clear(s.batch);
-    for (size_t i = 0; i < r->held.n && !status; i++)
-        status = rf__score_piece(&s, r->tokens.ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
-    if (!status) status = rf__score_flush(&s, why);
+    const rf_status status = score(r, &s, why);
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
@@ -218,20 +244,30 @@ static rf_status save(loop *l, bool last, rf_error *why)
     return RF_OK;
 }
 
+/* The mean of the last checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
+static rf_status average_last(rf__run *r, rf_error *why)
+{
+    char note[256];
+    if (!r->o.average_last) return RF_OK;
+    const rf_status status = rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
+    if (!status) rf__run_tell(r, "note", "%s", note);
+    return status;
+}
+
 /* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
 static rf_status load_best(rf__run *r, rf_error *why)
 {
     const rf__state *t = &r->state;
     char name[64], path[4096], file[4096];
     rf_error damage = {0};
-    if (!r->o.load_best_model_at_end) return RF_OK;
+    if (!r->o.load_best_model_at_end) return average_last(r, why);
     if (!t->best_step) {
         rf__run_tell(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
         return RF_OK;
     }
     snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
     rf_status status = rf__path(path, sizeof path, r->folder, name, why);
-    if (!status) status = rf__path(file, sizeof file, path, "model.safetensors", why);
+    if (!status) status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
     if (status) return status;
     if (rf__checkpoint_verify(r->ctx, path, &damage)) {
         rf__run_tell(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name, damage.text);
@@ -239,7 +275,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     }
     rf__run_tell(r, "note", "the model is that of %s: %s %.6g", name,
                  r->o.metric_for_best_model == RF_METRIC_ACCURACY ? "eval_accuracy" : "eval_loss", t->best_metric);
-    return t->best_step == t->step ? RF_OK : rf__run_load_weights(r, file, why);
+    return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
@@ -249,6 +285,8 @@ static rf_status save_model(rf__run *r, rf_error *why)
     static const char *const file[] = {"config.json", "model.safetensors", "special_tokens_map.json", "tokenizer_config.json",
                                        "vocab.txt", NULL};
     char path[4096];
+    const rf__optimizer *const z = &r->optimizer;
+    if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
     rf_status status = load_best(r, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
     if (!status && unlink(path) && errno != ENOENT)

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "train/memory.h"
+#include "train/optimizer.h"
 
 static double field_of(const rf_ctx *ctx, const char *path, const char *key)
 {
@@ -28,8 +29,6 @@ double rf__memory_left(const rf_ctx *ctx)
     return left;
 }
 
-double rf__memory_slabs(const rf_params *p) { return 4.0 * sizeof(float) * (double)p->total; }
-
 /* What a layer keeps of each token while recording: query, key and value, attention, its projection, the norm's input
  * and output, the feed-forward before and after its activation, its projection, the second norm's input and output. */
 double rf__memory_batch(const rf_params *p, int64_t tokens)
@@ -43,7 +42,8 @@ double rf__memory_batch(const rf_params *p, int64_t tokens)
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,
                            rf_error *why)
 {
-    const double slabs = rf__memory_slabs(p), batch = rf__memory_batch(p, o->tokens_per_batch);
+    const rf__rule rule = rf__rule_of(o);
+    const double slabs = rf__optimizer_bytes(p, &rule), batch = rf__memory_batch(p, o->tokens_per_batch);
     snprintf(note, size, "%.2f million parameters: %.0f MB with gradients and moments, about %.0f MB for a batch; %.0f MB are free",
              (double)rf_config_parameters(&p->config) * 1e-6, slabs * 1e-6, batch * 1e-6, left * 1e-6);
     if (left <= 0 || slabs + batch <= left) return RF_OK;

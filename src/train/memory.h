@@ -8,8 +8,7 @@
 /* Bytes that this process may still take: free memory, and what the limit on its address space leaves; 0: unknown. */
 double rf__memory_left(const rf_ctx *ctx);
 
-/* Bytes of the slabs, and of the activations of one micro-batch of `tokens`. */
-double rf__memory_slabs(const rf_params *p);
+/* Bytes of the activations of one micro-batch of `tokens`; those of the slabs: rf__optimizer_bytes. */
 double rf__memory_batch(const rf_params *p, int64_t tokens);
 
 /* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed. */

@@ -52,6 +52,7 @@ rf__rule rf__rule_of(const rf_train_options *o)
         .scale_parameter = o->scale_parameter != 0,
         .relative_step = o->relative_step != 0,
         .warmup_init = o->warmup_init != 0,
+        .ema_decay = o->ema_decay,
     };
 }
 
@@ -82,7 +83,8 @@ static size_t second_moments(const rf_params *params, int moments)
 double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule)
 {
     const int moments = table[rule->optim].moments(rule);
-    return sizeof(float) * ((2.0 + ((moments & FIRST) != 0)) * (double)params->total + (double)second_moments(params, moments));
+    const double slabs = 2.0 + ((moments & FIRST) != 0) + (rule->ema_decay > 0);
+    return sizeof(float) * (slabs * (double)params->total + (double)second_moments(params, moments));
 }
 
 static void cut_into_spans(rf__optimizer *o)
@@ -128,7 +130,8 @@ rf_status rf__optimizer_new(const rf_params *params, const rf__rule *rule, rf__o
     const bool there = make_slab(ctx, params->total, &o.value) && make_slab(ctx, params->total, &o.grad) &&
                        make_slab(ctx, moments & FIRST ? params->total : 0, &o.m) &&
                        make_slab(ctx, second_moments(params, moments), &o.v) &&
-                       make_slab(ctx, moments & FACTORED ? columns : 0, &o.columns);
+                       make_slab(ctx, moments & FACTORED ? columns : 0, &o.columns) &&
+                       make_slab(ctx, rule->ema_decay > 0 ? params->total : 0, &o.ema);
     o.factor = rf__calloc(ctx, params->n, sizeof *o.factor);
     o.span = rf__calloc(ctx, o.spans, sizeof *o.span);
     o.first = rf__calloc(ctx, params->n + 1, sizeof *o.first);
@@ -155,6 +158,7 @@ void rf__optimizer_free(rf__optimizer *o)
     rf__free(ctx, o->m);
     rf__free(ctx, o->v);
     rf__free(ctx, o->columns);
+    rf__free(ctx, o->ema);
     rf__free(ctx, o->factor);
     rf__free(ctx, o->span);
     rf__free(ctx, o->first);
@@ -296,7 +300,6 @@ static void lamb(rf__optimizer *o, const rf__step *step)
     over_spans(o, step, false, lamb_step);
 }
 
-void rf__optimizer_update(rf__optimizer *o, const rf__step *step) { table[o->rule.optim].update(o, step); }
 
 /* ---- means of weights ---- */
 
@@ -333,6 +336,12 @@ void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b)
 {
     two t = {o, a, NULL, b, 0};
     rf__parallel(o->params->ctx, (int64_t)o->spans, swap_span, &t);
+}
+
+void rf__optimizer_update(rf__optimizer *o, const rf__step *step)
+{
+    table[o->rule.optim].update(o, step);
+    if (o->ema) rf__optimizer_blend(o, o->ema, o->value, step->update == 1 ? 1 : 1 - o->rule.ema_decay);
 }
 
 /* ---- the file ---- */

@@ -22,6 +22,7 @@ typedef struct rf__rule {
     bool nesterov;
     double clip_threshold, decay_rate;      /* adafactor                                                                */
     bool scale_parameter, relative_step, warmup_init;
+    double ema_decay;                       /* above 0: a moving mean of the values is kept                             */
 } rf__rule;
 
 rf__rule rf__rule_of(const rf_train_options *o);
@@ -37,6 +38,7 @@ typedef struct rf__optimizer {
     const rf_params *params;
     rf__rule rule;
     float *value, *grad, *m, *v;
+    float *ema;                         /* ema = d ema + (1 - d) value, from the first update's values on; or NULL      */
     double *factor;                     /* [params->n] the rate of a parameter is multiplied by this; 1; 0: it is frozen */
     rf__span *span;                     /* fixed blocks, each inside one parameter; whole rows of a matrix              */
     size_t spans, *first;               /* [params->n + 1] the first span of each parameter                             */

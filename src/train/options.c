@@ -48,15 +48,15 @@ static const row rows[] = {
     {"momentum",                    REAL,   AT(momentum), 0, 0.999999, 0.9, NULL, 0},
     {"nesterov",                    FLAG,   AT(nesterov), 0, 1, 0, NULL, 0},
     {"adafactor_beta1",             REAL,   AT(adafactor_beta1), 0, 0.999999, 0, NULL, 0},
-    {"clip_threshold",              REAL,   AT(clip_threshold), 1e-6, 1e9, 1, NULL, 0},
-    {"decay_rate",                  REAL,   AT(decay_rate), -10, -1e-6, -0.8, NULL, 0},
+    {"clip_threshold",              REAL,   AT(clip_threshold), 0, 1e9, 1, NULL, 0},
+    {"decay_rate",                  REAL,   AT(decay_rate), -10, 0, -0.8, NULL, 0},
     {"scale_parameter",             FLAG,   AT(scale_parameter), 0, 1, 0, NULL, 0},
     {"relative_step",               FLAG,   AT(relative_step), 0, 1, 0, NULL, 0},
     {"warmup_init",                 FLAG,   AT(warmup_init), 0, 1, 0, NULL, 0},
     {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, RF_SCHEDULE_ONE_CYCLE, RF_SCHEDULE_LINEAR, schedules, 0},
-    {"num_cycles",                  REAL,   AT(num_cycles), 0.01, 1e6, 1, NULL, 0},
+    {"num_cycles",                  REAL,   AT(num_cycles), 0, 1e6, 1, NULL, 0},
     {"lr_end",                      REAL,   AT(lr_end), 0, 10, 1e-7, NULL, 0},
-    {"lr_power",                    REAL,   AT(lr_power), 0.001, 100, 1, NULL, 0},
+    {"lr_power",                    REAL,   AT(lr_power), 0, 100, 1, NULL, 0},
     {"ema_decay",                   REAL,   AT(ema_decay), 0, 0.9999999, 0, NULL, 0},
     {"average_last",                INT,    AT(average_last), 0, 1000, 0, NULL, 0},
     {"max_loss_spike",              REAL,   AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
@@ -168,6 +168,8 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
                        o->lr_schedule ? o->lr_schedule : "");
     if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
     if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
+    if (o->average_last && o->load_best_model_at_end)
+        return rf_fail(why, RF_EARG, "average_last: load_best_model_at_end already chooses the final model");
     if (o->average_last && o->ema_decay > 0) return rf_fail(why, RF_EARG, "average_last: ema_decay already makes the final model a mean");
     if (o->save_total_limit && o->average_last > o->save_total_limit)
         return rf_fail(why, RF_EARG, "average_last: %lld is above save_total_limit, %lld", (long long)o->average_last,

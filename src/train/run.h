@@ -29,6 +29,7 @@ typedef struct rf__run {
     rf__vocab vocab;
     rf_params params;
     rf__optimizer optimizer;
+    bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
     rf_encoder *encoder;
     rf_graph *graph;
 

@@ -205,16 +205,27 @@ rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why)
     return status;
 }
 
-static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
+static rf_status load_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096];
-    if (*r->from) {
-        /* not rf_weights_open(folder): that would also look for shards */
-        rf_status status = rf__path(path, sizeof path, r->from, "model.safetensors", why);
-        if (!status) status = rf__run_load_weights(r, path, why);
-        if (!status) status = rf__path(path, sizeof path, r->from, "optimizer.safetensors", why);
-        return status ? status : rf__optimizer_load(&r->optimizer, path, why);
-    }
+    /* not rf_weights_open(folder): that would also look for shards */
+    rf_status status = rf__path(path, sizeof path, r->from, "model.safetensors", why);
+    if (!status) status = rf__run_load_weights(r, path, why);
+    if (!status) status = rf__path(path, sizeof path, r->from, "optimizer.safetensors", why);
+    if (!status) status = rf__optimizer_load(&r->optimizer, path, why);
+    if (status || !r->optimizer.ema || !rf__folder_has(r->from, "ema.safetensors")) return status;
+    status = rf__path(path, sizeof path, r->from, "ema.safetensors", why);
+    if (status) return status;
+    rf__optimizer_swap(&r->optimizer, r->optimizer.value, r->optimizer.ema);
+    status = rf__run_load_weights(r, path, why);
+    rf__optimizer_swap(&r->optimizer, r->optimizer.value, r->optimizer.ema);
+    r->ema_loaded = true;
+    return status;
+}
+
+static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
+{
+    if (*r->from) return load_checkpoint(r, why);
     rf__params_init(&r->params, r->optimizer.value, r->o.seed);
     if (!trained) return RF_OK;
     rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
@@ -232,8 +243,10 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = compare_config(r, why);
     if (!status) status = rf__memory_check(&r->params, &r->o, rf__memory_left(r->ctx), note, sizeof note, why);
     if (!status) rf__run_tell(r, "note", "%s", note);
-    if (!status) status = rf__optimizer_new(&r->params, &r->optimizer, why);
+    const rf__rule rule = rf__rule_of(&r->o);
+    if (!status) status = rf__optimizer_new(&r->params, &rule, &r->optimizer, why);
     if (!status) status = set_weights(r, trained, why);
+    if (!status && r->optimizer.ema && !r->ema_loaded) rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     return status;

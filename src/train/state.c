@@ -9,29 +9,32 @@
 
 static const char format[] = "roformer-trainer-1";
 
-typedef struct row { const char *name; size_t at; bool real; } row;
+typedef struct row { const char *name; size_t at; bool real, late; } row;      /* late: 0 in older files */
 #define AT(field) offsetof(rf__state, field)
 static const row rows[] = {
-    {"global_step", AT(step), false},
-    {"max_steps", AT(max_steps), false},
-    {"updates", AT(updates), false},
-    {"skipped", AT(skipped), false},
-    {"skipped_in_a_row", AT(skipped_in_a_row), false},
-    {"tokens", AT(tokens), false},
-    {"metrics_bytes", AT(metrics_bytes), false},
-    {"seconds", AT(seconds), true},
-    {"eval_loss", AT(eval_loss), true},
-    {"eval_accuracy", AT(eval_accuracy), true},
-    {"eval_step", AT(eval_step), false},
-    {"best_metric", AT(best_metric), true},
-    {"best_step", AT(best_step), false},
-    {"data_length", AT(data_length), false},
-    {"data_epoch", AT(position.epoch), false},
-    {"data_index", AT(position.index), false},
-    {"interval_loss", AT(interval.loss), true},
-    {"interval_seconds", AT(interval.seconds), true},
-    {"interval_labels", AT(interval.labels), false},
-    {"interval_tokens", AT(interval.tokens), false},
+    {"global_step", AT(step), false, false},
+    {"max_steps", AT(max_steps), false, false},
+    {"updates", AT(updates), false, false},
+    {"skipped", AT(skipped), false, false},
+    {"skipped_in_a_row", AT(skipped_in_a_row), false, false},
+    {"tokens", AT(tokens), false, false},
+    {"metrics_bytes", AT(metrics_bytes), false, false},
+    {"seconds", AT(seconds), true, false},
+    {"eval_loss", AT(eval_loss), true, false},
+    {"eval_accuracy", AT(eval_accuracy), true, false},
+    {"eval_step", AT(eval_step), false, false},
+    {"best_metric", AT(best_metric), true, false},
+    {"best_step", AT(best_step), false, false},
+    {"data_length", AT(data_length), false, false},
+    {"data_epoch", AT(position.epoch), false, false},
+    {"data_index", AT(position.index), false, false},
+    {"interval_loss", AT(interval.loss), true, false},
+    {"interval_seconds", AT(interval.seconds), true, false},
+    {"interval_labels", AT(interval.labels), false, false},
+    {"interval_tokens", AT(interval.tokens), false, false},
+    {"loss_mean", AT(loss.mean), true, true},
+    {"loss_variance", AT(loss.variance), true, true},
+    {"loss_seen", AT(loss.seen), false, true},
 };
 
 void rf__state_init(rf__state *s)
@@ -80,6 +83,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
 static bool set(rf__state *s, const row *r, const json_t *j)
 {
     char *p = (char *)s + r->at;
+    if (!j && r->late) return true;
     const double real = json_is_null(j) ? NAN : json_number_value(j);
     const int64_t whole = json_integer_value(j);
     if (r->real) memcpy(p, &real, sizeof real);

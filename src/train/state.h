@@ -19,6 +19,7 @@ typedef struct rf__state {
     int64_t best_step;                  /* that checkpoint, 0: none                                                     */
     uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts    */
     int64_t data_length;
+    struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
     rf__position position;
     struct { double loss, seconds; int64_t labels, tokens; } interval;   /* since the last line of metrics.jsonl         */
 } rf__state;

@@ -76,11 +76,12 @@ typedef struct fixture {
 static void open_fixture(fixture *f)
 {
     rf_config config;
+    const rf__rule rule = {.optim = RF_OPTIM_ADAMW, .beta1 = 0.9, .beta2 = 0.999, .epsilon = 1e-8};
     *f = (fixture){.ctx = t_ctx(1, NULL), .model = tiny_model(), .out = strdup(t_folder())};
     assert_int_equal(rf_config_read(f->ctx, f->model, &config, NULL), RF_OK);
     assert_int_equal(rf_tokenizer_open(f->ctx, f->model, &f->tokenizer, NULL), RF_OK);
     assert_int_equal(rf__params_new(f->ctx, &config, &f->params, NULL), RF_OK);
-    assert_int_equal(rf__optimizer_new(&f->params, &f->optimizer, NULL), RF_OK);
+    assert_int_equal(rf__optimizer_new(&f->params, &rule, &f->optimizer, NULL), RF_OK);
     rf__params_init(&f->params, f->optimizer.value, 1);
     rf__state_init(&f->state);
     f->c = (rf__checkpoint){f->ctx, f->tokenizer, &f->optimizer, &f->state, json_object(), 0};

@@ -1,6 +1,7 @@
 /* test_options.c — mirrors src/train/options.c and src/train/memory.c. */
 #include "t.h"
 #include "train/memory.h"
+#include "train/optimizer.h"
 #include "train/options.h"
 
 static rf_train_options defaults(void)
@@ -44,7 +45,15 @@ static void limits_name_the_option(void **state)
     REFUSED(o.tokens_per_batch = 7, "tokens_per_batch: 7 is not in 8 .. ");
     REFUSED(o.max_length = 10000, "max_length: 10000 is above tokens_per_batch, 8192");
     REFUSED(o.gradient_accumulation_steps = 0, "gradient_accumulation_steps");
-    REFUSED(o.lr_scheduler_type = (rf_schedule)3, "lr_scheduler_type");
+    REFUSED(o.lr_scheduler_type = (rf_schedule)9, "lr_scheduler_type");
+    REFUSED(o.optim = (rf_optim)5, "optim");
+    REFUSED(o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, "lr_schedule: \"\" is not");
+    REFUSED((o.lr_scheduler_type = RF_SCHEDULE_PIECEWISE, o.lr_schedule = "5:1,5:2"), "ascending");
+    REFUSED((o.nesterov = 1, o.momentum = 0), "nesterov: momentum is 0");
+    REFUSED(o.warmup_init = 1, "relative_step is off");
+    REFUSED((o.average_last = 2, o.ema_decay = 0.9), "ema_decay already");
+    REFUSED((o.average_last = 3, o.save_total_limit = 2), "average_last: 3 is above save_total_limit, 2");
+    REFUSED((o.average_last = 2, o.load_best_model_at_end = 1), "average_last");
     REFUSED(o.save_type = RF_I8, "save_type");
     REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
     REFUSED(o.num_train_epochs = 0, "num_train_epochs are both 0");
@@ -126,7 +135,8 @@ static void memory_is_asked_first(void **state)
     const rf_train_options o = defaults();
     rf_config_defaults(&c);                                          /* the base shape, V = 50000: 124 million */
     assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-    t_near(rf__memory_slabs(&p), 16.0 * (double)rf_config_parameters(&c), 1e6);
+    const rf__rule rule = rf__rule_of(&o);
+    t_near(rf__optimizer_bytes(&p, &rule), 16.0 * (double)rf_config_parameters(&c), 1e6);
     assert_int_equal(rf__memory_check(&p, &o, 64e9, note, sizeof note, &why), RF_OK);
     assert_non_null(strstr(note, "million parameters"));
     rf__memory_check(&p, &o, 4e9, note, sizeof note, &why);

@@ -638,7 +638,7 @@ static void not_finite(void **state)
     assert_int_equal(rf__params_save(&p, slab, RF_F32, path, NULL), RF_OK);
     r.o.eval_steps = 0;
     must(&r, RF_ENUMERIC);
-    t_failed(&r.why, RF_ENUMERIC, "was not finite in 10 steps in a row");
+    t_failed(&r.why, RF_ENUMERIC, "10 updates in a row were skipped: the loss is not finite");
     noted(&r, "goes on from the weights in ");
     noted(&r, "the update is skipped (10 in a row)");
     assert_true(tiny_has(r.out, "checkpoint-8"));

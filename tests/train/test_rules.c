@@ -1,0 +1,251 @@
+/* test_rules.c — mirrors src/train/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes to
+ * the same bits, means of weights end in the model, spikes are skipped. */
+#define _GNU_SOURCE
+#include <jansson.h>
+
+#include "roformer/checkpoint.h"
+#include "tiny.h"
+
+typedef struct run {
+    rf_ctx *ctx;
+    char *model, *out, *corpus;
+    const char *text[1];
+    rf_train_options o;
+    char notes[4096];
+    rf_error why;
+} run;
+
+static int listen(void *user, const rf_train_progress *p)
+{
+    run *r = user;
+    const size_t n = strlen(r->notes);
+    if (!strcmp(p->event, "note")) snprintf(r->notes + n, sizeof r->notes - n, "%s\n", p->note);
+    return 0;
+}
+
+static run begin(void)
+{
+    run r = {.ctx = t_ctx(1, NULL), .model = tiny_model(), .out = strdup(t_folder())};
+    r.corpus = tiny_path(r.model, "corpus.txt");
+    r.o = tiny_options(r.model, r.text, r.out);
+    return r;
+}
+
+static void must(run *r, rf_status want)
+{
+    r->text[0] = r->corpus;
+    r->o.text = r->text;
+    r->why = (rf_error){0};
+    r->notes[0] = 0;
+    const rf_status got = rf_pretrain(r->ctx, &r->o, listen, r, &r->why);
+    if (got != want) fail_msg("%s: %s", rf_status_text(got), r->why.text);
+}
+
+static void end(run *r)
+{
+    rf_ctx_free(r->ctx);
+    free(r->model);
+    free(r->out);
+    free(r->corpus);
+}
+
+/* ---- the same bits ---- */
+
+static void choose(rf_train_options *o, int optim, int schedule)
+{
+    o->optim = (rf_optim)optim;
+    o->lr_scheduler_type = (rf_schedule)schedule;
+    o->lr_schedule = "3:1,9:0.5,15:0.1";
+    o->num_cycles = 2;
+    o->adafactor_beta1 = 0.5;
+    o->scale_parameter = schedule % 2;
+    o->ema_decay = schedule % 2 ? 0.8 : 0;
+    o->max_loss_spike = 3;
+}
+
+static void every_rule_resumes(void **state)
+{
+    (void)state;
+    for (int schedule = RF_SCHEDULE_LINEAR; schedule <= RF_SCHEDULE_ONE_CYCLE; schedule++) {
+        const int optim = schedule % 5;
+        run a = begin(), b = begin();
+        choose(&a.o, optim, schedule);
+        choose(&b.o, optim, schedule);
+        must(&a, RF_OK);
+        b.o.stop_after = 11;
+        must(&b, RF_ESTOPPED);
+        rf_train_options again;
+        rf_train_defaults(&again);
+        again.output_dir = b.out;
+        again.resume_from_checkpoint = "latest";
+        b.o = again;
+        must(&b, RF_OK);
+        static const char *const file[] = {"model.safetensors", "checkpoint-20/model.safetensors", "checkpoint-20/optimizer.safetensors",
+                                           "checkpoint-20/ema.safetensors"};
+        const size_t files = schedule % 2 ? 4 : 3;
+        assert_true(tiny_has(a.out, file[3]) == (files == 4));
+        for (size_t i = 0; i < files; i++)
+            if (tiny_crc(a.out, file[i]) != tiny_crc(b.out, file[i])) fail_msg("rule %d, schedule %d: %s differs", optim, schedule, file[i]);
+        if (files == 4) assert_int_equal(tiny_crc(a.out, "model.safetensors"), tiny_crc(a.out, file[3]));
+        b.o.optim = optim == RF_OPTIM_LION ? RF_OPTIM_SGD : RF_OPTIM_LION;
+        must(&b, RF_EDATA);
+        t_failed(&b.why, RF_EDATA, "a resumed run cannot change optim to ");
+        end(&a);
+        end(&b);
+    }
+}
+
+/* ---- means ---- */
+
+/* A tensor of a folder's model.safetensors, in double. */
+static double *values(const run *r, const char *name, size_t *n)
+{
+    char *path = tiny_path(r->out, name);
+    rf_weights *w;
+    if (rf_weights_open(r->ctx, path, &w, NULL)) fail_msg("%s cannot be opened", path);
+    const rf_weight *t = rf_weights_find(w, "roformer.encoder.layer.1.output.dense.weight");
+    float *x = malloc(t->count * sizeof *x);
+    double *y = malloc(t->count * sizeof *y);
+    assert_int_equal(rf_weights_read(w, t, x, 1, NULL), RF_OK);
+    *n = t->count;
+    for (size_t i = 0; i < *n; i++) y[i] = x[i];
+    rf_weights_close(w);
+    free(x);
+    free(path);
+    return y;
+}
+
+/* 0.75, 0.25 from the weights that every step leaves: a checkpoint at each.  Twenty roundings of f32. */
+static void the_mean_moves_as_printed(void **state)
+{
+    (void)state;
+    run r = begin();
+    size_t n;
+    r.o.save_steps = 1;
+    r.o.ema_decay = 0.75;
+    must(&r, RF_OK);
+    double *mean = values(&r, "checkpoint-1", &n), *got = values(&r, "model.safetensors", &n);
+    for (int step = 2; step <= 20; step++) {
+        char name[64];
+        snprintf(name, sizeof name, "checkpoint-%d", step);
+        double *w = values(&r, name, &n);
+        for (size_t i = 0; i < n; i++) mean[i] = 0.75 * mean[i] + 0.25 * w[i];
+        free(w);
+    }
+    for (size_t i = 0; i < n; i++) t_near(got[i], mean[i], 20 * 0x1p-24 * (fabs(mean[i]) + 0.1));
+    free(mean);
+    free(got);
+    end(&r);
+}
+
+/* What is evaluated at the end is what is saved at the end. */
+static void the_mean_is_evaluated(void **state)
+{
+    (void)state;
+    run r = begin();
+    char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
+    const char *valid[1];
+    rf_mlm_score s;
+    double last = 0, plain = 0;
+    r.o.ema_decay = 0.9;
+    r.o.validation_text = valid;
+    valid[0] = tiny_path(r.model, "valid.txt");
+    tiny_write_corpus(r.model, "valid.txt", 40, 99);
+    r.o.validation_texts = 1;
+    must(&r, RF_OK);
+    FILE *f = fopen(path, "r");
+    while (fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        if (json_object_get(j, "eval_loss")) last = json_number_value(json_object_get(j, "eval_loss"));
+        json_decref(j);
+    }
+    fclose(f);
+    rf_train_options o = r.o;
+    o.text = valid;
+    o.model = r.out;
+    if (rf_evaluate_mlm(r.ctx, &o, &s, &r.why)) fail_msg("%s", r.why.text);
+    t_near(s.loss, last, 1e-5);                                      /* the same masks; sums in another order */
+    char *checkpoint = tiny_path(r.out, "checkpoint-20");
+    o.model = checkpoint;
+    if (rf_evaluate_mlm(r.ctx, &o, &s, &r.why)) fail_msg("%s", r.why.text);
+    plain = s.loss;
+    assert_true(fabs(plain - last) > 1e-4);
+    free(checkpoint);
+    free(path);
+    free((void *)(uintptr_t)valid[0]);
+    end(&r);
+}
+
+static void the_last_checkpoints_are_averaged(void **state)
+{
+    (void)state;
+    run r = begin();
+    size_t n;
+    r.o.average_last = 3;
+    must(&r, RF_OK);
+    if (!strstr(r.notes, "the model is the mean of checkpoints 20, 16, 12\n")) fail_msg("notes: %s", r.notes);
+    double *a = values(&r, "checkpoint-20", &n), *b = values(&r, "checkpoint-16", &n), *c = values(&r, "checkpoint-12", &n);
+    double *got = values(&r, "model.safetensors", &n);
+    for (size_t i = 0; i < n; i++) t_near(got[i], (a[i] + b[i] + c[i]) / 3, 4 * 0x1p-24 * (fabs(a[i]) + fabs(b[i]) + fabs(c[i])));
+    free(a);
+    free(b);
+    free(c);
+    free(got);
+    end(&r);
+}
+
+/* ---- spikes ---- */
+
+/* Which updates are skipped follows from the losses in the log: a limit of half a deviation is crossed now and then. */
+static void spikes_are_skipped(void **state)
+{
+    (void)state;
+    run r = begin();
+    char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
+    double mean = 0, variance = 0;
+    int seen = 0, spikes = 0;
+    r.o.max_steps = 120;
+    r.o.logging_steps = 1;
+    r.o.eval_steps = 0;
+    r.o.save_steps = 0;
+    r.o.learning_rate = 1e-7;                                        /* losses do not fall, they scatter */
+    r.o.max_loss_spike = 0.5;
+    must(&r, RF_OK);
+    FILE *f = fopen(path, "r");
+    while (fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        const json_t *value = json_object_get(j, "loss");
+        const bool skipped = json_is_true(json_object_get(j, "skipped"));
+        const double loss = json_number_value(value), away = loss - mean, limit = 0.5 * sqrt(variance);
+        if (json_is_number(value)) {
+            if (fabs(away - limit) > 1e-6) assert_true(skipped == (seen >= 20 && away > limit));
+            if (skipped) {
+                assert_true(json_is_true(json_object_get(j, "spike")));
+                spikes++;
+            } else {
+                const double share = 1.0 / (++seen < 100 ? seen : 100);
+                mean += share * away;
+                variance = (1 - share) * (variance + share * away * away);
+            }
+        }
+        json_decref(j);
+    }
+    fclose(f);
+    print_message("           %d updates, %d spikes\n", seen, spikes);
+    assert_true(spikes > 3 && seen + spikes == 120);
+    if (!strstr(r.notes, "the loss is far above what it was: the update is skipped")) fail_msg("notes: %s", r.notes);
+    free(path);
+    end(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_resumes),
+        cmocka_unit_test(the_mean_moves_as_printed),
+        cmocka_unit_test(the_mean_is_evaluated),
+        cmocka_unit_test(the_last_checkpoints_are_averaged),
+        cmocka_unit_test(spikes_are_skipped),
+    };
+    return cmocka_run_group_tests_name("train/rules", tests, NULL, NULL);
+}
