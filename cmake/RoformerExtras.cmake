@@ -37,7 +37,9 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-set_target_properties(compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+add_executable(experiment EXCLUDE_FROM_ALL experiments/experiment.c)
+target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
+set_target_properties(compare experiment PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

@@ -1,0 +1,443 @@
+/* experiment.c — runs what a JSON file describes, and makes a table of it.
+ *
+ *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table]
+ *
+ * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
+ * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
+ * again is always right.  After each run its model is evaluated at every length, and the table is written anew: mean and
+ * standard deviation over the seeds, and the paired difference to the first row with its 95 % interval.
+ * --hours stops (resumable) after H hours; --table only writes what is known by now.      docs: experiments/README.md  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { WORDS = 128, SEEDS = 16, LENGTHS = 8, PATH = 4096 };
+
+static const char *const program = "build/release/roformer";
+
+typedef struct experiment {
+    json_t *file;
+    const char *name, *work, *data, *results, *threads;
+    time_t until;                       /* 0: no end */
+} experiment;
+
+static void die(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fputs("experiment: ", stderr);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    exit(1);
+}
+
+/* ---- words of a command ---------------------------------------------------------------------------------------------------- */
+
+typedef struct command { char *word[WORDS]; int n; } command;
+
+static void say(command *c, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (c->n + 1 >= WORDS || vasprintf(&c->word[c->n++], format, list) < 0) die("a command of more than %d words", WORDS);
+    va_end(list);
+    c->word[c->n] = NULL;
+}
+
+static void forget(command *c)
+{
+    while (c->n) free(c->word[--c->n]);
+}
+
+/* {"max_steps": 100, "bf16": true} -> --max_steps 100 --bf16 */
+static void say_options(command *c, json_t *options)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(options, key, value) {
+        if (json_is_false(value)) continue;
+        say(c, "--%s", key);
+        if (json_is_string(value)) say(c, "%s", json_string_value(value));
+        else if (json_is_integer(value)) say(c, "%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value)) say(c, "%.17g", json_real_value(value));
+    }
+}
+
+static void say_texts(command *c, const experiment *e, json_t *texts)
+{
+    size_t i;
+    json_t *t;
+    say(c, "--text");
+    json_array_foreach(texts, i, t) say(c, "%s/%s", e->data, json_string_value(t));
+}
+
+/* The child's exit code; its standard output goes to `out` when that is not NULL. */
+static int execute(const command *c, const char *out)
+{
+    fflush(NULL);
+    const pid_t child = fork();
+    if (child < 0) die("fork: %s", strerror(errno));
+    if (!child) {
+        if (out && !freopen(out, "w", stdout)) _exit(4);
+        execv(program, c->word);
+        fprintf(stderr, "experiment: %s: %s\n", program, strerror(errno));
+        _exit(127);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) die("waitpid: %s", strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------------------------------ */
+
+static bool exists(const char *folder, const char *name)
+{
+    char path[PATH];
+    return snprintf(path, sizeof path, "%s/%s", folder, name) < PATH && !access(path, F_OK);
+}
+
+static bool has_checkpoint(const char *folder)
+{
+    char pattern[PATH + 16];
+    glob_t found;
+    snprintf(pattern, sizeof pattern, "%s/checkpoint-*", folder);
+    const bool any = !glob(pattern, 0, NULL, &found);
+    if (any) globfree(&found);
+    return any;
+}
+
+static json_t *merged(json_t *common, json_t *own)
+{
+    json_t *o = common ? json_copy(common) : json_object();
+    if (own) json_object_update(o, own);
+    return o;
+}
+
+static void run_folder(const experiment *e, json_t *row, int seed, char out[PATH])
+{
+    snprintf(out, PATH, "%s/%s-%d", e->work, json_string_value(json_object_get(row, "name")), seed);
+}
+
+static int seeds_of(const experiment *e, json_t *row, int seed[SEEDS])
+{
+    json_t *list = json_object_get(row, "seeds"), *s;
+    if (!list) list = json_object_get(e->file, "seeds");
+    size_t i;
+    json_array_foreach(list, i, s)
+        if (i < SEEDS) seed[i] = (int)json_integer_value(s);
+    return json_array_size(list) < SEEDS ? (int)json_array_size(list) : SEEDS;
+}
+
+/* All rows read the same text: the ids that one run made serve the others. */
+static void share_tokens(const experiment *e, const char *folder)
+{
+    char from[PATH], to[PATH];
+    if (snprintf(from, sizeof from, "%s/tokens.cache", e->work) >= PATH || snprintf(to, sizeof to, "%s/tokens.cache", folder) >= PATH)
+        die("%s: too long", folder);
+    const bool mine = !access(to, F_OK), all = !access(from, F_OK);
+    if (mine != all && link(all ? from : to, all ? to : from)) fprintf(stderr, "experiment: %s: %s\n", to, strerror(errno));
+}
+
+/* True: the run is complete.  False: it was stopped, and goes on another time. */
+static bool train(const experiment *e, json_t *row, int seed)
+{
+    char folder[PATH], config[PATH + 16], vocab[PATH];
+    run_folder(e, row, seed, folder);
+    if (exists(folder, "model.safetensors")) return true;
+    if (e->until && time(NULL) >= e->until) return false;
+    mkdir(folder, 0777);
+    share_tokens(e, folder);
+
+    json_t *c = merged(json_object_get(e->file, "config"), json_object_get(row, "config"));
+    snprintf(config, sizeof config, "%s.config.json", folder);
+    if (json_dump_file(c, config, JSON_INDENT(1))) die("%s: cannot be written", config);
+    json_decref(c);
+
+    command words = {0};
+    snprintf(vocab, sizeof vocab, "%s/vocab", e->work);
+    say(&words, "%s", program);
+    say(&words, "pretrain");
+    say_texts(&words, e, json_object_get(e->file, "text"));
+    say(&words, "--model");
+    say(&words, "%s", vocab);
+    say(&words, "--config");
+    say(&words, "%s", config);
+    say(&words, "-o");
+    say(&words, "%s", folder);
+    say(&words, "--seed");
+    say(&words, "%d", seed);
+    if (has_checkpoint(folder)) {
+        say(&words, "--resume");
+        say(&words, "latest");
+    }
+    if (e->threads) {
+        say(&words, "--threads");
+        say(&words, "%s", e->threads);
+    }
+    if (e->until) {
+        say(&words, "--max_time");
+        say(&words, "%lld", (long long)(e->until - time(NULL)));
+    }
+    json_t *o = merged(json_object_get(e->file, "options"), json_object_get(row, "options"));
+    say_options(&words, o);
+    json_decref(o);
+    fprintf(stderr, "== %s\n", folder);
+    const int code = execute(&words, NULL);
+    forget(&words);
+    if (code && code != 75) die("%s: exit code %d", folder, code);
+    share_tokens(e, folder);
+    return !code && exists(folder, "model.safetensors");
+}
+
+static void evaluate(const experiment *e, json_t *row, int seed)
+{
+    json_t *how = json_object_get(e->file, "evaluate"), *length;
+    char folder[PATH], out[PATH + 64], unfinished[PATH + 80];
+    run_folder(e, row, seed, folder);
+    size_t i;
+    json_array_foreach(json_object_get(how, "max_length"), i, length) {
+        snprintf(out, PATH + 64, "%s/evaluate-%lld.json", folder, (long long)json_integer_value(length));
+        if (!access(out, F_OK)) continue;
+        command words = {0};
+        say(&words, "%s", program);
+        say(&words, "evaluate");
+        say(&words, "-q");
+        say(&words, "-m");
+        say(&words, "%s", folder);
+        say_texts(&words, e, json_object_get(how, "text"));
+        say(&words, "--json");
+        say(&words, "--max_length");
+        say(&words, "%lld", (long long)json_integer_value(length));
+        if (e->threads) {
+            say(&words, "--threads");
+            say(&words, "%s", e->threads);
+        }
+        say_options(&words, json_object_get(how, "options"));
+        snprintf(unfinished, sizeof unfinished, "%s.unfinished", out);
+        const int code = execute(&words, unfinished);
+        forget(&words);
+        if (code) die("%s: evaluate ended with %d", folder, code);
+        if (rename(unfinished, out)) die("%s: %s", out, strerror(errno));
+    }
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct numbers { double x[SEEDS]; int seed[SEEDS], n; } numbers;
+
+static void keep(numbers *a, int seed, double x)
+{
+    if (a->n == SEEDS) return;
+    a->seed[a->n] = seed;
+    a->x[a->n++] = x;
+}
+
+static double mean(const numbers *a)
+{
+    double s = 0;
+    for (int i = 0; i < a->n; i++) s += a->x[i];
+    return s / a->n;
+}
+
+static double deviation(const numbers *a)
+{
+    const double m = mean(a);
+    double s = 0;
+    for (int i = 0; i < a->n; i++) s += (a->x[i] - m) * (a->x[i] - m);
+    return a->n > 1 ? sqrt(s / (a->n - 1)) : NAN;
+}
+
+/* Half the width of the 95 % interval of a mean of n, in standard errors: Student's t with n - 1 degrees of freedom. */
+static double quantile(int n)
+{
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    return n < 2 ? NAN : t[n - 2];
+}
+
+static numbers differences(const numbers *a, const numbers *to)
+{
+    numbers d = {0};
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < to->n; j++)
+            if (a->seed[i] == to->seed[j]) keep(&d, a->seed[i], a->x[i] - to->x[j]);
+    return d;
+}
+
+static bool read_evaluation(const char *folder, long long length, double *loss, double *accuracy)
+{
+    char path[PATH + 64];
+    snprintf(path, sizeof path, "%s/evaluate-%lld.json", folder, length);
+    json_t *o = json_load_file(path, 0, NULL);
+    if (!o) return false;
+    *loss = json_number_value(json_object_get(o, "loss"));
+    *accuracy = json_number_value(json_object_get(o, "accuracy"));
+    json_decref(o);
+    return true;
+}
+
+static void print_cell(FILE *f, const numbers *a, double unit)
+{
+    char cell[64] = "-";
+    if (a->n > 1) snprintf(cell, sizeof cell, "%.3f ± %.3f", unit * mean(a), unit * deviation(a));
+    else if (a->n) snprintf(cell, sizeof cell, "%.3f", unit * a->x[0]);
+    fprintf(f, " %17s%s", cell, strstr(cell, "±") ? " " : "");      /* one character of two bytes */
+}
+
+static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, numbers first[LENGTHS], bool is_first)
+{
+    json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length"), *length;
+    const char *name = json_string_value(json_object_get(row, "name"));
+    int seed[SEEDS];
+    const int seeds = seeds_of(e, row, seed);
+    numbers loss[LENGTHS] = {{{0}, {0}, 0}}, accuracy = {0};
+    size_t i;
+    json_array_foreach(lengths, i, length)
+        for (int s = 0; i < LENGTHS && s < seeds; s++) {
+            char folder[PATH];
+            double l, a;
+            run_folder(e, row, seed[s], folder);
+            if (!read_evaluation(folder, (long long)json_integer_value(length), &l, &a)) continue;
+            keep(&loss[i], seed[s], l);
+            if (i == 0) keep(&accuracy, seed[s], a);
+            fprintf(raw, "{\"row\":\"%s\",\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f,\"accuracy\":%.6f}\n", name, seed[s],
+                    (long long)json_integer_value(length), l, a);
+        }
+    fprintf(f, "%-22s %2d", name, loss[0].n);
+    for (i = 0; i < json_array_size(lengths) && i < LENGTHS; i++) print_cell(f, &loss[i], 1);
+    print_cell(f, &accuracy, 100);
+    if (is_first) {
+        memcpy(first, loss, sizeof loss);
+    } else {
+        const numbers d = differences(&loss[0], &first[0]);
+        if (d.n > 1) fprintf(f, "   %+.3f ± %.3f", mean(&d), quantile(d.n) * deviation(&d) / sqrt(d.n));
+        else if (d.n) fprintf(f, "   %+.3f", d.x[0]);
+    }
+    fputc('\n', f);
+}
+
+static void table(const experiment *e)
+{
+    char path[PATH], raw_path[PATH];
+    snprintf(path, sizeof path, "%s/table.txt", e->results);
+    snprintf(raw_path, sizeof raw_path, "%s/runs.jsonl", e->results);
+    FILE *f = fopen(path, "w"), *raw = fopen(raw_path, "w");
+    if (!f || !raw) die("%s: %s", e->results, strerror(errno));
+    json_t *rows = json_object_get(e->file, "rows"), *row, *length;
+    json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length");
+    numbers first[LENGTHS] = {{{0}, {0}, 0}};
+    size_t i;
+    fprintf(f, "%s\n\n%-22s %2s", json_string_value(json_object_get(e->file, "title")), "", "n");
+    json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
+    fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
+    json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
+    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each masked token, pieces of each length;\n"
+               "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of its mean.\n");
+    if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
+
+    command words = {0};
+    say(&words, "%s", program);
+    say(&words, "plot");
+    say(&words, "-q");
+    int runs = 0;
+    json_array_foreach(rows, i, row) {
+        int seed[SEEDS];
+        const int n = seeds_of(e, row, seed);
+        for (int s = 0; s < n; s++) {
+            char folder[PATH];
+            run_folder(e, row, seed[s], folder);
+            if (!exists(folder, "model.safetensors") || words.n > WORDS - 12) continue;
+            say(&words, "%s", folder);
+            runs++;
+        }
+    }
+    say(&words, "--metric");
+    say(&words, "eval_loss");
+    say(&words, "-o");
+    say(&words, "%s/curves.svg", e->results);
+    if (runs && execute(&words, NULL)) fprintf(stderr, "experiment: no picture was drawn\n");
+    forget(&words);
+}
+
+/* ---- the whole ---------------------------------------------------------------------------------------------------------------------- */
+
+static void make_vocabulary(const experiment *e)
+{
+    char folder[PATH];
+    snprintf(folder, sizeof folder, "%s/vocab", e->work);
+    if (exists(folder, "vocab.txt")) return;
+    command words = {0};
+    say(&words, "%s", program);
+    say(&words, "vocab");
+    say_texts(&words, e, json_object_get(e->file, "text"));
+    say(&words, "--size");
+    say(&words, "%lld", (long long)json_integer_value(json_object_get(e->file, "vocab_size")));
+    say(&words, "-o");
+    say(&words, "%s", folder);
+    if (execute(&words, NULL)) die("no vocabulary");
+    forget(&words);
+}
+
+/* Seed by seed, so that an early end leaves every row with as many runs as any other. */
+static void run_all(const experiment *e)
+{
+    json_t *rows = json_object_get(e->file, "rows"), *row;
+    for (int s = 0; s < SEEDS; s++) {
+        size_t i;
+        json_array_foreach(rows, i, row) {
+            int seed[SEEDS];
+            if (s >= seeds_of(e, row, seed)) continue;
+            if (!train(e, row, seed[s])) return;
+            evaluate(e, row, seed[s]);
+            table(e);
+        }
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static char results[PATH];
+    if (argc < 3) die("usage: experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table]");
+    json_error_t bad;
+    experiment e = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
+    bool only_table = false;
+    if (!(e.file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
+    if (!e.data) e.data = "../shared/data";
+    if (!(e.name = json_string_value(json_object_get(e.file, "name")))) die("%s: no name", argv[1]);
+    snprintf(results, sizeof results, "results/%s", e.name);
+    e.results = results;
+    for (int i = 3; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--table")) only_table = true;
+        else if (!value) die("%s: what?", argv[i]);
+        else if (!strcmp(argv[i], "--data")) e.data = value, i++;
+        else if (!strcmp(argv[i], "--results")) e.results = value, i++;
+        else if (!strcmp(argv[i], "--threads")) e.threads = value, i++;
+        else if (!strcmp(argv[i], "--hours")) e.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
+        else die("%s: what?", argv[i]);
+    }
+    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
+    mkdir(e.work, 0777);
+    mkdir("results", 0777);
+    mkdir(e.results, 0777);
+    if (only_table) {
+        table(&e);
+    } else {
+        make_vocabulary(&e);
+        run_all(&e);
+    }
+    json_decref(e.file);
+    return 0;
+}
