@@ -86,6 +86,7 @@ typedef struct rf_config {
     double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;
     double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                            */
     int rotary_value, tie_word_embeddings;
+    char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
 } rf_config;
 

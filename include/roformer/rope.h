@@ -33,6 +33,12 @@ rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t posit
 /* The same for any int32 positions: row i turns by position[i]. */
 rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t position[], int64_t n, rf_rope **out,
                      rf_error *why);
+
+/* A table of any angles: row m of plane i holds gain cos(angle) and gain sin(angle), so that R(m) also scales.
+ * `angle` is called once for each row and plane, by several threads at a time.  RF_EARG, RF_ENOMEM as above.        */
+typedef void rf_rope_angle(const void *what, int64_t row, int64_t i, double *angle, double *gain);
+rf_status rf_rope_make(const rf_ctx *ctx, int64_t rotary, rf_rope_layout layout, int64_t rows, rf_rope_angle *angle,
+                       const void *what, rf_rope **out, rf_error *why);
 void rf_rope_free(rf_rope *rope);
 
 int64_t rf_rope_rows(const rf_rope *rope);

@@ -21,7 +21,7 @@ struct rf_rope {
 
 enum { ROWS_AT_ONCE = 64 };
 
-typedef struct filling { const rf_rope *rope; const int32_t *position; } filling;
+typedef struct filling { const rf_rope *rope; const int32_t *position; rf_rope_angle *angle; const void *what; } filling;
 
 static void fill(void *arg, int64_t block, int worker)
 {
@@ -30,7 +30,14 @@ static void fill(void *arg, int64_t block, int worker)
     const rf_rope *rope = f->rope;
     const int64_t half = rope->spec.rotary / 2, first = block * ROWS_AT_ONCE;
     const int64_t last = rf__min64(first + ROWS_AT_ONCE, rope->rows);
-    for (int64_t row = first; row < last; row++) {
+    for (int64_t row = first; row < last && f->angle; row++)
+        for (int64_t i = 0; i < half; i++) {
+            double angle = 0, gain = 1;
+            f->angle(f->what, row, i, &angle, &gain);
+            rope->cos[row * half + i] = (float)(gain * cos(angle));
+            rope->sin[row * half + i] = (float)(gain * sin(angle));
+        }
+    for (int64_t row = first; row < last && !f->angle; row++) {
         const double m = f->position ? (double)f->position[row] : (double)row;
         for (int64_t i = 0; i < half; i++) {
             rope->cos[row * half + i] = (float)cos(m * rope->theta[i]);
@@ -42,8 +49,7 @@ static void fill(void *arg, int64_t block, int worker)
 static size_t padded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* One block: [struct | theta | cos | sin], each part starting on a cache line. */
-static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t *position, int64_t rows, rf_rope **out,
-                      rf_error *why)
+static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, int64_t rows, rf_rope **out, rf_error *why)
 {
     if (spec->rotary < 2 || spec->rotary % 2)
         return rf_fail(why, RF_EARG, "rope: rotary is %lld, wants an even number of at least 2", (long long)spec->rotary);
@@ -74,7 +80,7 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t
         .sin = (float *)(void *)(block + head + angles + table),
     };
     for (size_t i = 0; i < half; i++) rope->theta[i] = pow(spec->base, -2.0 * (double)i / (double)spec->rotary);
-    filling f = {rope, position};
+    f.rope = rope;
     rf__parallel(ctx, rows / ROWS_AT_ONCE + (rows % ROWS_AT_ONCE != 0), fill, &f);
     *out = rope;
     return RF_OK;
@@ -83,14 +89,22 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t
 rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t positions, rf_rope **out, rf_error *why)
 {
     if (positions < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, wants at least 1", (long long)positions);
-    return make(ctx, spec, NULL, positions, out, why);
+    return make(ctx, spec, (filling){0}, positions, out, why);
 }
 
 rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t position[], int64_t n, rf_rope **out,
                      rf_error *why)
 {
     if (n < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, wants at least 1", (long long)n);
-    return make(ctx, spec, position, n, out, why);
+    return make(ctx, spec, (filling){.position = position}, n, out, why);
+}
+
+rf_status rf_rope_make(const rf_ctx *ctx, int64_t rotary, rf_rope_layout layout, int64_t rows, rf_rope_angle *angle,
+                       const void *what, rf_rope **out, rf_error *why)
+{
+    if (rows < 1) return rf_fail(why, RF_EARG, "rope: %lld rows, wants at least 1", (long long)rows);
+    const rf_rope_spec spec = {rotary, 1, layout};
+    return make(ctx, &spec, (filling){.angle = angle, .what = what}, rows, out, why);
 }
 
 void rf_rope_free(rf_rope *rope)

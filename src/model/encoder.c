@@ -6,18 +6,16 @@
  *     h       = norm(h + drop(act(h W_1) W_2))
  *     logits  = norm(act(h W_t)) word^T + bias
  *
- * No position is added anywhere: it enters through R(m) alone.  Rotation turns interleaved pairs, as the checkpoints do. */
+ * No position is added anywhere: it enters through R(m) alone.  Rotation turns interleaved pairs, as the checkpoints do.
+ * Other encodings put something else in R's place: the row that config.json names is asked where positions come in (position.h). */
 #include "graph/graph.h"
 #include "model/encoder.h"
+#include "model/position.h"
 
 typedef struct layer_weights {
     rf_tensor *qkv, *qkv_bias, *out, *out_bias, *norm, *norm_bias;
     rf_tensor *up, *up_bias, *down, *down_bias, *norm2, *norm2_bias;
 } layer_weights;
-
-/* Tables of angles for 512, 1024, ... positions, made when first needed and kept.  Positions that the caller chose and
- * that lie beyond FAR get a table of their own. */
-enum { TABLES = 23, SMALLEST = 9, FAR = 1 << 17 };
 
 struct rf_encoder {
     const rf_ctx *ctx;
@@ -29,8 +27,9 @@ struct rf_encoder {
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
     rf_tensor *transform, *transform_bias, *head_norm, *head_norm_bias, *decoder, *bias;
     layer_weights *layer;
-    rf_rope *table[TABLES];
-    rf_rope *custom;                       /* for the positions of one batch that no table covers                       */
+    rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer          */
+    size_t per_embedding, per_layer;       /* how many                                                                  */
+    rf_positions *kept;
 };
 
 /* ---- binding ---- */
@@ -38,6 +37,8 @@ struct rf_encoder {
 static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
+    const rf_position *is = params->position;
+    const size_t layers = (size_t)params->config.num_hidden_layers;
     rf_encoder *e = rf__calloc(ctx, 1, sizeof *e);
     if (e) {
         e->ctx = ctx;
@@ -45,9 +46,13 @@ static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
         e->value = rf__calloc(ctx, params->n, sizeof *e->value);
         e->grad = rf__calloc(ctx, params->n, sizeof *e->grad);
         e->packed = rf__calloc(ctx, params->n, sizeof *e->packed);
-        e->layer = rf__calloc(ctx, (size_t)params->config.num_hidden_layers, sizeof *e->layer);
+        e->layer = rf__calloc(ctx, layers, sizeof *e->layer);
+        while (is->embedding && is->embedding[e->per_embedding].name) e->per_embedding++;
+        while (is->layer && is->layer[e->per_layer].name) e->per_layer++;
+        e->position = rf__calloc(ctx, e->per_embedding + layers * e->per_layer + 1, sizeof *e->position);
     }
-    if (!e || !e->value || !e->grad || !e->packed || !e->layer) {
+    if (!e || !e->value || !e->grad || !e->packed || !e->layer || !e->position ||
+        rf__positions_new(ctx, &params->config, &e->kept, why)) {
         rf__encoder_free(e);
         return rf_fail(why, RF_ENOMEM, "out of memory: an encoder of %zu parameters", params->n);
     }
@@ -83,8 +88,8 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
 void rf__encoder_free(rf_encoder *e)
 {
     if (!e) return;
-    for (int i = 0; i < TABLES; i++) rf_rope_free(e->table[i]);
-    rf_rope_free(e->custom);
+    rf__positions_free(e->kept);
+    rf__free(e->ctx, e->position);
     rf__free(e->ctx, e->value);
     rf__free(e->ctx, e->grad);
     rf__free(e->ctx, (void *)e->packed);
@@ -117,6 +122,8 @@ static void bind(rf_graph *g, rf_encoder *e)
     e->norm_bias = next(g, e, &at, 1);
     e->project = c->embedding_size != c->hidden_size ? next(g, e, &at, 1) : NULL;
     e->project_bias = e->project ? next(g, e, &at, 1) : NULL;
+    rf_tensor **position = e->position;
+    for (size_t i = 0; i < e->per_embedding; i++) *position++ = next(g, e, &at, 1);
     for (int64_t l = 0; l < c->num_hidden_layers; l++) {
         layer_weights *w = &e->layer[l];
         rf_tensor **const one[] = {&w->out, &w->out_bias, &w->norm, &w->norm_bias, &w->up, &w->up_bias,
@@ -124,6 +131,7 @@ static void bind(rf_graph *g, rf_encoder *e)
         w->qkv = next(g, e, &at, 3);
         w->qkv_bias = next(g, e, &at, 3);
         for (size_t i = 0; i < RF_COUNT(one); i++) *one[i] = next(g, e, &at, 1);
+        for (size_t i = 0; i < e->per_layer; i++) *position++ = next(g, e, &at, 1);
     }
     e->transform = next(g, e, &at, 1);
     e->transform_bias = next(g, e, &at, 1);
@@ -133,59 +141,39 @@ static void bind(rf_graph *g, rf_encoder *e)
     e->bias = next(g, e, &at, 1);
 }
 
-/* ---- angles ---- */
-
-static rf_status table_for(rf_encoder *e, int64_t positions, const rf_rope **out, rf_error *why)
-{
-    const rf_config *c = &e->params->config;
-    const rf_rope_spec spec = {c->hidden_size / c->num_attention_heads, c->rope_theta, RF_ROPE_PAIRS};
-    int i = 0;
-    while (positions > (int64_t)1 << (SMALLEST + i)) i++;
-    if (!e->table[i]) {
-        const rf_status status = rf_rope_new(e->ctx, &spec, (int64_t)1 << (SMALLEST + i), &e->table[i], why);
-        if (status) return status;
-    }
-    *out = e->table[i];
-    return RF_OK;
-}
-
-/* Fills row[N], the table row of each token, and finds a table that has them all. */
-static rf_status place(rf_encoder *e, const rf_batch *b, int32_t row[], const rf_rope **rope, rf_error *why)
-{
-    int64_t lowest = 0, highest = 0;
-    for (int64_t s = 0; s < b->B; s++)
-        for (int32_t n = b->start[s]; n < b->start[s + 1]; n++) {
-            row[n] = b->position ? b->position[n] : n - b->start[s];
-            lowest = rf__min64(lowest, row[n]);
-            highest = rf__max64(highest, row[n]);
-        }
-    if (!b->position || (lowest >= 0 && highest < FAR)) return table_for(e, highest + 1, rope, why);
-
-    const rf_config *c = &e->params->config;
-    const rf_rope_spec spec = {c->hidden_size / c->num_attention_heads, c->rope_theta, RF_ROPE_PAIRS};
-    rf_rope_free(e->custom);
-    e->custom = NULL;
-    const rf_status status = rf_rope_at(e->ctx, &spec, b->position, b->N, &e->custom, why);
-    for (int64_t n = 0; n < b->N; n++) row[n] = (int32_t)n;
-    *rope = e->custom;
-    return status;
-}
-
 /* ---- the equations ---- */
 
-static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_batch *b)
+static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_place *at, const rf_batch *b)
 {
     const rf_config *c = &e->params->config;
+    const rf_position *is = e->params->position;
     int32_t *zero = rf__push(g, (size_t)b->N, sizeof *zero);
     if (zero) memset(zero, 0, (size_t)b->N * sizeof *zero);
     rf_tensor *word = rf_embed(g, e->word, b->id, b->N);
+    if (is->embed) word = is->embed(g, at, word);
     rf_tensor *type = rf_embed(g, e->type, b->type ? b->type : zero, zero ? b->N : 0);
     rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
     h = rf_dropout(g, h, c->hidden_dropout_prob);
     return e->project ? rf_linear(g, h, e->project, e->project_bias, RF_ACT_NONE) : h;
 }
 
-typedef struct layer { const rf_config *c; const layer_weights *w; rf_attention_spec spec; } layer;
+typedef struct layer {
+    const rf_config *c;
+    const layer_weights *w;
+    const rf_position *is;
+    rf_place at;
+    rf_attention_spec spec;
+} layer;
+
+/* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it. */
+static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
+{
+    rf_attention_spec spec = l->spec;
+    if (l->is->turn) qkv = l->is->turn(g, &l->at, qkv);
+    if (l->is->relate) l->is->relate(g, &l->at, &spec);
+    rf_tensor *a = rf_attention(g, qkv, &spec);
+    return l->is->unturn ? l->is->unturn(g, &l->at, a) : a;
+}
 
 static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
 {
@@ -194,7 +182,7 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     const layer_weights *w = l->w;
     const double p = c->hidden_dropout_prob, eps = c->layer_norm_eps;
     rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
-    rf_tensor *a = rf_linear(g, rf_attention(g, qkv, &l->spec), w->out, w->out_bias, RF_ACT_NONE);
+    rf_tensor *a = rf_linear(g, attend(g, l, qkv), w->out, w->out_bias, RF_ACT_NONE);
     h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, RF_NORM_LAYER);
     rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
@@ -205,21 +193,25 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
 {
     const rf_config *c = &e->params->config;
     bind(g, e);
-    int32_t *row = rf__push(g, (size_t)b->N, sizeof *row);
-    const rf_rope *rope = NULL;
+    const rf_position *is = e->params->position;
+    const int64_t L = c->num_hidden_layers;
     rf_error why = {0};
-    if (row && place(e, b, row, &rope, &why)) rf__stop(g, why.code, "%s", why.text);
-
-    const int32_t *start = e->checkpoints ? rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start) : b->start;
-    layer l = {c, NULL, {
-        .heads = c->num_attention_heads, .B = b->B, .start = start, .rope = rope, .row = row,
-        .rotate_value = c->rotary_value, .drop = c->attention_probs_dropout_prob,
-    }};
+    rf_place at = {0};
+    layer *l = rf__push(g, (size_t)L, sizeof *l);
+    if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
+    at.weight = e->position;
+    for (int64_t i = 0; i < L; i++) {
+        l[i] = (layer){c, &e->layer[i], is, at, {
+            .heads = c->num_attention_heads, .B = b->B, .start = at.start, .drop = c->attention_probs_dropout_prob,
+        }};
+        l[i].at.layer = i;
+        l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
+        if (!why.code && is->angles && is->angles(g, &l[i].at, &l[i].spec, &why)) rf__stop(g, why.code, "%s", why.text);
+    }
     const rf_graph_mark mark = rf_graph_here(g);
-    rf_tensor *h = embed(g, e, b);
-    for (int64_t i = 0; i < c->num_hidden_layers; i++) {
-        l.w = &e->layer[i];
-        h = e->checkpoints ? rf_checkpoint(g, h, layer_of, &l, sizeof l) : layer_of(g, h, &l);
+    rf_tensor *h = embed(g, e, &at, b);
+    for (int64_t i = 0; i < L; i++) {
+        h = e->checkpoints ? rf_checkpoint(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
         h = rf_keep(g, mark, h);
     }
     return h;                                                                                    /* [N, C]  */

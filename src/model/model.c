@@ -7,7 +7,7 @@
 
 #include "model/model.h"
 
-static bool is_matrix(const rf_param *p) { return p->rank == 2 && strncmp(p->name, "roformer.embeddings.", 20); }
+static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up && strncmp(p->name, "roformer.embeddings.", 20); }
 
 /* The parameters that one packed matrix stands for: 3 for a query (with its key and value), 0 for those two. */
 static size_t span_of(const rf_param *p)

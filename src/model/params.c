@@ -4,19 +4,11 @@
  * (`joined`), so that one product [N,C] x [C,3C] makes all three.                                                      */
 #include <stdio.h>
 
-#include "model/params.h"
+#include "model/position.h"
 
-enum { PLAIN = 0, JOINED = 1, HEAD = 2, PROJECTED = 4, UNTIED = 8 };
+enum { PLAIN = 0, JOINED = RF_ROW_JOINED, HEAD = RF_ROW_HEAD, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
 
-typedef struct row {
-    const char *name, *shape;      /* shape: letters V vocabulary, T types, E embedding, C hidden, F feed-forward        */
-    rf_init init;
-    bool decay;
-    int flags;                     /* JOINED: directly behind the row above; PROJECTED: only when E != C; UNTIED: only
-                                      when the head has a matrix of its own                                             */
-} row;
-
-static const row embeddings[] = {
+static const rf_row embeddings[] = {
     {"roformer.embeddings.word_embeddings.weight",       "VE", RF_INIT_NORMAL, true,  PLAIN},
     {"roformer.embeddings.token_type_embeddings.weight", "TE", RF_INIT_NORMAL, true,  PLAIN},
     {"roformer.embeddings.LayerNorm.weight",             "E",  RF_INIT_ONES,   false, PLAIN},
@@ -25,7 +17,7 @@ static const row embeddings[] = {
     {"roformer.embeddings_project.bias",                 "C",  RF_INIT_ZEROS,  false, PROJECTED},
 };
 
-static const row layer[] = {
+static const rf_row layer[] = {
     {"attention.self.query.weight",       "CC", RF_INIT_NORMAL, true,  PLAIN},
     {"attention.self.key.weight",         "CC", RF_INIT_NORMAL, true,  JOINED},
     {"attention.self.value.weight",       "CC", RF_INIT_NORMAL, true,  JOINED},
@@ -44,7 +36,7 @@ static const row layer[] = {
     {"output.LayerNorm.bias",             "C",  RF_INIT_ZEROS,  false, PLAIN},
 };
 
-static const row head[] = {
+static const rf_row head[] = {
     {"cls.predictions.transform.dense.weight",     "EC", RF_INIT_NORMAL, true,  HEAD},
     {"cls.predictions.transform.dense.bias",       "E",  RF_INIT_ZEROS,  false, HEAD},
     {"cls.predictions.transform.LayerNorm.weight", "E",  RF_INIT_ONES,   false, HEAD},
@@ -71,24 +63,28 @@ static const char prefix[] = "roformer.";
 
 /* ---- making the list ---- */
 
-static int64_t extent(const rf_config *c, char letter)
+static int64_t extent(const rf_config *c, const rf_position *p, char letter)
 {
     switch (letter) {
     case 'V': return c->vocab_size;
     case 'T': return c->type_vocab_size;
     case 'E': return c->embedding_size;
     case 'C': return c->hidden_size;
-    default:  return c->intermediate_size;
+    case 'F': return c->intermediate_size;
+    case 'P': return c->max_position_embeddings;
+    case 'H': return c->num_attention_heads;
+    case 'D': return c->hidden_size / c->num_attention_heads;
+    default:  return p->extent(c, letter);
     }
 }
 
-static bool wanted(const row *r, const rf_config *c)
+static bool wanted(const rf_row *r, const rf_config *c)
 {
     if ((r->flags & PROJECTED) && c->embedding_size == c->hidden_size) return false;
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 
-static bool append(rf_params *out, const row *r, int index, const char *format_prefix)
+static bool append(rf_params *out, const rf_row *r, int index, const char *format_prefix)
 {
     if (!wanted(r, &out->config)) return true;
     rf_param *p = &out->p[out->n++];
@@ -97,7 +93,7 @@ static bool append(rf_params *out, const row *r, int index, const char *format_p
     snprintf(p->name, sizeof p->name, "%s%s", format_prefix, r->name);
     p->count = 1;
     for (const char *s = r->shape; *s; s++) {
-        p->dim[p->rank] = extent(&out->config, *s);
+        p->dim[p->rank] = extent(&out->config, out->position, *s);
         if (!rf__mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
     }
     size_t at = out->total;
@@ -106,26 +102,75 @@ static bool append(rf_params *out, const row *r, int index, const char *format_p
     return rf__add(at, p->count, &out->total);
 }
 
+static bool append_position(rf_params *out, const rf_row *r, int index, const char *format_prefix)
+{
+    bool fits = true;
+    for (; r && r->name; r++) {
+        fits &= append(out, r, index, format_prefix);
+        out->p[out->n - 1].looked_up = true;
+    }
+    return fits;
+}
+
+static size_t length(const rf_row *r)
+{
+    size_t n = 0;
+    while (r && r[n].name) n++;
+    return n;
+}
+
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why)
 {
     const int64_t L = config->num_hidden_layers;
-    const size_t most = RF_COUNT(embeddings) + (size_t)L * RF_COUNT(layer) + RF_COUNT(head);
     *out = (rf_params){.ctx = ctx, .config = *config};
+    const rf_status status = rf__position_find(config, &out->position, why);
+    if (status) return status;
+    const rf_position *position = out->position;
+    const size_t most = RF_COUNT(embeddings) + length(position->embedding) + RF_COUNT(head) +
+                        (size_t)L * (RF_COUNT(layer) + length(position->layer));
     out->p = rf__calloc(ctx, most, sizeof *out->p);
     if (!out->p) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", most);
 
     bool fits = true;
     for (size_t i = 0; i < RF_COUNT(embeddings); i++) fits &= append(out, &embeddings[i], -1, "");
+    fits &= append_position(out, position->embedding, -1, "");
     for (int l = 0; l < (int)L; l++) {
         char name[64];
         snprintf(name, sizeof name, "roformer.encoder.layer.%d.", l);
         for (size_t i = 0; i < RF_COUNT(layer); i++) fits &= append(out, &layer[i], l, name);
+        fits &= append_position(out, position->layer, l, name);
     }
     for (size_t i = 0; i < RF_COUNT(head); i++) fits &= append(out, &head[i], (int)L, "");
     out->total = (out->total + 15) & ~(size_t)15;
     if (fits && out->total <= SIZE_MAX / sizeof(float)) return RF_OK;
     rf__params_free(out);
     return rf_fail(why, RF_ERANGE, "config: more parameters than this machine can count");
+}
+
+/* ---- counting ---- */
+
+static int64_t count(const rf_config *c, const rf_position *p, const rf_row *r, size_t n)
+{
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        int64_t one = wanted(&r[i], c);
+        for (const char *s = r[i].shape; *s; s++) one *= extent(c, p, *s);
+        sum += one;
+    }
+    return sum;
+}
+
+int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
+{
+    return count(c, p, p->embedding, length(p->embedding)) + c->num_hidden_layers * count(c, p, p->layer, length(p->layer));
+}
+
+int64_t rf_config_parameters(const rf_config *c)
+{
+    const rf_position *p = NULL;
+    const int64_t rest = count(c, p, embeddings, RF_COUNT(embeddings)) + c->num_hidden_layers * count(c, p, layer, RF_COUNT(layer)) +
+                         count(c, p, head, RF_COUNT(head)) + (c->tie_word_embeddings ? 0 : c->vocab_size);   /* decoder.bias */
+    return rf__position_find(c, &p, NULL) ? rest : rest + rf__position_parameters(p, c);
 }
 
 void rf__params_free(rf_params *p)

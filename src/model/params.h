@@ -9,6 +9,22 @@
 
 typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES } rf_init;
 
+/* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
+ * F feed-forward, P max_position_embeddings, H heads, D head width; others belong to the position encoding.            */
+typedef struct rf_row {
+    const char *name, *shape;
+    rf_init init;
+    bool decay;
+    int flags;                  /* RF_ROW_*                                                                             */
+} rf_row;
+
+enum {
+    RF_ROW_JOINED = 1,          /* directly behind the row above                                                        */
+    RF_ROW_HEAD = 2,
+    RF_ROW_PROJECTED = 4,       /* only when E != C                                                                     */
+    RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                           */
+};
+
 typedef struct rf_param {
     char name[96];              /* Hugging Face's name                                                                 */
     int rank;
@@ -16,6 +32,7 @@ typedef struct rf_param {
     size_t offset, count;       /* in the slab, in floats                                                              */
     rf_init init;
     bool decay;                 /* weight decay applies: matrices, not biases and norms                                 */
+    bool looked_up;             /* a table of the position encoding: not multiplied by, never packed                    */
     bool joined;                /* lies directly behind the parameter before it                                        */
     bool head;                  /* belongs to the masked-language-model head                                           */
     int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                        */
@@ -24,6 +41,7 @@ typedef struct rf_param {
 typedef struct rf_params {
     const rf_ctx *ctx;
     rf_config config;
+    const struct rf_position *position;     /* the encoding that config names (position.h)                             */
     size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                             */
     rf_param *p;
 } rf_params;

@@ -58,7 +58,7 @@ static int *truth_at(rf_config *c, const struct key *k) { return (int *)(void *)
 
 void rf_config_defaults(rf_config *c)
 {
-    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM"};
+    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM", .position_embedding_type = "rotary"};
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const struct key *k = &keys[i];
         if (k->kind == WHOLE) *whole_at(c, k) = (int64_t)k->normal;
@@ -100,15 +100,6 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
     for (size_t i = 0; i < RF_COUNT(acts); i++)
         if (acts[i].act == c->hidden_act) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
-}
-
-int64_t rf_config_parameters(const rf_config *c)
-{
-    const int64_t V = c->vocab_size, E = c->embedding_size, C = c->hidden_size, F = c->intermediate_size;
-    const int64_t embeddings = V * E + c->type_vocab_size * E + 2 * E + (E != C ? C * E + C : 0);
-    const int64_t layer = 4 * (C * C + C) + 2 * C + (F * C + F) + (C * F + C) + 2 * C;
-    const int64_t head = (E * C + E) + 2 * E + V + (c->tie_word_embeddings ? 0 : V * E + V);
-    return embeddings + c->num_hidden_layers * layer + head;
 }
 
 /* ---- reading -------------------------------------------------------------------------------------------------------- */
@@ -174,6 +165,17 @@ static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_er
                    rf__printable(json_string_value(v)).text);
 }
 
+static rf_status read_position(const char *file, const json_t *v, rf_config *c, rf_error *why)
+{
+    if (!v) return RF_OK;
+    if (!json_is_string(v)) return wrong_type(file, "position_embedding_type", v, "a string", why);
+    const char *name = json_string_value(v);
+    if (strlen(name) >= sizeof c->position_embedding_type)
+        return rf_fail(why, RF_EDATA, "%s: position_embedding_type is \"%s\", which is not known", file, rf__printable(name).text);
+    memcpy(c->position_embedding_type, name, strlen(name) + 1);
+    return RF_OK;
+}
+
 static rf_status read_architecture(const char *file, const json_t *v, rf_config *c, rf_error *why)
 {
     if (!v || json_is_null(v) || (json_is_array(v) && !json_array_size(v))) return RF_OK;
@@ -201,6 +203,7 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
+    if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!embedding) c->embedding_size = c->hidden_size;
     return s ? s : rf_config_check(c, file, why);
@@ -291,6 +294,18 @@ static char *architectures(const rf_config *c)
     return text;
 }
 
+/* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
+static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+{
+    if (!strcmp(c->position_embedding_type, "rotary")) return true;                 /* not one of RoFormerConfig's */
+    json_t *v = json_string(c->position_embedding_type);
+    char *name = v ? json_dumps(v, JSON_ENCODE_ANY) : NULL;
+    const bool fine = name && put(ctx, text, size, room, "position_embedding_type", name);
+    free(name);
+    json_decref(v);
+    return fine;
+}
+
 static const char *act_name(rf_act act)
 {
     for (size_t i = 0; i < RF_COUNT(acts); i++)
@@ -311,6 +326,7 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     fine = fine && put(ctx, &text, &size, &room, "architectures", list) &&
            put(ctx, &text, &size, &room, "model_type", "\"roformer\"") && put(ctx, &text, &size, &room, "hidden_act", act);
     for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &room, c, &keys[i]);
+    fine = fine && put_position(ctx, &text, &size, &room, c);
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &room, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);

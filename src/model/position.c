@@ -1,0 +1,206 @@
+/* position.c — the registry of position encodings, and the tables that an encoder keeps for them. */
+#include "model/position.h"
+
+#include <stdio.h>
+
+#define RFP(name) &rf__position_##name,
+const rf_position *const rf__position_list[] = {
+#include "model/positions.def"
+    NULL
+};
+#undef RFP
+
+/* ---- finding --------------------------------------------------------------------------------------------------------- */
+
+/* Changes of one letter that turn a into b (Levenshtein), for names below 32 bytes. */
+static int distance(const char *a, const char *b)
+{
+    int row[33], n = (int)strlen(b);
+    for (int j = 0; j <= n; j++) row[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
+        int corner = row[0];
+        row[0] = i;
+        for (int j = 1; j <= n; j++) {
+            const int swap = corner + (a[i - 1] != b[j - 1]);
+            corner = row[j];
+            row[j] = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+            if (swap < row[j]) row[j] = swap;
+        }
+    }
+    return row[n];
+}
+
+static rf_status unknown(const char *name, rf_error *why)
+{
+    const rf_position *best = rf__position_list[0];
+    char clean[32];
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        if (distance(name, (*p)->name) < distance(name, best->name)) best = *p;
+    snprintf(clean, sizeof clean, "%s", name);
+    for (char *s = clean; *s; s++)
+        if ((unsigned char)*s < 32 || *s == 127) *s = '?';
+    return rf_fail(why, RF_EDATA, "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
+                   "(`roformer positions` lists all)", clean, best->name);
+}
+
+rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
+{
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        if (strcmp((*p)->name, c->position_embedding_type)) continue;
+        if ((*p)->flags & RF_POSITION_CAUSAL)
+            return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type \"%s\" makes sense in causal attention "
+                           "only, and this is an encoder", (*p)->name);
+        const rf_status status = (*p)->check ? (*p)->check(c, why) : RF_OK;
+        if (!status) *out = *p;
+        return status;
+    }
+    return unknown(c->position_embedding_type, why);
+}
+
+/* ---- what is kept ---------------------------------------------------------------------------------------------------- */
+
+/* Tables of angles for 512, 1024, ... positions, made when first needed and kept.  Positions that the caller chose and
+ * that lie beyond FAR get a table of their own, made for the batch. */
+enum { SIZES = 23, SMALLEST = 9, FAR = 1 << 17 };
+
+typedef struct tables { rf_rope *size[SIZES], *custom; } tables;
+
+struct rf_positions {
+    const rf_ctx *ctx;
+    int64_t places;             /* layers and the embeddings                                                              */
+    tables *table;              /* [places, RF_POSITION_PARTS]                                                            */
+    float *fixed;
+    int64_t rows, width;        /* of fixed                                                                               */
+};
+
+rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions **out, rf_error *why)
+{
+    rf_positions *p = rf__calloc(ctx, 1, sizeof *p);
+    if (p) {
+        p->ctx = ctx;
+        p->places = c->num_hidden_layers + 1;
+        p->table = rf__calloc(ctx, (size_t)p->places * RF_POSITION_PARTS, sizeof *p->table);
+    }
+    if (!p || !p->table) {
+        rf__positions_free(p);
+        return rf_fail(why, RF_ENOMEM, "out of memory: tables of positions of %lld layers", (long long)c->num_hidden_layers);
+    }
+    *out = p;
+    return RF_OK;
+}
+
+void rf__positions_free(rf_positions *p)
+{
+    if (!p) return;
+    for (int64_t i = 0; p->table && i < p->places * RF_POSITION_PARTS; i++) {
+        for (int s = 0; s < SIZES; s++) rf_rope_free(p->table[i].size[s]);
+        rf_rope_free(p->table[i].custom);
+    }
+    rf__free(p->ctx, p->table);
+    rf__free(p->ctx, p->fixed);
+    rf__free(p->ctx, p);
+}
+
+bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_place *out)
+{
+    int32_t *position = rf__push(g, (size_t)b->N, sizeof *position), *length = rf__push(g, (size_t)b->N, sizeof *length);
+    int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start), *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
+    *out = (rf_place){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .start = start, .position = position,
+                      .length = length, .chosen = b->position != NULL, .kept = p};
+    if (g->error.code) return false;
+    for (int64_t s = 0; s < b->B; s++) {
+        int32_t top = 0;
+        for (int32_t n = b->start[s]; n < b->start[s + 1]; n++) {
+            position[n] = b->position ? b->position[n] : n - b->start[s];
+            if (position[n] > top) top = position[n];
+            if (position[n] < out->lowest) out->lowest = position[n];
+        }
+        for (int32_t n = b->start[s]; n < b->start[s + 1]; n++) length[n] = top < INT32_MAX ? top + 1 : top;
+        if (top > out->highest) out->highest = top;
+    }
+    return true;
+}
+
+bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const char *what)
+{
+    for (int64_t n = 0; n < at->N && !g->error.code; n++)
+        if (at->position[n] < 0 || at->position[n] >= limit)
+            rf__stop(g, RF_ERANGE, "%s: position %d of token %lld, there are %lld (%s)", at->config->position_embedding_type,
+                     (int)at->position[n], (long long)n, (long long)limit, what);
+    return !g->error.code;
+}
+
+/* ---- angles ---------------------------------------------------------------------------------------------------------- */
+
+struct making { const rf_place *at; bool by_token; rf_position_angle *angle; const void *what; };
+
+static void by_row(const void *arg, int64_t row, int64_t i, double *angle, double *gain)
+{
+    const struct making *m = arg;
+    m->angle(m->what, row, 0, i, angle, gain);
+}
+
+static void by_token(const void *arg, int64_t row, int64_t i, double *angle, double *gain)
+{
+    const struct making *m = arg;
+    m->angle(m->what, m->at->position[row], m->by_token ? m->at->length[row] : 0, i, angle, gain);
+}
+
+rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t rotary, rf_rope_layout layout, bool each,
+                             rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,
+                             rf_error *why)
+{
+    const rf_ctx *ctx = at->kept->ctx;
+    tables *t = &at->kept->table[(at->layer + 1) * RF_POSITION_PARTS + part];
+    const struct making m = {at, each, angle, what};
+    rf_status status = RF_OK;
+    if (!each && (!at->chosen || (at->lowest >= 0 && at->highest < FAR))) {
+        int s = 0;
+        while (at->highest >= (int64_t)1 << (SMALLEST + s)) s++;
+        if (!t->size[s]) status = rf_rope_make(ctx, rotary, layout, (int64_t)1 << (SMALLEST + s), by_row, &m, &t->size[s], why);
+        *rope = t->size[s];
+        *row = at->position;
+        return status;
+    }
+    int32_t *own = rf__push(g, (size_t)at->N, sizeof *own);
+    if (!own) return g->error.code;
+    for (int64_t n = 0; n < at->N; n++) own[n] = (int32_t)n;
+    rf_rope_free(t->custom);
+    t->custom = NULL;
+    status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom, why);
+    *rope = t->custom;
+    *row = own;
+    return status;
+}
+
+/* ---- fixed tables ---------------------------------------------------------------------------------------------------- */
+
+struct filling { const rf_config *c; float *to; int64_t width; rf_position_row *fill; };
+
+static void fill_row(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const struct filling *f = arg;
+    f->fill(f->c, i, f->to + i * f->width, f->width);
+}
+
+const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill)
+{
+    rf_positions *p = at->kept;
+    if (p->fixed && p->width == width && p->rows >= rows) return p->fixed;
+    int64_t more = 512;
+    while (more < rows) more *= 2;
+    size_t floats = 0;
+    float *table = rf__mul((size_t)more, (size_t)width, &floats) && floats <= SIZE_MAX / sizeof *table
+                       ? rf__alloc(p->ctx, floats * sizeof *table) : NULL;
+    if (!table) {
+        rf__stop(g, RF_ENOMEM, "out of memory: a table of %lld positions of width %lld", (long long)more, (long long)width);
+        return NULL;
+    }
+    rf__parallel(p->ctx, more, fill_row, &(struct filling){at->config, table, width, fill});
+    rf__free(p->ctx, p->fixed);
+    p->fixed = table;
+    p->rows = more;
+    p->width = width;
+    return table;
+}

@@ -1,0 +1,110 @@
+/* position.h — position encodings: the registry, and what the encoder asks of a row.
+ *
+ * An encoding is one constant `rf_position` in src/model/positions/: its name in config.json (position_embedding_type), its
+ * equation, the parameters it adds, and up to five hooks.  A hook that is NULL changes nothing.
+ *
+ *     w     = embed(words)                           [N,E]   before the norm of the embeddings
+ *     angles(spec)                                   tables for attention, made once before the first layer
+ *     qkv   = turn(h W_qkv)                          [N,3C]  in each layer, before attention
+ *     relate(spec)                                           in each layer: what attention adds to scores and values
+ *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
+ *
+ * embed, turn, relate and unturn make tensors of the tape and may be run again in the backward (rf_checkpoint): all they
+ * read must stay as it is until then.  angles must not make tensors. */
+#ifndef RF_POSITION_H
+#define RF_POSITION_H
+
+#include "graph/graph.h"
+#include "model/params.h"
+#include "roformer/model.h"
+
+/* Tables of one encoder that are kept between batches; see position.c. */
+typedef struct rf_positions rf_positions;
+
+/* Where a hook is called: one batch, and the embeddings (layer -1) or a layer. */
+typedef struct rf_place {
+    const rf_config *config;
+    int64_t layer;
+    int64_t N, B;
+    const int32_t *id;                  /* [N]                                                                          */
+    const int32_t *start;               /* [B+1]                                                                        */
+    const int32_t *position;            /* [N]                                                                          */
+    const int32_t *length;              /* [N] of the token's sequence: its largest position + 1, at least 1            */
+    int32_t lowest, highest;            /* of all positions                                                             */
+    bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence      */
+    rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                     */
+    rf_positions *kept;
+} rf_place;
+
+enum {
+    RF_POSITION_SHIFT = 1,              /* scores do not change when all positions move by the same number              */
+    RF_POSITION_EXTRAPOLATES = 2,       /* defined beyond the positions that were trained                               */
+    RF_POSITION_CAUSAL = 4,             /* makes sense in causal attention only                                         */
+    RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare               */
+};
+
+typedef struct rf_position {
+    const char *name;                   /* position_embedding_type                                                      */
+    const char *equation;
+    const char *source;
+    int flags;
+    const rf_row *embedding, *layer;    /* rows of the parameter table, ended by a row without a name; or NULL          */
+
+    /* Sizes of the rows' letters that the table does not know (it knows V T E C F, P max_position_embeddings, H heads,
+     * D head width). */
+    int64_t (*extent)(const rf_config *c, char letter);
+
+    /* Beyond the ranges of single keys, which were checked: RF_EDATA with one sentence, before any weight is read. */
+    rf_status (*check)(const rf_config *c, rf_error *why);
+
+    rf_tensor *(*embed)(rf_graph *g, const rf_place *at, rf_tensor *words);
+    rf_status (*angles)(rf_graph *g, const rf_place *at, rf_attention_spec *spec, rf_error *why);
+    rf_tensor *(*turn)(rf_graph *g, const rf_place *at, rf_tensor *qkv);
+    void (*relate)(rf_graph *g, const rf_place *at, rf_attention_spec *spec);
+    rf_tensor *(*unturn)(rf_graph *g, const rf_place *at, rf_tensor *a);
+
+    /* What it costs in a forward, for each token of a text of T tokens, in all layers together: arithmetic, and bytes
+     * read or written beyond those that are there without it.  NULL: nothing. */
+    void (*cost)(const rf_config *c, int64_t T, double *flops, double *bytes);
+} rf_position;
+
+#define RFP(name) extern const rf_position rf__position_##name;
+#include "model/positions.def"
+#undef RFP
+
+extern const rf_position *const rf__position_list[];           /* NULL at the end                                        */
+
+/* The row that a config names, checked.  RF_EDATA: no such name (the nearest is suggested), or what `check` finds;
+ * RF_EUNSUPPORTED: an encoding that this family of models cannot run. */
+rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why);
+
+int64_t rf__position_parameters(const rf_position *p, const rf_config *c);
+
+/* ---- what an encoder keeps ------------------------------------------------------------------------------------------ */
+
+rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions **out, rf_error *why);
+void rf__positions_free(rf_positions *p);
+
+/* Fills a place for the batch: positions and lengths are pushed to the graph's arena.  false: the graph has stopped. */
+bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_place *out);
+
+/* A table of angles for the batch, kept for the next one, and the row of each token in it (pushed).
+ *
+ *   part      which of a layer's tables: 0 to RF_POSITION_PARTS - 1
+ *   by_token  angles depend on the length of the text, too: the table has a row for each token and is made for each batch
+ *   angle     angle and gain of plane i at a position of a text (length is 0 unless by_token): cos and sin are
+ *             gain cos(angle), gain sin(angle)                                                                          */
+enum { RF_POSITION_PARTS = 3 };
+typedef void rf_position_angle(const void *what, int64_t position, int64_t length, int64_t i, double *angle, double *gain);
+rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t rotary, rf_rope_layout layout, bool by_token,
+                             rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,
+                             rf_error *why);
+
+/* Rows 0 .. rows-1 of a fixed table [rows, width], kept and made longer when needed; NULL: the graph has stopped. */
+typedef void rf_position_row(const rf_config *c, int64_t position, float *row, int64_t width);
+const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill);
+
+/* false, with a sentence that names the position: one is below 0 or not below `limit`. */
+bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const char *what);
+
+#endif

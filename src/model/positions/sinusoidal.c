@@ -1,0 +1,77 @@
+/* sinusoidal.c — fixed sines and cosines added to the words.                           Vaswani et al. 2017, Sec. 3.5
+ *
+ *     omega_t = 10000^(-2t/E)                                 t in [0, E/2)
+ *     interleaved   p[m, 2t] = sin(m omega_t)     p[m, 2t+1]   = cos(m omega_t)         Vaswani et al.; RoFormer, Eq. 4
+ *     halves        p[m, t]  = sin(m omega_t)     p[m, E/2+t]  = cos(m omega_t)         tensor2tensor, fairseq
+ *     h_m = x_m + p_m
+ *
+ * The angle is formed in double and rounded once, after the sine. */
+#include "model/position.h"
+
+#include <math.h>
+
+static void interleaved(const rf_config *c, int64_t m, float *row, int64_t E)
+{
+    (void)c;
+    for (int64_t j = 0; j < E; j++) {
+        const double angle = (double)m * pow(10000, -(double)(j - j % 2) / (double)E);
+        row[j] = (float)(j % 2 ? cos(angle) : sin(angle));
+    }
+}
+
+static void halves(const rf_config *c, int64_t m, float *row, int64_t E)
+{
+    (void)c;
+    for (int64_t t = 0; t < E / 2; t++) {
+        const double angle = (double)m * pow(10000, -2 * (double)t / (double)E);
+        row[t] = (float)sin(angle);
+        row[E / 2 + t] = (float)cos(angle);
+    }
+}
+
+static rf_tensor *add(rf_graph *g, const rf_place *at, rf_tensor *words, rf_position_row *fill)
+{
+    const int64_t E = at->config->embedding_size;
+    if (g->error.code || !rf__positions_below(g, at, 1 << 24, "16777216 at most")) return &g->nil.t;
+    const float *table = rf__positions_fixed(g, at, (int64_t)at->highest + 1, E, fill);
+    if (!table) return &g->nil.t;
+    rf_tensor *rows = rf_constant(g, table, 2, (int64_t[]){(int64_t)at->highest + 1, E});
+    return rf_add(g, words, rf_embed(g, rows, at->position, at->N));
+}
+
+static rf_tensor *add_interleaved(rf_graph *g, const rf_place *at, rf_tensor *words) { return add(g, at, words, interleaved); }
+static rf_tensor *add_halves(rf_graph *g, const rf_place *at, rf_tensor *words) { return add(g, at, words, halves); }
+
+static rf_status even(const rf_config *c, rf_error *why)
+{
+    if (c->embedding_size % 2 == 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number",
+                   (long long)c->embedding_size);
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    *flops = (double)c->embedding_size;
+    *bytes = 16 * (double)c->embedding_size;
+}
+
+const rf_position rf__position_sinusoidal = {
+    .name = "sinusoidal",
+    .equation = "h_m = x_m + p_m,  p[m,2t] = sin(m 10000^(-2t/E)),  p[m,2t+1] = cos",
+    .source = "Vaswani et al. 2017",
+    .flags = RF_POSITION_EXTRAPOLATES,
+    .check = even,
+    .embed = add_interleaved,
+    .cost = cost,
+};
+
+const rf_position rf__position_sinusoidal_halves = {
+    .name = "sinusoidal_halves",
+    .equation = "h_m = x_m + p_m,  p[m,t] = sin(m 10000^(-2t/E)),  p[m,E/2+t] = cos",
+    .source = "Vaswani et al. 2017; tensor2tensor's order",
+    .flags = RF_POSITION_EXTRAPOLATES,
+    .check = even,
+    .embed = add_halves,
+    .cost = cost,
+};
