@@ -2,6 +2,7 @@
 #ifndef ROFORMER_H
 #define ROFORMER_H
 #include "roformer/checkpoint.h"
+#include "roformer/comm.h"
 #include "roformer/context.h"
 #include "roformer/gemm.h"
 #include "roformer/kernels.h"

@@ -258,6 +258,8 @@ bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n)
     return g->record && any;
 }
 
+static rf_cell *cell_of(rf_tensor *x) { return (rf_cell *)(void *)x; }
+
 rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *const in[], int n, const void *saved,
                       size_t size)
 {
@@ -265,7 +267,10 @@ rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *c
     void *copy = rf__copy(g, saved, 1, size);
     if (g->error.code) return &g->nil.t;
     *node = (rf_node){.older = g->last, .op = op, .out = out, .saved = copy};
-    for (int i = 0; i < n; i++) node->in[i] = in[i];
+    for (int i = 0; i < n; i++) {
+        node->in[i] = in[i];
+        if (in[i] && in[i]->parameter && !cell_of(in[i])->oldest) cell_of(in[i])->oldest = node;
+    }
     out->tracked = 1;
     g->last = node;
     return out;
@@ -317,13 +322,25 @@ float *rf__adjoint_sum(rf_graph *g, rf_tensor *x)
     return sum;
 }
 
+static void tell_ready(rf_graph *g, rf_node *n)
+{
+    for (int i = 0; i < RF_INPUTS && g->ready; i++) {
+        rf_tensor *x = n->in[i];
+        if (!x || !x->parameter || cell_of(x)->oldest != n) continue;
+        cell_of(x)->oldest = NULL;
+        if (x->grad) g->ready(g->ready_user, x->grad, rf__size(x));
+    }
+}
+
 void rf__walk(rf_graph *g)
 {
     for (rf_node *n = g->last; n && !g->error.code; n = n->older) {
-        if (!n->out->grad) continue;                             /* the loss does not depend on it */
-        n->op->back(g, n);
-        rf__give(g, n->out->grad, rf__size(n->out));
-        n->out->grad = NULL;
+        if (n->out->grad) {                                      /* else the loss does not depend on it */
+            n->op->back(g, n);
+            rf__give(g, n->out->grad, rf__size(n->out));
+            n->out->grad = NULL;
+        }
+        tell_ready(g, n);
     }
 }
 

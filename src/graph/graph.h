@@ -49,7 +49,12 @@ typedef struct rf_cell {
     bool borrowed;                      /* the values are the caller's                                                */
     bool needed;                        /* a recorded operation's backward reads the values                           */
     bool spent;                         /* the next operation may take them                                           */
+    rf_node *oldest;                    /* of a parameter: its first use, the last one that adds to its gradient      */
 } rf_cell;
+
+/* During rf_backward, from the thread that called it: nothing will be added to these n floats any more.  A parameter that
+ * the loss does not depend on is not told; one that lies in two checkpointed stretches is told twice. */
+typedef void rf_ready(void *user, const float *grad, int64_t n);
 
 typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
 
@@ -67,6 +72,8 @@ struct rf_graph {
     int losses;                         /* recorded operations that have formed their gradients already               */
     rf_node *last;
     rf_spare *spare;
+    rf_ready *ready;                    /* told when a parameter's gradient is final; or NULL                         */
+    void *ready_user;
 };
 
 /* ---- failing ---------------------------------------------------------------------------------------------------- */

@@ -97,6 +97,11 @@ void rf__encoder_free(rf_encoder *e)
     rf__free(e->ctx, e);
 }
 
+void rf__encoder_grad(rf_encoder *e, float *grad)
+{
+    for (size_t i = 0; i < e->params->n; i++) e->grad[i] = grad + e->params->p[i].offset;
+}
+
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
 void rf__encoder_checkpoints(rf_encoder *e, bool on) { e->checkpoints = on; }
 

@@ -17,6 +17,9 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);
 
+/* Gradients go to another slab from the next batch on. */
+void rf__encoder_grad(rf_encoder *e, float *grad);
+
 /* For training: a copy of the values that products in bf16 read (it must outlive the encoder; NULL: none), and whether a
  * layer's activations are computed again in the backward instead of kept.                                            */
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);

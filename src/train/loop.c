@@ -39,6 +39,7 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     const rf__mlm_batch *b = &r->batch[i];
     const rf_batch view = rf__mlm_batch_view(b);
     rf_graph *g = r->graph;
+    rf__encoder_grad(r->encoder, rf__tree_leaf(&r->tree, i));
     if (!b->n) return RF_OK;                                         /* nothing but special tokens */
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
@@ -86,11 +87,13 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
         s->labels += r->batch[i].n;
         s->tokens += r->batch[i].N;
     }
-    rf__optimizer_zero_grad(&r->optimizer);
+    rf__tree_begin(&r->tree);
     for (int64_t i = 0; i < n; i++) {
         const rf_status status = gradient(r, i, 1 / (double)s->labels, &s->loss_sum, why);
         if (status) return status;
+        rf__tree_join(&r->tree, 0, r->tree.total);
     }
+    rf__tree_total(&r->tree);
     update(r, s);
     s->seconds = rf__seconds() - begin;
     r->state.step++;

@@ -5,6 +5,7 @@
 
 #include "train/memory.h"
 #include "train/optimizer.h"
+#include "train/tree.h"
 
 static double field_of(const rf_ctx *ctx, const char *path, const char *key)
 {
@@ -43,7 +44,8 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double
                            rf_error *why)
 {
     const rf__rule rule = rf__rule_of(o);
-    const double slabs = rf__optimizer_bytes(p, &rule), batch = rf__memory_batch(p, o->tokens_per_batch);
+    const double leaves = rf__tree_slabs(0, o->gradient_accumulation_steps) - 1.0;
+    const double slabs = rf__optimizer_bytes(p, &rule) + leaves * sizeof(float) * (double)p->total, batch = rf__memory_batch(p, o->tokens_per_batch);
     snprintf(note, size, "%.2f million parameters: %.0f MB with gradients and moments, about %.0f MB for a batch; %.0f MB are free",
              (double)rf_config_parameters(&p->config) * 1e-6, slabs * 1e-6, batch * 1e-6, left * 1e-6);
     if (left <= 0 || slabs + batch <= left) return RF_OK;

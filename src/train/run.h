@@ -9,6 +9,7 @@
 #include "train/evaluate.h"
 #include "train/metrics.h"
 #include "train/options.h"
+#include "train/tree.h"
 
 typedef struct rf__run {
     const rf_ctx *ctx;
@@ -30,6 +31,7 @@ typedef struct rf__run {
     rf_params params;
     rf__optimizer optimizer;
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
+    rf__tree tree;                      /* gradients of the micro-batches of a step                                     */
     rf_encoder *encoder;
     rf_graph *graph;
 

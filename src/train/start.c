@@ -247,6 +247,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = rf__optimizer_new(&r->params, &rule, &r->optimizer, why);
     if (!status) status = set_weights(r, trained, why);
     if (!status && r->optimizer.ema && !r->ema_loaded) rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
+    if (!status) status = rf__tree_new(&r->params, r->optimizer.grad, 0, r->o.gradient_accumulation_steps, &r->tree, why);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     return status;
@@ -365,6 +366,7 @@ void rf__run_end(rf__run *r)
     rf__tokens_close(ctx, &r->tokens);
     rf_graph_free(r->graph);
     rf__encoder_free(r->encoder);
+    rf__tree_free(&r->tree);
     rf__optimizer_free(&r->optimizer);
     if (r->params.p) rf__params_free(&r->params);
     rf__vocab_free(ctx, &r->vocab);

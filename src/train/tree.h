@@ -1,0 +1,66 @@
+/* tree.h — the gradient of a step as a sum over its micro-batches in one order, whoever computes which of them.
+ *
+ *     level 2           [0..4)              node (level, first) = the node's left half + its right half
+ *     level 1      [0,1]      [2,3]         a half without micro-batches is left out: of five, the sum is [0..4) + 4
+ *     level 0      0    1     2    3    4
+ *
+ * One rank with four micro-batches, two ranks with two, and four with one form the same sums of the same pairs: the same
+ * bits.  A rank keeps the largest whole nodes of its share, each in a slab of its own: 1 + log2(share) slabs at most when
+ * the share is a power of two, one slab when the share is one micro-batch.                                             */
+#ifndef RF_TRAIN_TREE_H
+#define RF_TRAIN_TREE_H
+
+#include "model/params.h"
+
+enum { RF__DEPTH = 48 };
+
+/* The sum over [first, first + 2^level), or over what of it there is. */
+typedef struct rf__node { int64_t first; int level; } rf__node;
+
+/* The two are halves of one node. */
+static inline bool rf__halves(rf__node left, rf__node right)
+{
+    return left.level == right.level && (left.first >> left.level) % 2 == 0 &&
+           right.first == left.first + ((int64_t)1 << left.level);
+}
+
+/* Appends a micro-batch to n nodes and joins what has become whole; returns the new n. */
+int rf__node_push(rf__node node[RF__DEPTH], int n, int64_t micro);
+
+/* The nodes of a share [first, first + count), left to right; returns how many. */
+int rf__nodes_of(int64_t first, int64_t count, rf__node node[RF__DEPTH]);
+
+/* to = the sum over nodes of all shares, left to right, of the floats x[i][0..n).  The x are used up; `to` may be x[0]. */
+void rf__node_fold(const rf_ctx *ctx, const rf__node node[], float *const x[], int count, float *to, int64_t n);
+
+/* ---- a rank's share ---- */
+
+typedef struct rf__tree {
+    const rf_ctx *ctx;
+    size_t total;                       /* floats of a slab                                                             */
+    float *slab[RF__DEPTH];             /* node[i] is in slab[i]; slab[0] is the caller's                               */
+    int slabs;
+    rf__node node[RF__DEPTH];
+    int nodes;                          /* so far, whole ones joined                                                    */
+    int joins;                          /* the micro-batch that was begun last joins so many nodes                      */
+} rf__tree;
+
+/* Slabs that a share needs at most, the caller's included. */
+int rf__tree_slabs(int64_t first, int64_t count);
+
+/* `grad` is the first slab, params->total floats. */
+rf_status rf__tree_new(const rf_params *params, float *grad, int64_t first, int64_t count, rf__tree *out, rf_error *why);
+void rf__tree_free(rf__tree *t);
+
+/* A step: begin; leaf, backward into it, join for every micro-batch of the share in order; the nodes are then in
+ * slab[0..nodes).  A leaf is a slab of zeros. */
+void rf__tree_begin(rf__tree *t);
+float *rf__tree_leaf(rf__tree *t, int64_t micro);
+
+/* Joins what the last leaf made whole, over the floats [at, at + n) alone or over everything. */
+void rf__tree_join(const rf__tree *t, size_t at, size_t n);
+
+/* For one rank: slab[0] becomes the sum over everything. */
+void rf__tree_total(rf__tree *t);
+
+#endif
