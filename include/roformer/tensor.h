@@ -137,6 +137,22 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
 rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
                          double weight, double *loss_sum, int64_t *hits);
 
+/* Losses over a head's logits, each of one element: `weight` times the sum that is also added to *sum (NULL: not wanted).
+ * Labels and targets are the caller's again when the call returns; a label below 0 leaves its row out.
+ *
+ * row_loss     z [n,K]: cross-entropy of row i against label[i]; class_weight [K] or NULL; *hits counts argmax = label
+ * span_loss    z [N,K] in B sequences: softmax down the rows of each, label[b*K+k] counted from the first of them
+ * binary_loss  z [n,K]: each logit against target [n,K] in 0..1
+ * square_loss  z [n,K]: (z - target)^2
+ * divergence   z [2n,K]: KL(p|q) + KL(q|p) of rows i and n+i; label [n] or NULL says which rows are left out           */
+rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight, double *sum,
+                       int64_t *hits);
+rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[], double weight,
+                        double *sum, int64_t *hits);
+rf_tensor *rf_binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum);
+rf_tensor *rf_square_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum);
+rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum);
+
 #ifdef __cplusplus
 }
 #endif

@@ -196,6 +196,12 @@ void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64
 void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n);
 void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n);
 
+/* Losses whose gradient dz is known when their value is (loss.c): begin gives dz, zeroed, or NULL when z is not tracked;
+ * between the two it is filled; back multiplies it with the loss's adjoint. */
+bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
+rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
+void rf__loss_back(rf_graph *g, rf_node *n);
+
 /* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
 static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }
 

@@ -1,0 +1,51 @@
+/* row_loss.c — cross-entropy of rows of logits, each against its label.
+ *
+ *     p_i  = softmax(z_i)
+ *     loss = weight sum_i c[label_i] (-log p_i[label_i])              rows whose label is below 0 are left out
+ *     dz_i = weight c[label_i] (p_i - onehot(label_i))
+ *
+ * c: weights of the classes, all 1 when not given.  Texts (one row each) and tokens (a row for each) alike. */
+#include <math.h>
+
+#include "graph/graph.h"
+
+void rf__row_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
+/* -log softmax(z)[label]; dz (or NULL) becomes scale (softmax(z) - onehot); *best the first of the largest. */
+static double one_row(const float *z, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
+{
+    double sum = 0;
+    *best = 0;
+    for (int64_t k = 1; k < K; k++)
+        if (z[k] > z[*best]) *best = k;
+    const double top = z[*best];
+    for (int64_t k = 0; k < K; k++) sum += exp(z[k] - top);
+    for (int64_t k = 0; k < K && dz; k++) dz[k] = (float)(scale * (exp(z[k] - top) / sum - (k == label)));
+    return log(sum) + top - z[label];
+}
+
+rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight, double *sum,
+                       int64_t *hits)
+{
+    float *dz;
+    RF_WANT(g, "row_loss", z, 2);
+    const int64_t n = z->dim[0], K = z->dim[1];
+    RF_NEED(g, label || !n, RF_EARG, "row_loss: no labels for %lld rows", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: label %d of row %lld, z has %lld columns", (int)label[i], (long long)i,
+                (long long)K);
+    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
+
+    double all = 0;
+    int64_t right = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t best;
+        if (label[i] < 0) continue;
+        const double c = class_weight ? class_weight[label[i]] : 1;
+        all += c * one_row(z->f32 + i * K, K, label[i], weight * c, dz ? dz + i * K : NULL, &best);
+        right += best == label[i];
+    }
+    if (sum) *sum += all;
+    if (hits) *hits += right;
+    return rf__loss_end(g, RF_OP(row_loss), z, dz, weight * all);
+}

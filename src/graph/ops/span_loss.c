@@ -1,0 +1,56 @@
+/* span_loss.c — cross-entropy down the rows of each sequence: which of its rows is meant?
+ *
+ *     p_b,k[i]  = softmax of z[i,k] over the rows i of sequence b                          for each column k by itself
+ *     loss      = weight sum_{b,k} -log p_b,k[label[b,k]]              labels count from the sequence's first row; below 0: left out
+ *     dz[i,k]   = weight (p_b,k[i] - [i = label[b,k]])
+ *
+ * Start and end of an answer are two columns over the tokens of a text; a choice is one column over its candidates. */
+#include <math.h>
+
+#include "graph/graph.h"
+
+void rf__span_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
+
+/* One column of one sequence: T values that lie K apart. */
+static double one_column(const float *z, int64_t T, int64_t K, int64_t label, double scale, float *dz, int64_t *best)
+{
+    double sum = 0;
+    *best = 0;
+    for (int64_t i = 1; i < T; i++)
+        if (z[i * K] > z[*best * K]) *best = i;
+    const double top = z[*best * K];
+    for (int64_t i = 0; i < T; i++) sum += exp(z[i * K] - top);
+    for (int64_t i = 0; i < T && dz; i++) dz[i * K] = (float)(scale * (exp(z[i * K] - top) / sum - (i == label)));
+    return log(sum) + top - z[label * K];
+}
+
+rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[], double weight,
+                        double *sum, int64_t *hits)
+{
+    float *dz;
+    RF_WANT(g, "span_loss", z, 2);
+    const int64_t K = z->dim[1];
+    RF_NEED(g, B >= 0 && start && (label || !B), RF_EARG, "span_loss: %lld sequences, or no starts or labels", (long long)B);
+    RF_NEED(g, start[0] == 0 && start[B] == z->dim[0], RF_ESHAPE, "span_loss: sequences from %d to %d, z has %lld rows",
+            (int)start[0], (int)start[B], (long long)z->dim[0]);
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t k = 0; k < K; k++)
+            RF_NEED(g, start[b] <= start[b + 1] && label[b * K + k] < start[b + 1] - start[b], RF_ERANGE,
+                    "span_loss: label %d of sequence %lld, which has %d rows", (int)label[b * K + k], (long long)b,
+                    (int)(start[b + 1] - start[b]));
+    if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
+
+    double all = 0;
+    int64_t right = 0;
+    for (int64_t b = 0; b < B; b++)
+        for (int64_t k = 0; k < K; k++) {
+            const int64_t at = start[b] * K + k, T = start[b + 1] - start[b], want = label[b * K + k];
+            int64_t best;
+            if (want < 0) continue;
+            all += one_column(z->f32 + at, T, K, want, weight, dz ? dz + at : NULL, &best);
+            right += best == want;
+        }
+    if (sum) *sum += all;
+    if (hits) *hits += right;
+    return rf__loss_end(g, RF_OP(span_loss), z, dz, weight * all);
+}
