@@ -79,6 +79,19 @@ rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_
 
 /* ---- config.json ---------------------------------------------------------------------------------------------------- */
 
+/* What stands on top of the encoder: transformers' RoFormerFor... classes, and BERT's pooler with a classifier. */
+typedef enum rf_head {
+    RF_HEAD_MLM,                /* MaskedLM, or no head at all                                                        */
+    RF_HEAD_SEQUENCE,           /* SequenceClassification: K logits for a text                                        */
+    RF_HEAD_POOLED,             /* the same with BERT's pooler                                                        */
+    RF_HEAD_TOKEN,              /* TokenClassification: K logits for each token                                       */
+    RF_HEAD_SPAN,               /* QuestionAnswering: begin and end for each token                                    */
+    RF_HEAD_CHOICE              /* MultipleChoice: one logit for each candidate                                       */
+} rf_head;
+
+/* The vector of a text that MultipleChoice looks at (summary_type). */
+typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN } rf_summary;
+
 typedef struct rf_config {
     int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
@@ -88,6 +101,12 @@ typedef struct rf_config {
     int rotary_value, tie_word_embeddings;
     char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
+    int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it    */
+    const char *const *label;    /* [num_labels] their names, the caller's; NULL: LABEL_0, ...; see rf_labels_read     */
+    char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""    */
+    char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
+    int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
+    rf_summary summary;
 } rf_config;
 
 void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's own defaults                          */
@@ -100,6 +119,14 @@ rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, cons
                           rf_error *why);
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
+
+rf_head rf_config_head(const rf_config *c);                 /* by the architecture's name                             */
+const char *rf_head_architecture(rf_head head);
+
+/* The names of a fine-tuned model's labels, LABEL_0 ... where config.json has none. */
+typedef struct rf_labels { const rf_ctx *ctx; int64_t n; char **name; } rf_labels;
+rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
+void rf_labels_free(rf_labels *l);
 
 /* Parameters of a masked language model of this shape; the table of positions is computed and does not count. */
 int64_t rf_config_parameters(const rf_config *c);

@@ -34,6 +34,7 @@ void rf_model_close(rf_model *m);
 const rf_config *rf_model_config(const rf_model *m);
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL when the folder has none                      */
 int rf_model_has_head(const rf_model *m);                       /* 1: masked-language-model head present              */
+rf_head rf_model_task(const rf_model *m);                       /* RF_HEAD_MLM unless a fine-tuned head is present      */
 const char *rf_model_ignored(const rf_model *m);                /* tensors of the file that are not used, "" if none  */
 
 typedef struct rf_batch {
@@ -56,6 +57,10 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
 /* Logits [n,V] of the tokens at row[0..n), lent until the next call.  RF_EUNSUPPORTED without a head. */
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
                             rf_error *why);
+
+/* Logits of a fine-tuned head, [rows,K], lent until the next call: K is the config's num_labels (1 for choices), rows are
+ * the sequences of the batch, or its tokens for RF_HEAD_TOKEN and RF_HEAD_SPAN.  RF_EUNSUPPORTED without such a head.    */
+rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **logits, int64_t *rows, rf_error *why);
 
 size_t rf_session_memory(const rf_session *s);
 

@@ -25,6 +25,7 @@ struct rf_encoder {
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
     bool checkpoints;                      /* layers are computed again in the backward                                 */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
+    rf_tensor *task[4];                    /* the parameters of another head than that                                 */
     rf_tensor *transform, *transform_bias, *head_norm, *head_norm_bias, *decoder, *bias;
     layer_weights *layer;
     rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer          */
@@ -105,6 +106,15 @@ void rf__encoder_grad(rf_encoder *e, float *grad)
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
 void rf__encoder_checkpoints(rf_encoder *e, bool on) { e->checkpoints = on; }
 
+rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i) { return e->task[i]; }
+const rf_params *rf__encoder_params(const rf_encoder *e) { return e->params; }
+
+void rf__encoder_freeze(rf_encoder *e, int64_t layers)
+{
+    for (size_t i = 0; i < e->params->n && layers; i++)
+        if (e->params->p[i].layer < layers && !e->params->p[i].head) e->grad[i] = NULL;
+}
+
 /* The next parameter as a tensor; `joined` says how many rows of the table it spans (3 for query, key, value). */
 static rf_tensor *next(rf_graph *g, const rf_encoder *e, size_t *at, int joined)
 {
@@ -137,6 +147,10 @@ static void bind(rf_graph *g, rf_encoder *e)
         w->qkv_bias = next(g, e, &at, 3);
         for (size_t i = 0; i < RF_COUNT(one); i++) *one[i] = next(g, e, &at, 1);
         for (size_t i = 0; i < e->per_layer; i++) *position++ = next(g, e, &at, 1);
+    }
+    if (e->params->head != RF_HEAD_MLM) {
+        for (size_t i = 0; at < e->params->n; i++) e->task[i] = next(g, e, &at, 1);
+        return;
     }
     e->transform = next(g, e, &at, 1);
     e->transform_bias = next(g, e, &at, 1);

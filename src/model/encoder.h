@@ -38,4 +38,12 @@ rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t 
 /* Logits [n,V] of the tokens at row[0..n). */
 rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
+/* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates. */
+rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *batch);
+rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i);             /* the i-th parameter of such a head           */
+const rf_params *rf__encoder_params(const rf_encoder *e);
+
+/* Embeddings and the first `layers` layers get no gradient any more; 0: everything gets one. */
+void rf__encoder_freeze(rf_encoder *e, int64_t layers);
+
 #endif

@@ -99,14 +99,14 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_model **ou
     m->config = *config;
     m->config.hidden_dropout_prob = m->config.attention_probs_dropout_prob = 0;
     pthread_mutex_init(&m->lock, NULL);
-    const rf_status status = rf__params_new(ctx, &m->config, &m->params, why);
+    const rf_status status = rf__params_new_head(ctx, &m->config, rf_config_head(config), &m->params, why);
     if (!status) {
         m->value = rf__calloc(ctx, m->params.n, sizeof *m->value);
         m->packed = rf__calloc(ctx, m->params.n, sizeof *m->packed);
     }
     if (status || !m->value || !m->packed) {
         rf_model_close(m);
-        return rf_fail(why, RF_ENOMEM, "out of memory: a model of %lld layers", (long long)config->num_hidden_layers);
+        return status ? status : rf_fail(why, RF_ENOMEM, "out of memory: a model of %lld layers", (long long)config->num_hidden_layers);
     }
     *out = m;
     return RF_OK;
@@ -196,7 +196,8 @@ void rf_model_close(rf_model *m)
 
 const rf_config *rf_model_config(const rf_model *m) { return &m->config; }
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m) { return m->tokenizer; }
-int rf_model_has_head(const rf_model *m) { return m->has_head; }
+int rf_model_has_head(const rf_model *m) { return m->has_head && m->params.head == RF_HEAD_MLM; }
+rf_head rf_model_task(const rf_model *m) { return m->has_head ? m->params.head : RF_HEAD_MLM; }
 const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored : ""; }
 
 /* The word embeddings as the head's matrix, packed once for all sessions. */

@@ -1,6 +1,6 @@
-/* params.c — the parameters of a RoFormer masked language model: one table, everything else follows from it.
+/* params.c — the parameters of a RoFormer and its head: one table, everything else follows from it.
  *
- * Names and shapes are transformers' RoFormerForMaskedLM.  In the slab, query, key and value of a layer lie side by side
+ * Names and shapes are those of transformers' RoFormerFor... classes.  In the slab, query, key and value of a layer lie side by side
  * (`joined`), so that one product [N,C] x [C,3C] makes all three.                                                      */
 #include <stdio.h>
 
@@ -36,13 +36,48 @@ static const rf_row layer[] = {
     {"output.LayerNorm.bias",             "C",  RF_INIT_ZEROS,  false, PLAIN},
 };
 
-static const rf_row head[] = {
+static const rf_row mlm_head[] = {
     {"cls.predictions.transform.dense.weight",     "EC", RF_INIT_NORMAL, true,  HEAD},
     {"cls.predictions.transform.dense.bias",       "E",  RF_INIT_ZEROS,  false, HEAD},
     {"cls.predictions.transform.LayerNorm.weight", "E",  RF_INIT_ONES,   false, HEAD},
     {"cls.predictions.transform.LayerNorm.bias",   "E",  RF_INIT_ZEROS,  false, HEAD},
     {"cls.predictions.decoder.weight",             "VE", RF_INIT_NORMAL, true,  HEAD | UNTIED},
     {"cls.predictions.bias",                       "V",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const rf_row sequence_head[] = {
+    {"classifier.dense.weight",    "CC", RF_INIT_NORMAL, true,  HEAD},
+    {"classifier.dense.bias",      "C",  RF_INIT_ZEROS,  false, HEAD},
+    {"classifier.out_proj.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
+    {"classifier.out_proj.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const rf_row pooled_head[] = {
+    {"roformer.pooler.dense.weight", "CC", RF_INIT_NORMAL, true,  HEAD},
+    {"roformer.pooler.dense.bias",   "C",  RF_INIT_ZEROS,  false, HEAD},
+    {"classifier.weight",            "KC", RF_INIT_NORMAL, true,  HEAD},
+    {"classifier.bias",              "K",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const rf_row token_head[] = {
+    {"classifier.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
+    {"classifier.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const rf_row span_head[] = {
+    {"qa_outputs.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
+    {"qa_outputs.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const rf_row choice_head[] = {
+    {"classifier.weight", "1C", RF_INIT_NORMAL, true,  HEAD},
+    {"classifier.bias",   "1",  RF_INIT_ZEROS,  false, HEAD},
+};
+
+static const struct { const rf_row *row; size_t n; } head_rows[] = {
+    [RF_HEAD_MLM] = {mlm_head, RF_COUNT(mlm_head)},          [RF_HEAD_SEQUENCE] = {sequence_head, RF_COUNT(sequence_head)},
+    [RF_HEAD_POOLED] = {pooled_head, RF_COUNT(pooled_head)}, [RF_HEAD_TOKEN] = {token_head, RF_COUNT(token_head)},
+    [RF_HEAD_SPAN] = {span_head, RF_COUNT(span_head)},       [RF_HEAD_CHOICE] = {choice_head, RF_COUNT(choice_head)},
 };
 
 /* Other spellings of a name: a suffix and what published files write instead.  `first`: theirs counts where both are there
@@ -74,6 +109,8 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     case 'P': return c->max_position_embeddings;
     case 'H': return c->num_attention_heads;
     case 'D': return c->hidden_size / c->num_attention_heads;
+    case 'K': return c->num_labels;
+    case '1': return 1;
     default:  return p->extent(c, letter);
     }
 }
@@ -121,12 +158,19 @@ static size_t length(const rf_row *r)
 
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why)
 {
+    return rf__params_new_head(ctx, config, RF_HEAD_MLM, out, why);
+}
+
+rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why)
+{
     const int64_t L = config->num_hidden_layers;
-    *out = (rf_params){.ctx = ctx, .config = *config};
+    *out = (rf_params){.ctx = ctx, .config = *config, .head = head};
+    if (head == RF_HEAD_SPAN && config->num_labels != 2)
+        return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends", (long long)config->num_labels);
     const rf_status status = rf__position_find(config, &out->position, why);
     if (status) return status;
     const rf_position *position = out->position;
-    const size_t most = RF_COUNT(embeddings) + length(position->embedding) + RF_COUNT(head) +
+    const size_t most = RF_COUNT(embeddings) + length(position->embedding) + head_rows[head].n +
                         (size_t)L * (RF_COUNT(layer) + length(position->layer));
     out->p = rf__calloc(ctx, most, sizeof *out->p);
     if (!out->p) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", most);
@@ -140,7 +184,7 @@ rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *
         for (size_t i = 0; i < RF_COUNT(layer); i++) fits &= append(out, &layer[i], l, name);
         fits &= append_position(out, position->layer, l, name);
     }
-    for (size_t i = 0; i < RF_COUNT(head); i++) fits &= append(out, &head[i], (int)L, "");
+    for (size_t i = 0; i < head_rows[head].n; i++) fits &= append(out, &head_rows[head].row[i], (int)L, "");
     out->total = (out->total + 15) & ~(size_t)15;
     if (fits && out->total <= SIZE_MAX / sizeof(float)) return RF_OK;
     rf__params_free(out);
@@ -326,6 +370,23 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
     return status;
 }
 
+rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, float *slab, rf_error *why)
+{
+    struct complaints bad = {0};
+    for (size_t i = 0; i < params->n; i++) {
+        const rf_param *p = &params->p[i];
+        const rf_weight *t = p->head ? NULL : rf__params_find(w, p->name);
+        if (!p->head && (!t || !fits(p, t))) complain(&bad, p, t);
+    }
+    if (bad.all) return rf_fail(why, RF_EDATA, "model.safetensors: %s%s", bad.text, bad.more ? "; and more" : "");
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < params->n && !status; i++) {
+        const rf_param *p = &params->p[i];
+        if (!p->head) status = rf_weights_read(w, rf__params_find(w, p->name), slab + p->offset, 1, why);
+    }
+    return status;
+}
+
 /* ---- writing ---- */
 
 /* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one used. */
@@ -344,7 +405,7 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
     if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
     size_t n = params->n;
     for (size_t i = 0; i < params->n; i++) out[i] = as_output(&params->p[i], slab, type);
-    if (!params->config.tie_word_embeddings) {
+    if (params->head == RF_HEAD_MLM && !params->config.tie_word_embeddings) {
         out[n] = out[n - 1];                                             /* the bias is the table's last row */
         out[n++].name = second_bias;
     }

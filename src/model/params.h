@@ -1,4 +1,4 @@
-/* params.h — the parameters of a masked language model, in one slab.
+/* params.h — the parameters of an encoder and its head, in one slab.
  *
  * One table (params.c) makes names, shapes, initial values, weight decay, loading and saving.                          */
 #ifndef RF_PARAMS_H
@@ -34,19 +34,23 @@ typedef struct rf_param {
     bool decay;                 /* weight decay applies: matrices, not biases and norms                                 */
     bool looked_up;             /* a table of the position encoding: not multiplied by, never packed                    */
     bool joined;                /* lies directly behind the parameter before it                                        */
-    bool head;                  /* belongs to the masked-language-model head                                           */
+    bool head;                  /* belongs to the head, not to the encoder                                             */
     int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                        */
 } rf_param;
 
 typedef struct rf_params {
     const rf_ctx *ctx;
     rf_config config;
+    rf_head head;
     const struct rf_position *position;     /* the encoding that config names (position.h)                             */
     size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                             */
     rf_param *p;
 } rf_params;
 
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why);
+
+/* The same with another head than the one for masked tokens. */
+rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why);
 void rf__params_free(rf_params *p);
 
 /* Normal(0, initializer_range) for matrices, row pad_token_id of the word embeddings zero; zeros and ones for the rest.
@@ -59,6 +63,9 @@ void rf__param_init(const rf_params *p, size_t index, float *to, uint64_t seed);
  * tensors (rf__free it).  All missing or misshapen tensors are named in one message. */
 rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
                           rf_error *why);
+
+/* Reads the encoder alone, whatever head the file has. */
+rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float *slab, rf_error *why);
 
 /* The steps of loading, for those who do not want a slab: the tensor of a file for a parameter's name (NULL: none), for
  * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */

@@ -99,7 +99,7 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
                             rf_error *why)
 {
-    if (!s->model->has_head)
+    if (!rf_model_has_head(s->model))
         return rf_fail(why, RF_EUNSUPPORTED, "this model has no masked-language-model head (cls.predictions.*)");
     if (!s->packed[0] && s->model->config.tie_word_embeddings) {
         rf_status status = rf__model_head(s->model, &s->packed[0], why);
@@ -109,6 +109,18 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
     rf_tensor *h;
     const rf_status status = hidden(s, batch, &h, why);
     return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
+}
+
+rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
+{
+    rf_tensor *h;
+    if (rf_model_task(s->model) == RF_HEAD_MLM)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
+    const rf_status status = hidden(s, batch, &h, why);
+    if (status) return status;
+    rf_tensor *z = rf__task_logits(s->graph, s->encoder, h, batch);
+    *rows = z->dim[0];
+    return finish(s, z, out, why);
 }
 
 size_t rf_session_memory(const rf_session *s) { return rf_graph_memory(s->graph); }

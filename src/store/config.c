@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "store.h"
+#include "store/task.h"
 
 enum { MAX_CONFIG = 16 << 20 };
 
@@ -58,7 +59,8 @@ static int *truth_at(rf_config *c, const struct key *k) { return (int *)(void *)
 
 void rf_config_defaults(rf_config *c)
 {
-    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM", .position_embedding_type = "rotary"};
+    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM", .position_embedding_type = "rotary",
+                     .num_labels = 2};
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const struct key *k = &keys[i];
         if (k->kind == WHOLE) *whole_at(c, k) = (int64_t)k->normal;
@@ -205,6 +207,7 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
     if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
+    if (!s) s = rf__task_read(file, root, c, why);
     if (!embedding) c->embedding_size = c->hidden_size;
     return s ? s : rf_config_check(c, file, why);
 }
@@ -313,6 +316,20 @@ static const char *act_name(rf_act act)
     return "gelu";
 }
 
+static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+{
+    json_t *all = rf__task_json(c), *value;
+    const char *name;
+    bool fine = all != NULL;
+    json_object_foreach(all, name, value) {
+        char *one = fine ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+        fine = one && put(ctx, text, size, room, name, one);
+        free(one);
+    }
+    json_decref(all);
+    return fine;
+}
+
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
     char path[4096], act[32], *text = NULL, *list = NULL;
@@ -326,7 +343,7 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     fine = fine && put(ctx, &text, &size, &room, "architectures", list) &&
            put(ctx, &text, &size, &room, "model_type", "\"roformer\"") && put(ctx, &text, &size, &room, "hidden_act", act);
     for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &room, c, &keys[i]);
-    fine = fine && put_position(ctx, &text, &size, &room, c);
+    fine = fine && put_position(ctx, &text, &size, &room, c) && put_task(ctx, &text, &size, &room, c);
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &room, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);

@@ -1,0 +1,181 @@
+/* task.c — heads by the names of their classes in transformers, and the keys of config.json that go with them. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "store/store.h"
+#include "store/task.h"
+
+enum { MOST_LABELS = 65536, MAX_CONFIG = 16 << 20 };
+
+/* The pooled head is BERT's; transformers has no RoFormer class for it. */
+static const struct { rf_head head; const char *architecture; } heads[] = {
+    {RF_HEAD_MLM, "RoFormerForMaskedLM"},
+    {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification"},
+    {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification"},
+    {RF_HEAD_TOKEN, "RoFormerForTokenClassification"},
+    {RF_HEAD_SPAN, "RoFormerForQuestionAnswering"},
+    {RF_HEAD_CHOICE, "RoFormerForMultipleChoice"},
+};
+
+rf_head rf_config_head(const rf_config *c)
+{
+    for (size_t i = 0; i < RF_COUNT(heads); i++)
+        if (!strcmp(c->architecture, heads[i].architecture)) return heads[i].head;
+    return RF_HEAD_MLM;
+}
+
+const char *rf_head_architecture(rf_head head)
+{
+    for (size_t i = 0; i < RF_COUNT(heads); i++)
+        if (heads[i].head == head) return heads[i].architecture;
+    return heads[0].architecture;
+}
+
+/* ---- reading ---- */
+
+/* The name with the id `i`: keys are decimal numbers. */
+static const json_t *label_at(const json_t *id2label, size_t i)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%zu", i);
+    return json_object_get(id2label, key);
+}
+
+static rf_status read_labels(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *names = json_object_get(root, "id2label"), *number = json_object_get(root, "num_labels");
+    if (json_is_object(names)) {
+        const size_t n = json_object_size(names);
+        if (!n || n > MOST_LABELS) return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, allowed are 1 to %d", file, n, (int)MOST_LABELS);
+        for (size_t i = 0; i < n; i++)
+            if (!json_is_string(label_at(names, i)))
+                return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, but no string for \"%zu\"", file, n, i);
+        c->num_labels = (int64_t)n;
+    } else if (names && !json_is_null(names)) {
+        return rf_fail(why, RF_EDATA, "%s: id2label is not an object", file);
+    } else if (number && !json_is_null(number)) {
+        const json_int_t n = json_integer_value(number);
+        if (!json_is_integer(number) || n < 1 || n > MOST_LABELS)
+            return rf_fail(why, RF_EDATA, "%s: num_labels is not an integer in [1, %d]", file, (int)MOST_LABELS);
+        c->num_labels = n;
+    }
+    return RF_OK;
+}
+
+static rf_status read_string(const char *file, const json_t *root, const char *key, char *to, size_t size, rf_error *why)
+{
+    const json_t *v = json_object_get(root, key);
+    if (!v || json_is_null(v)) return RF_OK;
+    if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s is not a string", file, key);
+    if (json_string_length(v) >= size)
+        return rf_fail(why, RF_EDATA, "%s: %s has %zu bytes, the limit is %zu", file, key, json_string_length(v), size - 1);
+    memcpy(to, json_string_value(v), json_string_length(v) + 1);
+    return RF_OK;
+}
+
+static const char *const summaries[] = {[RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
+
+/* transformers' SequenceSummary: only the ways without weights of its own. */
+static rf_status read_summary(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    char type[32] = "last";
+    const json_t *act = json_object_get(root, "summary_activation");
+    const rf_status status = read_string(file, root, "summary_type", type, sizeof type, why);
+    if (status) return status;
+    const bool plain = !json_is_true(json_object_get(root, "summary_use_proj")) && (!act || json_is_null(act));
+    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);             /* without an index that is the last token, too */
+    for (size_t i = 0; i < RF_COUNT(summaries) && plain; i++)
+        if (!strcmp(type, summaries[i])) {
+            c->summary = (rf_summary)i;
+            return RF_OK;
+        }
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type is \"%s\"%s: known are last, first and mean, without projection and activation",
+                   file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
+}
+
+rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *length = json_object_get(root, "task_max_length");
+    rf_status status = read_labels(file, root, c, why);
+    if (!status) status = read_string(file, root, "problem_type", c->problem_type, sizeof c->problem_type, why);
+    if (!status) status = read_string(file, root, "finetuning_task", c->finetuning_task, sizeof c->finetuning_task, why);
+    if (!status && length) {
+        c->task_max_length = json_integer_value(length);
+        if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
+            status = rf_fail(why, RF_EDATA, "%s: task_max_length is not an integer in [0, %d]", file, 1 << 20);
+    }
+    if (!status && rf_config_head(c) == RF_HEAD_CHOICE) status = read_summary(file, root, c, why);
+    return status;
+}
+
+rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
+{
+    char path[4096], *text = NULL;
+    size_t size = 0;
+    rf_config c;
+    *out = (rf_labels){.ctx = ctx};
+    rf_status status = rf_config_read(ctx, folder, &c, why);
+    if (!status) status = rf__path(path, sizeof path, folder, "config.json", why);
+    if (!status) status = rf__read_file(ctx, path, MAX_CONFIG, &text, &size, why);
+    if (status) return status;
+    json_t *root = rf__json_parse(text, size, 0, path, why);
+    rf__free(ctx, text);
+    if (!root) return RF_EDATA;
+    const json_t *names = json_object_get(root, "id2label");
+    out->name = rf__calloc(ctx, (size_t)c.num_labels, sizeof *out->name);
+    bool fine = out->name != NULL;
+    for (; fine && out->n < c.num_labels; out->n++) {
+        char plain[32];
+        const char *name = json_string_value(label_at(names, (size_t)out->n));
+        snprintf(plain, sizeof plain, "LABEL_%lld", (long long)out->n);
+        out->name[out->n] = rf__strdup(ctx, name ? name : plain);
+        fine = out->name[out->n] != NULL;
+    }
+    json_decref(root);
+    if (fine) return RF_OK;
+    rf_labels_free(out);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)c.num_labels);
+}
+
+void rf_labels_free(rf_labels *l)
+{
+    for (int64_t i = 0; l->name && i < l->n; i++) rf__free(l->ctx, l->name[i]);
+    if (l->name) rf__free(l->ctx, l->name);
+    l->name = NULL;
+    l->n = 0;
+}
+
+/* ---- writing ---- */
+
+static bool add_labels(json_t *to, const rf_config *c)
+{
+    json_t *names = json_object(), *ids = json_object();
+    bool fine = names && ids;
+    for (int64_t i = 0; i < c->num_labels && fine; i++) {
+        char key[32], plain[32];
+        snprintf(key, sizeof key, "%lld", (long long)i);
+        snprintf(plain, sizeof plain, "LABEL_%lld", (long long)i);
+        const char *name = c->label ? c->label[i] : plain;
+        fine = !json_object_set_new(names, key, json_string(name)) && !json_object_set_new(ids, name, json_integer(i));
+    }
+    fine = fine && !json_object_set(to, "id2label", names) && !json_object_set(to, "label2id", ids);
+    json_decref(names);
+    json_decref(ids);
+    return fine;
+}
+
+json_t *rf__task_json(const rf_config *c)
+{
+    json_t *all = json_object();
+    const rf_head head = rf_config_head(c);
+    if (!all || head == RF_HEAD_MLM) return all;
+    bool fine = add_labels(all, c);
+    if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
+    if (fine && *c->finetuning_task) fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
+    if (fine && c->task_max_length) fine = !json_object_set_new(all, "task_max_length", json_integer(c->task_max_length));
+    if (fine && head == RF_HEAD_CHOICE) fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
+    if (fine) return all;
+    json_decref(all);
+    return NULL;
+}
