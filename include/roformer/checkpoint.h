@@ -128,7 +128,7 @@ typedef struct rf_labels { const rf_ctx *ctx; int64_t n; char **name; } rf_label
 rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 void rf_labels_free(rf_labels *l);
 
-/* Parameters of a masked language model of this shape; the table of positions is computed and does not count. */
+/* Parameters of a model of this shape with the head that its architecture names; the table of positions is computed and does not count. */
 int64_t rf_config_parameters(const rf_config *c);
 
 #ifdef __cplusplus

@@ -212,8 +212,10 @@ int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
 int64_t rf_config_parameters(const rf_config *c)
 {
     const rf_position *p = NULL;
+    const rf_head head = rf_config_head(c);
+    const bool second_bias = head == RF_HEAD_MLM && !c->tie_word_embeddings;             /* decoder.bias */
     const int64_t rest = count(c, p, embeddings, RF_COUNT(embeddings)) + c->num_hidden_layers * count(c, p, layer, RF_COUNT(layer)) +
-                         count(c, p, head, RF_COUNT(head)) + (c->tie_word_embeddings ? 0 : c->vocab_size);   /* decoder.bias */
+                         count(c, p, head_rows[head].row, head_rows[head].n) + (second_bias ? c->vocab_size : 0);
     return rf__position_find(c, &p, NULL) ? rest : rest + rf__position_parameters(p, c);
 }
 

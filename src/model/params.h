@@ -10,7 +10,8 @@
 typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES } rf_init;
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
- * F feed-forward, P max_position_embeddings, H heads, D head width; others belong to the position encoding.            */
+ * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position
+ * encoding.                                                                                                            */
 typedef struct rf_row {
     const char *name, *shape;
     rf_init init;
