@@ -27,8 +27,14 @@ typedef struct rf_session rf_session;
  *   RF_ENUMERIC a weight is not finite           RF_EIO a file cannot be opened           RF_ENOMEM                  */
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why);
 
+/* The same with the type that matrices are kept and multiplied in: RF_F32, or RF_BF16 for half the memory and, where the
+ * processor has AVX512_BF16, about twice the speed (see gemm.h; docs/numerics.md says what becomes of the answers).       */
+rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
+
 /* A model of this shape with random weights and no tokenizer, for benchmarks. */
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why);
+rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
+                             rf_error *why);
 void rf_model_close(rf_model *m);
 
 const rf_config *rf_model_config(const rf_model *m);

@@ -64,6 +64,9 @@ typedef struct rf_train_options {
     rf_metric metric_for_best_model;    /* the best checkpoint is kept besides the last save_total_limit                 */
     rf_greater greater_is_better;
     int64_t eval_documents;             /* held-out documents per evaluation; 0: all                                     */
+    int bf16;                           /* products in bf16, sums and all else in f32; weights stay f32                  */
+    int bf16_stochastic_rounding;       /* products see weights rounded at random, anew for each step                    */
+    int gradient_checkpointing;         /* a layer's activations are computed again in the backward: less memory         */
     uint64_t seed;
     int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never                  */
     double max_time;                    /* seconds after which the run saves and stops; 0: never                         */

@@ -17,6 +17,7 @@ typedef struct bench {
     json_t *rows;
     bool header;                /* the table's head is printed                                                         */
     const char *kind;
+    rf_type type;               /* of the multiply-adds that work is compared with                                      */
 } bench;
 
 /* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared with. */
@@ -49,7 +50,7 @@ struct bench_args {
     const char *model, *config, *text;
     cli_list shapes, cases;
     double seconds;
-    int json;
+    int json, dtype, checkpoints;
 };
 
 typedef struct bench_job {

@@ -182,8 +182,8 @@ rf_status bench_forward(bench_job *j)
     static const char *const usual[] = {"8x128", "4x512", "1x16", "32x5-200", NULL};
     rf_error *why = &j->b.io->why;
     rf_model *model = NULL;
-    rf_status status = j->a->model ? rf_model_open(j->b.io->ctx, j->a->model, &model, why)
-                                   : rf_model_random(j->b.io->ctx, &j->config, 42, &model, why);
+    rf_status status = j->a->model ? rf_model_open_as(j->b.io->ctx, j->a->model, j->b.type, &model, why)
+                                   : rf_model_random_as(j->b.io->ctx, &j->config, 42, j->b.type, &model, why);
     if (!status) status = rf_session_open(model, &session, why);
     if (!status) status = bench_each_shape(j, usual, forward_shape);
     rf_session_close(session);
@@ -199,6 +199,8 @@ typedef struct training {
     rf_encoder *encoder;
     rf_graph *g;
     float *slab[4];             /* values, gradients, first and second moments                                         */
+    double *square;             /* of each block of gradients                                                          */
+    float scale;
     int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                           */
     int64_t labels;
     uint64_t step;
@@ -219,16 +221,45 @@ static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_
     return rf_backward(t->g, loss, why);
 }
 
+/* Zeros, the norm and AdamW, in blocks, as the trainer does it (src/train/optimizer.c). */
+enum { BLOCK = 1 << 16 };
+static int64_t block_size(const training *t, int64_t i) { return rf__min64(BLOCK, (int64_t)t->params.total - i * BLOCK); }
+
+static void zero_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    memset(t->slab[1] + i * BLOCK, 0, (size_t)block_size(t, i) * sizeof(float));
+}
+
+static void square_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    t->square[i] = rf_ctx_kernels(t->j->b.io->ctx)->sumsq(t->slab[1] + i * BLOCK, block_size(t, i));
+}
+
+static void update_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    rf_ctx_kernels(t->j->b.io->ctx)->adamw(t->slab[0] + i * BLOCK, t->slab[2] + i * BLOCK, t->slab[3] + i * BLOCK, t->slab[1] + i * BLOCK,
+                                           block_size(t, i), 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f, 1, 1, t->scale);
+}
+
 static rf_status train_body(void *arg, rf_error *why)
 {
     training *t = arg;
-    const rfk_table *k = rf_ctx_kernels(t->j->b.io->ctx);
-    memset(t->slab[1], 0, t->params.total * sizeof(float));
+    const rf_ctx *ctx = t->j->b.io->ctx;
+    const int64_t blocks = (int64_t)(t->params.total + BLOCK - 1) / BLOCK;
+    double squares = 0;
+    rf__parallel(ctx, blocks, zero_block, t);
     const rf_status status = bench_batches(&t->j->now, train_batch, t, why);
     if (status) return status;
-    const double norm = sqrt(k->sumsq(t->slab[1], (int64_t)t->params.total));
-    k->adamw(t->slab[0], t->slab[2], t->slab[3], t->slab[1], (int64_t)t->params.total, 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f,
-             1, 1, norm > 1 ? (float)(1 / norm) : 1);
+    rf__parallel(ctx, blocks, square_block, t);
+    for (int64_t i = 0; i < blocks; i++) squares += t->square[i];
+    t->scale = squares > 1 ? (float)(1 / sqrt(squares)) : 1;
+    rf__parallel(ctx, blocks, update_block, t);
     return RF_OK;
 }
 
@@ -282,10 +313,17 @@ rf_status bench_train(bench_job *j)
         status = rf__encoder_new(&t.params, t.slab[0], t.slab[1], &t.encoder, why);
     }
     if (!status) status = rf_graph_new(ctx, &t.g, why);
+    if (!status && !(t.square = rf__calloc(ctx, t.params.total / BLOCK + 1, sizeof *t.square)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status) {
+        rf_graph_products(t.g, j->b.type);
+        rf__encoder_checkpoints(t.encoder, j->a->checkpoints != 0);
+    }
     steps = &t;
     if (!status) status = bench_each_shape(j, usual, train_one);
     rf_graph_free(t.g);
     rf__encoder_free(t.encoder);
+    rf__free(ctx, t.square);
     for (int i = 0; i < 4; i++) rf__free(ctx, t.slab[i]);
     rf__params_free(&t.params);
     return status;

@@ -89,7 +89,7 @@ rf_status bench_gemm(bench_job *j)
             rf__rng_init(&r, 42, 10);
             for (int64_t i = 0; i < p.k * p.n; i++) w[i] = rf__rng_normal(&r);
             for (int64_t i = 0; i < 1024 * p.k; i++) x[i] = rf__rng_normal(&r);
-            status = rf_pack(ctx, RF_F32, p.n, p.k, w, &p.w, why);
+            status = rf_pack(ctx, j->b.type, p.n, p.k, w, &p.w, why);
         }
         for (size_t i = 0; i < RF_COUNT(m) && !status; i++) {
             char name[48];

@@ -63,7 +63,7 @@ static double peak_memory(void)
 static int run(void *arguments, cli_io *io)
 {
     const struct bench_args *a = arguments;
-    bench_job j = {.b = {.io = io, .seconds = a->seconds}, .a = a};
+    bench_job j = {.b = {.io = io, .seconds = a->seconds, .type = (rf_type)a->dtype}, .a = a};
     static const char *const usual[] = {"forward"};
     const int n = a->cases.n ? a->cases.n : 1;
     const char *const *name = a->cases.n ? a->cases.item : usual;
@@ -90,6 +90,9 @@ static const cli_option options[] = {
     {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "random weights of this config.json's shape", NULL},
     {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
      "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again", NULL},
+    CLI_DTYPE_OPTION(struct bench_args, dtype),
+    {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
+     "train: activations of a layer are computed again in the backward", NULL},
     {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "what the tokenizer reads; a sample otherwise", NULL},
     {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "for each row", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},

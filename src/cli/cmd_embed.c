@@ -17,7 +17,7 @@
 
 struct args {
     const char *model, *output;
-    int pooling, format, normalize;
+    int pooling, format, normalize, dtype;
     int64_t max_length, batch_tokens;
     cli_list files;
 };
@@ -219,7 +219,7 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open(j->io, j->a->model, &j->model, &j->session, why);
+    rf_status status = cli_model_open_as(j->io, j->a->model, (rf_type)j->a->dtype, &j->model, &j->session, why);
     if (status) return status;
     const rf_config *c = rf_model_config(j->model);
     j->t = rf_model_tokenizer(j->model);
@@ -282,6 +282,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
     {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one", NULL},
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
      "NumPy's file, a JSON list on each line, or raw little-endian floats", NULL},

@@ -13,7 +13,7 @@
 struct args {
     const char *model;
     int64_t top_k, max_length;
-    int json;
+    int json, dtype;
     cli_list targets, texts;
 };
 
@@ -254,7 +254,7 @@ static rf_status answer_batch(job *j)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open(j->io, j->a->model, &j->model, &j->session, why);
+    rf_status status = cli_model_open_as(j->io, j->a->model, (rf_type)j->a->dtype, &j->model, &j->session, why);
     if (status) return status;
     j->t = rf_model_tokenizer(j->model);
     j->V = (int)rf_model_config(j->model)->vocab_size;
@@ -309,6 +309,7 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
     {"top-k", 'k', CLI_INT, A(top_k), "N", "5", 1, 1000000, NULL, "guesses for each mask", NULL},
     {"target", 0, CLI_EACH, A(targets), "WORD", NULL, 0, 0, NULL, "choose among these words only; may be given again",
      "targets"},

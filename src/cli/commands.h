@@ -12,4 +12,9 @@ extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_
     {"model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL",                                 \
      "model folder; without it the shipped model", NULL}
 
+/* An rf_type, as the int `field`: RF_F32 or RF_BF16. */
+#define CLI_DTYPE_OPTION(args, field)                                                                                      \
+    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16", "f32", 0, 0, NULL,                                         \
+     "what matrices are kept and multiplied in; bf16 takes half the memory", "torch_dtype"}
+
 #endif

@@ -47,9 +47,14 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
 
 rf_status cli_model_open(cli_io *io, const char *given, rf_model **model, rf_session **session, rf_error *why)
 {
+    return cli_model_open_as(io, given, RF_F32, model, session, why);
+}
+
+rf_status cli_model_open_as(cli_io *io, const char *given, rf_type type, rf_model **model, rf_session **session, rf_error *why)
+{
     char folder[4096];
     rf_status status = cli_model_folder(given, folder, sizeof folder, why);
-    if (!status) status = rf_model_open(io->ctx, folder, model, why);
+    if (!status) status = rf_model_open_as(io->ctx, folder, type, model, why);
     if (!status && !rf_model_tokenizer(*model))
         status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
     if (!status) status = rf_session_open(*model, session, why);

@@ -114,6 +114,7 @@ int cli_stopped(void);                      /* the signal that asked to stop, or
 /* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 rf_status cli_model_open(cli_io *io, const char *given, rf_model **model, rf_session **session, rf_error *why);
+rf_status cli_model_open_as(cli_io *io, const char *given, rf_type type, rf_model **model, rf_session **session, rf_error *why);
 
 /* ---- progress -------------------------------------------------------------------------------------------------------- */
 

@@ -202,6 +202,9 @@ bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
 rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
 void rf__loss_back(rf_graph *g, rf_node *n);
 
+/* Rows of logits that rf_vocab_loss holds at a time, of n labels over V words. */
+int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
+
 /* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
 static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }
 

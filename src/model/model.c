@@ -46,7 +46,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     if (!w) return out_of_memory(why, bytes);
     rf_status status = RF_OK;
     for (size_t j = 0; j < rows && !status; j++) status = read_one(m, from, i + j, w + j * p->count, why);
-    if (!status) status = rf_pack(m->ctx, RF_F32, (int64_t)rows * p->dim[0], p->dim[1], w, &m->packed[i], why);
+    if (!status) status = rf_pack(m->ctx, m->type, (int64_t)rows * p->dim[0], p->dim[1], w, &m->packed[i], why);
     rf__free(m->ctx, w);
     return status;
 }
@@ -91,11 +91,12 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
 
 /* ---- opening ---- */
 
-static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_model **out, rf_error *why)
+static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type, rf_model **out, rf_error *why)
 {
     rf_model *m = rf__calloc(ctx, 1, sizeof *m);
     if (!m) return rf_fail(why, RF_ENOMEM, "out of memory: a model");
     m->ctx = ctx;
+    m->type = type;
     m->config = *config;
     m->config.hidden_dropout_prob = m->config.attention_probs_dropout_prob = 0;
     pthread_mutex_init(&m->lock, NULL);
@@ -145,10 +146,15 @@ static bool has_tokenizer(const char *folder)
 
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why)
 {
+    return rf_model_open_as(ctx, folder, RF_F32, out, why);
+}
+
+rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why)
+{
     rf_config config;
     rf_model *m = NULL;
     rf_status status = rf_config_read(ctx, folder, &config, why);
-    if (!status) status = begin(ctx, &config, &m, why);
+    if (!status) status = begin(ctx, &config, type, &m, why);
     if (!status) status = load(m, folder, why);
     if (!status && has_tokenizer(folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
@@ -166,9 +172,15 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
 
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why)
 {
+    return rf_model_random_as(ctx, config, seed, RF_F32, out, why);
+}
+
+rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
+                             rf_error *why)
+{
     rf_model *m = NULL;
     rf_status status = rf_config_check(config, "config", why);
-    if (!status) status = begin(ctx, config, &m, why);
+    if (!status) status = begin(ctx, config, type, &m, why);
     if (!status) status = gather(m, &(struct source){.seed = seed}, why);
     if (status) {
         rf_model_close(m);
@@ -206,7 +218,7 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
     const rf_param *p = &m->params.p[0];
     rf_status status = RF_OK;
     pthread_mutex_lock(&m->lock);
-    if (!m->packed[0]) status = rf_pack(m->ctx, RF_F32, p->dim[0], p->dim[1], m->value[0], &m->packed[0], why);
+    if (!m->packed[0]) status = rf_pack(m->ctx, m->type, p->dim[0], p->dim[1], m->value[0], &m->packed[0], why);
     *out = m->packed[0];
     pthread_mutex_unlock(&m->lock);
     return status;

@@ -9,6 +9,7 @@
 struct rf_model {
     const rf_ctx *ctx;
     rf_config config;           /* dropout switched off */
+    rf_type type;               /* of packed matrices */
     rf_params params;
     rf_weights *file;           /* stays mapped while word embeddings are used where they lie */
     rf_tokenizer *tokenizer;

@@ -50,6 +50,26 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     return rf_backward(g, loss, why);
 }
 
+/* Weights rounded at random: a function of (seed, step, place), so that a resumed run sees the same. */
+enum { ROUND = 1 << 16 };
+struct rounding { const rf__run *r; rf_key key; };
+
+static void round_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const struct rounding *a = arg;
+    const size_t at = (size_t)i * ROUND, left = a->r->params.total - at;
+    a->r->ctx->k->to_bf16_random(a->r->rounded + at, a->r->optimizer.value + at, (int64_t)(left < ROUND ? left : ROUND), a->key.k,
+                                 (uint64_t)a->r->state.step, at);
+}
+
+static void round_weights(const rf__run *r)
+{
+    struct rounding a = {r, rf__key(r->o.seed, 0x726f756e)};
+    if (r->rounded) rf__parallel(r->ctx, (int64_t)((r->params.total + ROUND - 1) / ROUND), round_block, &a);
+    rf__encoder_bf16(r->encoder, r->rounded);
+}
+
 /* Far above what the losses of the updates so far let expect: their mean and variance, of about the last MEMORY. */
 static bool is_spike(rf__run *r, double loss)
 {
@@ -88,12 +108,14 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
         s->tokens += r->batch[i].N;
     }
     rf__tree_begin(&r->tree);
+    round_weights(r);
     for (int64_t i = 0; i < n; i++) {
         const rf_status status = gradient(r, i, 1 / (double)s->labels, &s->loss_sum, why);
         if (status) return status;
         rf__tree_join(&r->tree, 0, r->tree.total);
     }
     rf__tree_total(&r->tree);
+    rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
     update(r, s);
     s->seconds = rf__seconds() - begin;
     r->state.step++;

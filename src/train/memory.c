@@ -1,8 +1,10 @@
 /* memory.c — an estimate of what a run needs, made before anything big is allocated. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "graph/graph.h"
 #include "train/memory.h"
 #include "train/optimizer.h"
 #include "train/tree.h"
@@ -30,27 +32,73 @@ double rf__memory_left(const rf_ctx *ctx)
     return left;
 }
 
-/* What a layer keeps of each token while recording: query, key and value, attention, its projection, the norm's input
- * and output, the feed-forward before and after its activation, its projection, the second norm's input and output. */
-double rf__memory_batch(const rf_params *p, int64_t tokens)
+/* ---- what a step holds (src/model/encoder.c, src/graph/ops) ---------------------------------------------------------- */
+
+typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;
+
+static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const rf_config *c = &p->config;
-    const double layer = 9.0 * (double)c->hidden_size + 2.0 * (double)c->intermediate_size;
-    const double logits = 32.0 * 1048576;                                     /* one chunk of them, see vocab_loss.c */
-    return sizeof(float) * (double)tokens * (layer * (double)c->num_hidden_layers + 6.0 * (double)c->embedding_size) + logits;
+    return (shape){(double)tokens, (double)c->hidden_size, (double)c->embedding_size, (double)c->intermediate_size,
+                   (double)c->num_attention_heads, (double)c->vocab_size, (double)c->num_hidden_layers,
+                   ceil(o->mlm_probability * (double)tokens), o->bf16 != 0, c->hidden_dropout_prob > 0};
+}
+
+/* Kept of each token by a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their
+ * means and deviations, and their results; the feed-forward before its activation. */
+static double layer(const shape *s) { return 4 * (8 * s->C + s->H + 4) + (s->bf16 ? 2 : 4) * s->F; }
+
+/* What comes and goes within a layer: the feed-forward after its activation; adjoints of a norm's sum and of what was
+ * dropped of it; those of query, key and value. */
+static double passing(const shape *s) { return 4 * (s->F + (s->drops ? 2 : 1) * s->C + 3 * s->C); }
+
+/* Sum, result and dropout of the embeddings, of which the last is what the first layer sees; their projection. */
+static double embeddings(const shape *s)
+{
+    const bool projected = s->E < s->C || s->E > s->C;
+    return 4 * ((s->drops || projected ? 3 : 2) * s->E + (projected ? s->C : 0));
+}
+
+/* The head's rows, transform (twice), norm and adjoint, of each label. */
+static double head(const shape *s) { return 4 * (s->C + 4 * s->E); }
+
+static double attention_scratch(const rf_params *p, const rf_train_options *o)
+{
+    const rf_config *c = &p->config;
+    const int64_t T = rf__min64(o->max_length, o->tokens_per_batch), D = c->hidden_size / c->num_attention_heads;
+    const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D};
+    return (double)rf_ctx_threads(p->ctx) * (double)rfk_attention_back_scratch(&a);
+}
+
+double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens)
+{
+    const shape s = shape_of(p, o, tokens);
+    const double logits = 4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
+    const double kept = s.N * embeddings(&s) + s.labels * head(&s), scratch = attention_scratch(p, o);
+    if (!o->gradient_checkpointing)
+        return kept + s.N * s.L * layer(&s) + fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
+    const double again = s.N * (layer(&s) + passing(&s)) + scratch;
+    return kept + s.N * 4 * s.L * s.C + s.N * 8 * s.C + fmax(logits, again);
+}
+
+double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
+{
+    const rf__rule rule = rf__rule_of(o);
+    const double leaves = rf__tree_slabs(0, o->gradient_accumulation_steps) - 1.0;
+    const double each = leaves * sizeof(float) + (o->bf16_stochastic_rounding ? sizeof(uint16_t) : 0);
+    return rf__optimizer_bytes(p, &rule) + each * (double)p->total;
 }
 
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,
                            rf_error *why)
 {
-    const rf__rule rule = rf__rule_of(o);
-    const double leaves = rf__tree_slabs(0, o->gradient_accumulation_steps) - 1.0;
-    const double slabs = rf__optimizer_bytes(p, &rule) + leaves * sizeof(float) * (double)p->total, batch = rf__memory_batch(p, o->tokens_per_batch);
-    snprintf(note, size, "%.2f million parameters: %.0f MB with gradients and moments, about %.0f MB for a batch; %.0f MB are free",
-             (double)rf_config_parameters(&p->config) * 1e-6, slabs * 1e-6, batch * 1e-6, left * 1e-6);
+    const double slabs = rf__memory_slabs(p, o), batch = rf__memory_batch(p, o, o->tokens_per_batch);
+    snprintf(note, size, "%.2f million parameters: needs %.2f GB (%.2f GB weights, gradients and moments, %.2f GB a batch), "
+             "%.1f GB available", (double)rf_config_parameters(&p->config) * 1e-6, (slabs + batch) * 1e-9, slabs * 1e-9,
+             batch * 1e-9, left * 1e-9);
     if (left <= 0 || slabs + batch <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + rf__memory_batch(p, fits) > left) fits /= 2;
+    while (fits >= 8 && slabs + rf__memory_batch(p, o, fits) > left) fits /= 2;
     if (fits < 8) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
     return rf_fail(why, RF_ENOMEM, "out of memory: %s; tokens_per_batch %lld would fit", note, (long long)fits);
 }

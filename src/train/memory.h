@@ -8,8 +8,10 @@
 /* Bytes that this process may still take: free memory, and what the limit on its address space leaves; 0: unknown. */
 double rf__memory_left(const rf_ctx *ctx);
 
-/* Bytes of the activations of one micro-batch of `tokens`; those of the slabs: rf__optimizer_bytes. */
-double rf__memory_batch(const rf_params *p, int64_t tokens);
+/* Bytes of a step's arena with a micro-batch of `tokens`: what rf_graph_memory will say, within a few per cent.  Those of
+ * the slabs: rf__optimizer_bytes, and the rounded copy of the weights. */
+double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
+double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
 /* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed. */
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,

@@ -72,6 +72,9 @@ static const row rows[] = {
     {"metric_for_best_model",       CHOICE, AT(metric_for_best_model), 0, 1, RF_METRIC_LOSS, metrics, 0},
     {"greater_is_better",           CHOICE, AT(greater_is_better), 0, 2, RF_GREATER_AUTO, greater, 0},
     {"eval_documents",              INT,    AT(eval_documents), 0, 1e12, 0, NULL, 0},
+    {"bf16",                        FLAG,   AT(bf16), 0, 1, 0, NULL, 0},
+    {"bf16_stochastic_rounding",    FLAG,   AT(bf16_stochastic_rounding), 0, 1, 0, NULL, 0},
+    {"gradient_checkpointing",      FLAG,   AT(gradient_checkpointing), 0, 1, 0, NULL, 0},
     {"seed",                        SEED,   AT(seed), 0, 0, 42, NULL, 0},
     {"stop_after",                  INT,    AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
     {"max_time",                    REAL,   AT(max_time), 0, 1e9, 0, NULL, LOCAL},
@@ -185,6 +188,8 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     if (o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG, "max_length: %lld is above tokens_per_batch, %lld", (long long)o->max_length,
                        (long long)o->tokens_per_batch);
+    if (o->bf16_stochastic_rounding && !o->bf16)
+        return rf_fail(why, RF_EARG, "bf16_stochastic_rounding: rounds for products in bf16, which are off");
     if (!o->max_steps && !(o->num_train_epochs > 0))
         return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
     if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))

@@ -33,6 +33,7 @@ typedef struct rf__run {
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
     rf__tree tree;                      /* gradients of the micro-batches of a step                                     */
     rf_encoder *encoder;
+    uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest               */
     rf_graph *graph;
 
     rf__tokens tokens;

@@ -250,7 +250,12 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = rf__tree_new(&r->params, r->optimizer.grad, 0, r->o.gradient_accumulation_steps, &r->tree, why);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
-    return status;
+    if (status) return status;
+    rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
+    rf__encoder_checkpoints(r->encoder, r->o.gradient_checkpointing != 0);
+    if (!r->o.bf16_stochastic_rounding) return RF_OK;
+    r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);
+    return r->rounded ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of rounded weights", (double)r->params.total * 2e-6);
 }
 
 /* ---- the text ---- */
@@ -367,6 +372,7 @@ void rf__run_end(rf__run *r)
     rf_graph_free(r->graph);
     rf__encoder_free(r->encoder);
     rf__tree_free(&r->tree);
+    rf__free(ctx, r->rounded);
     rf__optimizer_free(&r->optimizer);
     if (r->params.p) rf__params_free(&r->params);
     rf__vocab_free(ctx, &r->vocab);

@@ -13,7 +13,7 @@ struct saved { float *dx; };
 
 enum { CHUNK_FLOATS = 1 << 23, CHUNK_ROWS = 128 };      /* 32 MiB of logits, but never fewer rows than pay */
 
-static int64_t chunk_rows(int64_t n, int64_t V)
+int64_t rf__vocab_loss_rows(int64_t n, int64_t V)
 {
     const int64_t rows = rf__max64(CHUNK_ROWS, CHUNK_FLOATS / rf__max64(V, 1) / 16 * 16);
     const int64_t chunks = rf__max64(1, (n + rows - 1) / rows);
@@ -51,7 +51,7 @@ static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t row
 static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[],
                      double weight, bool track, float *dx, int64_t *hits)
 {
-    const int64_t n = x->dim[0], K = x->dim[1], V = table->dim[0], most = chunk_rows(n, V);
+    const int64_t n = x->dim[0], K = x->dim[1], V = table->dim[0], most = rf__vocab_loss_rows(n, V);
     const rf_mark mark = rf__scratch(g);
     struct pass a = {.k = g->k, .V = V, .weight = (float)weight};
     double sum = 0;

@@ -1,0 +1,106 @@
+/* test_memory.c — the estimate against what a step really held, for shapes in which each of its terms counts. */
+#include "graph/graph.h"
+#include "model/encoder.h"
+#include "t.h"
+#include "train/memory.h"
+#include "train/optimizer.h"
+
+typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
+
+/* The arena of two whole steps, with as many labels as the estimate counts on. */
+static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, const shape *s)
+{
+    const int64_t N = s->B * s->T, labels = (int64_t)ceil(o->mlm_probability * (double)N);
+    float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
+    int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(s->B + 1) * 4), *row = t_bytes((size_t)N * 4);
+    rf_encoder *e = NULL;
+    rf_graph *g = NULL;
+    for (int64_t i = 0; i < N; i++) id[i] = (int32_t)(i * 7 % s->V), row[i] = (int32_t)(i * N / labels % N);
+    for (int64_t b = 0; b <= s->B; b++) start[b] = (int32_t)(b * s->T);
+    rf__params_init(p, value, 1);
+    memset(grad, 0, p->total * sizeof *grad);
+    assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
+    rf__encoder_checkpoints(e, o->gradient_checkpointing != 0);
+    const rf_batch batch = {.N = N, .B = s->B, .id = id, .start = start};
+    for (uint64_t step = 0; step < 2; step++) {
+        rf_error why = {0};
+        rf_graph_reset(g);
+        rf_graph_record(g, 1, 1, step);
+        rf_tensor *loss = rf__mlm_loss(g, e, rf__encode(g, e, &batch), row, id, labels, 1, NULL, NULL);
+        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+    }
+    const double bytes = (double)rf_graph_memory(g);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    t_free_all();
+    return bytes;
+}
+
+static void the_estimate_is_what_a_step_holds(void **state)
+{
+    (void)state;
+    static const shape shapes[] = {
+        {500, 128, 128, 4, 4, 512, 8, 64, 0, 0, 0.1},   {500, 128, 128, 4, 4, 512, 8, 64, 1, 0, 0.1},
+        {500, 128, 128, 6, 4, 512, 8, 64, 0, 1, 0.1},   {500, 128, 128, 6, 4, 512, 8, 64, 1, 1, 0.1},
+        {30000, 64, 96, 2, 4, 384, 16, 48, 0, 0, 0.1},  {30000, 64, 96, 2, 4, 384, 16, 48, 1, 1, 0.1},
+        {1000, 256, 256, 3, 4, 1024, 2, 256, 0, 0, 0},  {1000, 256, 256, 12, 4, 1024, 2, 256, 1, 1, 0},
+        {8000, 192, 192, 1, 3, 768, 4, 128, 0, 0, 0.1}, {8000, 192, 192, 1, 3, 768, 4, 128, 0, 1, 0.1},
+    };
+    for (size_t i = 0; i < RF_COUNT(shapes); i++) {
+        const shape *s = &shapes[i];
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_config c;
+        rf_params p;
+        rf_train_options o;
+        rf_train_defaults(&o);
+        rf_config_defaults(&c);
+        c.vocab_size = s->V, c.embedding_size = s->E, c.hidden_size = s->C, c.num_hidden_layers = s->L;
+        c.num_attention_heads = s->H, c.intermediate_size = s->F;
+        c.hidden_dropout_prob = c.attention_probs_dropout_prob = s->dropped;
+        o.bf16 = s->bf16, o.gradient_checkpointing = s->again, o.max_length = s->T, o.tokens_per_batch = s->B * s->T;
+        assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+        const double want = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
+        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        rf__params_free(&p);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* What it says when there is not enough would fit, and twice of it would not. */
+static void the_batch_that_would_fit_fits(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_config c;
+    rf_params p;
+    rf_train_options o;
+    char note[256];
+    rf_train_defaults(&o);
+    rf_config_defaults(&c);
+    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    const double slabs = rf__memory_slabs(&p, &o);
+    o.bf16 = o.bf16_stochastic_rounding = 1;
+    t_near(rf__memory_slabs(&p, &o) - slabs, 2 * (double)p.total, 1);
+    o.bf16 = o.bf16_stochastic_rounding = 0;
+    for (int64_t room = 512; room <= 4096; room *= 2) {
+        rf_error why = {0};
+        const double left = slabs + 1.01 * rf__memory_batch(&p, &o, room);
+        const rf_status status = rf__memory_check(&p, &o, left, note, sizeof note, &why);
+        char part[64];
+        snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)room);
+        assert_int_equal(status, RF_ENOMEM);                        /* the default is 8192 tokens */
+        t_failed(&why, RF_ENOMEM, part);
+        assert_non_null(strstr(why.text, "GB available"));
+    }
+    rf__params_free(&p);
+    rf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_estimate_is_what_a_step_holds), cmocka_unit_test(the_batch_that_would_fit_fits)};
+    return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
+}
