@@ -33,6 +33,9 @@ typedef struct rf_train_options {
     const char *const *validation_text; /* held-out files; with none, `validation_split` of the documents by hash        */
     int validation_texts;
     double validation_split;            /* share of documents held out by a hash of their text                           */
+    const char *const *data;            /* caches that rf_prepare made, in place of texts                                */
+    int datas;                          /* at most 16                                                                    */
+    const double *data_weight;          /* [datas] shares of the tokens to draw from each; NULL: one corpus of them all   */
     const char *model;                  /* folder with vocab.txt (and config.json, weights when they are to be continued) */
     const char *config;                 /* config.json of a new model (the folder's weights are not used), or NULL       */
     const char *output_dir;             /* checkpoints, metrics.jsonl; NULL: `model`, or where the checkpoint lies       */
@@ -112,6 +115,19 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  *   RF_EDATA, RF_EIO, RF_ENOMEM as elsewhere                                                                          */
 rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
                       rf_error *why);
+
+/* Text as ids in one file, made once for many runs: text, validation_text, validation_split, model and reader say of what.
+ *
+ *   path        the cache; one that is of the same text and tokenizer already is left as it is
+ *   packing     the share of tokens_per_batch that batches of pieces of max_length will fill
+ *   RF_ESTOPPED the report asked for it; nothing is left behind                                                        */
+typedef struct rf_prepared {
+    int64_t tokens, documents, held, bytes;         /* held: documents held out; bytes of the file                       */
+    int64_t pieces, piece_tokens;                   /* to train on, with [CLS] and [SEP]                                 */
+    double packing;
+} rf_prepared;
+rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *options, const char *path, rf_train_report *report, void *user,
+                     rf_prepared *out, rf_error *why);
 
 /* Held-out masked-language-model loss and accuracy of a model folder on texts, with the masks of `seed`. */
 typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;

@@ -2,6 +2,7 @@
  *
  * A first Ctrl-C finishes the step, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -82,6 +83,29 @@ static int stopped(const watch *w)
     return cli_stopped() ? CLI_LATER : CLI_DONE;
 }
 
+/* --data a.cache b.cache, or --mix a.cache:0.7 b.cache:0.3; the names are cut at their last colon. */
+static rf_status take_caches(train_args *a, rf_error *why)
+{
+    const cli_list *list = a->mix.n ? &a->mix : &a->data;
+    if (a->mix.n && a->data.n) return rf_fail(why, RF_EARG, "--data and --mix exclude one another");
+    if (list->n > TRAIN_CACHES) return rf_fail(why, RF_EARG, "%d caches, at most %d can be mixed", list->n, (int)TRAIN_CACHES);
+    for (int i = 0; i < list->n; i++) {
+        const char *name = list->item[i], *colon = a->mix.n ? strrchr(name, ':') : name + strlen(name);
+        char *end;
+        if (!colon || (size_t)(colon - name) >= sizeof a->cache[i])
+            return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
+        snprintf(a->cache[i], sizeof a->cache[i], "%.*s", (int)(colon - name), name);
+        a->cache_name[i] = a->cache[i];
+        if (!a->mix.n) continue;
+        a->cache_weight[i] = strtod(colon + 1, &end);
+        if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
+    }
+    a->t.data = a->cache_name;
+    a->t.datas = list->n;
+    a->t.data_weight = a->mix.n ? a->cache_weight : NULL;
+    return RF_OK;
+}
+
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
 
 static int run(void *arguments, cli_io *io)
@@ -96,7 +120,8 @@ static int run(void *arguments, cli_io *io)
     a->t.resume_from_checkpoint = a->resume;
     a->t.given = was_given;
     a->t.given_user = (void *)(uintptr_t)io->parsed;
-    if (!a->text.n && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE...");
+    if (take_caches(a, &io->why)) return cli_exit(io);
+    if (!a->text.n && !a->t.datas && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
     if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
@@ -110,6 +135,10 @@ static int run(void *arguments, cli_io *io)
 
 static const cli_option options[] = {
     TRAIN_TEXT,
+    {"data", 0, CLI_FILES, offsetof(train_args, data), "FILE", NULL, 0, 0, NULL,
+     "token caches that roformer prepare made, in place of text", NULL},
+    {"mix", 0, CLI_FILES, offsetof(train_args, mix), "FILE:WEIGHT", NULL, 0, 0, NULL,
+     "the same, with shares of the tokens to draw from each, as a.cache:0.7 b.cache:0.3", NULL},
     {"validation_text", 0, CLI_FILES, offsetof(train_args, validation), "FILE", NULL, 0, 0, NULL,
      "held-out files; without them a share of the documents is held out", "validation_file"},
     {"validation_split", 0, CLI_REAL, T(validation_split), "P", NULL, 0, 0.5, NULL,

@@ -98,20 +98,57 @@ void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m)
 
 /* ---- packing ---- */
 
+/* Without masking only the room is taken: see rf__packing. */
 static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__place at)
 {
     const size_t i = (size_t)at.piece;
-    rf__mlm_batch_add(b, p->from->ids, rf__piece_at(p, i), rf__piece_size(p, i), m, (uint64_t)at.epoch << 40 | i);
+    if (m) rf__mlm_batch_add(b, rf__piece_of(p, i)->ids, rf__piece_at(p, i), rf__piece_size(p, i), m, (uint64_t)at.epoch << 40 | i);
+    else b->N += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
+}
+
+static rf__turn turn_of(const rf__position *at, int stream)
+{
+    return stream ? at->turn[stream] : (rf__turn){at->epoch, at->index, at->tokens};
+}
+
+static void set_turn(rf__position *at, int stream, rf__turn t)
+{
+    if (stream) {
+        at->turn[stream] = t;
+        return;
+    }
+    at->epoch = t.epoch;
+    at->index = t.index;
+    at->tokens = t.tokens;
+}
+
+/* The stream that is furthest behind its share of the tokens. */
+static int behind(const rf__pieces *p, const rf__position *at)
+{
+    int best = 0;
+    double least = 0;
+    for (int s = 0; s < p->streams; s++) {
+        const double done = (double)turn_of(at, s).tokens / p->stream[s].weight;
+        if (s && done >= least) continue;
+        least = done;
+        best = s;
+    }
+    return best;
 }
 
 static rf__place draw(const rf__pieces *p, rf_key order, rf__position *at)
 {
-    if (at->index >= (int64_t)p->n) {
-        at->epoch++;
-        at->index = 0;
+    const int s = p->streams > 1 ? behind(p, at) : 0;
+    const size_t n = p->stream[s].n;
+    rf__turn t = turn_of(at, s);
+    if (t.index >= (int64_t)n) {
+        t.epoch++;
+        t.index = 0;
     }
-    const uint64_t i = rf__shuffled((uint64_t)at->index++, p->n, order, (uint64_t)at->epoch);
-    return (rf__place){at->epoch, (int64_t)i};
+    const uint64_t i = p->stream[s].first + rf__shuffled((uint64_t)t.index++, n, order, (uint64_t)t.epoch);
+    if (p->streams > 1) t.tokens += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
+    set_turn(at, s, t);
+    return (rf__place){t.epoch, (int64_t)i};
 }
 
 void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__position *at, rf__mlm_batch *b)
@@ -128,5 +165,37 @@ void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__
         if (rf__fits(b, rf__piece_size(p, (size_t)next.piece))) add(b, p, m, next);
         else at->waiting[at->waits++] = next;
     }
-    rf__mlm_batch_finish(b, m);
+    if (m) rf__mlm_batch_finish(b, m);
+}
+
+double rf__packing(const rf__pieces *p, rf_key order, int64_t room, int64_t batches)
+{
+    int32_t start[1];
+    rf__mlm_batch b = {.room = room, .start = start};
+    rf__position at = {0};
+    int64_t filled = 0, n = 0;
+    if (!p->n) return 0;
+    while (n < batches && (!n || rf__position_epoch(&at, p) < 1)) {
+        rf__pack_next(p, order, NULL, &at, &b);
+        filled += b.N;
+        n++;
+    }
+    return (double)filled / (double)(n * room);
+}
+
+bool rf__position_inside(const rf__position *at, const rf__pieces *p)
+{
+    bool inside = true;
+    for (int s = 0; s < p->streams; s++) inside = inside && turn_of(at, s).index <= (int64_t)p->stream[s].n;
+    for (int i = 0; i < at->waits; i++) inside = inside && at->waiting[i].piece < (int64_t)p->n;
+    return inside;
+}
+
+double rf__position_epoch(const rf__position *at, const rf__pieces *p)
+{
+    int64_t tokens = at->tokens;
+    if (!p->n) return 0;
+    if (p->streams < 2) return (double)at->epoch + (double)at->index / (double)p->n;
+    for (int s = 1; s < p->streams; s++) tokens += at->turn[s].tokens;
+    return (double)tokens / (double)p->tokens;
 }

@@ -38,7 +38,26 @@ void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m);
 /* Where the run is in its data.  A piece that did not fit waits, and goes first into the next batch. */
 enum { RF__WAITING = 32 };
 typedef struct rf__place { int64_t epoch, piece; } rf__place;
-typedef struct rf__position { int64_t epoch, index; int waits; rf__place waiting[RF__WAITING]; } rf__position;
+typedef struct rf__turn { int64_t epoch, index, tokens; } rf__turn;
+typedef struct rf__position {
+    int64_t epoch, index;               /* of the first stream                                                          */
+    int64_t tokens;                     /* drawn from it; counted only when there are several                           */
+    rf__turn turn[RF__SOURCES];         /* of the others, from 1 on                                                     */
+    int waits;
+    rf__place waiting[RF__WAITING];
+} rf__position;
+
+/* Whether the position is one within these pieces. */
+bool rf__position_inside(const rf__position *at, const rf__pieces *p);
+
+/* Passes over all of the pieces so far; of a mixture: tokens drawn, over all tokens. */
+double rf__position_epoch(const rf__position *at, const rf__pieces *p);
+
+/* The share of `room` tokens that the next `batches` micro-batches, or those of an epoch when it is shorter, will fill. */
+double rf__packing(const rf__pieces *p, rf_key order, int64_t room, int64_t batches);
+
+/* The key of the order of a run's epochs. */
+static inline rf_key rf__order_key(uint64_t seed) { return rf__key(seed, 0x6f726472); }
 
 /* The next micro-batch: a function of the pieces, the keys and the position, which moves on. */
 void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__position *at, rf__mlm_batch *b);

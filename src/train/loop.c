@@ -29,7 +29,7 @@ typedef struct loop {
 
 /* ---- one step ---- */
 
-typedef struct step_result { double loss_sum, norm, rate, seconds; int64_t labels, tokens; bool skipped, spike; } step_result;
+typedef struct step_result { double loss_sum, norm, rate, seconds, wait; int64_t labels, tokens; bool skipped, spike; } step_result;
 
 /* The stream of dropout: no two micro-batches of a run share one. */
 static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)i; }
@@ -107,6 +107,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
         s->labels += r->batch[i].n;
         s->tokens += r->batch[i].N;
     }
+    s->wait = rf__seconds() - begin;
     rf__tree_begin(&r->tree);
     round_weights(r);
     for (int64_t i = 0; i < n; i++) {
@@ -165,6 +166,8 @@ static void log_step(rf__run *r, const step_result *s)
     }
     t->interval.seconds += s->seconds;
     t->interval.tokens += s->tokens;
+    t->interval.wait += s->wait;
+    t->interval.room += r->o.tokens_per_batch * r->o.gradient_accumulation_steps;
     const double elapsed = rf__seconds() - r->began;
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
@@ -174,11 +177,12 @@ static void log_step(rf__run *r, const step_result *s)
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
     if (due) {
         p->loss = t->interval.loss / (double)t->interval.labels;
-        add_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+        add_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                               "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
-                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds));
-        t->interval.loss = t->interval.seconds = 0;
-        t->interval.labels = t->interval.tokens = 0;
+                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "packing",
+                              (double)t->interval.tokens / (double)t->interval.room, "input_wait", t->interval.wait / t->interval.seconds));
+        t->interval.loss = t->interval.seconds = t->interval.wait = 0;
+        t->interval.labels = t->interval.tokens = t->interval.room = 0;
     }
     rf__run_tell(r, "step", NULL);
 }
@@ -192,7 +196,7 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     rf__mlm_batch_clear(s->batch);
     for (size_t i = 0; i < r->held.n && !status; i++)
-        status = rf__score_piece(s, r->tokens.ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
+        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
     if (!status) status = rf__score_flush(s, why);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     return status;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "train/options.h"
+#include "train/pieces.h"
 #include "train/schedule.h"
 
 typedef enum kind { INT, REAL, FLAG, CHOICE, SEED, BYTES } kind;
@@ -195,6 +196,12 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))
         return rf_fail(why, RF_EARG, "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
                        "a checkpoint without an evaluation cannot be the best", (long long)o->save_steps, (long long)o->eval_steps);
+    if (o->datas < 0 || o->datas > RF__SOURCES || (o->datas && !o->data))
+        return rf_fail(why, RF_EARG, "data: %d caches, at most %d can be mixed", o->datas, (int)RF__SOURCES);
+    if (o->datas && o->texts) return rf_fail(why, RF_EARG, "data: caches and text cannot both be trained on");
+    for (int i = 0; i < o->datas && o->data_weight; i++)
+        if (!(o->data_weight[i] > 1e-9 && o->data_weight[i] < 1e9))
+            return rf_fail(why, RF_EARG, "data_weight: %.12g is not in 1e-9 .. 1e9", o->data_weight[i]);
     if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) || (o->validation_texts && !o->validation_text))
         return rf_fail(why, RF_EARG, "text: a list of %d files that is not there", o->texts);
     return RF_OK;
@@ -225,11 +232,20 @@ static json_t *paths_json(const char *const *path, int n)
     return list;
 }
 
+static json_t *weights_json(const double *weight, int n)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < n; i++) json_array_append_new(list, json_real(weight[i]));
+    return list;
+}
+
 json_t *rf__options_json(const rf_train_options *o)
 {
     json_t *all = json_object();
     json_object_set_new(all, "text", paths_json(o->text, o->texts));
     json_object_set_new(all, "validation_text", paths_json(o->validation_text, o->validation_texts));
+    json_object_set_new(all, "data", paths_json(o->data, o->datas));
+    if (o->data_weight) json_object_set_new(all, "data_weight", weights_json(o->data_weight, o->datas));
     if (o->reader.field) json_object_set_new(all, "text_field", json_string(o->reader.field));
     if (o->lr_schedule) json_object_set_new(all, "lr_schedule", json_string(o->lr_schedule));
     for (size_t i = 0; i < RF_COUNT(rows); i++)
@@ -282,6 +298,20 @@ static rf_status restore_paths(const json_t *list, rf_arena *arena, const char *
     return RF_OK;
 }
 
+/* With the caches come their weights; those that the caller gave stay. */
+static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena *arena, rf_error *why)
+{
+    const json_t *weight = json_object_get(saved, "data_weight");
+    const int given = o->datas;
+    const rf_status status = o->texts ? RF_OK : restore_paths(json_object_get(saved, "data"), arena, &o->data, &o->datas, why);
+    if (status || given || !weight || !o->datas || (size_t)o->datas != json_array_size(weight)) return status;
+    double *all = rf__arena_push(arena, (size_t)o->datas * sizeof *all);
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: %d weights", o->datas);
+    for (int i = 0; i < o->datas; i++) all[i] = json_number_value(json_array_get(weight, (size_t)i));
+    o->data_weight = all;
+    return RF_OK;
+}
+
 rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
                               size_t size, rf_error *why)
 {
@@ -304,7 +334,8 @@ rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena
     if ((field && !o->reader.field && !(o->reader.field = keep(arena, field))) ||
         (schedule && !o->lr_schedule && !(o->lr_schedule = keep(arena, schedule))))
         return rf_fail(why, RF_ENOMEM, "out of memory: an option");
-    const rf_status status = restore_paths(json_object_get(saved, "text"), arena, &o->text, &o->texts, why);
+    rf_status status = restore_data(o, saved, arena, why);
+    if (!status && !o->datas) status = restore_paths(json_object_get(saved, "text"), arena, &o->text, &o->texts, why);
     if (status) return status;
     return restore_paths(json_object_get(saved, "validation_text"), arena, &o->validation_text, &o->validation_texts, why);
 }

@@ -36,7 +36,8 @@ typedef struct rf__run {
     uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest               */
     rf_graph *graph;
 
-    rf__tokens tokens;
+    rf__tokens tokens[RF__SOURCES];
+    int sources;
     rf__pieces pieces, held;            /* to train on, to evaluate on                                                  */
     rf_key order;
     rf__masking masking, eval_masking;

@@ -40,8 +40,7 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
 
 double rf__run_epoch(const rf__run *r)
 {
-    const rf__position *at = &r->state.position;
-    return r->pieces.n ? (double)at->epoch + (double)at->index / (double)r->pieces.n : 0;
+    return rf__position_epoch(&r->state.position, &r->pieces);
 }
 
 /* ---- the folder ---- */
@@ -272,18 +271,27 @@ static int tell_reading(void *user, double share, size_t tokens, size_t document
     return r->stop;
 }
 
+/* Of one cache its own; the order of several counts. */
+static uint64_t data_hash(const rf__run *r)
+{
+    uint64_t hash = r->tokens[0].hash;
+    for (int s = 1; s < r->sources; s++) hash = rf__hash64(&r->tokens[s].hash, sizeof hash, hash);
+    return hash;
+}
+
 static rf_status settle_position(rf__run *r, rf_error *why)
 {
     rf__position *at = &r->state.position;
-    const uint64_t data = r->tokens.hash;
-    bool inside = at->index <= (int64_t)r->pieces.n;
-    for (int i = 0; i < at->waits; i++) inside = inside && at->waiting[i].piece < (int64_t)r->pieces.n;
+    const uint64_t data = data_hash(r);
+    const bool inside = rf__position_inside(at, &r->pieces);
     if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
         if (!r->o.allow_data_change)
             return rf_fail(why, RF_EDATA, "the text, vocabulary or max_length is not what %s was trained with; allow_data_change "
                            "goes on all the same", r->from);
         rf__run_tell(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
-        *at = (rf__position){.epoch = at->epoch + 1};
+        rf__position next = {.epoch = at->epoch + 1};
+        for (int s = 1; s < RF__SOURCES; s++) next.turn[s].epoch = at->turn[s].epoch + 1;
+        *at = next;
     }
     r->state.data = data;
     r->state.data_length = r->o.max_length;
@@ -302,22 +310,46 @@ static void settle_steps(rf__run *r)
                      "eval_documents makes it shorter", (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
 }
 
-static rf_status open_text(rf__run *r, rf_error *why)
+/* The caches that are named, or the run's own, made of its texts. */
+static rf_status open_tokens(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
+    rf_status status = RF_OK;
+    for (int s = 0; s < o->datas && !status; s++) {
+        status = rf__tokens_read(r->ctx, r->tokenizer, o->data[s], &r->tokens[s], why);
+        if (!status) r->sources++;
+    }
+    if (o->datas) return status;
     if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
-    rf__run_tell(r, "data", NULL);
-    rf_status status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, r->state.data, tell_reading, r, &r->tokens, why);
-    if (!status) status = rf__pieces_new(r->ctx, &r->tokens, &r->vocab, o->max_length, false, 0, &r->pieces, why);
-    if (!status) status = rf__pieces_new(r->ctx, &r->tokens, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
+    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, r->state.data, tell_reading, r, &r->tokens[0], why);
+    if (!status) r->sources = 1;
+    return status;
+}
+
+static rf_status cut_and_mix(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    rf_status status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
+    if (!status) status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
     if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
+    if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
+    return status;
+}
+
+static rf_status open_text(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    rf__run_tell(r, "data", NULL);
+    rf_status status = open_tokens(r, why);
+    if (!status) status = cut_and_mix(r, why);
     if (!status) status = settle_position(r, why);
     if (status) return status;
     settle_steps(r);
     rf__run_tell(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
                  (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
-    r->order = rf__key(o->seed, 0x6f726472);
+    r->order = rf__order_key(o->seed);
+    rf__run_tell(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
     r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);
@@ -368,7 +400,7 @@ void rf__run_end(rf__run *r)
     rf__free(ctx, r->batch);
     rf__pieces_free(ctx, &r->pieces);
     rf__pieces_free(ctx, &r->held);
-    rf__tokens_close(ctx, &r->tokens);
+    for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);
     rf_graph_free(r->graph);
     rf__encoder_free(r->encoder);
     rf__tree_free(&r->tree);

@@ -28,10 +28,13 @@ static const row rows[] = {
     {"data_length", AT(data_length), false, false},
     {"data_epoch", AT(position.epoch), false, false},
     {"data_index", AT(position.index), false, false},
+    {"data_tokens", AT(position.tokens), false, true},
     {"interval_loss", AT(interval.loss), true, false},
     {"interval_seconds", AT(interval.seconds), true, false},
     {"interval_labels", AT(interval.labels), false, false},
     {"interval_tokens", AT(interval.tokens), false, false},
+    {"interval_wait", AT(interval.wait), true, true},
+    {"interval_room", AT(interval.room), false, true},
     {"loss_mean", AT(loss.mean), true, true},
     {"loss_variance", AT(loss.variance), true, true},
     {"loss_seen", AT(loss.seen), false, true},
@@ -57,6 +60,9 @@ static json_t *value_of(const rf__state *s, const row *r)
     return json_integer(whole);
 }
 
+/* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
+static bool turn_taken(const rf__turn *t) { return t->tokens > 0; }
+
 rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
                          rf_error *why)
 {
@@ -69,6 +75,11 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
         json_array_append_new(waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
                                                  (json_int_t)s->position.waiting[i].piece));
     json_object_set_new(all, "data_waiting", waiting);
+    json_t *turns = json_array();
+    for (int i = 1; i < RF__SOURCES && turn_taken(&s->position.turn[i]); i++)
+        json_array_append_new(turns, json_pack("[I, I, I]", (json_int_t)s->position.turn[i].epoch,
+                                               (json_int_t)s->position.turn[i].index, (json_int_t)s->position.turn[i].tokens));
+    json_object_set_new(all, "data_streams", turns);
     json_object_set(all, "options", options);
     char *text = all && options ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(all);
@@ -105,6 +116,24 @@ static bool set_waiting(rf__position *at, const json_t *list)
     return true;
 }
 
+/* The streams behind the first; older files have none. */
+static bool set_turns(rf__position *at, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    if (!list) return true;
+    if (!json_is_array(list) || n >= RF__SOURCES) return false;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number[3];
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *x = json_array_get(json_array_get(list, i), k);
+            number[k] = json_integer_value(x);
+            if (!json_is_integer(x) || number[k] < 0) return false;
+        }
+        at->turn[i + 1] = (rf__turn){number[0], number[1], number[2]};
+    }
+    return true;
+}
+
 static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
 {
     const char *kind = json_string_value(json_object_get(all, "format"));
@@ -117,6 +146,8 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
             return rf_fail(why, RF_EDATA, "%s: %s is not what it must be", path, rows[i].name);
     if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
+    if (!set_turns(&s->position, json_object_get(all, "data_streams")))
+        return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
     if (hash) s->data = strtoull(hash, &end, 16);
     if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
     return RF_OK;

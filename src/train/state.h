@@ -21,7 +21,7 @@ typedef struct rf__state {
     int64_t data_length;
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
     rf__position position;
-    struct { double loss, seconds; int64_t labels, tokens; } interval;   /* since the last line of metrics.jsonl         */
+    struct { double loss, seconds, wait; int64_t labels, tokens, room; } interval;   /* since the last line of metrics.jsonl         */
 } rf__state;
 
 void rf__state_init(rf__state *s);

@@ -7,18 +7,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/tokens.h"
 
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 typedef struct header {
     char magic[8];
     uint32_t version, width;
     uint64_t key, tokens, documents, held, hash;
     uint32_t content_crc, header_crc;
-    uint32_t zero[10];
+    uint64_t tokenizer;
+    uint32_t zero[8];
 } header;
 _Static_assert(sizeof(header) == 104, "the header is part of the file's format");
 
@@ -47,7 +49,7 @@ static uint64_t hash_of_tokenizer(const rf_tokenizer *t)
     return hash;
 }
 
-typedef struct source { rf_reader *text, *validation; uint64_t key; bool once; } source;
+typedef struct source { rf_reader *text, *validation; uint64_t key, tokenizer; bool once; } source;
 
 static bool read_once(const char *const *path, int n, const rf_reader *r)
 {
@@ -73,7 +75,8 @@ static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf_
         return status;
     }
     const double split = x->validations ? 0 : x->split;
-    uint64_t part[4] = {hash_of_tokenizer(t), rf_reader_fingerprint(s->text), 0, 0};
+    s->tokenizer = hash_of_tokenizer(t);
+    uint64_t part[4] = {s->tokenizer, rf_reader_fingerprint(s->text), 0, 0};
     if (s->validation) part[2] = rf_reader_fingerprint(s->validation);
     memcpy(&part[3], &split, sizeof split);
     s->key = rf__hash64(part, sizeof part, VERSION);
@@ -104,19 +107,23 @@ static bool ids_in_range(const rf__tokens *t, int32_t size)
     return most < size && least >= 0;
 }
 
-/* Maps a cache whose key is *key, or any when key is NULL; false: there is none, or it is damaged. */
-static bool map_cache(const rf_ctx *ctx, const char *path, const uint64_t *key, const rf_tokenizer *t, rf__tokens *out)
+/* The header, when it is one of ours; otherwise what is wrong with it. */
+static const char *read_header(const rf_map *map, header *h)
 {
-    rf__tokens c = {0};
-    header h;
-    if (rf__map_open(ctx, path, &c.map, NULL)) return false;
+    if (map->size < sizeof *h) return "not a token cache";
+    memcpy(h, map->data, sizeof *h);
+    if (memcmp(h->magic, magic, sizeof magic)) return "not a token cache";
+    if (h->version != VERSION) return "a token cache of another version";
+    return h->header_crc == crc_of_header(h) ? NULL : "its header is damaged (CRC)";
+}
+
+/* What the header promises is there. */
+static bool map_content(rf__tokens *out, const header *header_of, const rf_tokenizer *t)
+{
+    rf__tokens c = *out;
+    const header h = *header_of;
     size_t ids = 0, lengths = 0, size = 0;
-    bool good = c.map.size >= sizeof h;
-    if (good) {
-        memcpy(&h, c.map.data, sizeof h);
-        good = !memcmp(h.magic, magic, sizeof magic) && h.version == VERSION && h.header_crc == crc_of_header(&h) &&
-               (!key || h.key == *key) && (int)h.width == rf__id_width(t);
-    }
+    bool good = (int)h.width == rf__id_width(t);
     good = good && rf__mul(h.tokens, h.width, &ids) && rf__mul(h.documents, sizeof *c.length, &lengths);
     ids = (ids + 3) & ~(size_t)3;
     good = good && rf__add(ids, lengths, &size) && rf__add(size, sizeof h, &size) && size == c.map.size;
@@ -131,8 +138,36 @@ static bool map_cache(const rf_ctx *ctx, const char *path, const uint64_t *key, 
                ids_in_range(&c, rf_tokenizer_size(t));
     }
     if (good) *out = c;
+    return good;
+}
+
+/* Maps a cache whose key is *key, or any when key is NULL; false: there is none, or it is damaged. */
+static bool map_cache(const rf_ctx *ctx, const char *path, const uint64_t *key, const rf_tokenizer *t, rf__tokens *out)
+{
+    rf__tokens c = {0};
+    header h;
+    if (rf__map_open(ctx, path, &c.map, NULL)) return false;
+    const bool good = !read_header(&c.map, &h) && (!key || h.key == *key) && map_content(&c, &h, t);
+    if (good) *out = c;
     else rf__map_close(ctx, &c.map);
     return good;
+}
+
+rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf__tokens *out, rf_error *why)
+{
+    rf__tokens c = {0};
+    header h;
+    const rf_status status = rf__map_open(ctx, path, &c.map, why);
+    if (status) return status;
+    const char *wrong = read_header(&c.map, &h);
+    if (!wrong && h.tokenizer != hash_of_tokenizer(t)) wrong = "made with another tokenizer than the model's";
+    if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: what is in it is not what its header says";
+    if (wrong) {
+        rf__map_close(ctx, &c.map);
+        return rf_fail(why, RF_EDATA, "%s: %s; prepare makes it anew", path, wrong);
+    }
+    *out = c;
+    return RF_OK;
 }
 
 void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t)
@@ -208,6 +243,7 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
     m.h.version = VERSION;
     m.h.width = (uint32_t)rf__id_width(t);
     m.h.key = s->key;
+    m.h.tokenizer = s->tokenizer;
     m.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (m.fd < 0) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
     rf_status status = write_content(&m, t, s, split, why);
@@ -243,6 +279,40 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     }
     const rf_status status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
     const uint64_t key = s.key;
+    close_source(&s);
+    if (status) return status;
+    if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
+    return RF_OK;
+}
+
+/* "a/b.cache" lies in "a", "b.cache" in ".". */
+static rf_status folder_of(const char *path, char *folder, size_t size, rf_error *why)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t n = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
+    if (n >= size) return rf_fail(why, RF_ERANGE, "%.60s...: a path of more than %zu bytes", path, size - 1);
+    memcpy(folder, path, n);
+    folder[n] = 0;
+    if (!n) memcpy(folder, ".", 2);
+    return access(folder, W_OK | X_OK) ? rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno)) : RF_OK;
+}
+
+rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
+                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
+{
+    char folder[4096];
+    struct stat st;
+    source s;
+    rf_status status = folder_of(path, folder, sizeof folder, why);
+    if (!status && !stat(path, &st) && !S_ISREG(st.st_mode)) status = rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!status) status = open_source(ctx, t, x, &s, why);
+    if (status) return status;
+    const uint64_t key = s.key;
+    if (!s.once && map_cache(ctx, path, &key, t, out)) {
+        close_source(&s);
+        return RF_OK;
+    }
+    status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
     close_source(&s);
     if (status) return status;
     if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);

@@ -33,6 +33,17 @@ typedef int rf__reading(void *user, double share, size_t tokens, size_t document
  *   RF_EIO          a text cannot be read, or there is no room for the cache; nothing is left behind                   */
 rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *texts, const char *folder,
                           uint64_t expect, rf__reading *reading, void *user, rf__tokens *out, rf_error *why);
+
+/* Makes the cache `path` of these texts, unless it is there already; a folder or file in its way is refused before any
+ * text is read. */
+rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *texts, const char *path,
+                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why);
+
+/* Opens a cache that was made with this tokenizer.
+ *
+ *   RF_EIO    it cannot be opened
+ *   RF_EDATA  it is damaged, of another version, or another tokenizer's                                                */
+rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf__tokens *out, rf_error *why);
 void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t);
 
 #endif

@@ -247,7 +247,7 @@ static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, d
     const rf__tokens tokens = {.ids = {id, 2}, .tokens = total, .documents = DOCUMENTS, .length = length};
     rf__pieces p;
     rf__mlm_batch b;
-    assert_int_equal(rf__pieces_new(ctx, &tokens, &v, max_length, false, 0, &p, NULL), RF_OK);
+    assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, max_length, false, 0, &p, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, tokens_per_batch, &b, NULL), RF_OK);
     const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
     rf__position at = {0};
@@ -286,6 +286,93 @@ static void batches_are_full(void **state)
     }
 }
 
+/* Three corpora of other sizes and lengths, mixed 0.6, 0.3, 0.1: the drawn tokens keep to it within a piece at all times,
+ * and a copied position goes on in the same way. */
+static void corpora_are_mixed(void **state)
+{
+    (void)state;
+    enum { SOURCES = 3, LENGTH = 64, ROOM = 1024 };
+    static const double weight[SOURCES] = {6, 3, 1};
+    static const size_t documents[SOURCES] = {200, 50, 400};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__vocab v = vocabulary();
+    rf__tokens tokens[SOURCES] = {{.tokens = 0}};
+    uint32_t length[SOURCES][400];
+    uint16_t *id[SOURCES];
+    for (int s = 0; s < SOURCES; s++) {
+        for (size_t d = 0; d < documents[s]; d++) tokens[s].tokens += length[s][d] = (uint32_t)(20 * (s + 1) + (int)(d % 50));
+        id[s] = malloc(tokens[s].tokens * sizeof *id[s]);
+        for (size_t i = 0; i < tokens[s].tokens; i++) id[s][i] = (uint16_t)(100 * (s + 1));       /* says where it is from */
+        tokens[s].ids = (rf__ids){id[s], 2};
+        tokens[s].documents = documents[s];
+        tokens[s].length = length[s];
+    }
+    rf__pieces p;
+    rf__mlm_batch b, c;
+    rf__position at = {0}, copy;
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
+    assert_int_equal(rf__pieces_new(ctx, tokens, SOURCES, &v, LENGTH, false, 0, &p, NULL), RF_OK);
+    assert_int_equal(p.documents, 650);
+    assert_int_equal(rf__pieces_mix(&p, weight, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(ctx, ROOM, &b, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(ctx, ROOM, &c, NULL), RF_OK);
+    for (int batch = 0; batch < 300; batch++) {
+        copy = at;
+        rf__pack_next(&p, rf__key(1, 4), &m, &at, &b);
+        rf__pack_next(&p, rf__key(1, 4), &m, &copy, &c);
+        assert_memory_equal(&at, &copy, sizeof at);
+        assert_memory_equal(b.id, c.id, (size_t)b.N * sizeof *b.id);
+        const double drawn[SOURCES] = {(double)at.tokens, (double)at.turn[1].tokens, (double)at.turn[2].tokens};
+        const double all = drawn[0] + drawn[1] + drawn[2];
+        /* the one furthest behind is next, so none is ahead of another by more than a piece, in units of its weight */
+        for (int s = 0; s < SOURCES; s++) assert_true(fabs(drawn[s] - all * weight[s] / 10) <= LENGTH * SOURCES);
+        int64_t from[SOURCES] = {0};
+        for (int64_t i = 0; i < b.N; i++)
+            for (int s = 0; s < SOURCES; s++) from[s] += b.id[i] == 100 * (s + 1);
+        if (batch > 5) assert_true(from[0] > from[1] && from[1] > from[2]);
+    }
+    t_near(rf__position_epoch(&at, &p), (double)(at.tokens + at.turn[1].tokens + at.turn[2].tokens) / (double)p.tokens, 1e-12);
+    assert_true(at.epoch > 1 && at.turn[1].epoch > 1 && rf__position_inside(&at, &p));
+    at.turn[2].index = (int64_t)p.n + 1;
+    assert_false(rf__position_inside(&at, &p));
+    assert_true(rf__packing(&p, rf__key(1, 4), ROOM, 100) > 0.98);
+    for (int s = 0; s < SOURCES; s++) free(id[s]);
+    rf__mlm_batch_free(ctx, &b);
+    rf__mlm_batch_free(ctx, &c);
+    rf__pieces_free(ctx, &p);
+    rf_ctx_free(ctx);
+}
+
+/* What packing foretells is what batches hold. */
+static void packing_is_foretold(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__vocab v = vocabulary();
+    uint32_t length[500];
+    rf__tokens tokens = {.documents = 500, .length = length};
+    for (size_t i = 0; i < 500; i++) tokens.tokens += length[i] = (uint32_t)(1 + i * 7919 % 700);
+    uint16_t *id = calloc(tokens.tokens, sizeof *id);
+    for (size_t i = 0; i < tokens.tokens; i++) id[i] = 6;
+    tokens.ids = (rf__ids){id, 2};
+    rf__pieces p;
+    rf__mlm_batch b;
+    rf__position at = {0};
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
+    int64_t filled = 0, batches = 0;
+    assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, 100, false, 0, &p, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(ctx, 1000, &b, NULL), RF_OK);
+    for (; rf__position_epoch(&at, &p) < 1; batches++) {
+        rf__pack_next(&p, rf__key(2, 4), &m, &at, &b);
+        filled += b.N;
+    }
+    t_near(rf__packing(&p, rf__key(2, 4), 1000, 1 << 20), (double)filled / (double)(1000 * batches), 1e-15);
+    free(id);
+    rf__mlm_batch_free(ctx, &b);
+    rf__pieces_free(ctx, &p);
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +384,8 @@ int main(void)
         cmocka_unit_test(masks_belong_to_the_piece),
         cmocka_unit_test(a_batch_has_something_to_guess),
         cmocka_unit_test(batches_are_full),
+        cmocka_unit_test(corpora_are_mixed),
+        cmocka_unit_test(packing_is_foretold),
     };
     return cmocka_run_group_tests_name("train/batch", tests, NULL, NULL);
 }

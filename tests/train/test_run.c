@@ -97,6 +97,7 @@ static result result_of(const char *folder, int64_t last)
         json_object_del(j, "seconds");
         json_object_del(j, "tokens_per_second");
         json_object_del(j, "eval_seconds");
+        json_object_del(j, "input_wait");
         char *text = json_dumps(j, JSON_SORT_KEYS);
         r.metrics = rf__crc32c(r.metrics, text, strlen(text));
         r.lines++;
