@@ -66,6 +66,7 @@ typedef struct rf_train_options {
     int load_best_model_at_end;         /* the trained model is that of the best checkpoint, not the last                */
     rf_metric metric_for_best_model;    /* the best checkpoint is kept besides the last save_total_limit                 */
     rf_greater greater_is_better;
+    int64_t early_stopping_patience;    /* end after so many evaluations in a row without a better one; 0: never         */
     int64_t eval_documents;             /* held-out documents per evaluation; 0: all                                     */
     int bf16;                           /* products in bf16, sums and all else in f32; weights stay f32                  */
     int bf16_stochastic_rounding;       /* products see weights rounded at random, anew for each step                    */

@@ -204,6 +204,8 @@ static const cli_option options[] = {
      "which number of an evaluation tells the best", NULL},
     {"greater_is_better", 0, CLI_CHOICE, T(greater_is_better), "auto|true|false", NULL, 0, 0, NULL,
      "of that number; auto: of accuracy, not of loss", NULL},
+    {"early_stopping_patience", 0, CLI_INT, T(early_stopping_patience), "N", NULL, 0, 1e6, NULL,
+     "end after N evaluations in a row without a better metric_for_best_model; 0: never", NULL},
     {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder", NULL},
     {"stop_after", 0, CLI_INT, T(stop_after), "N", NULL, 0, 1e12, NULL, "save and stop after N updates of this run; 0: never", NULL},
     {"max_time", 0, CLI_REAL, T(max_time), "SECONDS", NULL, 0, 1e9, NULL, "save and stop after this time; 0: never", NULL},

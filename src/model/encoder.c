@@ -23,6 +23,7 @@ struct rf_encoder {
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                      */
     const rf_packed **packed;              /* one for each parameter, or NULL                                           */
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
+    int64_t frozen;                        /* embeddings and so many layers get no gradient                             */
     bool checkpoints;                      /* layers are computed again in the backward                                 */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
     rf_tensor *task[4];                    /* the parameters of another head than that                                 */
@@ -98,9 +99,15 @@ void rf__encoder_free(rf_encoder *e)
     rf__free(e->ctx, e);
 }
 
+static bool frozen(const rf_encoder *e, size_t i)
+{
+    const rf_param *p = &e->params->p[i];
+    return e->frozen > 0 && !p->head && p->layer < e->frozen;
+}
+
 void rf__encoder_grad(rf_encoder *e, float *grad)
 {
-    for (size_t i = 0; i < e->params->n; i++) e->grad[i] = grad + e->params->p[i].offset;
+    for (size_t i = 0; i < e->params->n; i++) e->grad[i] = frozen(e, i) ? NULL : grad + e->params->p[i].offset;
 }
 
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
@@ -111,8 +118,9 @@ const rf_params *rf__encoder_params(const rf_encoder *e) { return e->params; }
 
 void rf__encoder_freeze(rf_encoder *e, int64_t layers)
 {
-    for (size_t i = 0; i < e->params->n && layers; i++)
-        if (e->params->p[i].layer < layers && !e->params->p[i].head) e->grad[i] = NULL;
+    e->frozen = layers;
+    for (size_t i = 0; i < e->params->n; i++)
+        if (frozen(e, i)) e->grad[i] = NULL;
 }
 
 /* The next parameter as a tensor; `joined` says how many rows of the table it spans (3 for query, key, value). */

@@ -37,12 +37,13 @@ static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->s
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
     const rf__mlm_batch *b = &r->batch[i];
-    const rf_batch view = rf__mlm_batch_view(b);
     rf_graph *g = r->graph;
     rf__encoder_grad(r->encoder, rf__tree_leaf(&r->tree, i));
+    if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
     if (!b->n) return RF_OK;                                         /* nothing but special tokens */
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
+    const rf_batch view = rf__mlm_batch_view(b);
     rf_tensor *h = rf__encode(g, r->encoder, &view);
     rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, b->n, weight, loss_sum, NULL);
     const rf_error *failed = rf_graph_error(g);
@@ -103,6 +104,10 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     const double begin = rf__seconds();
     *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
     for (int64_t i = 0; i < n; i++) {
+        if (r->job) {
+            r->job->gather(r, i, &s->labels, &s->tokens);
+            continue;
+        }
         rf__pack_next(&r->pieces, r->order, &r->masking, &r->state.position, &r->batch[i]);
         s->labels += r->batch[i].n;
         s->tokens += r->batch[i].N;
@@ -127,8 +132,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 
 /* ---- logging ---- */
 
-/* A log that cannot be written is no reason to lose a run. */
-static void add_line(rf__run *r, json_t *line)
+void rf__run_line(rf__run *r, json_t *line)
 {
     rf_error why = {0};
     if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
@@ -146,7 +150,7 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__position
     }
     t->skipped++;
     t->skipped_in_a_row++;
-    add_line(r, json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike", (int)s->spike,
+    rf__run_line(r, json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike", (int)s->spike,
                           "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
                           (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
     rf__run_tell(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
@@ -177,7 +181,7 @@ static void log_step(rf__run *r, const step_result *s)
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
     if (due) {
         p->loss = t->interval.loss / (double)t->interval.labels;
-        add_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+        rf__run_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                               "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
                               (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "packing",
                               (double)t->interval.tokens / (double)t->interval.room, "input_wait", t->interval.wait / t->interval.seconds));
@@ -188,6 +192,16 @@ static void log_step(rf__run *r, const step_result *s)
 }
 
 /* ---- evaluating ---- */
+
+static rf_status score_job(rf__run *r, rf_error *why)
+{
+    const rf__optimizer *const z = &r->optimizer;
+    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
+    const rf_status status = r->job->evaluate(r, why);
+    if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
+    if (!status) rf__run_tell(r, "eval", NULL);
+    return status;
+}
 
 static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
 {
@@ -205,6 +219,7 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
 static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
+    if (r->job) return score_job(r, why);
     rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking};
     rf__state *t = &r->state;
     const rf_status status = score(r, &s, why);
@@ -212,7 +227,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
     t->eval_step = t->step;
-    add_line(r, json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+    rf__run_line(r, json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                           "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
                           (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", rf__seconds() - begin));
     rf__run_tell(r, "eval", NULL);
@@ -303,7 +318,8 @@ static rf_status load_best(rf__run *r, rf_error *why)
         return RF_OK;
     }
     rf__run_tell(r, "note", "the model is that of %s: %s %.6g", name,
-                 r->o.metric_for_best_model == RF_METRIC_ACCURACY ? "eval_accuracy" : "eval_loss", t->best_metric);
+                 r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss" : r->job ? r->job->metric(r) : "eval_accuracy",
+                 t->best_metric);
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
@@ -333,6 +349,21 @@ static rf_status save_model(rf__run *r, rf_error *why)
 
 static bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
 
+/* early_stopping_patience evaluations in a row without a better number: this step becomes the last. */
+static void count_patience(rf__run *r)
+{
+    rf__state *t = &r->state;
+    if (!r->o.early_stopping_patience || t->eval_step != t->step || !isfinite(metric(r))) return;
+    if (!t->patience.seen++ || better(&r->o, metric(r), t->patience.best)) {
+        t->patience.best = metric(r);
+        t->patience.stale = 0;
+    } else if (++t->patience.stale >= r->o.early_stopping_patience && t->step < t->max_steps) {
+        rf__run_tell(r, "note", "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here", t->step,
+                     t->patience.stale);
+        t->max_steps = t->step;
+    }
+}
+
 /* Asked to stop, or this run's share is done. */
 static bool enough(const rf__run *r)
 {
@@ -345,11 +376,13 @@ static rf_status after_step(loop *l, const step_result *s, const rf__position *b
 {
     rf__run *r = l->run;
     const int64_t step = r->state.step;
-    const bool end = step == r->state.max_steps;
+    bool end = step == r->state.max_steps;
     rf_status status = count_skip(r, s, before, why);
     if (status) return status;
     log_step(r, s);
     if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
+    if (!status) count_patience(r);
+    end = step == r->state.max_steps;
     const bool stopping = enough(r);
     const bool saving = due(step, r->o.save_steps) || end || stopping || r->save;
     r->save = false;
@@ -380,10 +413,16 @@ static rf_status run_steps(loop *l, rf_error *why)
 rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
                       rf_error *why)
 {
+    return rf__run_all(ctx, options, NULL, NULL, report, user, why);
+}
+
+rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,
+                      rf_train_report *report, void *user, rf_error *why)
+{
     rf_error first = {0};
     rf__run *r = rf__calloc(ctx, 1, sizeof *r);
     if (!r) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
-    rf_status status = rf__run_start(r, ctx, options, report, user, &first);
+    rf_status status = rf__run_start(r, ctx, options, job, task, report, user, &first);
     loop l = {r, -1, 0};
     if (!status) status = run_steps(&l, &first);
     if (status) rf_fail(why, status, "%s", first.text);

@@ -72,6 +72,7 @@ static const row rows[] = {
     {"load_best_model_at_end",      FLAG,   AT(load_best_model_at_end), 0, 1, 0, NULL, 0},
     {"metric_for_best_model",       CHOICE, AT(metric_for_best_model), 0, 1, RF_METRIC_LOSS, metrics, 0},
     {"greater_is_better",           CHOICE, AT(greater_is_better), 0, 2, RF_GREATER_AUTO, greater, 0},
+    {"early_stopping_patience",     INT,    AT(early_stopping_patience), 0, 1e6, 0, NULL, 0},
     {"eval_documents",              INT,    AT(eval_documents), 0, 1e12, 0, NULL, 0},
     {"bf16",                        FLAG,   AT(bf16), 0, 1, 0, NULL, 0},
     {"bf16_stochastic_rounding",    FLAG,   AT(bf16_stochastic_rounding), 0, 1, 0, NULL, 0},

@@ -11,7 +11,26 @@
 #include "train/options.h"
 #include "train/tree.h"
 
-typedef struct rf__run {
+typedef struct rf__run rf__run;
+
+/* What another task than guessing masked tokens does in its own way; all that is not here it shares with pre-training. */
+typedef struct rf__job {
+    rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
+    void (*keep)(const rf__run *r, json_t *options);                                /* ... and into the next           */
+    rf_status (*prepare)(rf__run *r, rf_error *why);                                /* the data; the tokenizer is open  */
+    void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model          */
+    rf_status (*begin)(rf__run *r, rf_error *why);                                  /* weights of the first step        */
+    rf_status (*open)(rf__run *r, rf_error *why);                                   /* the place in the data, max_steps  */
+    void (*gather)(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);    /* the examples of a micro-batch    */
+    rf_status (*gradient)(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
+    rf_status (*evaluate)(rf__run *r, rf_error *why);                               /* eval_loss, eval_accuracy, metrics */
+    double (*epoch)(const rf__run *r);
+    const char *(*metric)(const rf__run *r);                                        /* name of what eval_accuracy holds */
+} rf__job;
+
+struct rf__run {
+    const rf__job *job;                 /* NULL: pre-training                                                           */
+    void *task;                         /* the job's own                                                                */
     const rf_ctx *ctx;
     rf_train_options o;                 /* as given, or as restored from the checkpoint                                 */
     rf_train_report *report;
@@ -48,11 +67,18 @@ typedef struct rf__run {
     double began;                       /* when this run's first step began                                             */
     int64_t began_at;                   /* the step before it                                                           */
     double last_said;
-} rf__run;
+};
+
+/* The whole run, from start to end.  job NULL: rf_pretrain. */
+rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,
+                      rf_train_report *report, void *user, rf_error *why);
+
+/* A line of metrics.jsonl; takes the reference.  A log that cannot be written is no reason to lose a run. */
+void rf__run_line(rf__run *r, json_t *line);
 
 /* All up to the first step.  On failure rf__run_end is still to be called. */
-rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, rf_train_report *report, void *user,
-                        rf_error *why);
+rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, const rf__job *job, void *task,
+                        rf_train_report *report, void *user, rf_error *why);
 void rf__run_end(rf__run *r);
 
 double rf__run_epoch(const rf__run *r);

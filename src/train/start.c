@@ -40,7 +40,7 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
 
 double rf__run_epoch(const rf__run *r)
 {
-    return rf__position_epoch(&r->state.position, &r->pieces);
+    return r->job ? r->job->epoch(r) : rf__position_epoch(&r->state.position, &r->pieces);
 }
 
 /* ---- the folder ---- */
@@ -122,6 +122,7 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, saved, &r->strings, path, changed, sizeof changed, why);
+    if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
     if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
@@ -172,7 +173,9 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     }
     if (!status) status = fit_vocabulary(r, &c, trained, why);
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : "config.json", why);
-    return status ? status : rf__params_new(r->ctx, &c, &r->params, why);
+    rf_head head = RF_HEAD_MLM;
+    if (!status && r->job) r->job->configure(r, &c, &head);
+    return status ? status : rf__params_new_head(r->ctx, &c, head, &r->params, why);
 }
 
 static bool same_shape(const rf_config *a, const rf_config *b)
@@ -226,6 +229,7 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
 {
     if (*r->from) return load_checkpoint(r, why);
     rf__params_init(&r->params, r->optimizer.value, r->o.seed);
+    if (r->job) return r->job->begin(r, why);
     if (!trained) return RF_OK;
     rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
     return rf__run_load_weights(r, r->o.model, why);
@@ -238,6 +242,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     const bool trained = *r->from || (!r->o.config && has_weights(r->o.model));
     rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
     if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
+    if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
     if (!status) status = rf__memory_check(&r->params, &r->o, rf__memory_left(r->ctx), note, sizeof note, why);
@@ -367,10 +372,10 @@ static rf_status make_batches(rf__run *r, rf_error *why)
 
 /* ---- all of it ---- */
 
-rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, rf_train_report *report, void *user,
-                        rf_error *why)
+rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, const rf__job *job, void *task,
+                        rf_train_report *report, void *user, rf_error *why)
 {
-    *r = (rf__run){.ctx = ctx, .o = *o, .report = report, .user = user, .lock = -1};
+    *r = (rf__run){.ctx = ctx, .job = job, .task = task, .o = *o, .report = report, .user = user, .lock = -1};
     r->metrics.fd = -1;
     r->progress.loss = r->progress.grad_norm = NAN;
     rf__state_init(&r->state);
@@ -383,12 +388,13 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
         if (!status) status = rf__options_check(&r->o, why);
     }
     if (!status) status = open_model(r, why);
-    if (!status) status = open_text(r, why);
-    if (!status) status = make_batches(r, why);
+    if (!status) status = r->job ? r->job->open(r, why) : open_text(r, why);
+    if (!status && !r->job) status = make_batches(r, why);
     if (!status) status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
     if (!status && r->metrics.bytes < r->state.metrics_bytes)
         rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
     if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
+    if (!status && r->job) r->job->keep(r, r->options);
     r->began_at = r->state.step;
     return status;
 }

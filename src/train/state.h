@@ -20,6 +20,7 @@ typedef struct rf__state {
     uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts    */
     int64_t data_length;
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
+    struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping              */
     rf__position position;
     struct { double loss, seconds, wait; int64_t labels, tokens, room; } interval;   /* since the last line of metrics.jsonl         */
 } rf__state;

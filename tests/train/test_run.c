@@ -383,6 +383,26 @@ static void ends_with_the_best(void **state)
     }
 }
 
+/* The loss falls, and more of it is called better: the first evaluation stays the best.  Patience survives a stop. */
+static void patience_ends_a_run(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.eval_steps = 4;
+    r.o.greater_is_better = RF_GREATER_TRUE;
+    r.o.early_stopping_patience = 2;
+    r.o.stop_after = 9;
+    must(&r, RF_ESTOPPED);
+    r.o.stop_after = 0;
+    r.o.resume_from_checkpoint = "latest";
+    must(&r, RF_OK);
+    noted(&r, "step 12: 2 evaluations in a row");
+    assert_true(tiny_has(r.out, "checkpoint-12"));
+    assert_false(tiny_has(r.out, "checkpoint-16"));
+    assert_int_equal(tiny_crc(r.out, "model.safetensors"), tiny_crc(r.out, "checkpoint-12/model.safetensors"));
+    end(&r);
+}
+
 static void a_damaged_best_is_not_taken(void **state)
 {
     (void)state;
@@ -715,6 +735,7 @@ int main(void)
         cmocka_unit_test(stops_when_time_is_up),
         cmocka_unit_test(epochs_become_steps),
         cmocka_unit_test(keeps_so_many),
+        cmocka_unit_test(patience_ends_a_run),
         cmocka_unit_test(ends_with_the_best),
         cmocka_unit_test(a_damaged_best_is_not_taken),
         cmocka_unit_test(saves_when_asked),
