@@ -36,10 +36,10 @@ static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->s
 
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
-    const rf__mlm_batch *b = &r->batch[i];
     rf_graph *g = r->graph;
     rf__encoder_grad(r->encoder, rf__tree_leaf(&r->tree, i));
     if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
+    const rf__mlm_batch *b = &r->batch[i];
     if (!b->n) return RF_OK;                                         /* nothing but special tokens */
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
