@@ -21,6 +21,7 @@ typedef enum rf_schedule {
     RF_SCHEDULE_COSINE_WITH_RESTARTS, RF_SCHEDULE_POLYNOMIAL, RF_SCHEDULE_INVERSE_SQRT, RF_SCHEDULE_PIECEWISE,
     RF_SCHEDULE_ONE_CYCLE
 } rf_schedule;
+typedef enum rf_report_to { RF_REPORT_NONE, RF_REPORT_TENSORBOARD } rf_report_to;
 typedef enum rf_optim { RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD } rf_optim;
 
 /* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */
@@ -57,6 +58,7 @@ typedef struct rf_train_options {
     const char *lr_schedule;            /* piecewise: "32000:1,320000:0.5", shares of learning_rate at updates           */
     double ema_decay;                   /* above 0: evaluations and the final model are of a moving mean of the weights  */
     int64_t average_last;               /* above 0: the final model is the mean of the last so many checkpoints          */
+    rf_report_to report_to;             /* besides metrics.jsonl                                                         */
     double max_loss_spike;              /* skip updates whose loss is so many deviations above its mean; 0: never        */
     int64_t warmup_steps;
     double warmup_ratio;                /* used when warmup_steps is 0                                                   */
@@ -106,6 +108,7 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  *     config.json model.safetensors vocab.txt ...   the trained model, at the end, with checksums.json
  *     checkpoint-<step>/                            complete model folders with the optimiser's state
  *     metrics.jsonl                                 a line for each logging interval and evaluation
+ *     events.out.tfevents.roformer                  the same for TensorBoard, when report_to asks for it
  *     tokens.cache                                  the text as ids; may be deleted, is made again when needed
  *
  *   RF_EARG      an option outside its limits; output_dir holds checkpoints and resume_from_checkpoint is not given;

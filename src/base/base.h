@@ -123,6 +123,7 @@ uint32_t rf__crc32c(uint32_t crc, const void *data, size_t size);      /* start 
 uint64_t rf__hash64(const void *data, size_t size, uint64_t seed);
 
 double rf__seconds(void);                                              /* CLOCK_MONOTONIC                           */
+double rf__wall_seconds(void);                                         /* since 1970                                */
 
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 

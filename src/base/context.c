@@ -158,9 +158,12 @@ bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, siz
     return true;
 }
 
-double rf__seconds(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
+
+double rf__seconds(void) { return seconds_of(CLOCK_MONOTONIC); }
+double rf__wall_seconds(void) { return seconds_of(CLOCK_REALTIME); }

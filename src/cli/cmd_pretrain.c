@@ -193,6 +193,7 @@ static const cli_option options[] = {
     {"max_loss_spike", 0, CLI_REAL, T(max_loss_spike), "Z", NULL, 0, 1e6, NULL,
      "skip updates whose loss is Z deviations above its mean; 0: never", NULL},
     {"max_grad_norm", 0, CLI_REAL, T(max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},
+    {"report_to", 0, CLI_CHOICE, T(report_to), "none|tensorboard", NULL, 0, 0, NULL, "write an event file besides metrics.jsonl", NULL},
     {"logging_steps", 0, CLI_INT, T(logging_steps), "N", NULL, 1, 1e12, NULL, "updates between two lines of metrics.jsonl", NULL},
     {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none", NULL},
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL, "updates between two checkpoints; 0: at the end", NULL},

@@ -135,6 +135,8 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 void rf__run_line(rf__run *r, json_t *line)
 {
     rf_error why = {0};
+    if (rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_tell(r, "note", "%s", why.text);
+    why = (rf_error){0};
     if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
 }
 
@@ -260,7 +262,9 @@ static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
         t->best_step = t->step;
     }
     rf_status status = rf__metrics_sync(&r->metrics, why);
+    if (!status) status = rf__events_sync(&r->events, why);
     t->metrics_bytes = r->metrics.bytes;
+    t->events_bytes = r->events.bytes;
     if (!status) status = rf__checkpoint_save(&c, r->folder, path, size, why);
     if (status) *t = before;
     return status;

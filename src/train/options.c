@@ -23,6 +23,7 @@ typedef struct row {
 
 static const char *const schedules[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
                                         "polynomial", "inverse_sqrt", "piecewise", "one_cycle", NULL};
+static const char *const reports[] = {"none", "tensorboard", NULL};
 static const char *const optims[] = {"adamw", "lamb", "adafactor", "lion", "sgd", NULL};
 static const char *const types[] = {"f32", "bf16", NULL};
 static const char *const formats[] = {"auto", "plain", "jsonl", "wiki", NULL};
@@ -55,6 +56,7 @@ static const row rows[] = {
     {"relative_step",               FLAG,   AT(relative_step), 0, 1, 0, NULL, 0},
     {"warmup_init",                 FLAG,   AT(warmup_init), 0, 1, 0, NULL, 0},
     {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, RF_SCHEDULE_ONE_CYCLE, RF_SCHEDULE_LINEAR, schedules, 0},
+    {"report_to",                   CHOICE, AT(report_to), 0, RF_REPORT_TENSORBOARD, RF_REPORT_NONE, reports, 0},
     {"num_cycles",                  REAL,   AT(num_cycles), 0, 1e6, 1, NULL, 0},
     {"lr_end",                      REAL,   AT(lr_end), 0, 10, 1e-7, NULL, 0},
     {"lr_power",                    REAL,   AT(lr_power), 0, 100, 1, NULL, 0},

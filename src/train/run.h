@@ -7,6 +7,7 @@
 
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
+#include "train/events.h"
 #include "train/metrics.h"
 #include "train/options.h"
 #include "train/tree.h"
@@ -43,6 +44,7 @@ struct rf__run {
     char from[4096];                    /* the checkpoint that is resumed, or ""                                        */
     int lock;
     rf__metrics metrics;
+    rf__events events;
     json_t *options;                    /* for checkpoints                                                              */
 
     rf_tokenizer *tokenizer;

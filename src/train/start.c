@@ -376,7 +376,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
                         rf_train_report *report, void *user, rf_error *why)
 {
     *r = (rf__run){.ctx = ctx, .job = job, .task = task, .o = *o, .report = report, .user = user, .lock = -1};
-    r->metrics.fd = -1;
+    r->metrics.fd = r->events.fd = -1;
     r->progress.loss = r->progress.grad_norm = NAN;
     rf__state_init(&r->state);
     rf__arena_init(&r->strings, ctx);
@@ -391,6 +391,8 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     if (!status) status = r->job ? r->job->open(r, why) : open_text(r, why);
     if (!status && !r->job) status = make_batches(r, why);
     if (!status) status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
+    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
+        status = rf__events_open(r->folder, r->state.events_bytes, rf__wall_seconds(), &r->events, why);
     if (!status && r->metrics.bytes < r->state.metrics_bytes)
         rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
     if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
@@ -417,6 +419,7 @@ void rf__run_end(rf__run *r)
     rf_tokenizer_free(r->tokenizer);
     json_decref(r->options);
     rf__metrics_close(&r->metrics);
+    rf__events_close(&r->events);
     rf__arena_clear(&r->strings);
     if (r->lock >= 0) close(r->lock);
 }

@@ -33,6 +33,7 @@ static const row rows[] = {
     {"interval_seconds", AT(interval.seconds), true, false},
     {"interval_labels", AT(interval.labels), false, false},
     {"interval_tokens", AT(interval.tokens), false, false},
+    {"events_bytes", AT(events_bytes), false, true},
     {"interval_wait", AT(interval.wait), true, true},
     {"interval_room", AT(interval.room), false, true},
     {"patience_best", AT(patience.best), true, true},

@@ -12,6 +12,7 @@ typedef struct rf__state {
     int64_t skipped, skipped_in_a_row;  /* steps whose loss or gradient was not finite                                  */
     int64_t tokens;                     /* seen by the model                                                            */
     int64_t metrics_bytes;              /* length of metrics.jsonl                                                      */
+    int64_t events_bytes;               /* length of the event file                                                     */
     double seconds;                     /* spent in steps                                                               */
     double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                   */
     int64_t eval_step;

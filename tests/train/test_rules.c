@@ -61,6 +61,16 @@ static void choose(rf_train_options *o, int optim, int schedule)
     o->scale_parameter = schedule % 2;
     o->ema_decay = schedule % 2 ? 0.8 : 0;
     o->max_loss_spike = 3;
+    o->report_to = schedule % 2 ? RF_REPORT_TENSORBOARD : RF_REPORT_NONE;
+}
+
+static off_t size_of(const char *folder, const char *name)
+{
+    struct stat st;
+    char *path = tiny_path(folder, name);
+    const off_t size = stat(path, &st) ? -1 : st.st_size;
+    free(path);
+    return size;
 }
 
 static void every_rule_resumes(void **state)
@@ -87,6 +97,8 @@ static void every_rule_resumes(void **state)
         for (size_t i = 0; i < files; i++)
             if (tiny_crc(a.out, file[i]) != tiny_crc(b.out, file[i])) fail_msg("rule %d, schedule %d: %s differs", optim, schedule, file[i]);
         if (files == 4) assert_int_equal(tiny_crc(a.out, "model.safetensors"), tiny_crc(a.out, file[3]));
+        const off_t sizes[] = {size_of(a.out, "events.out.tfevents.roformer"), size_of(b.out, "events.out.tfevents.roformer")};
+        assert_true(sizes[0] == sizes[1] && (sizes[0] > 0) == (files == 4));       /* no record twice, none missing */
         b.o.optim = optim == RF_OPTIM_LION ? RF_OPTIM_SGD : RF_OPTIM_LION;
         must(&b, RF_EDATA);
         t_failed(&b.why, RF_EDATA, "a resumed run cannot change optim to ");

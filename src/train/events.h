@@ -1,0 +1,28 @@
+/* events.h — the same numbers as metrics.jsonl in a file that TensorBoard reads. */
+#ifndef RF_TRAIN_EVENTS_H
+#define RF_TRAIN_EVENTS_H
+
+#include <jansson.h>
+
+#include "base/base.h"
+
+typedef struct rf__events { int fd; int64_t bytes; char path[4096]; } rf__events;      /* fd -1: none are wanted        */
+
+/* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint knows; a file that is empty then
+ * gets its first record.  `now`: seconds since 1970. */
+rf_status rf__events_open(const char *folder, int64_t bytes, double now, rf__events *out, rf_error *why);
+void rf__events_close(rf__events *e);
+
+/* The numbers of a line of metrics.jsonl, "loss" as train/loss and "eval_loss" as eval/loss, at its "step".  A record that
+ * cannot be written as a whole is taken back. */
+rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error *why);
+rf_status rf__events_sync(rf__events *e, rf_error *why);
+
+/* ---- the format, into memory ---- */
+
+typedef struct rf__bytes { unsigned char at[2048]; size_t n; bool full; } rf__bytes;
+
+void rf__event_version(rf__bytes *record, double now);
+void rf__event_scalars(rf__bytes *record, const json_t *line, double now);
+
+#endif
