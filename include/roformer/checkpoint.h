@@ -92,6 +92,22 @@ typedef enum rf_head {
 /* The vector of a text that MultipleChoice looks at (summary_type). */
 typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN } rf_summary;
 
+/* How rotary positions are stretched beyond the trained length: rope_scaling of config.json, with transformers' names.
+ * A number that is 0 was not given. */
+typedef enum rf_rope_type {
+    RF_ROPE_DEFAULT, RF_ROPE_LINEAR, RF_ROPE_NTK, RF_ROPE_DYNAMIC, RF_ROPE_YARN, RF_ROPE_LONGROPE, RF_ROPE_LLAMA3
+} rf_rope_type;
+enum { RF_ROPE_LIST = 256, RF_ROPE_SECTIONS = 3, RF_ROPE_LAYERS = 64 };
+typedef struct rf_rope_scaling {
+    rf_rope_type rope_type;
+    double factor, attention_factor, beta_fast, beta_slow, mscale, mscale_all_dim, low_freq_factor, high_freq_factor;
+    int64_t original_max_position_embeddings;
+    int no_truncate;             /* truncate: false                                                                    */
+    int64_t shorts, longs, sections;                 /* lengths of the lists                                           */
+    double short_factor[RF_ROPE_LIST], long_factor[RF_ROPE_LIST];
+    int64_t mrope_section[RF_ROPE_SECTIONS];
+} rf_rope_scaling;
+
 typedef struct rf_config {
     int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
@@ -100,6 +116,17 @@ typedef struct rf_config {
     double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                            */
     int rotary_value, tie_word_embeddings;
     char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
+    rf_rope_scaling rope_scaling;
+    double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                    */
+    int64_t rope_thetas;         /* how many; 0: rope_theta for all                                                    */
+    double partial_rotary_factor;                    /* share of a head's columns that is turned                       */
+    int rope_interleave;         /* planes are pairs (2i, 2i+1); 0: (i, i + r/2)                                       */
+    int64_t rotary_heads;        /* the first heads that are turned; 0: all                                            */
+    int rotary_value_inverse;    /* with rotary_value: results are turned back, so that only distances count           */
+    int use_logn_attn;           /* queries grow with the logarithm of the text's length beyond the trained one        */
+    int64_t position_grid_width, position_grid_height;   /* positions are places of a grid, row after row              */
+    double hierarchical_alpha, position_step, xpos_scale_base;
+    int64_t conv_kernel_size;    /* of the convolution in front                                                        */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
     int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it    */
     const char *const *label;    /* [num_labels] their names, the caller's; NULL: LABEL_0, ...; see rf_labels_read     */

@@ -92,11 +92,47 @@ rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N
 rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act);
 
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b);
+rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act);
 rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p);
 
 /* y[n,h,:] = R(row[n]) x[n,h,:]          x [N,H,D] (or [N, H*D] with `heads`), rows of the table; Eqs. 14-15, 34       */
 rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[]);
+
+/* The same with tables of their own for the parts of a row (query, key, value), of which only the first `turned` heads
+ * are turned.  rope[p] NULL: that part stays as it is; x [N, parts heads D]; back: R^T in place of R.  Rows are copied. */
+enum { RF_TURN_PARTS = 3 };
+typedef struct rf_turn_spec {
+    int64_t parts, heads, turned;
+    const rf_rope *rope[RF_TURN_PARTS];
+    const int32_t *row[RF_TURN_PARTS];
+    int back;
+} rf_turn_spec;
+rf_tensor *rf_turn(rf_graph *g, rf_tensor *x, const rf_turn_spec *spec);
+
+/* Turning by m_n theta_i (1 + w_i) in the first `turned` of `parts` parts; w [r/2] for all tokens or [N, r/2] for each.
+ * theta [r/2] and position [N] are copied.  Pairs (2i, 2i+1).                                                         */
+typedef struct rf_spin_spec {
+    int64_t parts, turned, heads;
+    const double *theta;
+    const int32_t *position;
+} rf_spin_spec;
+rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *spec);
+
+/* y[n,:] = sum_k c[k] table[id[k][n],:], up to RF_MIX_TERMS terms */
+enum { RF_MIX_TERMS = 4 };
+rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N);
+
+/* The 2 reach + 1 neighbours of each token side by side, zeros outside its sequence.     [N,W] -> [N, (2 reach + 1) W]  */
+rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t reach, const int32_t start[], int64_t B);
+
+/* y_n = tanh(z_n + u y_{n-1}) within each sequence.     z [N,W], u [W,W]                                               */
+rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start[], int64_t B);
+
+/* Rows p_0 .. p_{T-1}, each from the one before: [T,W] from p_0 [W].  RF_FLOW_RECURSION: tanh(a [p; 1]), a [W,W+1], b NULL.
+ * Else dp/dt = b [tanh(a [p; t; 1]); 1] with steps of `step`, a [F,W+2], b [W,F+1].                                   */
+typedef enum rf_flow { RF_FLOW_RECURSION, RF_FLOW_EULER, RF_FLOW_RUNGE_KUTTA } rf_flow_kind;
+rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T);
 
 typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS } rf_norm_kind;
 

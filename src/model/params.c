@@ -250,6 +250,8 @@ void rf__param_init(const rf_params *params, size_t index, float *to, uint64_t s
     if (p->init == RF_INIT_NORMAL) {
         struct filling f = {params, p, to, seed, index};
         rf__parallel(params->ctx, (int64_t)((p->count + BLOCK - 1) / BLOCK), fill_block, &f);
+    } else if (p->init == RF_INIT_MADE) {
+        params->position->fill(&params->config, p, to);
     } else {
         for (size_t j = 0; j < p->count; j++) to[j] = p->init == RF_INIT_ONES;
     }

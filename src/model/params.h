@@ -7,7 +7,7 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
-typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES } rf_init;
+typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES, RF_INIT_MADE /* by the position encoding */ } rf_init;
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position

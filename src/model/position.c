@@ -50,11 +50,22 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
         if ((*p)->flags & RF_POSITION_CAUSAL)
             return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type \"%s\" makes sense in causal attention "
                            "only, and this is an encoder", (*p)->name);
+        const rf_rope_scaling *s = &c->rope_scaling;
+        if (!((*p)->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
+            return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
+                           "\"%s\", which does not rotate", (*p)->name);
         const rf_status status = (*p)->check ? (*p)->check(c, why) : RF_OK;
         if (!status) *out = *p;
         return status;
     }
     return unknown(c->position_embedding_type, why);
+}
+
+int64_t rf__position_grid(const rf_config *c)
+{
+    int64_t side = 1;
+    while (side * side < c->max_position_embeddings) side++;
+    return c->position_grid_width ? c->position_grid_width : side;
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------------------------------- */
@@ -63,10 +74,14 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
  * that lie beyond FAR get a table of their own, made for the batch. */
 enum { SIZES = 23, SMALLEST = 9, FAR = 1 << 17 };
 
-typedef struct tables { rf_rope *size[SIZES], *custom; } tables;
+typedef struct tables {
+    rf_rope *size[SIZES], *custom;
+    uint64_t batch;             /* that `custom` was made for                                                             */
+} tables;
 
 struct rf_positions {
     const rf_ctx *ctx;
+    uint64_t batches;
     int64_t places;             /* layers and the embeddings                                                              */
     tables *table;              /* [places, RF_POSITION_PARTS]                                                            */
     float *fixed;
@@ -106,7 +121,7 @@ bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const
     int32_t *position = rf__push(g, (size_t)b->N, sizeof *position), *length = rf__push(g, (size_t)b->N, sizeof *length);
     int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start), *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
     *out = (rf_place){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .start = start, .position = position,
-                      .length = length, .chosen = b->position != NULL, .kept = p};
+                      .length = length, .chosen = b->position != NULL, .kept = p, .batch = ++p->batches};
     if (g->error.code) return false;
     for (int64_t s = 0; s < b->B; s++) {
         int32_t top = 0;
@@ -165,9 +180,12 @@ rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t 
     int32_t *own = rf__push(g, (size_t)at->N, sizeof *own);
     if (!own) return g->error.code;
     for (int64_t n = 0; n < at->N; n++) own[n] = (int32_t)n;
-    rf_rope_free(t->custom);
-    t->custom = NULL;
-    status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom, why);
+    if (t->batch != at->batch) {                                /* else another layer of this batch shares it */
+        rf_rope_free(t->custom);
+        t->custom = NULL;
+        status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom, why);
+        if (!status) t->batch = at->batch;
+    }
     *rope = t->custom;
     *row = own;
     return status;

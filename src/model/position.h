@@ -4,7 +4,7 @@
  * equation, the parameters it adds, and up to five hooks.  A hook that is NULL changes nothing.
  *
  *     w     = embed(words)                           [N,E]   before the norm of the embeddings
- *     angles(spec)                                   tables for attention, made once before the first layer
+ *     angles(spec)                                   tables for attention or at->turn, made once before the first layer
  *     qkv   = turn(h W_qkv)                          [N,3C]  in each layer, before attention
  *     relate(spec)                                           in each layer: what attention adds to scores and values
  *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
@@ -34,12 +34,15 @@ typedef struct rf_place {
     bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence      */
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                     */
     rf_positions *kept;
+    uint64_t batch;                     /* the number of this batch among those of `kept`                               */
+    rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */
 } rf_place;
 
 enum {
     RF_POSITION_SHIFT = 1,              /* scores do not change when all positions move by the same number              */
     RF_POSITION_EXTRAPOLATES = 2,       /* defined beyond the positions that were trained                               */
     RF_POSITION_CAUSAL = 4,             /* makes sense in causal attention only                                         */
+    RF_POSITION_ROPE = 16,              /* rope_scaling and the other keys of rotary positions apply                     */
     RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare               */
 };
 
@@ -54,11 +57,14 @@ typedef struct rf_position {
      * D head width). */
     int64_t (*extent)(const rf_config *c, char letter);
 
+    /* Initial values of rows with RF_INIT_MADE. */
+    void (*fill)(const rf_config *c, const rf_param *p, float *to);
+
     /* Beyond the ranges of single keys, which were checked: RF_EDATA with one sentence, before any weight is read. */
     rf_status (*check)(const rf_config *c, rf_error *why);
 
     rf_tensor *(*embed)(rf_graph *g, const rf_place *at, rf_tensor *words);
-    rf_status (*angles)(rf_graph *g, const rf_place *at, rf_attention_spec *spec, rf_error *why);
+    rf_status (*angles)(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why);
     rf_tensor *(*turn)(rf_graph *g, const rf_place *at, rf_tensor *qkv);
     void (*relate)(rf_graph *g, const rf_place *at, rf_attention_spec *spec);
     rf_tensor *(*unturn)(rf_graph *g, const rf_place *at, rf_tensor *a);
@@ -79,6 +85,20 @@ extern const rf_position *const rf__position_list[];           /* NULL at the en
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why);
 
 int64_t rf__position_parameters(const rf_position *p, const rf_config *c);
+
+/* Columns of the grid that positions lie on: position_grid_width, or the side of the smallest square that holds
+ * max_position_embeddings. */
+int64_t rf__position_grid(const rf_config *c);
+
+/* ---- rotary: what its files share (rope_scaling.c) -------------------------------------------------------------------- */
+
+int64_t rf__rope_width(const rf_config *c);                     /* r: columns of a head that are turned                   */
+rf_status rf__rope_check(const rf_config *c, rf_error *why);    /* everything that config.json can say wrong about rope    */
+
+/* The frequency of plane i of r/2, stretched as config says.  length: of the text, for those that go by it; else 0. */
+double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i);
+double rf__rope_gain(const rf_config *c);                       /* transformers' attention_factor: of cosines and sines    */
+bool rf__rope_by_length(const rf_config *c);
 
 /* ---- what an encoder keeps ------------------------------------------------------------------------------------------ */
 

@@ -25,8 +25,10 @@ static const struct key {
     size_t at;
     double normal, low, high;           /* default and range                                                        */
     int open;                           /* which ends of the range are not in it                                    */
+    bool ours;                          /* not one of RoFormerConfig's: written only when it is not the default       */
 } keys[] = {
-#define KEY(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__}
+#define KEY(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, false}
+#define OUR(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, true}
     KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
     KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
     KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
@@ -38,12 +40,24 @@ static const struct key {
     KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
     KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
     KEY(pad_token_id, WHOLE, 0, -1, 16777215, 0),
-    KEY(rope_theta, NUMBER, 10000, 0, 1e18, EXCLUSIVE_LOW),
+    OUR(rope_theta, NUMBER, 10000, 0, 1e18, EXCLUSIVE_LOW),
     KEY(rotary_value, TRUTH, 0, 0, 1, 0),
     KEY(tie_word_embeddings, TRUTH, 1, 0, 1, 0),
     KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
     KEY(vocab_size, WHOLE, 50000, 1, 16777216, 0),
+    OUR(conv_kernel_size, WHOLE, 3, 1, 63, 0),
+    OUR(hierarchical_alpha, NUMBER, 0.4, 0, 1, EXCLUSIVE_LOW | EXCLUSIVE_HIGH),
+    OUR(partial_rotary_factor, NUMBER, 1, 0, 1, EXCLUSIVE_LOW),
+    OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
+    OUR(position_grid_width, WHOLE, 0, 0, 65536, 0),
+    OUR(position_step, NUMBER, 0.1, 0, 10, EXCLUSIVE_LOW),
+    OUR(rope_interleave, TRUTH, 1, 0, 1, 0),
+    OUR(rotary_heads, WHOLE, 0, 0, 4096, 0),
+    OUR(rotary_value_inverse, TRUTH, 0, 0, 1, 0),
+    OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
+    OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, EXCLUSIVE_LOW),
 #undef KEY
+#undef OUR
 };
 
 /* The first name of a function is the one that is written. */
@@ -67,6 +81,24 @@ void rf_config_defaults(rf_config *c)
         else if (k->kind == NUMBER) *number_at(c, k) = k->normal;
         else *truth_at(c, k) = k->normal != 0;
     }
+}
+
+bool rf__config_same_positions(const rf_config *a, const rf_config *b)
+{
+    char *text[2] = {rf__config_rope_json(a), rf__config_rope_json(b)};
+    bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas &&
+                !strcmp(text[0] ? text[0] : "", text[1] ? text[1] : "");
+    for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
+        const struct key *k = &keys[i];
+        rf_config *x = (rf_config *)(uintptr_t)a, *y = (rf_config *)(uintptr_t)b;
+        if (!k->ours) continue;
+        same = k->kind == TRUTH ? *truth_at(x, k) == *truth_at(y, k)
+             : k->kind == NUMBER ? *number_at(x, k) == *number_at(y, k) : *whole_at(x, k) == *whole_at(y, k);
+    }
+    for (int64_t l = 0; l < a->rope_thetas && same; l++) same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
+    free(text[0]);
+    free(text[1]);
+    return same;
 }
 
 /* ---- checking ------------------------------------------------------------------------------------------------------- */
@@ -138,7 +170,7 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
     static const struct { const char *key, *text; int truth; } accepted[] = {
         {"model_type", "roformer", -1}, {"norm_type", "layer_norm", -1},  {"use_bias", NULL, 1},
         {"is_decoder", NULL, 0},        {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0},
-        {"rope_scaling", NULL, -1},     {"rope_parameters", NULL, -1},    {"quantization_config", NULL, -1},
+        {"quantization_config", NULL, -1},
     };
     for (size_t i = 0; i < RF_COUNT(accepted); i++) {
         const json_t *v = json_object_get(root, accepted[i].key);
@@ -205,6 +237,7 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
+    if (!s) s = rf__config_read_rope(file, root, c, why);
     if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
@@ -276,9 +309,10 @@ static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *room, cons
 static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c, const struct key *k)
 {
     rf_config *v = (rf_config *)(uintptr_t)c;
+    const double x = k->kind == TRUTH ? *truth_at(v, k) : k->kind == NUMBER ? *number_at(v, k) : (double)*whole_at(v, k);
+    if (k->ours && x == k->normal) return true;
     if (k->kind == TRUTH) return put(ctx, text, size, room, k->name, *truth_at(v, k) ? "true" : "false");
     if (k->kind == NUMBER) {
-        if (!strcmp(k->name, "rope_theta") && c->rope_theta == k->normal) return true;   /* not one of RoFormerConfig's */
         char *number = shortest(*number_at(v, k));
         const bool fine = number && put(ctx, text, size, room, k->name, number);
         free(number);
@@ -306,6 +340,17 @@ static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *r
     const bool fine = name && put(ctx, text, size, room, "position_embedding_type", name);
     free(name);
     json_decref(v);
+    return fine;
+}
+
+static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+{
+    char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL, *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
+    bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
+    if (fine && scaling) fine = put(ctx, text, size, room, "rope_scaling", scaling);
+    if (fine && thetas) fine = put(ctx, text, size, room, "rope_theta_per_layer", thetas);
+    free(scaling);
+    free(thetas);
     return fine;
 }
 
@@ -343,7 +388,8 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     fine = fine && put(ctx, &text, &size, &room, "architectures", list) &&
            put(ctx, &text, &size, &room, "model_type", "\"roformer\"") && put(ctx, &text, &size, &room, "hidden_act", act);
     for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &room, c, &keys[i]);
-    fine = fine && put_position(ctx, &text, &size, &room, c) && put_task(ctx, &text, &size, &room, c);
+    fine = fine && put_position(ctx, &text, &size, &room, c) && put_rope(ctx, &text, &size, &room, c) &&
+           put_task(ctx, &text, &size, &room, c);
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &room, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);

@@ -34,6 +34,15 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
                           rf_error *why);
 void rf__header_clear(const rf_ctx *ctx, rf__header *h);
 
+/* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
+rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
+bool rf__config_has_rope(const rf_config *c);
+char *rf__config_rope_json(const rf_config *c);
+char *rf__config_thetas_json(const rf_config *c);
+
+/* Whether positions enter in the same way. */
+bool rf__config_same_positions(const rf_config *a, const rf_config *b);
+
 /* As rf_weights_open, of a file that is in memory already and stays there. */
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
                                   rf_error *why);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/store.h"
 #include "train/folder.h"
 #include "train/memory.h"
 #include "train/run.h"
@@ -183,7 +184,7 @@ static bool same_shape(const rf_config *a, const rf_config *b)
     return a->embedding_size == b->embedding_size && a->hidden_size == b->hidden_size &&
            a->num_hidden_layers == b->num_hidden_layers && a->num_attention_heads == b->num_attention_heads &&
            a->intermediate_size == b->intermediate_size && a->rotary_value == b->rotary_value &&
-           a->hidden_act == b->hidden_act;
+           a->hidden_act == b->hidden_act && rf__config_same_positions(a, b);
 }
 
 /* A resumed run has its checkpoint's config; another one, given by name, must not be passed over in silence. */

@@ -5,20 +5,54 @@
 #include "model/position.h"
 #include "roformer/model.h"
 
-static rf_config small(const char *type)
+/* The smallest model that has everything, with more keys of config.json. */
+static rf_config small(const char *keys)
 {
+    char text[1024];
     rf_config c;
-    rf_config_defaults(&c);
-    c.vocab_size = 97;
-    c.embedding_size = 24;
-    c.hidden_size = 32;
-    c.num_hidden_layers = 2;
-    c.num_attention_heads = 4;
-    c.intermediate_size = 64;
-    c.max_position_embeddings = 144;
-    c.initializer_range = 0.2;
-    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", type);
+    rf_error why = {0};
+    snprintf(text, sizeof text, "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,"
+             "\"num_attention_heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,%s%s}",
+             strstr(keys, ",\"max_pos") ? "" : "\"max_position_embeddings\":144,", keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
+}
+
+/* What rotary positions can be told besides the registry's rows; `moves`: scores change when all positions move. */
+static const struct { const char *keys; bool moves; } variants[] = {
+    {"\"rope_interleave\":false", false},
+    {"\"partial_rotary_factor\":0.5", false},
+    {"\"rotary_heads\":2", false},
+    {"\"rotary_heads\":3,\"rotary_value\":true,\"rotary_value_inverse\":true", false},
+    {"\"rotary_value\":true", true},
+    {"\"rotary_value\":true,\"rotary_value_inverse\":true", false},
+    {"\"use_logn_attn\":true,\"max_position_embeddings\":12", true},
+    {"\"rope_theta_per_layer\":[10000,50]", false},
+    {"\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", true},
+    {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", false},
+    {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4},\"max_position_embeddings\":12", true},
+    {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}", false},
+    {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":20,\"short_factor\":[1,1,2,3],"
+     "\"long_factor\":[1,2,4,8]}", true},
+    {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
+     "\"original_max_position_embeddings\":64}", false},
+};
+
+/* Configuration i: first a row of the registry that an encoder runs, then the variants.  false: there is none. */
+struct config { rf_config c; const char *name; const rf_position *is; bool moves; };
+
+static bool config_at(size_t i, struct config *out)
+{
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        if ((*p)->flags & RF_POSITION_CAUSAL || i--) continue;
+        char keys[128];
+        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\"", (*p)->name);
+        *out = (struct config){small(keys), (*p)->name, *p, !((*p)->flags & RF_POSITION_SHIFT)};
+        return true;
+    }
+    if (i >= RF_COUNT(variants)) return false;
+    *out = (struct config){small(variants[i].keys), variants[i].keys, &rf__position_rotary, variants[i].moves};
+    return true;
 }
 
 struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
@@ -38,10 +72,9 @@ static void end(struct work *w)
     rf_ctx_free(w->ctx);
 }
 
-/* An encoder runs those that are not for causal attention alone. */
-static bool runs(const rf_position *p) { return !(p->flags & RF_POSITION_CAUSAL); }
-
-#define EACH(p) for (const rf_position *const *p = rf__position_list; *p; p++) if (runs(*p))
+#define EACH(t) \
+    struct config t; \
+    for (size_t number = 0; config_at(number, &t); number++)
 
 enum { TEXTS = 6 };
 static const int32_t length[TEXTS] = {1, 5, 16, 17, 64, 130};
@@ -57,8 +90,8 @@ static void fill(int text, int32_t *id, int32_t n)
 static void packed_is_alone(void **state)
 {
     (void)state;
-    EACH(p) {
-        const rf_config c = small((*p)->name);
+    EACH(t) {
+        const rf_config c = t.c;
         float *alone = t_floats(TEXTS * 32);
         for (int threads = 1; threads <= 2; threads++) {
             struct work w = begin(&c, threads, NULL);
@@ -69,7 +102,7 @@ static void packed_is_alone(void **state)
                 const int32_t ends[2] = {0, length[i]};
                 fill(i, id, length[i]);
                 const rf_batch b = {.N = length[i], .B = 1, .id = id, .start = ends};
-                if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+                if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", t.name, why.text);
                 memcpy(alone + i * 32, v, 32 * sizeof *v);
             }
             for (int i = 0; i < TEXTS; i++) {
@@ -77,10 +110,10 @@ static void packed_is_alone(void **state)
                 start[i + 1] = start[i] + length[TEXTS - 1 - i];
             }
             const rf_batch b = {.N = start[TEXTS], .B = TEXTS, .id = id, .start = start};
-            if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+            if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", t.name, why.text);
             for (int i = 0; i < TEXTS; i++)
                 if (memcmp(v + i * 32, alone + (TEXTS - 1 - i) * 32, 32 * sizeof *v))
-                    fail_msg("%s: text %d has other bits in a batch", (*p)->name, TEXTS - 1 - i);
+                    fail_msg("%s: text %d has other bits in a batch", t.name, TEXTS - 1 - i);
             end(&w);
         }
         t_free_all();
@@ -92,8 +125,8 @@ static void packed_is_alone(void **state)
 static void order_is_seen(void **state)
 {
     (void)state;
-    EACH(p) {
-        const rf_config c = small((*p)->name);
+    EACH(t) {
+        const rf_config c = t.c;
         struct work w = begin(&c, 1, NULL);
         rf_error why = {0};
         const float *v;
@@ -102,14 +135,14 @@ static void order_is_seen(void **state)
         fill(4, id, 64);
         for (int i = 0; i < 64; i++) back[i] = id[63 - i];
         rf_batch b = {.N = 64, .B = 1, .id = id, .start = start};
-        if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+        if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", t.name, why.text);
         float *first = memcpy(t_floats(32), v, 32 * sizeof *v);
         b.id = back;
-        if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+        if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s: %s", t.name, why.text);
         double most = 0;
         for (int i = 0; i < 32; i++) most = fmax(most, fabs((double)v[i] - (double)first[i]));
-        if (!strcmp((*p)->name, "none")) assert_true(most < 1e-4);
-        else if (most < 1e-3) fail_msg("%s: a text and its reverse differ by %g only", (*p)->name, most);
+        if (t.is == &rf__position_none) assert_true(most < 1e-4);
+        else if (most < 1e-3) fail_msg("%s: a text and its reverse differ by %g only", t.name, most);
         end(&w);
         t_free_all();
     }
@@ -120,9 +153,9 @@ static void order_is_seen(void **state)
 static void shift_invariant_ones_are(void **state)
 {
     (void)state;
-    EACH(p) {
-        if (!((*p)->flags & RF_POSITION_SHIFT)) continue;
-        const rf_config c = small((*p)->name);
+    EACH(t) {
+        if (t.moves) continue;
+        const rf_config c = t.c;
         struct work w = begin(&c, 1, NULL);
         rf_error why = {0};
         int32_t id[64], position[64];
@@ -130,12 +163,12 @@ static void shift_invariant_ones_are(void **state)
         const float *v;
         fill(4, id, 64);
         rf_batch b = {.N = 64, .B = 1, .id = id, .start = start};
-        if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+        if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", t.name, why.text);
         float *want = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
         b.position = position;
         for (size_t i = 0; i < RF_COUNT(shift); i++) {
             for (int j = 0; j < 64; j++) position[j] = shift[i] + j;
-            if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+            if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", t.name, why.text);
             t_close(v, want, 64 * 32, 5e-5, 0);
         }
         end(&w);
@@ -143,13 +176,37 @@ static void shift_invariant_ones_are(void **state)
     }
 }
 
+/* The value's own turn shows where a text lies, unless results are turned back. */
+static void turned_values_leak(void **state)
+{
+    (void)state;
+    const rf_config c = small("\"rotary_value\":true");
+    struct work w = begin(&c, 1, NULL);
+    rf_error why = {0};
+    int32_t id[16], position[16];
+    const int32_t start[2] = {0, 16};
+    const float *v;
+    fill(2, id, 16);
+    rf_batch b = {.N = 16, .B = 1, .id = id, .start = start};
+    if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s", why.text);
+    float *first = memcpy(t_floats(16 * 32), v, 16 * 32 * sizeof *v);
+    for (int i = 0; i < 16; i++) position[i] = 100 + i;
+    b.position = position;
+    if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s", why.text);
+    double most = 0;
+    for (int i = 0; i < 16 * 32; i++) most = fmax(most, fabs((double)v[i] - (double)first[i]));
+    assert_true(most > 1e-3);
+    end(&w);
+    t_free_all();
+}
+
 /* Those that extrapolate answer for texts longer than max_position_embeddings; the others name the position. */
 static void beyond_the_trained_length(void **state)
 {
     (void)state;
     enum { T = 700 };
-    EACH(p) {
-        const rf_config c = small((*p)->name);
+    EACH(t) {
+        const rf_config c = t.c;
         struct work w = begin(&c, 1, NULL);
         rf_error why = {0};
         static int32_t id[T];
@@ -158,8 +215,8 @@ static void beyond_the_trained_length(void **state)
         fill(1, id, T);
         const rf_batch b = {.N = T, .B = 1, .id = id, .start = start};
         const rf_status status = rf_session_hidden(w.session, &b, &v, &why);
-        if ((*p)->flags & RF_POSITION_EXTRAPOLATES) {
-            if (status) fail_msg("%s: %s", (*p)->name, why.text);
+        if (t.is->flags & RF_POSITION_EXTRAPOLATES) {
+            if (status) fail_msg("%s: %s", t.name, why.text);
             for (int i = 0; i < T * 32; i++) assert_true(isfinite(v[i]));
         } else {
             t_failed(&why, RF_ERANGE, "position 144 of token 144, there are 144");
@@ -169,15 +226,148 @@ static void beyond_the_trained_length(void **state)
     }
 }
 
+/* ---- what is done to the words, against the formulas at the top of the files, in double with loops ----------------------- */
+
+enum { N = 11, E = 24 };
+static const int32_t at[N] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4};
+
+static void slope(double *out, const double *p, double t, const double *a, const double *b)
+{
+    for (int i = 0; i < E; i++) out[i] = b[i * (E + 1) + E];
+    for (int j = 0; j < E; j++) {
+        double z = a[j * (E + 2) + E] * t + a[j * (E + 2) + E + 1];
+        for (int i = 0; i < E; i++) z += a[j * (E + 2) + i] * p[i];
+        for (int i = 0; i < E; i++) out[i] += b[i * (E + 1) + j] * tanh(z);
+    }
+}
+
+/* p_m of the encodings whose positions follow from each other. */
+static void follow(const char *name, double *p, int32_t m, double *const w[])
+{
+    memcpy(p, w[0], E * sizeof *p);
+    for (int32_t k = 0; k < m; k++) {
+        double h[4][E], mid[E];
+        if (!strcmp(name, "recursive")) {
+            for (int i = 0; i < E; i++) {
+                h[0][i] = w[1][i * (E + 1) + E];
+                for (int j = 0; j < E; j++) h[0][i] += w[1][i * (E + 1) + j] * p[j];
+            }
+            for (int i = 0; i < E; i++) p[i] = tanh(h[0][i]);
+            continue;
+        }
+        const bool euler = !strcmp(name, "floater");
+        slope(h[0], p, 0.1 * k, w[1], w[2]);
+        for (int s = 1; s < 4; s++) {
+            for (int i = 0; i < E; i++) mid[i] = p[i] + (s == 3 ? 0.1 : 0.05) * h[s - 1][i];
+            slope(h[s], mid, 0.1 * k + (s == 3 ? 0.1 : 0.05), w[1], w[2]);
+        }
+        for (int i = 0; i < E; i++) p[i] += euler ? 0.1 * h[0][i] : 0.1 / 6 * (h[0][i] + 2 * h[1][i] + 2 * h[2][i] + h[3][i]);
+    }
+}
+
+/* y[n] from x and the weights; false: this encoding leaves the words alone. */
+static bool formula(const char *name, double *y, const double *x, double *const w[], const int32_t id[])
+{
+    double state[E] = {0}, p[E];
+    for (int n = 0; n < N; n++) {
+        const int32_t m = at[n];
+        double *out = y + n * E;
+        const double *in = x + n * E;
+        if (m == 0) memset(state, 0, sizeof state);
+        memset(p, 0, sizeof p);
+        for (int e = 0; e < E; e++) {
+            const double omega = pow(10000, -(double)(e - e % 2) / E), half = pow(10000, -2.0 * (e % (E / 2)) / E);
+            const double a = 0.4, *u = w[0];
+            if (!strcmp(name, "sinusoidal")) out[e] = in[e] + (e % 2 ? cos(m * omega) : sin(m * omega));
+            else if (!strcmp(name, "sinusoidal_halves")) out[e] = in[e] + (e < E / 2 ? sin(m * half) : cos(m * half));
+            else if (!strcmp(name, "absolute")) out[e] = in[e] + u[m * E + e];
+            else if (!strcmp(name, "product")) out[e] = in[e] * (1 + u[m * E + e]);
+            else if (!strcmp(name, "hierarchical"))        /* max_position_embeddings is 3 here: m = 3 i + j */
+                out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) + (1 - a) * (u[m % 3 * E + e] - a * u[e]) / (1 - a);
+            else if (!strcmp(name, "axial")) out[e] = in[e] + u[m / 4 * E + e] + w[1][m % 4 * E + e];
+            else if (!strcmp(name, "complex_order")) {
+                const double turn = m * omega * (1 + u[id[n] * (E / 2) + e / 2]), re = in[e - e % 2], im = in[e - e % 2 + 1];
+                out[e] = e % 2 ? re * sin(turn) + im * cos(turn) : re * cos(turn) - im * sin(turn);
+            } else if (!strcmp(name, "recurrent")) {
+                double z = w[1][e];
+                for (int j = 0; j < E; j++) z += w[0][e * E + j] * in[j] + w[2][e * E + j] * state[j];
+                p[e] = tanh(z);
+                out[e] = in[e] + p[e];
+            } else if (!strcmp(name, "convolution")) {
+                out[e] = in[e] + w[1][e];
+                for (int j = -1; j <= 1; j++)
+                    for (int f = 0; f < E && n + j >= 0 && n + j < N && at[n + j] == m + j; f++)
+                        out[e] += w[0][e * 3 * E + (j + 1) * E + f] * x[(n + j) * E + f];
+            } else if (!strcmp(name, "recursive") || !strncmp(name, "floater", 7)) {
+                if (!e) follow(name, p, m, w);
+                out[e] = in[e] + p[e];
+            } else {
+                return false;
+            }
+        }
+        memcpy(state, p, sizeof state);
+    }
+    return true;
+}
+
+/* Chains of up to 10 steps of sums of 3 E products of size 1: below 500 roundings of numbers below 10. */
+static void words_are_their_formulas(void **unused)
+{
+    (void)unused;
+    int checked = 0;
+    rf_ctx *ctx = t_ctx(2, NULL);
+    EACH(t) {
+        if (!t.is->embed) continue;
+        rf_error why = {0};
+        rf_graph *g;
+        rf_positions *kept;
+        rf_place place;
+        rf_params params;
+        rf_tensor *weight[8];
+        double *w[8], *y = t_bytes(N * E * sizeof *y), *x = t_bytes(N * E * sizeof *x);
+        size_t n = 0;
+        rf_config c = t.c;
+        c.position_grid_width = 4;
+        if (t.is == &rf__position_hierarchical) c.max_position_embeddings = 3;
+        int32_t id[N];
+        const int32_t start[] = {0, 6, N};
+        fill(3, id, N);
+        const rf_batch b = {.N = N, .B = 2, .id = id, .start = start};
+        if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) || rf__params_new(ctx, &c, &params, &why))
+            fail_msg("%s: %s", t.name, why.text);
+        assert_true(rf__positions_place(g, kept, &c, &b, &place));
+        for (size_t i = 0; i < params.n; i++) {
+            if (!params.p[i].looked_up) continue;
+            float *value = t_uniform((int64_t)params.p[i].count, -0.3f, 0.3f);
+            w[n] = t_bytes(params.p[i].count * sizeof **w);
+            for (size_t j = 0; j < params.p[i].count; j++) w[n][j] = (double)value[j];
+            weight[n++] = rf_constant(g, value, params.p[i].rank, params.p[i].dim);
+        }
+        place.weight = weight;
+        float *words = t_normal(N * E);
+        for (int i = 0; i < N * E; i++) x[i] = (double)words[i];
+        rf_tensor *got = t.is->embed(g, &place, rf_constant(g, words, 2, (int64_t[]){N, E}));
+        if (rf_graph_error(g)->code) fail_msg("%s: %s", t.name, rf_graph_error(g)->text);
+        if (!formula(t.name, y, x, w, id)) fail_msg("%s changes words and has no formula here", t.name);
+        t_close_to(got->f32, y, N * E, 500 * 1.2e-7, 0);
+        checked++;
+        rf__params_free(&params);
+        rf__positions_free(kept);
+        rf_graph_free(g);
+        t_free_all();
+    }
+    assert_true(checked >= 12);
+    rf_ctx_free(ctx);
+}
+
 /* Every parameter of an encoding takes part: its gradient is there, and the step is as long as the gradient says.  The loss
  * along the gradient is measured in f32 with steps that move it by about 1e-2; its rounding (1e-6) and curvature leave 5 %. */
 static void every_parameter_has_its_gradient(void **state)
 {
     (void)state;
-    EACH(p) {
-        if (!(*p)->embedding && !(*p)->layer) continue;
-        const rf_config c0 = small((*p)->name);
-        rf_config c = c0;
+    EACH(t) {
+        if (!t.is->embedding && !t.is->layer) continue;
+        rf_config c = t.c;
         c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
         rf_ctx *ctx = t_ctx(2, NULL);
         rf_error why = {0};
@@ -204,20 +394,20 @@ static void every_parameter_has_its_gradient(void **state)
                 if (rf_graph_reset(g)) fail();
                 rf_graph_record(g, 1, 1, 1);
                 rf_tensor *l = rf__mlm_loss(g, e, rf__encode(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
-                if (rf_backward(g, l, &why)) fail_msg("%s: %s", (*p)->name, why.text);
+                if (rf_backward(g, l, &why)) fail_msg("%s: %s", t.name, why.text);
                 loss[side] /= 6;
                 static float along[1 << 14];
                 if (side == 0) {
                     assert_true(one->count <= RF_COUNT(along));
                     for (size_t j = 0; j < one->count; j++) size += pow((double)(along[j] = grad[one->offset + j]), 2);
-                    if (!(size > 1e-12)) fail_msg("%s: %s has no gradient", (*p)->name, one->name);
+                    if (!(size > 1e-12)) fail_msg("%s: %s has no gradient", t.name, one->name);
                 }
                 const double h = 0.01 / sqrt(size) * (sqrt(size) > 1 ? 1 / sqrt(size) : 1), to = side == 0 ? 1 : side == 1 ? -2 : 1;
                 for (size_t j = 0; j < one->count; j++) value[one->offset + j] += (float)(to * h * (double)along[j]);
                 if (side == 2) {
                     const double slope = (loss[1] - loss[2]) / (2 * h);
                     if (!(fabs(slope - size) <= 0.05 * size + 2e-6 / h))
-                        fail_msg("%s: %s: slope along the gradient %g, its square %g", (*p)->name, one->name, slope, size);
+                        fail_msg("%s: %s: slope along the gradient %g, its square %g", t.name, one->name, slope, size);
                 }
             }
         }
@@ -233,16 +423,16 @@ static void every_parameter_has_its_gradient(void **state)
 static void parameters_are_counted(void **state)
 {
     (void)state;
-    const rf_config plain = small("none");
-    EACH(p) {
-        const rf_config c = small((*p)->name);
+    const rf_config plain = small("\"position_embedding_type\":\"none\"");
+    EACH(t) {
+        const rf_config c = t.c;
         rf_ctx *ctx = t_ctx(1, NULL);
         rf_params params;
         int64_t n = 0;
         assert_int_equal(rf__params_new(ctx, &c, &params, NULL), RF_OK);
         for (size_t i = 0; i < params.n; i++) n += (int64_t)params.p[i].count;
         assert_int_equal(n, rf_config_parameters(&c));
-        assert_int_equal(n - rf_config_parameters(&plain), rf__position_parameters(*p, &c));
+        assert_int_equal(n - rf_config_parameters(&plain), rf__position_parameters(t.is, &c));
         rf__params_free(&params);
         rf_ctx_free(ctx);
     }
@@ -253,7 +443,7 @@ static void names(void **state)
     (void)state;
     const rf_position *p;
     rf_error why = {0};
-    rf_config c = small("rotery");
+    rf_config c = small("\"position_embedding_type\":\"rotery\"");
     assert_int_equal(rf__position_find(&c, &p, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "position_embedding_type is \"rotery\", which is not known; the nearest is \"rotary\"");
     for (const rf_position *const *a = rf__position_list; *a; a++)
@@ -266,7 +456,9 @@ int main(void)
         cmocka_unit_test(packed_is_alone),
         cmocka_unit_test(order_is_seen),
         cmocka_unit_test(shift_invariant_ones_are),
+        cmocka_unit_test(turned_values_leak),
         cmocka_unit_test(beyond_the_trained_length),
+        cmocka_unit_test(words_are_their_formulas),
         cmocka_unit_test(every_parameter_has_its_gradient),
         cmocka_unit_test(parameters_are_counted),
         cmocka_unit_test(names),

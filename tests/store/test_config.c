@@ -120,7 +120,7 @@ static void relatives(void **state)
     refused("{\"is_decoder\":true}", RF_EUNSUPPORTED, "is_decoder is true");
     refused("{\"is_decoder\":\"yes\"}", RF_EDATA, "is_decoder is a string");
     refused("{\"add_cross_attention\":true}", RF_EUNSUPPORTED, "add_cross_attention is true");
-    refused("{\"rope_scaling\":{\"type\":\"linear\"}}", RF_EUNSUPPORTED, "rope_scaling is an object");
+    refused("{\"rope_scaling\":{\"type\":\"cubic\"}}", RF_EUNSUPPORTED, "rope_type is \"cubic\"");
     refused("{\"hidden_act\":\"mish\"}", RF_EUNSUPPORTED, "hidden_act is \"mish\", known are gelu");
 }
 

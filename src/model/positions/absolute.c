@@ -1,13 +1,71 @@
-/* absolute.c — a learned vector for each position, added to the words.                Devlin et al. 2019; RoFormer, Eq. 3
+/* absolute.c — learned vectors for positions.
  *
- *     h_m = x_m + P[m]                      P [max_position_embeddings, E] */
+ *     absolute      h_m = x_m + P[m]                             Devlin et al. 2019; RoFormer, Eq. 3
+ *     product       h_m = x_m (1 + P[m])                         element by element; Su 2021 (kexue.fm/archives/8130)
+ *     hierarchical  h_m = x_m + a u_i + (1 - a) u_j              m = i P + j;  Su 2020 (kexue.fm/archives/7947)
+ *                   u_i = (p_i - a p_0) / (1 - a)                P^2 positions from P vectors; the first P are p_j
+ *     axial         h_m = x_m + R[m div w] + S[m mod w]          Kitaev et al. 2020 (Reformer), as sums
+ *
+ * hierarchical as computed: a u_i + (1 - a) u_j = p_j + a/(1 - a) (p_i - p_0). */
 #include "model/position.h"
+
+#include <math.h>
 
 static rf_tensor *embed(rf_graph *g, const rf_place *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
     return rf_add(g, words, rf_embed(g, at->weight[0], at->position, at->N));
+}
+
+static rf_tensor *multiply(rf_graph *g, const rf_place *at, rf_tensor *words)
+{
+    if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
+        return &g->nil.t;
+    return rf_add(g, words, rf_mul(g, words, rf_embed(g, at->weight[0], at->position, at->N)));
+}
+
+/* Two lists of numbers: m div n, m mod n.  false: the graph has stopped. */
+static bool split(rf_graph *g, const rf_place *at, int64_t n, int32_t **high, int32_t **low)
+{
+    *high = rf__push(g, (size_t)at->N, sizeof **high);
+    *low = rf__push(g, (size_t)at->N, sizeof **low);
+    for (int64_t i = 0; i < at->N && !g->error.code; i++) {
+        (*high)[i] = (int32_t)(at->position[i] / n);
+        (*low)[i] = (int32_t)(at->position[i] % n);
+    }
+    return !g->error.code;
+}
+
+static rf_tensor *embed_levels(rf_graph *g, const rf_place *at, rf_tensor *words)
+{
+    const int64_t n = at->config->max_position_embeddings;
+    const double a = at->config->hierarchical_alpha;
+    int32_t *high, *low, *zero;
+    if (g->error.code || !rf__positions_below(g, at, n * n, "the square of max_position_embeddings") ||
+        !split(g, at, n, &high, &low) || !(zero = rf__push(g, (size_t)at->N, sizeof *zero)))
+        return &g->nil.t;
+    memset(zero, 0, (size_t)at->N * sizeof *zero);
+    const float c[] = {1, (float)(a / (1 - a)), (float)(-a / (1 - a))};
+    return rf_add(g, words, rf_mix(g, at->weight[0], 3, c, (const int32_t *const[]){low, high, zero}, at->N));
+}
+
+static rf_tensor *embed_axes(rf_graph *g, const rf_place *at, rf_tensor *words)
+{
+    const int64_t width = rf__position_grid(at->config), rows = at->weight[0]->dim[0];
+    int32_t *high, *low;
+    if (g->error.code || !rf__positions_below(g, at, rows * width, "rows and columns of the grid") ||
+        !split(g, at, width, &high, &low))
+        return &g->nil.t;
+    words = rf_add(g, words, rf_embed(g, at->weight[0], high, at->N));
+    return rf_add(g, words, rf_embed(g, at->weight[1], low, at->N));
+}
+
+/* A row for as many positions as max_position_embeddings asks for. */
+static int64_t axes(const rf_config *c, char letter)
+{
+    const int64_t width = rf__position_grid(c);
+    return letter == 'X' ? width : (c->max_position_embeddings + width - 1) / width;
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
@@ -17,7 +75,16 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 16 * (double)c->embedding_size;
 }
 
-static const rf_row table[] = {{"roformer.embeddings.position_embeddings.weight", "PE", RF_INIT_NORMAL, true, 0}, {0}};
+static void double_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    *flops = 2 * (double)c->embedding_size;
+    *bytes = 28 * (double)c->embedding_size;
+}
+
+#define TABLE(letters, name) {"roformer.embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0}
+static const rf_row table[] = {TABLE("PE", "position_embeddings"), {0}};
+static const rf_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
 
 const rf_position rf__position_absolute = {
     .name = "absolute",
@@ -26,4 +93,33 @@ const rf_position rf__position_absolute = {
     .embedding = table,
     .embed = embed,
     .cost = cost,
+};
+
+const rf_position rf__position_product = {
+    .name = "product",
+    .equation = "h_m = x_m (1 + P[m]),  element by element",
+    .source = "Su 2021, kexue.fm/archives/8130",
+    .embedding = table,
+    .embed = multiply,
+    .cost = double_cost,
+};
+
+const rf_position rf__position_hierarchical = {
+    .name = "hierarchical",
+    .equation = "h_m = x_m + p_j + a/(1-a) (p_i - p_0),  m = i P + j",
+    .source = "Su 2020, kexue.fm/archives/7947",
+    .flags = RF_POSITION_EXTRAPOLATES,
+    .embedding = table,
+    .embed = embed_levels,
+    .cost = double_cost,
+};
+
+const rf_position rf__position_axial = {
+    .name = "axial",
+    .equation = "h_m = x_m + R[m div w] + S[m mod w]",
+    .source = "Kitaev et al. 2020 (Reformer)",
+    .embedding = grid,
+    .extent = axes,
+    .embed = embed_axes,
+    .cost = double_cost,
 };

@@ -1,46 +1,146 @@
-/* rotary.c — rotary position embedding.                                                    RoFormer, Eqs. 14-16 and 34
+/* rotary.c — rotary position embedding and what config.json can make of it.                 RoFormer, Eqs. 14-16 and 34
  *
- *     theta_i    = base^(-2i/r)                                        i in [0, r/2)
- *     score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,    R(m) = blockdiag_i of a turn by m theta_i
+ *     score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,     R(m) = blockdiag_i of a turn by a(m, i)
  *
- * Attention turns queries and keys while it packs them; all that is made here is the table of cosines and sines. */
+ *     rotary            a(m, i) = m theta_i                                             theta_i: rope_scaling.c
+ *     with sections     a(m, i) = c_s(m) theta_i, plane i in section s; c = (t, h, w), the place of m in a grid of
+ *                       position_grid_height rows and position_grid_width columns      Wang et al. 2024 (M-RoPE)
+ *     rotary_axial      first half of the planes (m div w) theta_j, second half (m mod w) theta_j, theta_j = base^(-4j/r)
+ *     rotary_heads      the first heads alone are turned
+ *     rotary_value      v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
+ *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens              Su 2021 (kexue.fm/archives/8823)
+ *
+ * Attention turns while it packs where all parts and heads share one table; else rf_turn does it before. */
 #include "model/position.h"
 
 #include <math.h>
 
-struct plan { const rf_config *c; int64_t r; };
+struct plan {
+    const rf_config *c;
+    double base, gain;
+    int64_t r, grid;            /* grid: columns, 0: positions lie on a line                                              */
+    bool axial, logn;           /* logn: the table is that of queries                                                     */
+};
+
+/* What plane i goes by at position m. */
+static double coordinate(const struct plan *p, int64_t m, int64_t i)
+{
+    const rf_rope_scaling *s = &p->c->rope_scaling;
+    if (p->axial) return (double)(i < p->r / 4 ? m / p->grid : m % p->grid);
+    if (!s->sections || !p->grid) return (double)m;
+    const int64_t height = p->c->position_grid_height;
+    int64_t section = 0;
+    for (int64_t last = s->mrope_section[0]; i >= last && section + 1 < s->sections; last += s->mrope_section[section]) section++;
+    if (section == 2) return (double)(m % p->grid);
+    if (section == 1) return (double)(height ? m / p->grid % height : m / p->grid);
+    return (double)(height ? m / p->grid / height : 0);
+}
 
 static void angle(const void *what, int64_t position, int64_t length, int64_t i, double *out, double *gain)
 {
-    (void)length;
     const struct plan *p = what;
-    *out = (double)position * pow(p->c->rope_theta, -2.0 * (double)i / (double)p->r);
-    *gain = 1;
+    const int64_t half = p->r / 2;
+    const double theta = p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2)) : rf__rope_theta(p->c, p->base, p->r, length, i);
+    *out = coordinate(p, position, i) * theta;
+    *gain = p->gain;
+    if (!p->logn) return;
+    const int64_t given = p->c->rope_scaling.original_max_position_embeddings;
+    const double L0 = (double)(given ? given : p->c->max_position_embeddings);
+    *gain *= fmax(1, log((double)length) / log(fmax(L0, 2)));
 }
 
-static rf_status angles(rf_graph *g, const rf_place *at, rf_attention_spec *spec, rf_error *why)
+static rf_status table(rf_graph *g, const rf_place *at, int part, struct plan p, const rf_rope **rope, const int32_t **row, rf_error *why)
 {
     const rf_config *c = at->config;
-    const struct plan p = {c, c->hidden_size / c->num_attention_heads};
-    rf_place first = *at;
-    first.layer = 0;                                            /* one table for all layers */
-    spec->rotate_value = c->rotary_value;
-    return rf__positions_rope(g, &first, 0, p.r, RF_ROPE_PAIRS, false, angle, &p, &spec->rope, &spec->row, why);
+    rf_place shared = *at;
+    if (!c->rope_thetas) shared.layer = 0;                      /* one table for all layers */
+    p.logn = part == 0 && c->use_logn_attn;
+    return rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
+                              rf__rope_by_length(c) || p.logn, angle, &p, rope, row, why);
+}
+
+static rf_status angles_of(rf_graph *g, rf_place *at, rf_attention_spec *spec, struct plan p, rf_error *why)
+{
+    const rf_config *c = at->config;
+    const int64_t H = c->num_attention_heads, turned = c->rotary_heads ? c->rotary_heads : H;
+    p.c = c;
+    p.r = rf__rope_width(c);
+    p.base = c->rope_thetas ? c->rope_theta_per_layer[at->layer] : c->rope_theta;
+    p.gain = rf__rope_gain(c);
+    const rf_rope *rope = NULL;
+    const int32_t *row = NULL;
+    rf_status status = table(g, at, 1, p, &rope, &row, why);
+    if (status) return status;
+    if (turned == H && !c->use_logn_attn) {
+        spec->rope = rope;
+        spec->row = row;
+        spec->rotate_value = c->rotary_value;
+    } else {
+        at->turn = (rf_turn_spec){.parts = 3, .heads = H, .turned = turned, .rope = {rope, rope, c->rotary_value ? rope : NULL},
+                                  .row = {row, row, row}};
+        if (c->use_logn_attn) status = table(g, at, 0, p, &at->turn.rope[0], &at->turn.row[0], why);
+    }
+    if (c->rotary_value_inverse)
+        at->unturn = (rf_turn_spec){.parts = 1, .heads = H, .turned = turned, .rope = {rope}, .row = {row}, .back = 1};
+    return status;
+}
+
+static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+{
+    const rf_config *c = at->config;
+    return angles_of(g, at, spec, (struct plan){.grid = c->rope_scaling.sections ? c->position_grid_width : 0}, why);
+}
+
+static rf_status axial_angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+{
+    return angles_of(g, at, spec, (struct plan){.grid = rf__position_grid(at->config), .axial = true}, why);
+}
+
+static rf_tensor *turn(rf_graph *g, const rf_place *at, rf_tensor *qkv) { return at->turn.parts ? rf_turn(g, qkv, &at->turn) : qkv; }
+static rf_tensor *unturn(rf_graph *g, const rf_place *at, rf_tensor *a) { return at->unturn.parts ? rf_turn(g, a, &at->unturn) : a; }
+
+static rf_status check_axial(const rf_config *c, rf_error *why)
+{
+    const rf_status status = rf__rope_check(c, why);
+    if (status) return status;
+    if (rf__rope_width(c) % 4)
+        return rf_fail(why, RF_EDATA, "config.json: %lld turned columns of a head do not make two axes of planes, wants a multiple of 4",
+                       (long long)rf__rope_width(c));
+    if (c->rope_scaling.rope_type == RF_ROPE_LONGROPE || c->rope_scaling.sections)
+        return rf_fail(why, RF_EDATA, "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
+    return RF_OK;
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    const double turned = (double)(c->hidden_size * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
+    const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads), r = (double)rf__rope_width(c);
+    const double turned = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
+    const bool apart = c->use_logn_attn || (c->rotary_heads && c->rotary_heads < c->num_attention_heads);
     *flops = 3 * turned;
-    *bytes = 4 * turned / (double)c->num_attention_heads;
+    *bytes = 4 * r * (double)c->num_hidden_layers + (apart ? 24 * (double)(c->hidden_size * c->num_hidden_layers) : 0);
 }
 
 const rf_position rf__position_rotary = {
     .name = "rotary",
-    .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) turns plane i by m base^(-2i/r)",
+    .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) turns plane i by m theta_i",
     .source = "Su et al. 2021 (RoFormer)",
-    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
+    .check = rf__rope_check,
     .angles = angles,
+    .turn = turn,
+    .unturn = unturn,
+    .cost = cost,
+};
+
+const rf_position rf__position_rotary_axial = {
+    .name = "rotary_axial",
+    .equation = "R(m): half of the planes turn by (m div w) theta_j, half by (m mod w) theta_j",
+    .source = "Su 2021, kexue.fm/archives/8397 (two dimensions)",
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
+    .check = check_axial,
+    .angles = axial_angles,
+    .turn = turn,
+    .unturn = unturn,
     .cost = cost,
 };

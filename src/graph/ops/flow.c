@@ -1,0 +1,163 @@
+/* flow.c — positions that follow from each other: p_0 is given, p_{k+1} from p_k.
+ *
+ *     h(p, t)     = B [tanh(A [p; t; 1]); 1]                              A [F, W+2], B [W, F+1]
+ *     recursion   p_{k+1} = tanh(A [p_k; 1])                              A [W, W+1], no B
+ *     Euler       p_{k+1} = p_k + s h(p_k, k s)                           FLOATER (Liu et al. 2020): dp/dt = h(p, t)
+ *     Runge-Kutta p_{k+1} = p_k + s/6 (h_1 + 2 h_2 + 2 h_3 + h_4)
+ *                 h_1 = h(p_k, t), h_2 = h(p_k + s/2 h_1, t + s/2), h_3 = h(p_k + s/2 h_2, t + s/2), h_4 = h(p_k + s h_3, t + s)
+ *
+ * Backward goes from the last position to the first, makes the stages of a step again from p_k, and keeps what A and B
+ * saw, so that their gradients are one product each. */
+#include "graph/graph.h"
+
+struct saved { rf_flow_kind how; float step; };
+
+/* One run over the positions, with room for a step. */
+struct run {
+    const rfk_table *k;
+    const float *a, *b;
+    int64_t W, F;                       /* of the state, of what lies between A and B */
+    rf_flow_kind how;
+    float step;
+    int stages;
+    float *in;                          /* [stages, W+2]: what A saw          (W+1 for the recursion)                      */
+    float *mid;                         /* [stages, F+1]: what B saw                                                       */
+    float *h;                           /* [stages, W]                                                                     */
+};
+
+static const struct { float in, t, weight; } stage[2][4] = {{{0, 0, 1}}, {{0, 0, 1.f / 6}, {.5f, .5f, 2.f / 6}, {.5f, .5f, 2.f / 6}, {1, 1, 1.f / 6}}};
+
+/* All stages of the step from p at place k; leaves in, mid and h. */
+static void stages(const struct run *r, const float *p, int64_t k)
+{
+    const int64_t W = r->W, F = r->F;
+    if (r->how == RF_FLOW_RECURSION) {
+        memcpy(r->in, p, (size_t)W * sizeof *p);
+        r->in[W] = 1;
+        for (int64_t i = 0; i < W; i++) r->h[i] = r->k->dot(r->a + i * (W + 1), r->in, W + 1);
+        r->k->tanh(r->h, r->h, W);
+        return;
+    }
+    for (int j = 0; j < r->stages; j++) {
+        float *in = r->in + j * (W + 2), *mid = r->mid + j * (F + 1), *h = r->h + j * W;
+        memcpy(in, p, (size_t)W * sizeof *p);
+        if (j) r->k->axpy(in, r->step * stage[1][j].in, h - W, W);
+        in[W] = r->step * ((float)k + (j ? stage[1][j].t : 0));
+        in[W + 1] = 1;
+        for (int64_t i = 0; i < F; i++) mid[i] = r->k->dot(r->a + i * (W + 2), in, W + 2);
+        r->k->tanh(mid, mid, F);
+        mid[F] = 1;
+        for (int64_t i = 0; i < W; i++) h[i] = r->k->dot(r->b + i * (F + 1), mid, F + 1);
+    }
+}
+
+static void forward(const struct run *r, float *p, int64_t T)
+{
+    for (int64_t k = 0; k + 1 < T; k++, p += r->W) {
+        float *next = p + r->W;
+        stages(r, p, k);
+        memcpy(next, r->how == RF_FLOW_RECURSION ? r->h : p, (size_t)r->W * sizeof *p);
+        for (int j = 0; j < r->stages && r->how != RF_FLOW_RECURSION; j++)
+            r->k->axpy(next, r->step * stage[r->stages > 1][j].weight, r->h + j * r->W, r->W);
+    }
+}
+
+/* d is dL/dp_{k+1} and becomes dL/dp_k; d_mid [stages, F] and d_h [stages, W] receive the adjoints behind A and B. */
+static void step_back(const struct run *r, float *d, float *d_mid, float *d_h, float *d_in)
+{
+    const int64_t W = r->W, F = r->F;
+    if (r->how == RF_FLOW_RECURSION) {
+        for (int64_t i = 0; i < W; i++) d_mid[i] = d[i] * (1 - r->h[i] * r->h[i]);
+        memset(d, 0, (size_t)W * sizeof *d);
+        for (int64_t i = 0; i < W; i++) r->k->axpy(d, d_mid[i], r->a + i * (W + 1), W);
+        return;
+    }
+    for (int j = 0; j < r->stages; j++) r->k->scale(d_h + j * W, d, r->step * stage[r->stages > 1][j].weight, W);
+    for (int j = r->stages - 1; j >= 0; j--) {
+        const float *mid = r->mid + j * (F + 1);
+        float *dm = d_mid + j * F;
+        memset(dm, 0, (size_t)F * sizeof *dm);
+        for (int64_t i = 0; i < W; i++) r->k->axpy(dm, d_h[j * W + i], r->b + i * (F + 1), F);
+        for (int64_t i = 0; i < F; i++) dm[i] *= 1 - mid[i] * mid[i];
+        memset(d_in, 0, (size_t)W * sizeof *d_in);
+        for (int64_t i = 0; i < F; i++) r->k->axpy(d_in, dm[i], r->a + i * (W + 2), W);
+        r->k->add(d, d, d_in, W);
+        if (j) r->k->axpy(d_h + (j - 1) * W, r->step * stage[1][j].in, d_in, W);
+    }
+}
+
+static int64_t width_in(const struct run *r) { return r->how == RF_FLOW_RECURSION ? r->W + 1 : r->W + 2; }
+
+static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *const in[])
+{
+    const bool recursion = s->how == RF_FLOW_RECURSION;
+    return (struct run){.k = g->k, .a = in[1]->f32, .b = recursion ? NULL : in[2]->f32, .W = in[0]->dim[0], .F = in[1]->dim[0],
+                        .how = s->how, .step = s->step, .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
+}
+
+/* dX += dy^T x over all steps and stages */
+static void gradient(rf_graph *g, rf_tensor *x, const float *dy, int64_t m, const float *saw, int64_t n, int64_t steps)
+{
+    float beta;
+    if (!x || !x->tracked) return;
+    float *d = rf__adjoint_here(g, x, &beta);
+    if (!d) return;
+    if (!steps && beta == 0) rf__zero(g, d, m * n);
+    if (steps)
+        rf__gemm(g, &(rf_gemm_call){.m = m, .n = n, .k = steps, .a = dy, .lda = m, .a_turned = 1, .b = saw, .ldb = n,
+                                    .beta = beta, .c = d, .ldc = n});
+}
+
+void rf__flow_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    struct run r = begin(g, s, n->in);
+    const int64_t T = n->out->dim[0], W = r.W, F = r.F, S = (T - 1) * r.stages, I = width_in(&r);
+    const bool recursion = s->how == RF_FLOW_RECURSION;
+    const rf_mark mark = rf__scratch(g);
+    float *in = rf__push(g, (size_t)(S * I), sizeof *in), *mid = rf__push(g, (size_t)(S * (F + 1)), sizeof *mid);
+    float *h = rf__push(g, (size_t)(r.stages * W), sizeof *h), *d_in = rf__push(g, (size_t)W, sizeof *d_in);
+    float *d_mid = rf__push(g, (size_t)(S * F), sizeof *d_mid), *d_h = rf__push(g, (size_t)(S * W), sizeof *d_h);
+    float *d = rf__push(g, (size_t)W, sizeof *d);
+    if (g->error.code) return;
+    const float *dy = n->out->grad, *p = n->out->f32;
+    memcpy(d, dy + (T - 1) * W, (size_t)W * sizeof *d);
+    r.h = h;
+    for (int64_t k = T - 2; k >= 0; k--) {
+        r.in = in + k * r.stages * I;
+        r.mid = mid + k * r.stages * (F + 1);
+        stages(&r, p + k * W, k);
+        step_back(&r, d, d_mid + k * r.stages * F, d_h + k * r.stages * W, d_in);
+        g->k->add(d, d, dy + k * W, W);
+    }
+    rf__adjoint_copy(g, n->in[0], d);
+    gradient(g, n->in[1], d_mid, F, in, I, S);
+    if (!recursion) gradient(g, n->in[2], d_h, W, mid, F + 1, S);
+    rf__scratch_end(g, mark);
+}
+
+rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T)
+{
+    const bool recursion = how == RF_FLOW_RECURSION;
+    RF_WANT(g, "flow", p0, 1);
+    RF_WANT(g, "flow", a, 2);
+    if (!recursion) RF_WANT(g, "flow", b, 2);
+    const int64_t W = p0->dim[0], F = a->dim[0];
+    RF_NEED(g, recursion ? F == W && a->dim[1] == W + 1 && !b : a->dim[1] == W + 2 && b->dim[0] == W && b->dim[1] == F + 1,
+            RF_ESHAPE, "flow: a is [%lld,%lld], p_0 has %lld elements", (long long)F, (long long)a->dim[1], (long long)W);
+    RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: %lld positions, wants 1 to 1048576", (long long)T);
+    const struct saved s = {how, (float)step};
+    rf_tensor *in[] = {p0, a, b}, *y = rf__new(g, 2, (int64_t[]){T, W});
+    struct run r = begin(g, &s, in);
+    const bool track = rf__tracked(g, in, 3);
+    float *room = rf__push(g, (size_t)(r.stages * (2 * W + F + 3)), sizeof *room);
+    if (g->error.code) return &g->nil.t;
+    r.in = room;
+    r.mid = r.in + r.stages * (W + 2);
+    r.h = r.mid + r.stages * (F + 1);
+    memcpy(y->f32, p0->f32, (size_t)W * sizeof *y->f32);
+    forward(&r, y->f32, T);
+    if (!track) return y;
+    rf__needed(y);
+    return rf__record(g, RF_OP(flow), y, in, recursion ? 2 : 3, &s, sizeof s);
+}

@@ -1,0 +1,76 @@
+/* unfold.c — the neighbours of each token side by side, so that a convolution is one matrix product.
+ *
+ *     y[n, j W + c]       = x[n + j - r, c]      j in [0, 2r+1), zero where n + j - r is not in n's own sequence
+ *     dx[n + j - r, c]   += dy[n, j W + c] */
+#include "graph/graph.h"
+
+struct saved { const int32_t *start; int64_t B, reach; };
+struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t width; };
+
+/* The sequence that holds token n. */
+static int64_t sequence_of(const struct saved *s, int64_t n)
+{
+    int64_t low = 0, high = s->B - 1;
+    while (low < high) {
+        const int64_t middle = (low + high + 1) / 2;
+        if (s->start[middle] <= n) low = middle;
+        else high = middle - 1;
+    }
+    return low;
+}
+
+static void gather(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct pass *a = arg;
+    const int64_t r = a->s->reach, W = a->width;
+    for (int64_t n = first; n < last; n++) {
+        const int64_t b = sequence_of(a->s, n);
+        for (int64_t j = -r; j <= r; j++) {
+            float *y = a->y + (n * (2 * r + 1) + j + r) * W;
+            if (n + j >= a->s->start[b] && n + j < a->s->start[b + 1]) memcpy(y, a->x + (n + j) * W, (size_t)W * sizeof *y);
+            else memset(y, 0, (size_t)W * sizeof *y);
+        }
+    }
+}
+
+/* Token n takes from the windows that hold it. */
+static void collect(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+{
+    (void)block, (void)worker;
+    const struct pass *a = arg;
+    const int64_t r = a->s->reach, W = a->width;
+    for (int64_t n = first; n < last; n++) {
+        const int64_t b = sequence_of(a->s, n);
+        float *dx = a->y + n * W;
+        memset(dx, 0, (size_t)W * sizeof *dx);
+        for (int64_t j = -r; j <= r; j++)
+            if (n - j >= a->s->start[b] && n - j < a->s->start[b + 1])
+                a->k->add(dx, dx, a->x + ((n - j) * (2 * r + 1) + j + r) * W, W);
+    }
+}
+
+void rf__unfold_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    const int64_t N = n->in[0]->dim[0], W = n->in[0]->dim[1];
+    float *dx = rf__floats(g, N * W);
+    if (!dx) return;
+    rf__spans(g, N, rf__span_rows(W), collect, &(struct pass){g->k, s, dx, n->out->grad, W});
+    rf__adjoint(g, n->in[0], dx);
+}
+
+rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t reach, const int32_t start[], int64_t B)
+{
+    RF_WANT(g, "unfold", x, 2);
+    RF_NEED(g, reach >= 0 && reach <= 1 << 16, RF_ERANGE, "unfold: reach %lld, wants 0 to 65536", (long long)reach);
+    RF_NEED(g, B >= 0 && start && start[0] == 0 && start[B] == x->dim[0], RF_ESHAPE,
+            "unfold: %lld sequences do not cover %lld tokens", (long long)B, (long long)x->dim[0]);
+    struct saved s = {start, B, reach};
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (2 * reach + 1)});
+    if (g->error.code) return y;
+    rf__spans(g, x->dim[0], rf__span_rows(y->dim[1]), gather, &(struct pass){g->k, &s, y->f32, x->f32, x->dim[1]});
+    if (!rf__tracked(g, RF_IN(x))) return y;
+    s.start = rf__copy(g, start, (size_t)B + 1, sizeof *start);
+    return rf__record(g, RF_OP(unfold), y, RF_IN(x), &s, sizeof s);
+}

@@ -1,0 +1,185 @@
+/* rope_scaling.c — frequencies for texts longer than the trained ones, as transformers computes them.
+ *
+ *     theta_i  = b^(-2i/r), wavelength l_i = 2 pi / theta_i, f factor, L0 original length, L the text's length
+ *     linear   theta_i / f                                                              Chen et al. 2023
+ *     ntk      base b f^(r/(r-2))                                                       bloc97 2023
+ *     dynamic  base b (f L/L0 - (f-1))^(r/(r-2)) for L > L0 = max_position_embeddings   emozilla 2023
+ *     yarn     theta_i / f (1 - e_i) + theta_i e_i,  e_i = 1 - ramp(low, high, i)       Peng et al. 2023
+ *              low, high = r ln(L0 / (2 pi beta)) / (2 ln b) of beta_fast, beta_slow    gain 0.1 ln f + 1
+ *     longrope theta_i / short_factor[i], or long_factor[i] for L > L0                  Ding et al. 2024
+ *                                                                                       gain sqrt(1 + ln f / ln L0)
+ *     llama3   l_i < L0/high: theta_i;  l_i > L0/low: theta_i / f;  between: both, mixed by (L0/l_i - low)/(high - low)
+ *
+ * gain multiplies cosines and sines.  Attention never learns of any of this: it sees tables. */
+#include <math.h>
+
+#include "model/position.h"
+
+static double pi(void) { return acos(-1); }
+
+int64_t rf__rope_width(const rf_config *c)
+{
+    return (int64_t)((double)(c->hidden_size / c->num_attention_heads) * c->partial_rotary_factor);
+}
+
+static double original(const rf_config *c)
+{
+    const int64_t given = c->rope_scaling.original_max_position_embeddings;
+    return (double)(given ? given : c->max_position_embeddings);
+}
+
+/* yarn and longrope take the ratio of the lengths when there is no factor. */
+static double factor(const rf_config *c)
+{
+    const double given = c->rope_scaling.factor;
+    return given > 0 ? given : (double)c->max_position_embeddings / original(c);
+}
+
+bool rf__rope_by_length(const rf_config *c)
+{
+    return c->rope_scaling.rope_type == RF_ROPE_DYNAMIC || c->rope_scaling.rope_type == RF_ROPE_LONGROPE;
+}
+
+/* ---- yarn ---- */
+
+static double yarn_plane(const rf_config *c, double base, int64_t r, double turns)
+{
+    return (double)r * log(original(c) / (turns * 2 * pi())) / (2 * log(base));
+}
+
+static double yarn(const rf_config *c, double base, int64_t r, double theta, int64_t i)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    double low = yarn_plane(c, base, r, s->beta_fast > 0 ? s->beta_fast : 32);
+    double high = yarn_plane(c, base, r, s->beta_slow > 0 ? s->beta_slow : 1);
+    if (!s->no_truncate) {
+        low = floor(low);
+        high = ceil(high);
+    }
+    low = fmax(low, 0);
+    high = fmin(high, (double)(r - 1));
+    if (low == high) high += 0.001;
+    const double ramp = fmin(fmax(((double)i - low) / (high - low), 0), 1);
+    return theta / factor(c) * ramp + theta * (1 - ramp);
+}
+
+static double yarn_scale(double f, double m) { return f <= 1 ? 1 : 0.1 * m * log(f) + 1; }
+
+double rf__rope_gain(const rf_config *c)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const double f = factor(c);
+    if (s->rope_type != RF_ROPE_YARN && s->rope_type != RF_ROPE_LONGROPE) return 1;
+    if (s->attention_factor > 0) return s->attention_factor;
+    if (s->rope_type == RF_ROPE_LONGROPE) return f <= 1 ? 1 : sqrt(1 + log(f) / log(original(c)));
+    if (s->mscale != 0 && s->mscale_all_dim != 0) return yarn_scale(f, s->mscale) / yarn_scale(f, s->mscale_all_dim);
+    return yarn_scale(f, 1);
+}
+
+/* ---- llama3 ---- */
+
+static double llama3(const rf_config *c, double theta)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const double L0 = original(c), wave = 2 * pi() / theta;
+    if (wave < L0 / s->high_freq_factor) return theta;
+    if (wave > L0 / s->low_freq_factor) return theta / s->factor;
+    const double share = (L0 / wave - s->low_freq_factor) / (s->high_freq_factor - s->low_freq_factor);
+    return (1 - share) * theta / s->factor + share * theta;
+}
+
+/* ---- all of them ---- */
+
+double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const double grows = (double)r / (double)(r - 2), L0 = (double)c->max_position_embeddings;
+    if (s->rope_type == RF_ROPE_NTK) base *= pow(s->factor, grows);
+    if (s->rope_type == RF_ROPE_DYNAMIC) base *= pow(s->factor * fmax((double)length, L0) / L0 - (s->factor - 1), grows);
+    const double theta = pow(base, -2.0 * (double)i / (double)r);
+    switch (s->rope_type) {
+    case RF_ROPE_LINEAR: return theta / s->factor;
+    case RF_ROPE_YARN: return yarn(c, base, r, theta, i);
+    case RF_ROPE_LONGROPE: return theta / ((double)length > original(c) ? s->long_factor[i] : s->short_factor[i]);
+    case RF_ROPE_LLAMA3: return llama3(c, theta);
+    case RF_ROPE_DEFAULT: case RF_ROPE_NTK: case RF_ROPE_DYNAMIC: break;
+    }
+    return theta;
+}
+
+/* ---- checking ---- */
+
+static rf_status check_list(const char *name, const double *x, int64_t n, int64_t half, rf_error *why)
+{
+    if (n != half)
+        return rf_fail(why, RF_EDATA, "config.json: %s has %lld numbers, a head has %lld planes", name, (long long)n, (long long)half);
+    for (int64_t i = 0; i < n; i++)
+        if (!(x[i] > 0) || !isfinite(x[i]))
+            return rf_fail(why, RF_EDATA, "config.json: %s[%lld] is %g, wants a finite number above 0", name, (long long)i, x[i]);
+    return RF_OK;
+}
+
+static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const rf_rope_type t = s->rope_type;
+    const bool long_one = t == RF_ROPE_YARN || t == RF_ROPE_LONGROPE, needs_length = long_one || t == RF_ROPE_LLAMA3;
+    if (needs_length && s->original_max_position_embeddings < 1)
+        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings is %s, rope_type needs the length before stretching",
+                       s->original_max_position_embeddings ? "below 1" : "missing");
+    if (t != RF_ROPE_DEFAULT && !(long_one && s->factor == 0) && (!(s->factor >= 1) || !isfinite(s->factor)))
+        return rf_fail(why, RF_EDATA, "config.json: rope_scaling's factor is %g, wants a finite number of at least 1", s->factor);
+    if (long_one && factor(c) < 1)
+        return rf_fail(why, RF_EDATA, "config.json: max_position_embeddings %lld is below original_max_position_embeddings %lld",
+                       (long long)c->max_position_embeddings, (long long)s->original_max_position_embeddings);
+    if ((t == RF_ROPE_NTK || t == RF_ROPE_DYNAMIC) && r < 4)
+        return rf_fail(why, RF_EDATA, "config.json: rope_type ntk and dynamic need at least 4 turned columns, there are %lld", (long long)r);
+    if (s->attention_factor < 0 || s->beta_fast < 0 || s->beta_slow < 0)
+        return rf_fail(why, RF_EDATA, "config.json: attention_factor %g, beta_fast %g, beta_slow %g; none may be negative",
+                       s->attention_factor, s->beta_fast, s->beta_slow);
+    if (t == RF_ROPE_YARN && c->rope_theta <= 1)
+        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, yarn needs a base above 1", c->rope_theta);
+    if (t == RF_ROPE_LONGROPE && s->original_max_position_embeddings < 2)
+        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings is 1, longrope takes its logarithm");
+    if (t == RF_ROPE_LLAMA3 && !(s->low_freq_factor > 0 && s->high_freq_factor > s->low_freq_factor && isfinite(s->high_freq_factor)))
+        return rf_fail(why, RF_EDATA, "config.json: low_freq_factor is %g and high_freq_factor %g, wanted is 0 < low < high",
+                       s->low_freq_factor, s->high_freq_factor);
+    if (t != RF_ROPE_LONGROPE) return RF_OK;
+    const rf_status status = check_list("short_factor", s->short_factor, s->shorts, r / 2, why);
+    return status ? status : check_list("long_factor", s->long_factor, s->longs, r / 2, why);
+}
+
+static rf_status check_bases(const rf_config *c, rf_error *why)
+{
+    if (!(c->rope_theta > 0) || !isfinite(c->rope_theta))
+        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, wants a finite number above 0", c->rope_theta);
+    if (c->rope_thetas && c->rope_thetas != c->num_hidden_layers)
+        return rf_fail(why, RF_EDATA, "config.json: rope_theta_per_layer has %lld numbers, there are %lld layers",
+                       (long long)c->rope_thetas, (long long)c->num_hidden_layers);
+    for (int64_t l = 0; l < c->rope_thetas; l++)
+        if (!(c->rope_theta_per_layer[l] > 0) || !isfinite(c->rope_theta_per_layer[l]))
+            return rf_fail(why, RF_EDATA, "config.json: rope_theta_per_layer[%lld] is %g, wants a finite number above 0",
+                           (long long)l, c->rope_theta_per_layer[l]);
+    return RF_OK;
+}
+
+rf_status rf__rope_check(const rf_config *c, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const int64_t D = c->hidden_size / c->num_attention_heads, r = rf__rope_width(c);
+    if (r < 2 || r % 2 || r > D)
+        return rf_fail(why, RF_EDATA, "config.json: partial_rotary_factor %g turns %lld of a head's %lld columns, wants an even "
+                       "number from 2 to %lld", c->partial_rotary_factor, (long long)r, (long long)D, (long long)D);
+    if (c->rotary_heads < 0 || c->rotary_heads > c->num_attention_heads)
+        return rf_fail(why, RF_EDATA, "config.json: rotary_heads is %lld, there are %lld heads", (long long)c->rotary_heads,
+                       (long long)c->num_attention_heads);
+    rf_status status = check_bases(c, why);
+    if (!status) status = check_scaling(c, r, why);
+    int64_t sum = 0;
+    for (int64_t i = 0; i < s->sections; i++) sum += s->mrope_section[i];
+    if (!status && s->sections && sum != r / 2)
+        status = rf_fail(why, RF_EDATA, "config.json: mrope_section has %lld planes, a head has %lld", (long long)sum, (long long)(r / 2));
+    if (!status && c->rotary_value_inverse && (!c->rotary_value || rf__rope_gain(c) != 1))
+        status = rf_fail(why, RF_EDATA, "config.json: rotary_value_inverse needs rotary_value, and a rope_type that only turns");
+    return status;
+}

@@ -1,0 +1,67 @@
+/* xpos.c — rotary positions with a decay for each plane.                                      Sun et al. 2022 (xPos)
+ *
+ *     score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D,     zeta_i = (2i/r + 0.4) / 1.4,  s = 512
+ *
+ * Queries are scaled by zeta^((m-c)/s), keys by zeta^((c-n)/s); c, the middle of the text, cancels and keeps the powers
+ * small.  For n > m the weights grow with distance: causal attention only. */
+#include "model/position.h"
+
+#include <math.h>
+
+struct plan { const rf_config *c; int64_t r; double sign; };
+
+static void angle(const void *what, int64_t position, int64_t length, int64_t i, double *out, double *gain)
+{
+    const struct plan *p = what;
+    const double zeta = (2 * (double)i / (double)p->r + 0.4) / 1.4;
+    *out = (double)position * rf__rope_theta(p->c, p->c->rope_theta, p->r, 0, i);
+    *gain = pow(zeta, p->sign * ((double)position - (double)(length / 2)) / p->c->xpos_scale_base);
+}
+
+static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+{
+    (void)spec;
+    const rf_config *c = at->config;
+    const int64_t H = c->num_attention_heads;
+    rf_status status = RF_OK;
+    rf_place shared = *at;
+    shared.layer = 0;
+    at->turn = (rf_turn_spec){.parts = 3, .heads = H, .turned = H};
+    for (int part = 0; part < 2 && !status; part++) {
+        const struct plan p = {c, rf__rope_width(c), part ? -1 : 1};
+        status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, true, angle, &p,
+                                    &at->turn.rope[part], &at->turn.row[part], why);
+    }
+    return status;
+}
+
+static rf_tensor *turn(rf_graph *g, const rf_place *at, rf_tensor *qkv) { return rf_turn(g, qkv, &at->turn); }
+
+static rf_status check(const rf_config *c, rf_error *why)
+{
+    const rf_status status = rf__rope_check(c, why);
+    if (status) return status;
+    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas || c->rotary_heads ||
+        c->use_logn_attn || c->rotary_value)
+        return rf_fail(why, RF_EDATA, "config.json: xpos knows rope_theta, partial_rotary_factor, rope_interleave, "
+                       "xpos_scale_base and the rope_types linear, ntk, llama3 only");
+    return RF_OK;
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    *flops = 6 * (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers);
+    *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
+}
+
+const rf_position rf__position_xpos = {
+    .name = "xpos",
+    .equation = "score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D",
+    .source = "Sun et al. 2022 (xPos)",
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_CAUSAL | RF_POSITION_ROPE,
+    .check = check,
+    .angles = angles,
+    .turn = turn,
+    .cost = cost,
+};
