@@ -53,7 +53,7 @@ typedef struct rf_position {
     int flags;
     const rf_row *embedding, *layer;    /* rows of the parameter table, ended by a row without a name; or NULL          */
 
-    /* Sizes of the rows' letters that the table does not know (it knows V T E C F, P max_position_embeddings, H heads,
+    /* Sizes of the rows' letters that the table does not know (it knows V T E C F K, P max_position_embeddings, H heads,
      * D head width). */
     int64_t (*extent)(const rf_config *c, char letter);
 

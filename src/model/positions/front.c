@@ -54,7 +54,7 @@ static const rf_row recurrent[] = {
     {0},
 };
 static const rf_row convolution[] = {
-    {"roformer.embeddings.convolution.weight", "EK", RF_INIT_NORMAL, true, 0},
+    {"roformer.embeddings.convolution.weight", "EW", RF_INIT_NORMAL, true, 0},
     {"roformer.embeddings.convolution.bias", "E", RF_INIT_ZEROS, false, 0},
     {0},
 };
