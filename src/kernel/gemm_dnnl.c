@@ -22,6 +22,7 @@ typedef struct shape {
     int64_t m, n, k, lda, ldb, ldc;
     int64_t a_turned, b_turned, add, bias, act;
     int64_t packed;                     /* b in the layout that oneDNN chose for [k,n]: one layout for each n and k */
+    int64_t half;                       /* a and b are bf16 */
 } shape;
 
 typedef struct compiled {
@@ -95,10 +96,10 @@ static compiled *look_up(state *s, const shape *sh)
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
-static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t turned)
+static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t turned, int64_t half)
 {
     const dnnl_dims_t size = {rows, columns}, step = {turned ? 1 : ld, turned ? ld : 1};
-    return dnnl_memory_desc_init_by_strides(d, 2, size, dnnl_f32, step);
+    return dnnl_memory_desc_init_by_strides(d, 2, size, half ? dnnl_bf16 : dnnl_f32, step);
 }
 
 static dnnl_status_t attributes(dnnl_primitive_attr_t attr, const shape *s)
@@ -124,11 +125,11 @@ static dnnl_status_t describe(const state *st, const shape *s, const dnnl_memory
 {
     dnnl_memory_desc_t a, b, bias, c;
     const dnnl_dims_t wide = {1, s->n}, b_size = {s->k, s->n};
-    dnnl_status_t e = matrix(&a, s->m, s->k, s->lda, s->a_turned);
-    if (!e) e = matrix(&c, s->m, s->n, s->ldc, 0);
+    dnnl_status_t e = matrix(&a, s->m, s->k, s->lda, s->a_turned, s->half);
+    if (!e) e = matrix(&c, s->m, s->n, s->ldc, 0, 0);
     if (!e && weights) b = *weights;
     else if (!e && any) e = dnnl_memory_desc_init_by_tag(&b, 2, b_size, dnnl_f32, dnnl_format_tag_any);
-    else if (!e) e = matrix(&b, s->k, s->n, s->ldb, s->b_turned);
+    else if (!e) e = matrix(&b, s->k, s->n, s->ldb, s->b_turned, s->half);
     if (!e) e = dnnl_memory_desc_init_by_tag(&bias, 2, wide, dnnl_f32, dnnl_ab);
 
     dnnl_matmul_desc_t d;
@@ -179,7 +180,7 @@ static int set_workers(int n)
 #endif
 }
 
-typedef struct operands { const float *a, *b, *bias; float *c; } operands;
+typedef struct operands { const void *a, *b; const float *bias; float *c; } operands;
 
 static dnnl_status_t bind(dnnl_memory_t m, const void *at)
 {
@@ -224,7 +225,7 @@ static rf_status run_slices(const rf_ctx *ctx, shape sh, const dnnl_memory_desc_
         sh.m = sh.a_turned ? left : rf__min64(left, SLICE);
         status = run(ctx, s, &sh, weights, &o, why);
         if (sh.a_turned) break;
-        o.a += sh.m * sh.lda;
+        o.a = (const char *)o.a + (size_t)(sh.m * sh.lda) * (sh.half ? sizeof(uint16_t) : sizeof(float));
         o.c += sh.m * sh.ldc;
     }
     set_workers(before);
@@ -232,11 +233,14 @@ static rf_status run_slices(const rf_ctx *ctx, shape sh, const dnnl_memory_desc_
     return status;
 }
 
+/* Products in bf16 are here to be compared with (bench_gemm): of matrices that are stored so. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 {
+    const bool half = g->type == RF_BF16;
+    if (half && (!g->a16 || !g->b16)) return rf__products_bf16.gemm(ctx, g, why);
     const shape sh = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->a_turned != 0, g->b_turned != 0, g->beta != 0,
-                      g->bias != NULL, (int64_t)g->act, 0};
-    return run_slices(ctx, sh, NULL, (operands){g->a, g->b, g->bias, g->c}, why);
+                      g->bias != NULL, (int64_t)g->act, 0, half};
+    return run_slices(ctx, sh, NULL, half ? (operands){g->a16, g->b16, g->bias, g->c} : (operands){g->a, g->b, g->bias, g->c}, why);
 }
 
 /* ---- packed weights --------------------------------------------------------------------------------------------------- */
@@ -245,7 +249,7 @@ typedef struct layout { dnnl_memory_desc_t md; } layout;
 
 static rf_status reorder(const rf_ctx *ctx, state *s, rf_packed *p, const float *w, rf_error *why)
 {
-    const shape sh = {SLICE, p->n, p->k, p->k, p->k, p->n, 0, 1, 0, 1, 0, 1};
+    const shape sh = {SLICE, p->n, p->k, p->k, p->k, p->n, 0, 1, 0, 1, 0, 1, 0};
     layout *own = p->own;
     dnnl_memory_desc_t plain;
     dnnl_primitive_desc_t pd = NULL;
@@ -259,7 +263,7 @@ static rf_status reorder(const rf_ctx *ctx, state *s, rf_packed *p, const float 
     if (pd) dnnl_primitive_desc_destroy(pd);
     pd = NULL;
     if (!r && !status) {
-        r = matrix(&plain, p->k, p->n, p->k, 1);
+        r = matrix(&plain, p->k, p->n, p->k, 1, 0);
         if (!r) r = dnnl_memory_create(&from, &plain, s->engine, (void *)(uintptr_t)w);
         if (!r) r = dnnl_memory_create(&to, &own->md, s->engine, p->data);
         if (!r) r = dnnl_reorder_primitive_desc_create(&pd, &plain, s->engine, &own->md, s->engine, NULL);
@@ -296,7 +300,7 @@ static void forget(rf_packed *p) { rf__free(p->ctx, p->own); }
 static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx, const float *bias,
                         rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const shape sh = {m, p->n, p->k, ldx, 0, ldy, 0, 0, 0, bias != NULL, (int64_t)act, 1};
+    const shape sh = {m, p->n, p->k, ldx, 0, ldy, 0, 0, 0, bias != NULL, (int64_t)act, 1, 0};
     const layout *own = p->own;
     return run_slices(ctx, sh, &own->md, (operands){x, p->data, bias, y}, why);
 }
