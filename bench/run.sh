@@ -18,10 +18,24 @@ into() {     # into NAME COMMAND...
     { machine; printf '$ %s\n' "$*"; "$@"; } > "results/$name.txt" 2>&1
 }
 
+# Both types in turns, with the memory of each: a program for itself.
+bf16='
+    for shape in 8x128 4x512 1x16; do
+        for type in f32 bf16; do "$0/roformer" bench forward --shape $shape --dtype $type; done
+    done
+    for shape in 8x128 2x512; do
+        for type in f32 bf16; do
+            "$0/roformer" bench train --shape $shape --dtype $type
+            "$0/roformer" bench train --shape $shape --dtype $type --gradient_checkpointing
+        done
+    done
+    "$0/bench/bench_gemm" --type bf16'
+
 # With names behind BUILD, only those.
-chosen=${2:-kernels attention gemm tokenizer forward train}
+chosen=${2:-kernels attention gemm tokenizer forward train bf16}
 for what in $chosen; do
     case $what in
+    bf16) into bf16 sh -xc "$bf16" "$build" ;;
     forward | train) into "$what" "$build/roformer" bench "$what" ;;
     *) into "$what" "$build/bench/bench_$what" ;;
     esac
