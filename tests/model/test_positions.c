@@ -450,6 +450,54 @@ static void names(void **state)
         for (const rf_position *const *b = a + 1; *b; b++) assert_string_not_equal((*a)->name, (*b)->name);
 }
 
+/* ---- layers computed again in the backward ---- */
+
+static float *gradient(const rf_config *c, rf_type type, bool again)
+{
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_params p;
+    rf_encoder *e = NULL;
+    rf_graph *g = NULL;
+    rf_error why = {0};
+    int32_t id[97], start[] = {0, 1, 6, 23, 40, 97}, row[] = {0, 3, 20, 22, 50, 96}, label[] = {1, 2, 3, 4, 5, 6};
+    fill(3, id, 97);
+    if (rf__params_new(ctx, c, &p, &why)) fail_msg("%s", why.text);
+    float *value = t_floats((int64_t)p.total), *grad = t_floats((int64_t)p.total);
+    rf__params_init(&p, value, 3);
+    memset(grad, 0, p.total * sizeof *grad);
+    if (rf__encoder_new(&p, value, grad, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    rf__encoder_checkpoints(e, again);
+    rf_graph_products(g, type);
+    rf_graph_record(g, 1, 1, 1);
+    const rf_batch batch = {.N = 97, .B = 5, .id = id, .start = start};
+    rf_tensor *h = rf__encode(g, e, &batch);
+    memset(start, 0x7f, sizeof start);                               /* the caller's again */
+    if (rf_backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why)) fail_msg("%s: %s", c->position_embedding_type, why.text);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    rf__params_free(&p);
+    rf_ctx_free(ctx);
+    return grad;
+}
+
+static void layers_computed_again_change_no_bit(void **state)
+{
+    (void)state;
+    EACH(p)
+        for (int type = RF_F32; type <= RF_BF16; type++) {
+            rf_config c = small((*p)->name);
+            rf_params params;
+            rf_ctx *ctx = t_ctx(1, NULL);
+            c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0.1;
+            assert_int_equal(rf__params_new(ctx, &c, &params, NULL), RF_OK);
+            const float *kept = gradient(&c, (rf_type)type, false), *again = gradient(&c, (rf_type)type, true);
+            if (memcmp(kept, again, params.total * sizeof *kept)) fail_msg("%s: other bits", (*p)->name);
+            rf__params_free(&params);
+            rf_ctx_free(ctx);
+            t_free_all();
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -462,6 +510,7 @@ int main(void)
         cmocka_unit_test(every_parameter_has_its_gradient),
         cmocka_unit_test(parameters_are_counted),
         cmocka_unit_test(names),
+        cmocka_unit_test(layers_computed_again_change_no_bit),
     };
     return cmocka_run_group_tests_name("model/positions", tests, NULL, NULL);
 }
