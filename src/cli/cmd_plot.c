@@ -2,18 +2,15 @@
  *
  * The script with its data stays beside the picture (loss.svg, loss.gp), so that it can be restyled by hand.          */
 #define _GNU_SOURCE
-#include <errno.h>
 #include <math.h>
-#include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "cli/gnuplot.h"
 #include "cli/io.h"
 
 struct args {
@@ -51,18 +48,6 @@ static rf_status put(job *j, const char *format, ...)
     return cli_out_write(&j->script, line, n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, &j->io->why);
 }
 
-/* A name inside '...' of gnuplot. */
-static void quoted(const char *text, char *out, size_t size)
-{
-    size_t n = 0;
-    for (; *text && n + 3 < size; text++) {
-        const bool plain = (unsigned char)*text >= 32;
-        out[n++] = plain ? *text : '?';
-        if (*text == '\'') out[n++] = '\'';
-    }
-    out[n] = 0;
-}
-
 /* out/metrics.jsonl is the run "out". */
 static void run_name(const char *path, char *out, size_t size)
 {
@@ -71,7 +56,7 @@ static void run_name(const char *path, char *out, size_t size)
     char *slash = strrchr(text, '/');
     if (slash && !strcmp(slash, "/metrics.jsonl")) *slash = 0;
     slash = strrchr(text, '/');
-    quoted(slash && slash[1] ? slash + 1 : text, out, size);
+    cli_gnuplot_quote(slash && slash[1] ? slash + 1 : text, out, size);
 }
 
 /* One data block for each metric of a file: "$r0_loss << EOD", "step value" lines. */
@@ -188,8 +173,8 @@ static rf_status write_script(job *j, const char *picture, const char *terminal)
     for (int p = 0; p < PANELS; p++) used += panel_used(j, p);
     if (!used) return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw", j->a->files.item[0]);
     const char *slash = strrchr(picture, '/');
-    quoted(slash ? slash + 1 : picture, name, sizeof name);
-    quoted(j->a->title ? j->a->title : "", title, sizeof title);
+    cli_gnuplot_quote(slash ? slash + 1 : picture, name, sizeof name);
+    cli_gnuplot_quote(j->a->title ? j->a->title : "", title, sizeof title);
     rf_status status = put(j, "# drawn with: gnuplot FILE.gp\nif (!exists('out')) out = '%s'\n", name);
     if (!status) status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
                               (long long)j->a->width, (long long)j->a->height * used);
@@ -200,64 +185,6 @@ static rf_status write_script(job *j, const char *picture, const char *terminal)
     for (int p = 0; p < PANELS && !status; p++)
         if (panel_used(j, p)) status = write_panel(j, p);
     return status ? status : put(j, "\nunset multiplot\nset output\n");
-}
-
-/* Starts gnuplot with its words going to `words`; 0, or what the system said. */
-static int start(const char *script, const char *assign, int words, pid_t *child)
-{
-    extern char **environ;
-    posix_spawnattr_t attr;
-    posix_spawn_file_actions_t files;
-    sigset_t broken;
-    sigemptyset(&broken);
-    sigaddset(&broken, SIGPIPE);
-    posix_spawnattr_init(&attr);
-    posix_spawnattr_setsigdefault(&attr, &broken);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_adddup2(&files, words, 2);
-    char *const arguments[] = {"gnuplot", "-e", (char *)(uintptr_t)assign, (char *)(uintptr_t)script, NULL};
-    const int e = posix_spawnp(child, "gnuplot", &files, &attr, arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    posix_spawnattr_destroy(&attr);
-    return e;
-}
-
-/* The last line that gnuplot said: its first ones repeat the script. */
-static void last_words(int fd, char *out, size_t size)
-{
-    const off_t end = lseek(fd, 0, SEEK_END), from = end > (off_t)size - 1 ? end - (off_t)size + 1 : 0;
-    const ssize_t n = pread(fd, out, size - 1, from);
-    out[n > 0 ? n : 0] = 0;
-    for (size_t k = strlen(out); k && strchr(" \n", out[k - 1]); k--) out[k - 1] = 0;
-    const char *line = strrchr(out, '\n');
-    if (line) memmove(out, line + 1, strlen(line));
-}
-
-/* Runs gnuplot on the script; the picture gets its name when it is complete. */
-static rf_status draw(const char *script, const char *picture, rf_error *why)
-{
-    char temporary[4096], assign[4200], said[160];
-    cli_out words;
-    pid_t child;
-    int code = 0;
-    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", picture, (long)getpid());
-    snprintf(assign, sizeof assign, "out='%s'", temporary);
-    if (strchr(temporary, '\'')) return rf_fail(why, RF_EARG, "--output: gnuplot cannot write to a path with a quote");
-    rf_status status = cli_out_spool(&words, why);
-    if (status) return status;
-    const int e = start(script, assign, words.fd, &child);
-    while (!e && waitpid(child, &code, 0) < 0 && errno == EINTR) {}
-    last_words(words.fd, said, sizeof said);
-    cli_out_discard(&words);
-    if (e == ENOENT)
-        status = rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
-                         script);
-    else if (e) status = rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
-    else if (!WIFEXITED(code) || WEXITSTATUS(code)) status = rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
-    else if (rename(temporary, picture)) status = rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
-    if (status) unlink(temporary);
-    return status;
 }
 
 static rf_status choose_metrics(job *j)
@@ -304,7 +231,7 @@ static int run(void *arguments, cli_io *io)
     for (int i = 0; i < a->files.n && !status; i++) status = read_file(&j, a->files.item[i], i);
     if (!status) status = write_script(&j, a->output, svg ? "svg background rgb 'white'" : "pngcairo");
     if (!status) status = cli_out_commit(&j.script, why);
-    if (!status) status = draw(script, a->output, why);
+    if (!status) status = cli_gnuplot(script, a->output, why);
     if (!status) cli_note(io, "%s drawn; %s holds script and data", a->output, script);
     cli_out_discard(&j.script);
     free(j.points);
