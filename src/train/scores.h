@@ -1,0 +1,43 @@
+/* scores.h — how good answers are: the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and seqeval
+ * compute them (tools/golden_scores.py).
+ *
+ * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one class,
+ * NaN for a correlation with a constant.  All sums in double.                                                          */
+#ifndef RF_TRAIN_SCORES_H
+#define RF_TRAIN_SCORES_H
+
+#include "base/base.h"
+
+/* label, guess [n]: classes 0 .. classes-1 */
+double rf__accuracy(const int32_t label[], const int32_t guess[], size_t n);
+
+/* What one class got: precision = hits / guesses, recall = hits / labels, F1 = 2 hits / (guesses + labels); 0 for 0/0. */
+typedef struct rf__class_score { size_t labels, guesses, hits; double precision, recall, f1; } rf__class_score;
+void rf__class_scores(const int32_t label[], const int32_t guess[], size_t n, int32_t classes, rf__class_score out[]);
+
+/* The mean of the classes' F1 over the classes that occur in labels or guesses. */
+double rf__f1_macro(const rf__class_score score[], int32_t classes);
+
+/* Yes-or-no answers [n, K], K labels each by itself: F1 over all cells, and the mean over labels. */
+double rf__f1_cells(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K);
+double rf__f1_labels(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K);
+
+/* (t s - sum_k p_k t_k) / sqrt((s^2 - sum p^2) (s^2 - sum t^2)): Matthews for any number of classes (Gorodkin 2004) */
+double rf__matthews(const rf__class_score score[], int32_t classes, size_t n);
+
+/* Pearson's r; RF_EARG never: NaN below two pairs, with a constant, or with NaN. */
+double rf__pearson(const double x[], const double y[], size_t n);
+/* Pearson's r of the ranks, equal values sharing their mean rank.  RF_ENOMEM. */
+rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why);
+
+/* SQuAD: both sides in lower case, without punctuation, the words a, an, the, and further white space.
+ * exact: 0 or 1; f1: 2 shared / (words + words), counting words as often as both sides have them.  RF_ENOMEM. */
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why);
+
+/* Entities of IOB2 tags, as seqeval reads them: "B-X" begins one, "I-X" goes on with one of the same X or begins one.
+ * tag [n] names; adds to what was counted before, so that sentences are given one after the other. */
+typedef struct rf__entity_count { size_t labels, guesses, hits; } rf__entity_count;
+void rf__count_entities(const char *const label[], const char *const guess[], size_t n, rf__entity_count *add);
+double rf__entity_f1(const rf__entity_count *c);
+
+#endif
