@@ -10,6 +10,7 @@ endforeach()
 # The optional parts of others.
 include(RoformerFuzz OPTIONAL)
 include(RoformerCli OPTIONAL)
+include(RoformerMpi OPTIONAL)
 include(RoformerInstall OPTIONAL)
 
 # Examples, built with everything else so that they stay true.

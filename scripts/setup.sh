@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh [fuzz] — installs the Debian packages that building and testing need, and only those that are missing.
+# setup.sh [fuzz|arm|mpi] — installs the Debian packages that building and testing need, and only those that are missing.
 # Works as root or through sudo; does nothing, and needs no network, when all is there.
 set -eu
 cd "$(dirname "$0")/.."
@@ -9,6 +9,8 @@ packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libdnnl-dev libjan
   libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox"
 if [ "${1:-}" = fuzz ]; then
     packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzstd-dev zlib1g-dev"
+elif [ "${1:-}" = mpi ]; then
+    packages="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 elif [ "${1:-}" = arm ]; then
     packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 fi

@@ -1,6 +1,6 @@
 /* comm.h — what several processes need to train one model: transfers between ranks.
  *
- * A run is given an rf_comm, made by whoever knows the transport (roformer-mpi: src/mpi/comm.c, over MPI).  Four functions
+ * A run is given an rf_comm, made by whoever knows the transport (roformer-mpi: src/cli/mpi/comm.c, over MPI).  Four functions
  * are enough; gathers, broadcasts and sums are made of them in the library (src/train/comm.c, exchange.c), so that their
  * order, and with it every bit, is the same over every transport.
  *
@@ -24,6 +24,7 @@ typedef struct rf_comm rf_comm;
 struct rf_comm {
     int rank, size;                     /* this process, of how many                                                    */
     int local;                          /* of them on this machine, this one included                                   */
+    int agreed;                         /* set by a run that failed on all ranks together, with the same sentence       */
     rf_status (*send)(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why);
     rf_status (*receive)(rf_comm *c, int number, int from, void *data, size_t bytes, rf_error *why);
     rf_status (*progress)(rf_comm *c, int number, int *done, rf_error *why);    /* never waits                          */

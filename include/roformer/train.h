@@ -9,6 +9,7 @@
 #define ROFORMER_TRAIN_H
 
 #include "roformer/checkpoint.h"
+#include "roformer/comm.h"
 #include "roformer/model.h"
 #include "roformer/reader.h"
 
@@ -79,6 +80,7 @@ typedef struct rf_train_options {
     rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                    */
     int allow_data_change;              /* resume on other text; the next epoch begins                                   */
     rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                           */
+    rf_comm *comm;                      /* the processes that train together; NULL: one.  See below                      */
     int (*given)(void *user, const char *option);   /* whether the caller chose this option; NULL: when it differs from  */
     void *given_user;                               /* the default.  Asked when a run is resumed                          */
 } rf_train_options;
@@ -103,7 +105,12 @@ typedef struct rf_train_progress {
 enum { RF_TRAIN_GO = 0, RF_TRAIN_STOP = 1, RF_TRAIN_SAVE = 2 };
 typedef int rf_train_report(void *user, const rf_train_progress *progress);
 
-/* Runs until max_steps, or saves and stops on request.  Leaves in output_dir
+/* Several processes (data parallel): all call rf_pretrain with the same options and a comm, and see the same text and
+ * output_dir.  A step has ranks x gradient_accumulation_steps micro-batches; the weights have the same bits however these are
+ * divided, and a checkpoint of any number of ranks is resumed by any other that divides them.  Rank 0 alone writes; every
+ * rank's `report` is called, and what any of them asks for counts.
+ *
+ * Runs until max_steps, or saves and stops on request.  Leaves in output_dir
  *
  *     config.json model.safetensors vocab.txt ...   the trained model, at the end, with checksums.json
  *     checkpoint-<step>/                            complete model folders with the optimiser's state

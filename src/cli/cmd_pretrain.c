@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/comm.h"
 #include "cli/commands.h"
 #include "cli/train_options.h"
 
@@ -78,6 +79,7 @@ static int stopped(const watch *w)
 {
     const char *name = strrchr(w->saved, '/');
     name = name ? name + 1 : w->saved;
+    if (w->a->t.comm && w->a->t.comm->rank) return cli_stopped() ? CLI_LATER : CLI_DONE;
     if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
     return cli_stopped() ? CLI_LATER : CLI_DONE;
@@ -118,6 +120,7 @@ static int run(void *arguments, cli_io *io)
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
     a->t.resume_from_checkpoint = a->resume;
+    a->t.comm = cli_comm();
     a->t.given = was_given;
     a->t.given_user = (void *)(uintptr_t)io->parsed;
     if (take_caches(a, &io->why)) return cli_exit(io);

@@ -1,5 +1,6 @@
 /* io.c — lines in, data out, exit codes. */
 #define _GNU_SOURCE
+#include "cli/comm.h"
 #include "cli/io.h"
 
 #include <errno.h>
@@ -65,7 +66,9 @@ void cli_note(const cli_io *io, const char *format, ...)
 
 int cli_exit(cli_io *io)
 {
-    if (io->why.code) cli_error("%s", io->why.text);
+    const rf_comm *c = cli_comm();
+    if (io->why.code && c && !c->agreed) cli_error("rank %d: %s", c->rank, io->why.text);
+    else if (io->why.code && (!c || !c->rank)) cli_error("%s", io->why.text);
     else if (cli_stopped()) return 128 + cli_stopped();
     return cli_exit_code(io->why.code);
 }

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/comm.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/io.h"
@@ -37,8 +39,12 @@ static int use_color(const cli_common *c, int fd)
     return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb");
 }
 
+/* Of several processes that all have the same to say, the first one says it. */
+static int is_first(void) { return !cli_comm() || !cli_comm()->rank; }
+
 static int usage(const char *command, const rf_error *why)
 {
+    if (!is_first()) return cli_exit_code(why->code);
     cli_error("%s", why->text);
     if (why->code == RF_EARG && !strstr(why->text, "did you mean") && !strstr(why->text, "--help"))
         fprintf(stderr, "Try: roformer %s%s--help\n", command, *command ? " " : "");
@@ -60,12 +66,28 @@ static int finish(int code)
     return code;
 }
 
+/* Processes on one machine divide it; one that was bound to some of its processors uses those. */
+static int threads_of_process(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (!cli_comm() || sched_getaffinity(0, sizeof set, &set)) return 0;                /* all that there are */
+    const long share = sysconf(_SC_NPROCESSORS_ONLN) / cli_comm()->local, bound = CPU_COUNT(&set);
+    return (int)(share < 1 ? 1 : share < bound ? share : bound);
+}
+
 static int run(cli_parsed *p, const char *program)
 {
-    cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet, .color_out = use_color(&p->common, 1),
+    cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet || !is_first(), .color_out = use_color(&p->common, 1),
                  .color_err = use_color(&p->common, 2)};
-    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = (int)p->common.threads, .isa = p->common.isa,
+    const int threads = p->common.threads ? (int)p->common.threads : threads_of_process();
+    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = threads, .isa = p->common.isa,
                                     .products = p->common.products};
+    if (cli_comm() && p->command != &cmd_pretrain) {
+        rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name, cli_comm()->size);
+        cli_comm()->agreed = 1;
+        return cli_exit(&io);
+    }
     if (rf_ctx_new(&options, &io.ctx, &io.why)) return cli_exit(&io);
     const int code = p->command->run(p->args, &io);
     rf_ctx_free(io.ctx);
@@ -99,12 +121,13 @@ static int no_command(const char *name)
 {
     cli_nearest near = {name, NULL, 0};
     for (int i = 0; cli_commands[i]; i++) cli_consider(&near, cli_commands[i]->name);
+    if (!is_first()) return CLI_USAGE;
     if (near.best) cli_error("unknown command %.60s; did you mean %s?", name, near.best);
     else cli_error("unknown command %.60s (see roformer --help)", name);
     return CLI_USAGE;
 }
 
-int main(int argc, char **argv)
+static int program(int argc, char **argv)
 {
     cli_parsed p = {0};
     rf_error why = {0};
@@ -120,6 +143,8 @@ int main(int argc, char **argv)
     if (p.common.version) {
         printf("roformer %s\n", rf_version());
         code = CLI_DONE;
+    } else if (!is_first() && (p.common.man || p.common.help || p.common.short_help || used == n)) {
+        return used == n ? CLI_USAGE : CLI_DONE;
     } else if (p.common.man) {
         cli_manual(stdout);
         code = CLI_DONE;
@@ -135,4 +160,10 @@ int main(int argc, char **argv)
         code = command(&p, n - used - 1, arguments + used + 1, argv[0]);
     }
     return finish(code);
+}
+
+int main(int argc, char **argv)
+{
+    cli_comm_begin(&argc, &argv);
+    return cli_comm_end(program(argc, argv));
 }

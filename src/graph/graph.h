@@ -52,8 +52,8 @@ typedef struct rf_cell {
     rf_node *oldest;                    /* of a parameter: its first use, the last one that adds to its gradient      */
 } rf_cell;
 
-/* During rf_backward, from the thread that called it: nothing will be added to these n floats any more.  A parameter that
- * the loss does not depend on is not told; one that lies in two checkpointed stretches is told twice. */
+/* During rf_backward, from the thread that called it: nothing will be added to these n floats any more.  One that a
+ * checkpointed stretch shares with others is told after each: the last time counts. */
 typedef void rf_ready(void *user, const float *grad, int64_t n);
 
 typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
@@ -153,6 +153,13 @@ float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the 
 /* The backward reads x's values, or those of an output: rf_spend has no effect any more. */
 static inline void rf__needed(rf_tensor *x) { ((rf_cell *)(void *)x)->needed = true; }
 static inline bool rf__spent(const rf_tensor *x) { return x->f32 && ((const rf_cell *)(const void *)x)->spent; }
+
+/* NULL: nobody is told.  Stays through rf_graph_reset. */
+static inline void rf__graph_ready(rf_graph *g, rf_ready *ready, void *user)
+{
+    g->ready = ready;
+    g->ready_user = user;
+}
 
 /* From the newest node to the oldest, from adjoints that are there. */
 void rf__walk(rf_graph *g);

@@ -35,7 +35,7 @@ static int by_name(const void *a, const void *b)
 
 /* ---- what is to be written ---------------------------------------------------------------------------------------- */
 
-static rf_status count_of(const rf_weight_out *t, const char *path, size_t *count, rf_error *why)
+static rf_status count_of(const rf_weight_out *t, bool later, const char *path, size_t *count, rf_error *why)
 {
     if (!t->name || !*t->name || !strcmp(t->name, "__metadata__"))
         return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
@@ -48,7 +48,7 @@ static rf_status count_of(const rf_weight_out *t, const char *path, size_t *coun
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0 || !rf__mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
             return rf_fail(why, RF_EARG, "%s: tensor \"%s\": dimension %d is %lld", path, name.text, i, (long long)t->dim[i]);
-    if (*count && !t->data) return rf_fail(why, RF_EARG, "%s: tensor \"%s\": no data", path, name.text);
+    if (*count && !t->data && !later) return rf_fail(why, RF_EARG, "%s: tensor \"%s\": no data", path, name.text);
     return RF_OK;
 }
 
@@ -72,8 +72,8 @@ static json_t *metadata_of(const char *const *metadata)
 }
 
 /* The header as text, padded with spaces so that the data begins at a multiple of 8. */
-static rf_status header_of(const char *path, const rf_weight_out *const *sorted, size_t n, const char *const *metadata,
-                           char **text, size_t *size, rf_error *why)
+static rf_status header_of(const char *path, const rf_weight_out *const *sorted, size_t n, bool later,
+                           const char *const *metadata, char **text, size_t *size, rf_error *why)
 {
     json_t *root = json_object(), *m = metadata_of(metadata);
     rf_status status = RF_OK;
@@ -81,7 +81,7 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
     if (json_object_set_new(root, "__metadata__", m))              /* takes m, also when it fails */
         status = rf_fail(why, RF_EARG, "%s: metadata that is not UTF-8, or out of memory", path);
     for (size_t i = 0; i < n && !status; i++, at = to) {
-        if ((status = count_of(sorted[i], path, &count, why))) break;
+        if ((status = count_of(sorted[i], later, path, &count, why))) break;
         if (!rf__add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
             status = rf_fail(why, RF_ERANGE, "%s: the data does not fit 63 bits", path);
         else if (json_object_set_new(root, sorted[i]->name, entry_of(sorted[i], at, to)))
@@ -127,19 +127,25 @@ static bool narrow(const rf_ctx *ctx, rf_type type, uint16_t *to, const float *x
     return fine;
 }
 
-static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *t, uint16_t *buffer,
-                              rf_error *why)
+/* Where data comes from that is not in memory yet. */
+typedef struct later { const rf_weight_out *first; rf__fetch *fetch; void *user; } later;
+
+static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *t, const later *from,
+                              uint16_t *buffer, rf_error *why)
 {
     size_t count = 1;
+    rf_error failed = {0};
+    const float *data = t->data ? t->data : from->fetch ? from->fetch(from->user, (size_t)(t - from->first), &failed) : NULL;
+    if (failed.code) return rf_fail(why, failed.code, "%s", failed.text);
     for (int i = 0; i < t->rank; i++) count *= (size_t)t->dim[i];
     for (size_t i = 0; i < count; i += RUN) {
         const size_t n = count - i < RUN ? count - i : RUN;
-        const void *bytes = t->data + i;
-        if (!finite_run(ctx, t->data + i, n))
+        const void *bytes = data + i;
+        if (!finite_run(ctx, data + i, n))
             return rf_fail(why, RF_ENUMERIC, "%s: tensor \"%s\": a value among elements %zu..%zu is not finite", path,
                            rf__printable(t->name).text, i, i + n - 1);
         if (t->type != RF_F32) {
-            if (!narrow(ctx, t->type, buffer, t->data + i, n))
+            if (!narrow(ctx, t->type, buffer, data + i, n))
                 return rf_fail(why, RF_ENUMERIC, "%s: tensor \"%s\": a value among elements %zu..%zu is too large for %s",
                                path, rf__printable(t->name).text, i, i + n - 1, dtype_name(t->type));
             bytes = buffer;
@@ -151,7 +157,7 @@ static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const
 }
 
 static rf_status write_file(const rf_ctx *ctx, int fd, const char *path, const rf_weight_out *const *sorted, size_t n,
-                            const char *header, size_t size, rf_error *why)
+                            const later *from, const char *header, size_t size, rf_error *why)
 {
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)size >> 8 * i);
@@ -159,7 +165,7 @@ static rf_status write_file(const rf_ctx *ctx, int fd, const char *path, const r
     if (!buffer) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     rf_status status = rf__write_all(fd, length, sizeof length, path, why);
     if (!status) status = rf__write_all(fd, header, size, path, why);
-    for (size_t i = 0; i < n && !status; i++) status = write_tensor(ctx, fd, path, sorted[i], buffer, why);
+    for (size_t i = 0; i < n && !status; i++) status = write_tensor(ctx, fd, path, sorted[i], from, buffer, why);
     rf__free(ctx, buffer);
     return status;
 }
@@ -181,14 +187,14 @@ static rf_status sync_folder_of(const char *path, rf_error *why)
 }
 
 static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_out *const *sorted, size_t n,
-                         const char *header, size_t size, rf_error *why)
+                         const later *from, const char *header, size_t size, rf_error *why)
 {
     char temporary[4096];
     const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
     if (wrote < 0 || (size_t)wrote >= sizeof temporary) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
     const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return refused(why, temporary, "create");
-    rf_status status = write_file(ctx, fd, path, sorted, n, header, size, why);
+    rf_status status = write_file(ctx, fd, path, sorted, n, from, header, size, why);
     if (!status && fsync(fd)) status = refused(why, path, "sync");
     if (close(fd) && !status) status = refused(why, path, "close");
     if (!status && rename(temporary, path)) status = refused(why, path, "replace");
@@ -212,6 +218,13 @@ static rf_status sort(const char *path, const rf_weight_out **sorted, size_t cou
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why)
 {
+    return rf__weights_write(ctx, path, tensor, count, metadata, NULL, NULL, why);
+}
+
+rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+                            const char *const *metadata, rf__fetch *fetch, void *user, rf_error *why)
+{
+    const later from = {tensor, fetch, user};
     if (count > RF__MAX_TENSORS)
         return rf_fail(why, RF_EARG, "%s: %zu tensors, the limit is %d", path, count, RF__MAX_TENSORS);
     char *header = NULL;
@@ -220,8 +233,8 @@ rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_
     if (!sorted) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     for (size_t i = 0; i < count; i++) sorted[i] = &tensor[i];
     rf_status status = sort(path, sorted, count, why);
-    if (!status) status = header_of(path, sorted, count, metadata, &header, &size, why);
-    if (!status) status = replace(ctx, path, sorted, count, header, size, why);
+    if (!status) status = header_of(path, sorted, count, fetch != NULL, metadata, &header, &size, why);
+    if (!status) status = replace(ctx, path, sorted, count, &from, header, size, why);
     free(header);
     rf__free(ctx, sorted);
     return status;

@@ -57,7 +57,7 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
 static rf_status room_for(const rf__checkpoint *c, const char *folder, rf_error *why)
 {
     struct statvfs st;
-    const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule) -
+    const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
                         (double)c->optimizer->params->total * sizeof(float) + 1e5;         /* all slabs but the gradients */
     if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot look for room: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;

@@ -102,6 +102,7 @@ rf_status rf__agree(rf_comm *c, rf_status status, rf_error *why)
     }
     if (!talk) talk = rf__broadcast(c, &first, sizeof first, &first);
     if (why) *why = first;
+    c->agreed = !talk;
     return talk ? talk : (rf_status)all[bad];
 }
 
@@ -110,6 +111,6 @@ rf_status rf__same(rf_comm *c, uint64_t number, const char *what, rf_error *why)
     uint64_t all[RF__RANKS];
     const rf_status status = numbers(c, number, all, why);
     for (int i = 1; i < rf__ranks(c) && !status; i++)
-        if (all[i] != all[0]) return rf_fail(why, RF_EARG, "rank %d has %s than rank 0", i, what);
+        if (all[i] != all[0]) return c->agreed = 1, rf_fail(why, RF_EARG, "rank %d has %s than rank 0", i, what);
     return status;
 }

@@ -9,22 +9,58 @@ rf_key rf__evaluation_key(uint64_t seed) { return rf__key(seed, 0x6576616c); }
 
 /* ---- one batch after the other ---- */
 
+static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_error *why)
+{
+    const rf__mlm_batch *b = s->batch;
+    const rf_batch view = rf__mlm_batch_view(b);
+    rf_graph *g = s->graph;
+    *out = (struct rf__batch_score){0, 0};
+    if (!b->n) return RF_OK;
+    rf_graph_reset(g);
+    rf_graph_record(g, 0, 0, 0);
+    rf__mlm_loss(g, s->encoder, rf__encode(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss, &out->hits);
+    const rf_error *failed = rf_graph_error(g);
+    return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
+}
+
+static void add_score(rf__scorer *s, const struct rf__batch_score *b)
+{
+    s->loss += b->loss;
+    s->hits += b->hits;
+}
+
 rf_status rf__score_flush(rf__scorer *s, rf_error *why)
 {
-    rf__mlm_batch *b = s->batch;
-    rf_graph *g = s->graph;
-    if (b->n) {
-        const rf_batch view = rf__mlm_batch_view(b);
-        rf_graph_reset(g);
-        rf_graph_record(g, 0, 0, 0);
-        rf__mlm_loss(g, s->encoder, rf__encode(g, s->encoder, &view), b->row, b->label, b->n, 1, &s->loss, &s->hits);
-        const rf_error *failed = rf_graph_error(g);
-        if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
+    const size_t turn = s->batches++, ranks = (size_t)rf__ranks(s->comm), at = turn / ranks;
+    struct rf__batch_score score;
+    rf_status status = RF_OK;
+    if (ranks == 1) {
+        status = score_batch(s, &score, why);
+        if (!status) add_score(s, &score);
+    } else if (!rf__grow(s->ctx, &s->own, &s->room, at + 1, sizeof *s->own)) {
+        status = rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", at + 1);
+    } else if (turn % ranks == (size_t)rf__rank(s->comm)) {
+        status = score_batch(s, &s->own[at], why);
     }
-    s->labels += b->n;
-    s->tokens += b->N;
-    rf__mlm_batch_clear(b);
-    return RF_OK;
+    s->labels += s->batch->n;
+    s->tokens += s->batch->N;
+    rf__mlm_batch_clear(s->batch);
+    return status;
+}
+
+rf_status rf__score_end(rf__scorer *s, rf_error *why)
+{
+    const rf_ctx *ctx = s->ctx;
+    const size_t ranks = (size_t)rf__ranks(s->comm), each = (s->batches + ranks - 1) / ranks;
+    if (ranks == 1 || !each) return RF_OK;
+    struct rf__batch_score *all = rf__calloc(ctx, each * ranks, sizeof *all);
+    rf_status status = all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", s->batches);
+    if (!status) status = rf__gather_all(s->comm, s->own, all, each * sizeof *all, why);
+    for (size_t i = 0; i < s->batches && !status; i++) add_score(s, &all[i % ranks * each + i / ranks]);
+    rf__free(ctx, all);
+    rf__free(ctx, s->own);
+    s->own = NULL;
+    return status;
 }
 
 rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why)

@@ -4,6 +4,7 @@
 
 #include "model/encoder.h"
 #include "train/batch.h"
+#include "train/comm.h"
 
 typedef struct rf__scorer {
     rf_graph *graph;
@@ -12,11 +13,18 @@ typedef struct rf__scorer {
     const rf__masking *masking;
     double loss;                        /* sums                                                                          */
     int64_t hits, labels, tokens;
+    const rf_ctx *ctx;                  /* of several ranks                                                             */
+    rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one                            */
+    struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                         */
+    size_t room, batches;               /* of all ranks                                                                 */
 } rf__scorer;
 
 /* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
 rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why);
 rf_status rf__score_flush(rf__scorer *s, rf_error *why);
+
+/* After the last flush: the sums over all ranks, with the bits that one rank would have. */
+rf_status rf__score_end(rf__scorer *s, rf_error *why);
 
 /* Masks of evaluations: the same in every evaluation of a run. */
 rf_key rf__evaluation_key(uint64_t seed);

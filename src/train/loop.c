@@ -1,7 +1,7 @@
 /* loop.c — the steps.
  *
  *     for each step:  pack its micro-batches, so that the labels of all of them are known
- *                     gradient of  (sum of losses) / (labels of the step)
+ *                     gradient of  (sum of losses) / (labels of the step), of this rank's share and then of all ranks
  *                     clip by the global norm, one update of the optimiser
  *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
  *
@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "graph/graph.h"
 #include "train/average.h"
 #include "train/checksums.h"
 #include "train/folder.h"
@@ -31,13 +32,24 @@ typedef struct loop {
 
 typedef struct step_result { double loss_sum, norm, rate, seconds, wait; int64_t labels, tokens; bool skipped, spike; } step_result;
 
-/* The stream of dropout: no two micro-batches of a run share one. */
-static uint64_t micro_step(const rf__run *r, int64_t i) { return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)i; }
+/* Micro-batches of a step are counted over all ranks; `i` of this rank is number first + i. */
+static int64_t first_of(const rf__run *r) { return rf__rank(r->o.comm) * r->o.gradient_accumulation_steps; }
 
+/* The stream of dropout: no two micro-batches of a run share one. */
+static uint64_t micro_step(const rf__run *r, int64_t i)
+{
+    return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)(first_of(r) + i);
+}
+
+/* Into a slab of its own.  Of the last micro-batch of several ranks, layers leave while earlier ones are computed. */
 static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum, rf_error *why)
 {
     rf_graph *g = r->graph;
-    rf__encoder_grad(r->encoder, rf__tree_leaf(&r->tree, i));
+    const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
+    float *leaf = rf__tree_leaf(&r->tree, first_of(r) + i);
+    rf__encoder_grad(r->encoder, leaf);
+    if (leaving) rf__exchange_begin(&r->exchange, leaf);
+    rf__graph_ready(g, leaving ? rf__exchange_ready : NULL, &r->exchange);
     if (r->job) return r->job->gradient(r, i, micro_step(r, i), weight, loss_sum, why);
     const rf__mlm_batch *b = &r->batch[i];
     if (!b->n) return RF_OK;                                         /* nothing but special tokens */
@@ -98,31 +110,59 @@ static void update(rf__run *r, step_result *s)
     rf__optimizer_update(&r->optimizer, &step);
 }
 
-static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
+/* Every rank goes through the whole step's text, and makes batches of its share. */
+static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
-    const int64_t n = r->o.gradient_accumulation_steps;
-    const double begin = rf__seconds();
-    *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
-    for (int64_t i = 0; i < n; i++) {
+    const int64_t share = r->o.gradient_accumulation_steps, first = first_of(r);
+    int32_t start[1];
+    rf__mlm_batch others = {.room = r->o.tokens_per_batch, .start = start};                 /* counted, not made */
+    for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) {
         if (r->job) {
             r->job->gather(r, i, &s->labels, &s->tokens);
             continue;
         }
-        rf__pack_next(&r->pieces, r->order, &r->masking, &r->state.position, &r->batch[i]);
-        s->labels += r->batch[i].n;
-        s->tokens += r->batch[i].N;
+        const bool own = i >= first && i < first + share;
+        rf__mlm_batch *b = own ? &r->batch[i - first] : &others;
+        rf__pack_next(&r->pieces, r->order, own ? &r->masking : NULL, &r->state.position, b);
+        s->labels += b->n;
+        s->tokens += b->N;
     }
-    s->wait = rf__seconds() - begin;
+    return rf__sum_whole(r->o.comm, &s->labels, why);
+}
+
+/* slab[0] of the tree becomes the gradient, where this rank needs it; s->loss_sum is that of all ranks. */
+static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
+{
+    const int64_t share = r->o.gradient_accumulation_steps;
+    double *all = r->loss + share;
+    rf_status status = RF_OK;
     rf__tree_begin(&r->tree);
-    round_weights(r);
-    for (int64_t i = 0; i < n; i++) {
-        const rf_status status = gradient(r, i, 1 / (double)s->labels, &s->loss_sum, why);
-        if (status) return status;
-        rf__tree_join(&r->tree, 0, r->tree.total);
+    for (int64_t i = 0; i < share && !status; i++) {
+        r->loss[i] = 0;
+        status = gradient(r, i, 1 / (double)s->labels, &r->loss[i], why);
+        if (!r->o.comm || i + 1 < share) rf__tree_join(&r->tree, 0, r->tree.total);
     }
-    rf__tree_total(&r->tree);
+    if (status) return status;
+    if (!r->o.comm) rf__tree_total(&r->tree);
+    else rf__exchange_end(&r->exchange);
+    status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why);
+    if (!status) status = rf__gather_all(r->o.comm, r->loss, all, (size_t)share * sizeof *all, why);
+    for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) s->loss_sum += all[i];
+    return status;
+}
+
+static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
+{
+    const double begin = rf__seconds();
+    *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
+    rf_status status = pack(r, s, why);
+    s->wait = rf__seconds() - begin;
+    round_weights(r);
+    if (!status) status = whole_gradient(r, s, why);
     rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
+    if (status) return status;
     update(r, s);
+    if ((status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why))) return status;
     s->seconds = rf__seconds() - begin;
     r->state.step++;
     r->state.tokens += s->tokens;
@@ -135,6 +175,10 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 void rf__run_line(rf__run *r, json_t *line)
 {
     rf_error why = {0};
+    if (rf__rank(r->o.comm)) {
+        json_decref(line);
+        return;
+    }
     if (rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_tell(r, "note", "%s", why.text);
     why = (rf_error){0};
     if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
@@ -158,6 +202,7 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__position
     rf__run_tell(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
+    if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
     return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps the last good "
                    "checkpoint, a smaller learning_rate may help", t->step, (int)SKIPS, what, r->folder);
 }
@@ -173,7 +218,7 @@ static void log_step(rf__run *r, const step_result *s)
     t->interval.seconds += s->seconds;
     t->interval.tokens += s->tokens;
     t->interval.wait += s->wait;
-    t->interval.room += r->o.tokens_per_batch * r->o.gradient_accumulation_steps;
+    t->interval.room += r->o.tokens_per_batch * t->micro_batches;
     const double elapsed = rf__seconds() - r->began;
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
@@ -214,6 +259,8 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     for (size_t i = 0; i < r->held.n && !status; i++)
         status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
     if (!status) status = rf__score_flush(s, why);
+    if (!status) status = rf__score_end(s, why);
+    rf__free(r->ctx, s->own);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     return status;
 }
@@ -222,7 +269,8 @@ static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
     if (r->job) return score_job(r, why);
-    rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking};
+    rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking, .ctx = r->ctx,
+                    .comm = r->o.comm};
     rf__state *t = &r->state;
     const rf_status status = score(r, &s, why);
     if (status || !s.labels) return status;
@@ -251,21 +299,35 @@ static bool better(const rf_train_options *o, double a, double b)
     return greater ? a > b : a < b;
 }
 
+/* The first rank writes; the others send it what only they have, and learn how it went. */
+static rf_status write_checkpoint(rf__run *r, char *path, size_t size, rf_error *why)
+{
+    rf__state *t = &r->state;
+    const rf__checkpoint c = {r->ctx, r->tokenizer, &r->optimizer, t, r->options, rf__run_epoch(r)};
+    rf_status status = RF_OK, served = RF_OK;
+    if (rf__rank(r->o.comm)) {
+        if (r->optimizer.partial) status = rf__optimizer_serve(&r->optimizer, why);
+    } else {
+        status = rf__metrics_sync(&r->metrics, why);
+        if (!status) status = rf__events_sync(&r->events, why);
+        t->metrics_bytes = r->metrics.bytes;
+        t->events_bytes = r->events.bytes;
+        if (!status) status = rf__checkpoint_save(&c, r->folder, path, size, why);
+        if (r->optimizer.partial) served = rf__optimizer_served(&r->optimizer, why);
+    }
+    return rf__agree(r->o.comm, status ? status : served, why);
+}
+
 static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
 {
     rf__state *t = &r->state;
     const rf__state before = *t;
-    const rf__checkpoint c = {r->ctx, r->tokenizer, &r->optimizer, t, r->options, rf__run_epoch(r)};
     const bool judged = t->eval_step == t->step && isfinite(metric(r));
     if (judged && (!t->best_step || better(&r->o, metric(r), t->best_metric))) {
         t->best_metric = metric(r);
         t->best_step = t->step;
     }
-    rf_status status = rf__metrics_sync(&r->metrics, why);
-    if (!status) status = rf__events_sync(&r->events, why);
-    t->metrics_bytes = r->metrics.bytes;
-    t->events_bytes = r->events.bytes;
-    if (!status) status = rf__checkpoint_save(&c, r->folder, path, size, why);
+    const rf_status status = write_checkpoint(r, path, size, why);
     if (status) *t = before;
     return status;
 }
@@ -274,13 +336,14 @@ static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
 static rf_status save(loop *l, bool last, rf_error *why)
 {
     rf__run *r = l->run;
-    char path[4096];
+    char path[4096] = "";
     rf_error failed = {0};
     const rf_status status = save_now(r, path, sizeof path, &failed);
     if (!status) {
         l->failed_saves = 0;
         l->saved_step = r->state.step;
-        rf__checkpoints_prune(r->ctx, r->folder, r->state.step, r->o.save_total_limit, r->state.best_step);
+        if (!rf__rank(r->o.comm))
+            rf__checkpoints_prune(r->ctx, r->folder, r->state.step, r->o.save_total_limit, r->state.best_step);
         rf__run_tell(r, "save", "%s", path);
         return RF_OK;
     }
@@ -288,6 +351,7 @@ static rf_status save(loop *l, bool last, rf_error *why)
     if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed.text);
     if (l->failed_saves >= FAILED_SAVES)
         return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed.text);
+    if (r->o.comm) r->o.comm->agreed = 0;
     rf__run_tell(r, "note", "no checkpoint at step %" PRId64 ": %s", r->state.step, failed.text);
     return RF_OK;
 }
@@ -349,6 +413,11 @@ static rf_status save_model(rf__run *r, rf_error *why)
     return status;
 }
 
+static rf_status save_model_once(rf__run *r, rf_error *why)
+{
+    return rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : save_model(r, why), why);
+}
+
 /* ---- all of it ---- */
 
 static bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
@@ -368,12 +437,19 @@ static void count_patience(rf__run *r)
     }
 }
 
-/* Asked to stop, or this run's share is done. */
-static bool enough(const rf__run *r)
+/* Settles r->stop and r->save: asked to by anybody, or this run's share is done.  One rank's clock or signal is every rank's. */
+static rf_status heed(rf__run *r, rf_error *why)
 {
+    enum { STOP = 1, SAVE = 2 };
     const rf_train_options *o = &r->o;
-    return r->stop || (o->stop_after && r->state.step - r->began_at >= o->stop_after) ||
-           (o->max_time > 0 && rf__seconds() - r->began >= o->max_time);
+    const int64_t steps = r->state.step - r->began_at;
+    const bool enough = r->stop || (o->stop_after && steps >= o->stop_after) ||
+                        (o->max_time > 0 && steps && rf__seconds() - r->began >= o->max_time);
+    unsigned asked = (enough ? STOP : 0u) | (r->save ? SAVE : 0u);
+    const rf_status status = rf__any(o->comm, &asked, why);
+    r->stop = (asked & STOP) != 0;
+    r->save = (asked & SAVE) != 0;
+    return status;
 }
 
 static rf_status after_step(loop *l, const step_result *s, const rf__position *before, rf_error *why)
@@ -387,25 +463,26 @@ static rf_status after_step(loop *l, const step_result *s, const rf__position *b
     if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
     if (!status) count_patience(r);
     end = step == r->state.max_steps;
-    const bool stopping = enough(r);
-    const bool saving = due(step, r->o.save_steps) || end || stopping || r->save;
+    if (!status) status = heed(r, why);
+    const bool saving = due(step, r->o.save_steps) || end || r->stop || r->save;
     r->save = false;
-    return status || !saving ? status : save(l, end || stopping, why);
+    return status || !saving ? status : save(l, end || r->stop, why);
 }
 
 static rf_status run_steps(loop *l, rf_error *why)
 {
     rf__run *r = l->run;
     r->began = rf__seconds();
+    if (heed(r, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {
         const rf__position before = r->state.position;
         step_result s;
         rf_status status = one_step(r, &s, why);
         if (!status) status = after_step(l, &s, &before, why);
+        if (!status && r->state.step < r->state.max_steps) status = heed(r, why);
         if (status) return status;
-        if (r->state.step < r->state.max_steps && enough(r)) break;
     }
-    if (r->state.step >= r->state.max_steps) return save_model(r, why);
+    if (r->state.step >= r->state.max_steps) return save_model_once(r, why);
     /* a stop that was asked for while the checkpoint was being written finds it already there */
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {
         const rf_status status = save(l, true, why);

@@ -5,9 +5,9 @@
 #include <sys/resource.h>
 
 #include "graph/graph.h"
+#include "train/exchange.h"
 #include "train/memory.h"
 #include "train/optimizer.h"
-#include "train/tree.h"
 
 static double field_of(const rf_ctx *ctx, const char *path, const char *key)
 {
@@ -84,9 +84,11 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
 {
     const rf__rule rule = rf__rule_of(o);
-    const double leaves = rf__tree_slabs(0, o->gradient_accumulation_steps) - 1.0;
+    const int64_t share = o->gradient_accumulation_steps;
+    const double leaves = rf__tree_slabs(rf__rank(o->comm) * share, share) - 1.0;
     const double each = leaves * sizeof(float) + (o->bf16_stochastic_rounding ? sizeof(uint16_t) : 0);
-    return rf__optimizer_bytes(p, &rule) + each * (double)p->total;
+    const int ranks = rf__ranks(o->comm);
+    return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,

@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "roformer/kernels.h"
+#include "store/store.h"
+#include "train/exchange.h"
 #include "train/optimizer.h"
 
 enum { SPAN = 1 << 16 };
@@ -80,11 +82,12 @@ static size_t second_moments(const rf_params *params, int moments)
     return room;
 }
 
-double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule)
+double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule, int ranks)
 {
     const int moments = table[rule->optim].moments(rule);
-    const double slabs = 2.0 + ((moments & FIRST) != 0) + (rule->ema_decay > 0);
-    return sizeof(float) * (slabs * (double)params->total + (double)second_moments(params, moments));
+    const double slabs = 2.0 + (rule->ema_decay > 0), share = moments & FACTORED ? 1 : 1.0 / ranks;
+    const double first = (moments & FIRST) != 0 ? (double)params->total : 0;
+    return sizeof(float) * (slabs * (double)params->total + share * (first + (double)second_moments(params, moments)));
 }
 
 static void cut_into_spans(rf__optimizer *o)
@@ -100,7 +103,7 @@ static void cut_into_spans(rf__optimizer *o)
         for (size_t at = 0; at < p->count; at += span_of(p)) {
             const size_t left = p->count - at;
             o->columns_at[n] = columns;
-            o->span[n++] = (rf__span){p->offset + at, left < span_of(p) ? left : span_of(p), i, p->decay};
+            o->span[n++] = (rf__span){p->offset + at, left < span_of(p) ? left : span_of(p), i, p->decay, false, p->offset + at};
             if (p->rank == 2) columns += (size_t)row_of(p);
         }
     }
@@ -116,22 +119,44 @@ static bool make_slab(const rf_ctx *ctx, size_t n, float **slab)
     return *slab != NULL;
 }
 
-rf_status rf__optimizer_new(const rf_params *params, const rf__rule *rule, rf__optimizer *out, rf_error *why)
+/* Slabs of one rank: moments of its share of the spans, everything else whole. */
+static bool make_slabs(rf__optimizer *o, size_t columns)
+{
+    const rf_params *params = o->params;
+    const rf_ctx *ctx = params->ctx;
+    const int moments = table[o->rule.optim].moments(&o->rule);
+    const size_t kept = o->partial ? o->shares.owned : params->total;
+    const size_t second = o->partial && moments & SECOND ? kept : second_moments(params, moments);
+    return make_slab(ctx, params->total, &o->value) && make_slab(ctx, params->total, &o->grad) &&
+           make_slab(ctx, moments & FIRST ? kept : 0, &o->m) && make_slab(ctx, second, &o->v) &&
+           make_slab(ctx, moments & FACTORED ? columns : 0, &o->columns) &&
+           make_slab(ctx, o->rule.ema_decay > 0 ? params->total : 0, &o->ema);
+}
+
+static rf_status share_out(rf__optimizer *o, int ranks, int rank, rf_error *why)
+{
+    o->partial = ranks > 1 && !(table[o->rule.optim].moments(&o->rule) & FACTORED);
+    if (ranks == 1) return RF_OK;
+    const rf_status status = rf__shares_new(o->params, o->span, o->spans, ranks, rank, &o->shares, why);
+    for (size_t i = 0; i < o->spans && !status && !o->partial; i++) {
+        o->span[i].away = false;
+        o->span[i].slot = o->span[i].at;
+    }
+    return status;
+}
+
+rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule, int ranks, int rank, rf__optimizer *out,
+                                   rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    const int moments = table[rule->optim].moments(rule);
     rf__optimizer o = {.params = params, .rule = *rule};
+    rf_status status = RF_OK;
     size_t columns = 0;
     for (size_t i = 0; i < params->n; i++) {
         const size_t spans = (params->p[i].count + span_of(&params->p[i]) - 1) / span_of(&params->p[i]);
         o.spans += spans;
         if (params->p[i].rank == 2) columns += spans * (size_t)row_of(&params->p[i]);
     }
-    const bool there = make_slab(ctx, params->total, &o.value) && make_slab(ctx, params->total, &o.grad) &&
-                       make_slab(ctx, moments & FIRST ? params->total : 0, &o.m) &&
-                       make_slab(ctx, second_moments(params, moments), &o.v) &&
-                       make_slab(ctx, moments & FACTORED ? columns : 0, &o.columns) &&
-                       make_slab(ctx, rule->ema_decay > 0 ? params->total : 0, &o.ema);
     o.factor = rf__calloc(ctx, params->n, sizeof *o.factor);
     o.span = rf__calloc(ctx, o.spans, sizeof *o.span);
     o.first = rf__calloc(ctx, params->n + 1, sizeof *o.first);
@@ -139,14 +164,25 @@ rf_status rf__optimizer_new(const rf_params *params, const rf__rule *rule, rf__o
     o.other = rf__calloc(ctx, o.spans, sizeof *o.other);
     o.columns_at = rf__calloc(ctx, o.spans, sizeof *o.columns_at);
     o.v_at = rf__calloc(ctx, params->n, sizeof *o.v_at);
-    if (!there || !o.factor || !o.span || !o.first || !o.square || !o.other || !o.columns_at || !o.v_at) {
-        rf__optimizer_free(&o);
-        return rf_fail(why, RF_ENOMEM, "out of memory: values, gradients and moments of %zu parameters, %.0f MB", params->total,
-                       rf__optimizer_bytes(params, rule) * 1e-6);
+    bool there = o.factor && o.span && o.first && o.square && o.other && o.columns_at && o.v_at;
+    if (there) {
+        cut_into_spans(&o);
+        status = share_out(&o, ranks, rank, why);
+        there = !status && make_slabs(&o, columns);
     }
-    cut_into_spans(&o);
+    if (!there) {
+        rf__optimizer_free(&o);
+        return status ? status
+                      : rf_fail(why, RF_ENOMEM, "out of memory: values, gradients and moments of %zu parameters, %.0f MB",
+                                params->total, rf__optimizer_bytes(params, rule, ranks) * 1e-6);
+    }
     *out = o;
     return RF_OK;
+}
+
+rf_status rf__optimizer_new(const rf_params *params, const rf__rule *rule, rf__optimizer *out, rf_error *why)
+{
+    return rf__optimizer_new_shared(params, rule, 1, 0, out, why);
 }
 
 void rf__optimizer_free(rf__optimizer *o)
@@ -166,6 +202,7 @@ void rf__optimizer_free(rf__optimizer *o)
     rf__free(ctx, o->other);
     rf__free(ctx, o->columns_at);
     rf__free(ctx, o->v_at);
+    rf__shares_free(ctx, &o->shares);
     *o = (rf__optimizer){0};
 }
 
@@ -184,6 +221,7 @@ static void square_span(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const rf__optimizer *o = arg;
+    if (o->span[i].away) return;
     o->square[i] = o->params->ctx->k->sumsq(o->grad + o->span[i].at, (int64_t)o->span[i].n);
 }
 
@@ -191,6 +229,7 @@ double rf__optimizer_norm(rf__optimizer *o)
 {
     double sum = 0;
     rf__parallel(o->params->ctx, (int64_t)o->spans, square_span, o);
+    if (o->partial) rf__exchange_sums(o->exchange, o->square);
     for (size_t i = 0; i < o->spans; i++) sum += o->square[i];
     return sqrt(sum);
 }
@@ -212,7 +251,7 @@ static void over_spans(rf__optimizer *o, const rf__step *step, bool corrected, r
 
 static float rate_of(const pass *u, const rf__span *s) { return (float)(u->step->rate * u->o->factor[s->param]); }
 static float decay_of(const pass *u, const rf__span *s) { return s->decay ? (float)u->o->rule.decay : 0; }
-static bool frozen(const pass *u, const rf__span *s) { return !(u->o->factor[s->param] > 0); }
+static bool frozen(const pass *u, const rf__span *s) { return s->away || !(u->o->factor[s->param] > 0); }
 
 static void adamw_span(void *arg, int64_t i, int worker)
 {
@@ -222,7 +261,7 @@ static void adamw_span(void *arg, int64_t i, int worker)
     const rf__rule *r = &o->rule;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    o->params->ctx->k->adamw(o->value + s.at, o->m + s.at, o->v + s.at, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
+    o->params->ctx->k->adamw(o->value + s.at, o->m + s.slot, o->v + s.slot, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
                              (float)r->beta1, (float)r->beta2, (float)r->epsilon, decay_of(u, &s), u->c1, u->c2,
                              (float)u->step->scale);
 }
@@ -236,7 +275,7 @@ static void lion_span(void *arg, int64_t i, int worker)
     const rf__optimizer *o = u->o;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    o->params->ctx->k->lion(o->value + s.at, o->m + s.at, o->grad + s.at, (int64_t)s.n, rate_of(u, &s), (float)o->rule.beta1,
+    o->params->ctx->k->lion(o->value + s.at, o->m + s.slot, o->grad + s.at, (int64_t)s.n, rate_of(u, &s), (float)o->rule.beta1,
                             (float)o->rule.beta2, decay_of(u, &s), (float)u->step->scale);
 }
 
@@ -249,7 +288,7 @@ static void sgd_span(void *arg, int64_t i, int worker)
     const rf__optimizer *o = u->o;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    o->params->ctx->k->sgd(o->value + s.at, o->m ? o->m + s.at : NULL, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
+    o->params->ctx->k->sgd(o->value + s.at, o->m ? o->m + s.slot : NULL, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
                            (float)o->rule.momentum, o->rule.nesterov, decay_of(u, &s), (float)u->step->scale);
 }
 
@@ -265,7 +304,7 @@ static void lamb_direction(void *arg, int64_t i, int worker)
     const rfk_table *k = o->params->ctx->k;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    k->lamb(o->grad + s.at, o->value + s.at, o->m + s.at, o->v + s.at, (int64_t)s.n, (float)r->beta1, (float)r->beta2,
+    k->lamb(o->grad + s.at, o->value + s.at, o->m + s.slot, o->v + s.slot, (int64_t)s.n, (float)r->beta1, (float)r->beta2,
             (float)r->epsilon, decay_of(u, &s), u->c1, u->c2, (float)u->step->scale);
     o->square[i] = k->sumsq(o->value + s.at, (int64_t)s.n);
     o->other[i] = k->sumsq(o->grad + s.at, (int64_t)s.n);
@@ -297,6 +336,8 @@ static void lamb_step(void *arg, int64_t i, int worker)
 static void lamb(rf__optimizer *o, const rf__step *step)
 {
     over_spans(o, step, o->rule.bias_correction, lamb_direction);
+    if (o->partial) rf__exchange_sums(o->exchange, o->square);
+    if (o->partial) rf__exchange_sums(o->exchange, o->other);
     over_spans(o, step, false, lamb_step);
 }
 
@@ -341,24 +382,29 @@ void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b)
 void rf__optimizer_update(rf__optimizer *o, const rf__step *step)
 {
     table[o->rule.optim].update(o, step);
+    if (o->partial) rf__exchange_parts(o->exchange, o->value);
     if (o->ema) rf__optimizer_blend(o, o->ema, o->value, step->update == 1 ? 1 : 1 - o->rule.ema_decay);
 }
 
 /* ---- the file ---- */
 
-typedef struct moment { char name[104]; int rank; int64_t dim[2]; size_t count; float *at; } moment;
+/* `at`: the values; with several ranks the place in the gradients' slab that they pass through.  `kept`: the own ones. */
+typedef struct moment { char name[104]; int rank; int64_t dim[2]; size_t count; float *at; const rf__optimizer *o; size_t param;
+                        float *kept; } moment;
 enum { MOMENTS = 3 };                   /* of a parameter, at most */
 
-static moment whole(char letter, const rf_param *p, float *slab)
+static moment whole(const rf__optimizer *o, char letter, size_t param, float *slab)
 {
-    moment m = {.rank = p->rank, .dim = {p->dim[0], p->dim[1]}, .count = p->count, .at = slab};
+    const rf_param *p = &o->params->p[param];
+    moment m = {.rank = p->rank, .dim = {p->dim[0], p->dim[1]}, .count = p->count, .at = slab + p->offset, .o = o, .param = param};
+    if (o->partial) m.kept = slab, m.at = o->grad + p->offset;
     snprintf(m.name, sizeof m.name, "%c.%s", letter, p->name);
     return m;
 }
 
-static moment line(char letter, const rf_param *p, int64_t n, float *slab)
+static moment line(char letter, const rf_param *p, int rank, int64_t n, float *at)
 {
-    moment m = {.rank = 1, .dim = {n, 0}, .count = (size_t)n, .at = slab};
+    moment m = {.rank = rank, .dim = {n, 0}, .count = (size_t)n, .at = at};
     snprintf(m.name, sizeof m.name, "%c.%s", letter, p->name);
     return m;
 }
@@ -368,15 +414,58 @@ static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
 {
     const rf_param *p = &o->params->p[i];
     int n = 0;
-    if (o->m) out[n++] = whole('m', p, o->m + p->offset);
-    if (o->v && o->rule.optim != RF_OPTIM_ADAFACTOR) out[n++] = whole('v', p, o->v + p->offset);
+    if (o->m) out[n++] = whole(o, 'm', i, o->m);
+    if (o->v && o->rule.optim != RF_OPTIM_ADAFACTOR) out[n++] = whole(o, 'v', i, o->v);
     if (o->rule.optim == RF_OPTIM_ADAFACTOR && p->rank == 2) {
-        out[n++] = line('r', p, p->dim[0], o->v + o->v_at[i]);
-        out[n++] = line('c', p, p->dim[1], o->v + o->v_at[i] + p->dim[0]);
+        out[n++] = line('r', p, 1, p->dim[0], o->v + o->v_at[i]);
+        out[n++] = line('c', p, 1, p->dim[1], o->v + o->v_at[i] + p->dim[0]);
     } else if (o->rule.optim == RF_OPTIM_ADAFACTOR) {
-        out[n++] = whole('v', p, o->v + o->v_at[i]);
+        out[n++] = line('v', p, p->rank, (int64_t)p->count, o->v + o->v_at[i]);
     }
     return n;
+}
+
+/* ---- moments of other ranks: the first one says which parameter's it wants, the others send what they keep ---- */
+
+enum { NO_MORE = -1 };
+
+static rf_status pass_on(const rf__optimizer *o, int64_t wanted, rf_error *why)
+{
+    rf__exchange *x = o->exchange;
+    const rf_param *p = &o->params->p[wanted / 2];
+    rf__exchange_to_first(x, wanted % 2 ? o->v : o->m, o->grad, p->offset, p->count);
+    return rf__exchange_error(x, why);
+}
+
+static const float *fetch(void *user, size_t i, rf_error *why)
+{
+    const moment *m = (const moment *)user + i;
+    int64_t wanted = 2 * (int64_t)m->param + (m->kept == m->o->v);
+    if (rf__broadcast(m->o->exchange->comm, &wanted, sizeof wanted, why) || pass_on(m->o, wanted, why)) return NULL;
+    return m->at;
+}
+
+rf_status rf__optimizer_serve(const rf__optimizer *o, rf_error *why)
+{
+    int64_t wanted = NO_MORE;
+    for (;;) {
+        rf_status status = rf__broadcast(o->exchange->comm, &wanted, sizeof wanted, why);
+        if (!status && wanted != NO_MORE) status = pass_on(o, wanted, why);
+        if (status || wanted == NO_MORE) return status;
+    }
+}
+
+rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why)
+{
+    int64_t wanted = NO_MORE;
+    return rf__broadcast(o->exchange->comm, &wanted, sizeof wanted, why);
+}
+
+static void keep_own(const moment *m)
+{
+    const rf__optimizer *o = m->o;
+    for (size_t i = m->kept ? o->first[m->param] : o->spans; i < o->spans && o->span[i].param == m->param; i++)
+        if (!o->span[i].away) memcpy(m->kept + o->span[i].slot, o->grad + o->span[i].at, o->span[i].n * sizeof *m->kept);
 }
 
 rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error *why)
@@ -391,8 +480,8 @@ rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error 
     for (size_t i = 0; i < params->n && !status; i++) n += (size_t)moments_of(o, i, kept + n);
     for (size_t i = 0; i < n; i++)
         out[i] = (rf_weight_out){.name = kept[i].name, .type = RF_F32, .rank = kept[i].rank,
-                                 .dim = {kept[i].dim[0], kept[i].dim[1]}, .data = kept[i].at};
-    if (!status) status = rf_weights_write(params->ctx, path, out, n, metadata, why);
+                                 .dim = {kept[i].dim[0], kept[i].dim[1]}, .data = o->partial ? NULL : kept[i].at};
+    if (!status) status = rf__weights_write(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, why);
     rf__free(params->ctx, out);
     rf__free(params->ctx, kept);
     return status;
@@ -421,6 +510,7 @@ rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)
             if (!t || t->count != kept[k].count)
                 status = rf_fail(why, RF_EDATA, "%s: no tensor %s of %zu values", path, kept[k].name, kept[k].count);
             else status = rf_weights_read(w, t, kept[k].at, 1, why);
+            if (!status) keep_own(&kept[k]);
         }
     }
     rf_weights_close(w);

@@ -10,7 +10,7 @@
 #ifndef RF_OPTIMIZER_H
 #define RF_OPTIMIZER_H
 
-#include "model/params.h"
+#include "train/shares.h"
 #include "roformer/train.h"
 
 /* A rule with its constants, under the names of transformers' options. */
@@ -31,8 +31,6 @@ const char *rf__optim_name(rf_optim optim);
 /* The step size that update `update` takes when the schedule says `rate`: its own with relative_step. */
 double rf__rule_rate(const rf__rule *rule, double rate, int64_t update);
 
-typedef struct rf__span { size_t at, n, param; bool decay; } rf__span;
-
 /* Slabs of params->total floats: values, gradients, moments (m, v: NULL when the rule has none). */
 typedef struct rf__optimizer {
     const rf_params *params;
@@ -45,14 +43,22 @@ typedef struct rf__optimizer {
     double *square, *other;             /* [spans] sums                                                                 */
     float *columns;                     /* adafactor: sums of columns, for each span of a matrix                        */
     size_t *columns_at, *v_at;          /* adafactor: [spans], and where a parameter's row and column lie in v           */
+    rf__shares shares;                  /* several ranks: who updates which spans                                       */
+    bool partial;                       /* and keeps their moments, alone: m and v are indexed by the spans' slots       */
+    struct rf__exchange *exchange;      /* with the other ranks, or NULL                                                */
 } rf__optimizer;
 
 /* The moments are zero; values and gradients are not set. */
 rf_status rf__optimizer_new(const rf_params *params, const rf__rule *rule, rf__optimizer *out, rf_error *why);
 void rf__optimizer_free(rf__optimizer *o);
 
+/* The same for one of several ranks, each of which keeps the moments of its share of the spans.  Adafactor's are so few that
+ * every rank keeps all.  o->exchange is to be set before the first use. */
+rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule, int ranks, int rank, rf__optimizer *out,
+                                   rf_error *why);
+
 /* Bytes of the slabs. */
-double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule);
+double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule, int ranks);
 
 void rf__optimizer_zero_grad(rf__optimizer *o);
 
@@ -68,6 +74,11 @@ void rf__optimizer_update(rf__optimizer *o, const rf__step *step);
  * the rule's name as metadata.  RF_EDATA when the file is another rule's. */
 rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error *why);
 rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why);
+
+/* Of several ranks the first one saves, and the others serve it the moments that they keep until it calls served; the file is
+ * the same whatever the number of ranks.  The gradients are used up.  Every rank loads what it keeps. */
+rf_status rf__optimizer_serve(const rf__optimizer *o, rf_error *why);
+rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why);
 
 /* ---- a second slab of values: means of weights ---- */
 

@@ -8,9 +8,9 @@
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
 #include "train/events.h"
+#include "train/exchange.h"
 #include "train/metrics.h"
 #include "train/options.h"
-#include "train/tree.h"
 
 typedef struct rf__run rf__run;
 
@@ -52,6 +52,8 @@ struct rf__run {
     rf_params params;
     rf__optimizer optimizer;
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
+    rf__exchange exchange;              /* with the other ranks; of options.comm                                        */
+    double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all       */
     rf__tree tree;                      /* gradients of the micro-batches of a step                                     */
     rf_encoder *encoder;
     uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest               */

@@ -110,19 +110,41 @@ static rf_status take_folder(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status open_checkpoint(rf__run *r, rf_error *why)
+static rf_status find_checkpoint(rf__run *r, rf_error *why)
 {
-    char note[512] = "", path[4096], changed[512];
-    json_t *saved = NULL;
+    char note[512] = "";
     rf_error damage = {0};
     rf_status status = RF_OK;
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
         status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from, damage.text);
     if (!status && *note) rf__run_tell(r, "note", "%s", note);
-    if (!status) status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
+    return status;
+}
+
+/* A step keeps its micro-batches when the number of ranks changes, unless the caller wants another number of them. */
+static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
+{
+    static const char name[] = "gradient_accumulation_steps";
+    rf_train_options *o = &r->o;
+    const int64_t all = r->state.micro_batches, then = json_integer_value(json_object_get(saved, name));
+    const int ranks = rf__ranks(o->comm);
+    if (!all || (o->given ? o->given(o->given_user, name) : o->gradient_accumulation_steps != then)) return RF_OK;
+    if (all % ranks)
+        return rf_fail(why, RF_EARG, "%s: a step has %lld micro-batches, which %d processes cannot share; %s changes their number",
+                       r->from, (long long)all, ranks, name);
+    o->gradient_accumulation_steps = all / ranks;
+    return RF_OK;
+}
+
+static rf_status open_checkpoint(rf__run *r, rf_error *why)
+{
+    char path[4096], changed[512];
+    json_t *saved = NULL;
+    rf_status status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, saved, &r->strings, path, changed, sizeof changed, why);
+    if (!status) status = share_again(r, saved, why);
     if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
@@ -236,6 +258,20 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
     return rf__run_load_weights(r, r->o.model, why);
 }
 
+/* Where gradients are summed, and sent to other ranks; losses of this rank's micro-batches, and of all. */
+static rf_status open_exchange(rf__run *r, rf_error *why)
+{
+    const int64_t share = r->o.gradient_accumulation_steps, ranks = rf__ranks(r->o.comm);
+    rf__optimizer *z = &r->optimizer;
+    r->state.micro_batches = share * ranks;
+    r->loss = rf__calloc(r->ctx, (size_t)(share + share * ranks), sizeof *r->loss);
+    if (!r->loss) return rf_fail(why, RF_ENOMEM, "out of memory: losses of %lld batches", (long long)share);
+    const rf_status status = rf__tree_new(&r->params, z->grad, rf__rank(r->o.comm) * share, share, &r->tree, why);
+    if (status || !r->o.comm) return status;
+    z->exchange = &r->exchange;
+    return rf__exchange_new(r->ctx, r->o.comm, &z->shares, z->span, &r->tree, share, z->partial, &r->exchange, why);
+}
+
 static rf_status open_model(rf__run *r, rf_error *why)
 {
     char note[256];
@@ -246,13 +282,15 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
-    if (!status) status = rf__memory_check(&r->params, &r->o, rf__memory_left(r->ctx), note, sizeof note, why);
+    const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
+    if (!status) status = rf__memory_check(&r->params, &r->o, left, note, sizeof note, why);
     if (!status) rf__run_tell(r, "note", "%s", note);
     const rf__rule rule = rf__rule_of(&r->o);
-    if (!status) status = rf__optimizer_new(&r->params, &rule, &r->optimizer, why);
+    const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);
+    if (!status) status = rf__optimizer_new_shared(&r->params, &rule, ranks, rank, &r->optimizer, why);
     if (!status) status = set_weights(r, trained, why);
     if (!status && r->optimizer.ema && !r->ema_loaded) rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
-    if (!status) status = rf__tree_new(&r->params, r->optimizer.grad, 0, r->o.gradient_accumulation_steps, &r->tree, why);
+    if (!status) status = open_exchange(r, why);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     if (status) return status;
@@ -307,7 +345,7 @@ static rf_status settle_position(rf__run *r, rf_error *why)
 static void settle_steps(rf__run *r)
 {
     const rf_train_options *o = &r->o;
-    const double each = (double)o->tokens_per_batch * (double)o->gradient_accumulation_steps;
+    const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches;
     const double steps = ceil(o->num_train_epochs * (double)r->pieces.tokens / each);
     r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     const double between = each * (double)o->eval_steps;
@@ -317,7 +355,7 @@ static void settle_steps(rf__run *r)
 }
 
 /* The caches that are named, or the run's own, made of its texts. */
-static rf_status open_tokens(rf__run *r, rf_error *why)
+static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
@@ -328,9 +366,21 @@ static rf_status open_tokens(rf__run *r, rf_error *why)
     }
     if (o->datas) return status;
     if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
-    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, r->state.data, tell_reading, r, &r->tokens[0], why);
+    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, expect, tell_reading, r, &r->tokens[0], why);
     if (!status) r->sources = 1;
     return status;
+}
+
+/* The first rank makes tokens.cache, if it is not there, and the others find it. */
+static rf_status open_tokens(rf__run *r, rf_error *why)
+{
+    rf_comm *c = r->o.comm;
+    if (!c) return open_own(r, r->state.data, why);
+    rf_status status = rf__agree(c, c->rank ? RF_OK : open_own(r, r->state.data, why), why);
+    uint64_t hash = r->sources ? r->tokens[0].hash : 0;
+    if (!status) status = rf__broadcast(c, &hash, sizeof hash, why);
+    if (!status) status = rf__agree(c, c->rank ? open_own(r, hash, why) : RF_OK, why);
+    return status ? status : rf__same(c, data_hash(r), "another text", why);
 }
 
 static rf_status cut_and_mix(rf__run *r, rf_error *why)
@@ -371,7 +421,49 @@ static rf_status make_batches(rf__run *r, rf_error *why)
     return status;
 }
 
-/* ---- all of it ---- */
+/* ---- all of it; of several ranks the first one alone touches the folder ---- */
+
+static rf_status begin_folder(rf__run *r, rf_error *why)
+{
+    rf_status status = rf__options_check(&r->o, why);
+    if (!status && r->o.comm && r->job) status = rf_fail(why, RF_EARG, "several processes can only pretrain");
+    if (status || rf__rank(r->o.comm)) return status;
+    status = take_folder(r, why);
+    if (!status) rf__folder_sweep(r->folder);
+    return status || !r->o.resume_from_checkpoint ? status : find_checkpoint(r, why);
+}
+
+static rf_status same_folder(rf__run *r, rf_error *why)
+{
+    const rf_status status = rf__broadcast(r->o.comm, r->folder, sizeof r->folder, why);
+    return status ? status : rf__broadcast(r->o.comm, r->from, sizeof r->from, why);
+}
+
+static rf_status open_log(rf__run *r, rf_error *why)
+{
+    rf_status status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
+    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
+        status = rf__events_open(r->folder, r->state.events_bytes, rf__wall_seconds(), &r->events, why);
+    if (!status && r->metrics.bytes < r->state.metrics_bytes)
+        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+    return status;
+}
+
+/* What all ranks must have in common, besides the text: options, shape of the model and version of the program. */
+static rf_status same_options(rf__run *r, rf_error *why)
+{
+    if (!r->o.comm) return RF_OK;
+    char *text = json_dumps(r->options, JSON_SORT_KEYS);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: options");
+    const uint64_t options = rf__hash64(text, strlen(text), (uint64_t)r->o.max_steps);
+    const rf_config *c = &r->params.config;
+    const int64_t shape[] = {c->vocab_size, c->hidden_size, c->num_hidden_layers, c->intermediate_size, (int64_t)r->params.total};
+    free(text);
+    rf_status status = rf__same(r->o.comm, options, "other options", why);
+    if (!status) status = rf__same(r->o.comm, rf__hash64(shape, sizeof shape, 0), "another model", why);
+    if (!status) status = rf__same(r->o.comm, rf__hash64(rf_version(), strlen(rf_version()), 0), "another version of the program", why);
+    return status;
+}
 
 rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o, const rf__job *job, void *task,
                         rf_train_report *report, void *user, rf_error *why)
@@ -381,22 +473,20 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     r->progress.loss = r->progress.grad_norm = NAN;
     rf__state_init(&r->state);
     rf__arena_init(&r->strings, ctx);
-    rf_status status = rf__options_check(&r->o, why);
-    if (!status) status = take_folder(r, why);
-    if (!status) rf__folder_sweep(r->folder);
-    if (!status && r->o.resume_from_checkpoint) {
+    rf_status status = rf__agree(r->o.comm, begin_folder(r, why), why);
+    if (!status) status = same_folder(r, why);
+    if (!status && *r->from) {
         status = open_checkpoint(r, why);
         if (!status) status = rf__options_check(&r->o, why);
+        status = rf__agree(r->o.comm, status, why);
     }
-    if (!status) status = open_model(r, why);
+    if (!status) status = rf__agree(r->o.comm, open_model(r, why), why);
     if (!status) status = r->job ? r->job->open(r, why) : open_text(r, why);
     if (!status && !r->job) status = make_batches(r, why);
-    if (!status) status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
-    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
-        status = rf__events_open(r->folder, r->state.events_bytes, rf__wall_seconds(), &r->events, why);
-    if (!status && r->metrics.bytes < r->state.metrics_bytes)
-        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+    if (!status && !rf__rank(r->o.comm)) status = open_log(r, why);
     if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
+    status = rf__agree(r->o.comm, status, why);
+    if (!status) status = same_options(r, why);
     if (!status && r->job) r->job->keep(r, r->options);
     r->began_at = r->state.step;
     return status;
@@ -412,6 +502,8 @@ void rf__run_end(rf__run *r)
     for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);
     rf_graph_free(r->graph);
     rf__encoder_free(r->encoder);
+    rf__free(ctx, r->loss);
+    rf__exchange_free(&r->exchange);
     rf__tree_free(&r->tree);
     rf__free(ctx, r->rounded);
     rf__optimizer_free(&r->optimizer);

@@ -42,6 +42,7 @@ static const row rows[] = {
     {"loss_mean", AT(loss.mean), true, true},
     {"loss_variance", AT(loss.variance), true, true},
     {"loss_seen", AT(loss.seen), false, true},
+    {"micro_batches", AT(micro_batches), false, true},
 };
 
 void rf__state_init(rf__state *s)

@@ -389,6 +389,67 @@ static void emptiness(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- a gradient that is final is told once, from the last layer to the first ---- */
+
+enum { TOLD = 8 };
+typedef struct told { const float *grad[TOLD]; float first[TOLD], last[TOLD]; int64_t n[TOLD]; int calls; } told;
+
+static void take_note(void *user, const float *grad, int64_t n)
+{
+    told *t = user;
+    if (t->calls < TOLD) t->grad[t->calls] = grad, t->n[t->calls] = n, t->first[t->calls] = grad[0], t->last[t->calls] = grad[n - 1];
+    t->calls++;
+}
+
+static rf_tensor *square(rf_graph *g, rf_tensor *x, const void *arg)
+{
+    rf_tensor *const *w = arg;
+    return rf_linear(g, x, *w, NULL, RF_ACT_GELU);
+}
+
+static void final_gradients_are_told(void **state)
+{
+    (void)state;
+    enum { V = 7, C = 4, N = 5 };
+    rf_ctx *ctx = t_ctx(1, "ref");
+    rf_graph *g = NULL;
+    const int32_t id[N] = {1, 2, 6, 2, 0}, label[N] = {0, 1, 2, 3, 4};
+    const int64_t table_dim[] = {V, C}, square_dim[] = {C, C}, bias_dim[] = {V};
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    for (int checkpointed = 0; checkpointed < 2; checkpointed++) {
+        float *table = t_normal(V * C), *one = t_normal(C * C), *two = t_normal(C * C), *bias = t_normal(V), *idle = t_normal(C * C);
+        float d_table[V * C] = {0}, d_one[C * C] = {0}, d_two[C * C] = {0}, d_bias[V] = {0}, d_idle[C * C] = {0};
+        told t = {.calls = 0};
+        rf_error why = {0};
+        rf_graph_reset(g);
+        rf_graph_record(g, 1, 1, 1);
+        rf__graph_ready(g, take_note, &t);
+        rf_tensor *word = rf_parameter(g, table, d_table, 2, table_dim), *w[2] = {rf_parameter(g, one, d_one, 2, square_dim),
+                                                                                  rf_parameter(g, two, d_two, 2, square_dim)};
+        rf_tensor *x = rf_embed(g, word, id, N);
+        rf_linear(g, x, rf_parameter(g, idle, d_idle, 2, square_dim), NULL, RF_ACT_NONE);      /* the loss does not see it */
+        for (int i = 0; i < 2; i++)
+            x = checkpointed ? rf_checkpoint(g, x, square, &w[i], sizeof w[i]) : square(g, x, &w[i]);
+        x = rf_linear(g, x, w[1], NULL, RF_ACT_NONE);                                            /* `two` a second time */
+        rf_tensor *loss = rf_vocab_loss(g, x, word, rf_parameter(g, bias, d_bias, 1, bias_dim), label, N, 1, NULL, NULL);
+        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+        const float *const want[] = {d_bias, d_two, d_one, d_idle, d_table};
+        const int64_t size[] = {V, C * C, C * C, C * C, V * C};
+        assert_int_equal(t.calls, checkpointed ? 6 : 5);             /* `two` lies in a stretch and outside: told twice */
+        for (int i = 0, k = 0; i < 5; i++, k++) {
+            if (checkpointed && i == 1) k++;                         /* the second time counts */
+            assert_ptr_equal(t.grad[k], want[i]);
+            assert_int_equal(t.n[k], size[i]);
+            assert_memory_equal(&t.first[k], &want[i][0], sizeof(float));
+            assert_memory_equal(&t.last[k], &want[i][size[i] - 1], sizeof(float));
+        }
+        rf__graph_ready(g, NULL, NULL);
+        t_free_all();
+    }
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -399,6 +460,7 @@ int main(void)
         cmocka_unit_test(dead_branches_and_frozen_weights),
         cmocka_unit_test(vocab_loss_in_chunks),
         cmocka_unit_test(emptiness),
+        cmocka_unit_test(final_gradients_are_told),
     };
     return cmocka_run_group_tests_name("graph/tape", tests, NULL, NULL);
 }

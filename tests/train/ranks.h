@@ -134,7 +134,7 @@ static inline rf_status ranks_run(int n, ranks_body *body, void *arg, size_t ste
     pthread_cond_init(&team.changed, NULL);
     for (int i = 0; i < n; i++) {
         r[i] = (ranks_one){.body = body, .arg = (char *)arg + (size_t)i * step};
-        r[i].comm = (ranks_comm){{i, n, n, ranks_send, ranks_receive, ranks_progress, ranks_wait}, &team, NULL};
+        r[i].comm = (ranks_comm){{i, n, n, 0, ranks_send, ranks_receive, ranks_progress, ranks_wait}, &team, NULL};
         if (pthread_create(&r[i].thread, NULL, ranks_main, &r[i])) abort();
     }
     for (int i = 0; i < n; i++) pthread_join(r[i].thread, NULL);

@@ -136,7 +136,7 @@ static void memory_is_asked_first(void **state)
     rf_config_defaults(&c);                                          /* the base shape, V = 50000: 124 million */
     assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
     const rf__rule rule = rf__rule_of(&o);
-    t_near(rf__optimizer_bytes(&p, &rule), 16.0 * (double)rf_config_parameters(&c), 1e6);
+    t_near(rf__optimizer_bytes(&p, &rule, 1), 16.0 * (double)rf_config_parameters(&c), 1e6);
     assert_int_equal(rf__memory_check(&p, &o, 64e9, note, sizeof note, &why), RF_OK);
     assert_non_null(strstr(note, "million parameters"));
     rf__memory_check(&p, &o, 4e9, note, sizeof note, &why);

@@ -1,0 +1,187 @@
+/* comm.c — transfers over MPI, for roformer-mpi alone: this is the only file in the repository that includes mpi.h.
+ *
+ * Nothing but two-sided messages is asked of MPI: its reductions promise no order, ours have one (src/train/exchange.c).
+ * Waiting sleeps between looks, since a core that spins is one that the other ranks of this machine do not have; and it
+ * looks whether those that it waits for still live, since MPI would wait for ever.                                    */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <mpi.h>
+
+#include "cli/comm.h"
+#include "cli/io.h"
+
+typedef struct pending { MPI_Request *at; int *peer; int n, room; } pending;
+typedef struct person { char host[64]; long pid; } person;
+
+static struct {
+    rf_comm c;
+    pending list[RF_COMM_NUMBERS];
+    person *who;                        /* [size]                                                                       */
+} team;
+
+/* ---- starting ---- */
+
+static rf_status said(int code, const char *what, int peer, rf_error *why)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int n;
+    if (code == MPI_SUCCESS) return RF_OK;
+    MPI_Error_string(code, text, &n);
+    return rf_fail(why, RF_EIO, "rank %d: cannot %s rank %d: %.120s", team.c.rank, what, peer, text);
+}
+
+static rf_status next(pending *l, int peer, MPI_Request **out, rf_error *why)
+{
+    if (l->n == l->room) {
+        const int room = l->room ? 2 * l->room : 64;
+        MPI_Request *at = realloc(l->at, (size_t)room * sizeof *at);
+        if (at) l->at = at;
+        int *peers = realloc(l->peer, (size_t)room * sizeof *peers);
+        if (peers) l->peer = peers;
+        if (!at || !peers) return rf_fail(why, RF_ENOMEM, "out of memory: %d transfers", room);
+        l->room = room;
+    }
+    l->peer[l->n] = peer;
+    *out = &l->at[l->n];
+    return RF_OK;
+}
+
+static rf_status start(int number, int peer, const void *from, void *to, size_t bytes, rf_error *why)
+{
+    pending *l = &team.list[number];
+    MPI_Request *at = NULL;
+    const int n = (int)bytes;
+    if (bytes > INT_MAX) return rf_fail(why, RF_ERANGE, "a message of %zu bytes", bytes);
+    const rf_status status = next(l, peer, &at, why);
+    if (status) return status;
+    const int code = from ? MPI_Isend(from, n, MPI_BYTE, peer, number, MPI_COMM_WORLD, at)
+                          : MPI_Irecv(to, n, MPI_BYTE, peer, number, MPI_COMM_WORLD, at);
+    if (code == MPI_SUCCESS) l->n++;
+    return said(code, from ? "send to" : "receive from", peer, why);
+}
+
+static rf_status send(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
+{
+    (void)c;
+    return start(number, to, data, NULL, bytes, why);
+}
+
+static rf_status receive(rf_comm *c, int number, int from, void *data, size_t bytes, rf_error *why)
+{
+    (void)c;
+    return start(number, from, NULL, data, bytes, why);
+}
+
+/* ---- waiting ---- */
+
+static rf_status progress(rf_comm *c, int number, int *done, rf_error *why)
+{
+    (void)c;
+    pending *l = &team.list[number];
+    *done = 1;
+    if (!l->n) return RF_OK;
+    const int code = MPI_Testall(l->n, l->at, done, MPI_STATUSES_IGNORE);
+    if (*done) l->n = 0;
+    return said(code, "hear from", -1, why);
+}
+
+static bool gone(int rank)
+{
+    const person *p = &team.who[rank];
+    return !strcmp(p->host, team.who[team.c.rank].host) && kill((pid_t)p->pid, 0) && errno == ESRCH;
+}
+
+static rf_status look_around(rf_error *why)
+{
+    for (int r = 0; r < team.c.size; r++)
+        if (gone(r))
+            return rf_fail(why, RF_EIO, "rank %d of %d (process %ld) is gone; the last checkpoint counts: --resume goes on "
+                           "with it", r, team.c.size, team.who[r].pid);
+    return RF_OK;
+}
+
+/* Looks without a pause for a moment, then ever more seldom, up to five thousand times a second. */
+static rf_status wait(rf_comm *c, int number, rf_error *why)
+{
+    enum { HOT = 200, LONGEST = 200000, EVERY = 100000000 };
+    long slept = 0, pause = 10000;
+    int done = 0;
+    for (int look = 0;; look++) {
+        const rf_status status = progress(c, number, &done, why);
+        if (status || done) return status;
+        if (look < HOT) {
+            sched_yield();
+            continue;
+        }
+        nanosleep(&(struct timespec){0, pause}, NULL);
+        slept += pause;
+        if (pause < LONGEST) pause += pause / 4;
+        if (slept < EVERY) continue;
+        slept = 0;
+        if (look_around(why)) return RF_EIO;
+    }
+}
+
+/* ---- beginning and ending ---- */
+
+static void meet(void)
+{
+    person me = {.pid = (long)getpid()};
+    gethostname(me.host, sizeof me.host - 1);
+    team.who = calloc((size_t)team.c.size, sizeof me);
+    if (!team.who) MPI_Abort(MPI_COMM_WORLD, CLI_MEMORY);
+    MPI_Allgather(&me, (int)sizeof me, MPI_BYTE, team.who, (int)sizeof me, MPI_BYTE, MPI_COMM_WORLD);
+    for (int r = 0; r < team.c.size; r++) team.c.local += !strcmp(team.who[r].host, me.host);
+}
+
+rf_comm *cli_comm_begin(int *argc, char ***argv)
+{
+    int have;
+    if (MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &have) != MPI_SUCCESS) exit(CLI_FAILURE);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &team.c.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &team.c.size);
+    team.c.send = send;
+    team.c.receive = receive;
+    team.c.progress = progress;
+    team.c.wait = wait;
+    meet();
+    return cli_comm();
+}
+
+rf_comm *cli_comm(void) { return team.c.size > 1 ? &team.c : NULL; }
+
+/* true: all processes have come here, within a second. */
+static bool together(void)
+{
+    MPI_Request all;
+    int done = 0;
+    if (MPI_Ibarrier(MPI_COMM_WORLD, &all) != MPI_SUCCESS) return false;
+    for (int i = 0; i < 1000 && !done; i++) {
+        if (MPI_Test(&all, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS) return false;
+        if (!done) nanosleep(&(struct timespec){0, 1000000}, NULL);
+    }
+    return done;
+}
+
+int cli_comm_end(int code)
+{
+    if (code != CLI_DONE && code != CLI_LATER && !team.c.agreed && !together()) MPI_Abort(MPI_COMM_WORLD, code);
+    MPI_Finalize();
+    for (int i = 0; i < RF_COMM_NUMBERS; i++) {
+        free(team.list[i].at);
+        free(team.list[i].peer);
+    }
+    free(team.who);
+    return code;
+}
