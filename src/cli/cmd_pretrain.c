@@ -8,6 +8,7 @@
 
 #include "cli/comm.h"
 #include "cli/commands.h"
+#include "cli/report.h"
 #include "cli/train_options.h"
 
 void train_prepare(void *args)
@@ -110,6 +111,14 @@ static rf_status take_caches(train_args *a, rf_error *why)
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
 
+/* What was saved last is the folder of the run. */
+static void write_report(const watch *w, cli_io *io)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/report.html", w->saved);
+    if (!report_write(io, w->saved, path, NULL, &io->why)) cli_note(io, "%s written", path);
+}
+
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
@@ -133,6 +142,7 @@ static int run(void *arguments, cli_io *io)
     const rf_status status = rf_pretrain(io->ctx, &a->t, report, &w, &io->why);
     cli_progress_clear(&w.bar);
     if (status == RF_ESTOPPED) return stopped(&w);
+    if (!status && a->report) write_report(&w, io);
     return cli_exit(io);
 }
 
@@ -196,6 +206,7 @@ static const cli_option options[] = {
     {"max_loss_spike", 0, CLI_REAL, T(max_loss_spike), "Z", NULL, 0, 1e6, NULL,
      "skip updates whose loss is Z deviations above its mean; 0: never", NULL},
     {"max_grad_norm", 0, CLI_REAL, T(max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},
+    {"report", 0, CLI_FLAG, offsetof(train_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
     {"report_to", 0, CLI_CHOICE, T(report_to), "none|tensorboard", NULL, 0, 0, NULL, "write an event file besides metrics.jsonl", NULL},
     {"logging_steps", 0, CLI_INT, T(logging_steps), "N", NULL, 1, 1e12, NULL, "updates between two lines of metrics.jsonl", NULL},
     {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none", NULL},

@@ -14,7 +14,7 @@ typedef struct train_args {
     const char *cache_name[TRAIN_CACHES];
     double cache_weight[TRAIN_CACHES];
     const char *resume;
-    int json;
+    int json, report;
 } train_args;
 
 void train_prepare(void *args);

@@ -228,10 +228,12 @@ static void log_step(rf__run *r, const step_result *s)
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
     if (due) {
         p->loss = t->interval.loss / (double)t->interval.labels;
-        rf__run_line(r, json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+        json_t *line = json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                               "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
-                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "packing",
-                              (double)t->interval.tokens / (double)t->interval.room, "input_wait", t->interval.wait / t->interval.seconds));
+                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "input_wait",
+                              t->interval.wait / t->interval.seconds);
+        if (!r->job) json_object_set_new(line, "packing", json_real((double)t->interval.tokens / (double)t->interval.room));
+        rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
         t->interval.labels = t->interval.tokens = t->interval.room = 0;
     }

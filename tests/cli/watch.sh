@@ -1,0 +1,72 @@
+#!/bin/sh
+# watch.sh — runs looked at from outside: watch, report, smoothing and bands of plot.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book", noun);
+    for (i = 0; i < 900; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s sees the %s. ", noun[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > a.txt
+"$program" vocab -q --text a.txt --size 100 -o base || exit 1
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 1,
+ "num_attention_heads": 2, "intermediate_size": 64}
+EOC
+shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20 --logging_steps 1 --validation_split 0.05"
+# shellcheck disable=SC2086
+expect 0 'report.html written' "$program" pretrain --text a.txt --model base -o 'run <1>' $shape --max_steps 70 --eval_steps 30 --learning_rate 2e-3 --report
+
+# The report: well-formed, alone, with curves, numbers, guesses; a name is text, not HTML.
+page='run <1>/report.html'
+if command -v xmllint > /dev/null; then xmllint --noout "$page" || fail "not well-formed"; fi
+grep -qiE '<script|(src|href)="|url\(' "$page" && fail "the report asks for something outside itself"
+for part in '<h1>run &lt;1&gt;</h1>' 'class="raw"' 'class="b"' '<th>held-out loss</th>' '70 of 70' 'in place of masked words' 'lr_scheduler_type' '<figcaption>gradient norm'; do
+    holds "$page" "$part"
+done
+expect 0 '' "$program" report -q 'run <1>' --sample 'the [MASK] sees the cat.' -o - 
+holds out 'sees the cat.'
+expect 4 'nowhere: cannot open' "$program" report nowhere -o x.html
+expect 2 'report needs -o' "$program" report 'run <1>'
+[ ! -e x.html ] || fail "a failed report left a page"
+
+# watch: what is there, once.
+expect 0 '' "$program" watch 'run <1>' --once --rows 3
+holds out 'step 70 of 70 (100 %)'
+holds out ', done'
+holds out 'held-out loss'
+[ "$(wc -l < out)" -eq 7 ] || fail "lines: $(cat out)"
+expect 0 '' env LC_ALL=C "$program" watch 'run <1>' --once --rows 3
+holds out '*'
+expect 0 '' "$program" watch 'run <1>' --once --rows 0 --metric eval_loss
+[ "$(wc -l < out)" -eq 2 ] || fail "numbers alone: $(cat out)"
+expect 2 'did you mean eval_loss' "$program" watch 'run <1>' --once --metric eval_los
+expect 2 '.--once prints' "$program" watch 'run <1>'
+expect 4 'nowhere' "$program" watch nowhere --once
+
+# A run that goes on is said to run; afterwards it does not.  Watching it does not disturb its lock.
+# shellcheck disable=SC2086
+"$program" pretrain -q --text a.txt --model base -o going $shape --max_steps 1000000 --save_steps 0 --eval_steps 0 2> log &
+pid=$!
+i=0
+while [ $i -lt 100 ] && ! [ -s going/metrics.jsonl ]; do sleep 0.1; i=$((i + 1)); done
+expect 0 '' "$program" watch going --once
+holds out ', running'
+kill -s TERM $pid
+wait $pid
+expect 0 '' "$program" watch going --once
+holds out ', not running'
+
+# Smoothing and bands, against numbers that can be done by hand: losses 4, 2, 2 with weight 0.5 are 4, 2.66667, 2.28571.
+mkdir s1 s2
+for k in 4 2 2; do n=$((${n:-0} + 1)); printf '{"step": %d, "loss": %d, "learning_rate": 0.5}\n' $n $k; done > s1/metrics.jsonl
+sed 's/"loss": /"loss": 1/' s1/metrics.jsonl > s2/metrics.jsonl
+printf '{"step": 4, "loss": 1}\n' >> s2/metrics.jsonl
+PATH=/nowhere "$program" plot s1 --smoothing 0.5 -o smooth.svg 2> err
+[ "$(sed -n '/^\$r0_loss/,/^EOD/p' smooth.gp | sed '1d;$d' | tr '\n' ' ')" = "1 4 2 2.66666667 3 2.28571429 " ] || fail "smoothing: $(cat smooth.gp)"
+PATH=/nowhere "$program" plot --band both=s1,s2 s1 -o band.svg 2> err
+[ "$(sed -n '/^\$r1_loss/,/^EOD/p' band.gp | sed '1d;$d' | tr '\n' ' ')" = "1 9 4 14 2 7 2 12 3 7 2 12 " ] || fail "band: $(cat band.gp)"
+holds band.gp 'with filledcurves'
+holds band.gp "title 'both loss'"
+if command -v gnuplot > /dev/null; then
+    expect 0 'drawn' "$program" plot --band both=s1,s2 --smoothing 0.3 -o band.svg
+    holds band.svg 'both loss'
+fi
+expect 2 'not NAME=FILE' "$program" plot --band s1,s2 -o x.svg
+expect 2 'plot needs FILE' "$program" plot -o x.svg
+done_testing
