@@ -126,6 +126,8 @@ typedef struct rf_config {
     int use_logn_attn;           /* queries grow with the logarithm of the text's length beyond the trained one        */
     int64_t position_grid_width, position_grid_height;   /* positions are places of a grid, row after row              */
     double hierarchical_alpha, position_step, xpos_scale_base;
+    int64_t rerope_window;       /* distances are true below it ...                                                    */
+    double rerope_leak;          /* ... and divided by this beyond; 0: cut                                             */
     int64_t conv_kernel_size;    /* of the convolution in front                                                        */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
     int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it    */

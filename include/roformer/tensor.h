@@ -159,6 +159,14 @@ typedef struct rf_attention_spec {
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
+/* Attention whose score is that of `near` for positions less than `window` apart, else that of `past` or `future`.
+ * All three [N, 3C] as in rf_attention, turned already; values are near's.  Lists are copied.  No dropout, no mask.    */
+typedef struct rf_near_far_spec {
+    int64_t heads, B, window;
+    const int32_t *start, *position;                     /* [B+1], [N]                                                */
+} rf_near_far_spec;
+rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec);
+
 /* y[i,:] = x[row[i],:] */
 rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 

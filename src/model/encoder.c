@@ -198,7 +198,7 @@ static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
     rf_attention_spec spec = l->spec;
     if (l->is->turn) qkv = l->is->turn(g, &l->at, qkv);
     if (l->is->relate) l->is->relate(g, &l->at, &spec);
-    rf_tensor *a = rf_attention(g, qkv, &spec);
+    rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, qkv, &spec) : rf_attention(g, qkv, &spec);
     return l->is->unturn ? l->is->unturn(g, &l->at, a) : a;
 }
 

@@ -1,15 +1,16 @@
 /* position.h — position encodings: the registry, and what the encoder asks of a row.
  *
  * An encoding is one constant `rf_position` in src/model/positions/: its name in config.json (position_embedding_type), its
- * equation, the parameters it adds, and up to five hooks.  A hook that is NULL changes nothing.
+ * equation, the parameters it adds, and hooks.  A hook that is NULL changes nothing.
  *
  *     w     = embed(words)                           [N,E]   before the norm of the embeddings
  *     angles(spec)                                   tables for attention or at->turn, made once before the first layer
  *     qkv   = turn(h W_qkv)                          [N,3C]  in each layer, before attention
  *     relate(spec)                                           in each layer: what attention adds to scores and values
+ *     a     = attend(qkv, spec)                      [N,C]   in each layer, in attention's place, for the few that need it
  *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
  *
- * embed, turn, relate and unturn make tensors of the tape and may be run again in the backward (rf_checkpoint): all they
+ * embed, turn, relate, attend and unturn make tensors of the tape and may be run again in the backward (rf_checkpoint): all they
  * read must stay as it is until then.  angles must not make tensors. */
 #ifndef RF_POSITION_H
 #define RF_POSITION_H
@@ -36,6 +37,7 @@ typedef struct rf_place {
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                               */
     rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */
+    rf_turn_spec past, future;          /* for far keys (rerope.c)                                                      */
 } rf_place;
 
 enum {
@@ -67,6 +69,7 @@ typedef struct rf_position {
     rf_status (*angles)(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why);
     rf_tensor *(*turn)(rf_graph *g, const rf_place *at, rf_tensor *qkv);
     void (*relate)(rf_graph *g, const rf_place *at, rf_attention_spec *spec);
+    rf_tensor *(*attend)(rf_graph *g, const rf_place *at, rf_tensor *qkv, const rf_attention_spec *spec);
     rf_tensor *(*unturn)(rf_graph *g, const rf_place *at, rf_tensor *a);
 
     /* What it costs in a forward, for each token of a text of T tokens, in all layers together: arithmetic, and bytes
@@ -114,7 +117,7 @@ bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const
  *   by_token  angles depend on the length of the text, too: the table has a row for each token and is made for each batch
  *   angle     angle and gain of plane i at a position of a text (length is 0 unless by_token): cos and sin are
  *             gain cos(angle), gain sin(angle)                                                                          */
-enum { RF_POSITION_PARTS = 3 };
+enum { RF_POSITION_PARTS = 4 };
 typedef void rf_position_angle(const void *what, int64_t position, int64_t length, int64_t i, double *angle, double *gain);
 rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t rotary, rf_rope_layout layout, bool by_token,
                              rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,

@@ -51,6 +51,8 @@ static const struct key {
     OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
     OUR(position_grid_width, WHOLE, 0, 0, 65536, 0),
     OUR(position_step, NUMBER, 0.1, 0, 10, EXCLUSIVE_LOW),
+    OUR(rerope_leak, NUMBER, 0, 0, 1e6, 0),
+    OUR(rerope_window, WHOLE, 512, 1, 1048576, 0),
     OUR(rope_interleave, TRUTH, 1, 0, 1, 0),
     OUR(rotary_heads, WHOLE, 0, 0, 4096, 0),
     OUR(rotary_value_inverse, TRUTH, 0, 0, 1, 0),

@@ -661,7 +661,7 @@ static void every_operation_has_a_gradient_case(void **state)
 {
     (void)state;
     static const rf_op_id elsewhere[] = {          /* test_position_ops.c */
-        RF_OP_mul, RF_OP_mix, RF_OP_turn, RF_OP_spin, RF_OP_unfold, RF_OP_recur, RF_OP_flow,
+        RF_OP_mul, RF_OP_mix, RF_OP_turn, RF_OP_spin, RF_OP_unfold, RF_OP_recur, RF_OP_flow, RF_OP_near_far,
     };
     for (size_t i = 0; i < RF_COUNT(elsewhere); i++) t_gradient_seen[elsewhere[i]] = true;
     for (int i = 0; i < RF_OP_COUNT; i++)

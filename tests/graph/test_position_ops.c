@@ -320,11 +320,63 @@ static void flow(void **state)
     }
 }
 
+/* ---- near_far -------------------------------------------------------------------------------------------------------------- */
+
+struct far { int64_t N, H, D, B, window; int32_t start[4], position[12]; };
+
+static rf_tensor *far_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct far *f = what;
+    struct far copy = *f;
+    const rf_near_far_spec spec = {f->H, f->B, f->window, copy.start, copy.position};
+    rf_tensor *y = rf_near_far(g, in[0], in[1], in[2], &spec);
+    memset(&copy, 0x7f, sizeof copy);
+    return y;
+}
+
+static void far_formula(double *y, const double *const in[], const void *what)
+{
+    const struct far *f = what;
+    const int64_t C = f->H * f->D;
+    for (int64_t b = 0; b < f->B; b++)
+        for (int64_t h = 0; h < f->H; h++)
+            for (int64_t m = f->start[b]; m < f->start[b + 1]; m++) {
+                double p[12], sum = 0, *out = y + m * C + h * f->D;
+                for (int64_t n = f->start[b]; n < f->start[b + 1]; n++) {
+                    const int64_t d = f->position[m] - f->position[n];
+                    const double *x = in[d >= f->window ? 1 : d <= -f->window ? 2 : 0];
+                    double s = 0;
+                    for (int64_t i = 0; i < f->D; i++) s += x[m * 3 * C + h * f->D + i] * x[n * 3 * C + C + h * f->D + i];
+                    sum += p[n] = exp(s / sqrt((double)f->D));
+                }
+                for (int64_t i = 0; i < f->D; i++) out[i] = 0;
+                for (int64_t n = f->start[b]; n < f->start[b + 1]; n++)
+                    for (int64_t i = 0; i < f->D; i++) out[i] += p[n] / sum * in[0][n * 3 * C + 2 * C + h * f->D + i];
+            }
+}
+
+/* depth: scores of D products, an exponential, sums over up to 9 tokens. */
+static void near_far(void **state)
+{
+    (void)state;
+    static const struct far cases[] = {
+        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}}, {5, 1, 3, 1, 1, {0, 5}, {4, 9, 2, 2, -7}},
+        {6, 1, 2, 3, 100, {0, 1, 1, 6}, {0, 0, 1, 2, 3, 4}},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct far *f = &cases[i];
+        const t_shape s = {2, {f->N, 3 * f->H * f->D}};
+        t_gradient(&(t_gradient_case){.op = RF_OP_near_far, .in = {s, s, s}, .ys = f->N * f->H * f->D, .depth = 60, .run = far_run,
+                                      .formula = far_formula, .what = f});
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mul),  cmocka_unit_test(mix),    cmocka_unit_test(turn), cmocka_unit_test(spin),
         cmocka_unit_test(unfold), cmocka_unit_test(recur), cmocka_unit_test(flow),
+        cmocka_unit_test(near_far),
     };
     return cmocka_run_group_tests_name("graph/position_ops", tests, NULL, NULL);
 }

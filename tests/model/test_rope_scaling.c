@@ -270,6 +270,8 @@ static void bad_configs_are_refused(void **state)
         {"\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":4", RF_EDATA, "conv_kernel_size is 4"},
         {"\"position_embedding_type\":\"hierarchical\",\"hierarchical_alpha\":1", RF_EDATA, "hierarchical_alpha is 1"},
         {"\"position_embedding_type\":\"rotary_learned\",\"use_logn_attn\":true", RF_EDATA, "rotary_learned knows"},
+        {"\"position_embedding_type\":\"rerope\",\"rerope_leak\":0.5", RF_EDATA, "rerope_leak is 0.5"},
+        {"\"position_embedding_type\":\"rerope\",\"rotary_value\":true", RF_EDATA, "rerope knows"},
         {"\"position_embedding_type\":17", RF_EDATA, "position_embedding_type is an integer"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {

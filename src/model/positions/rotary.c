@@ -20,6 +20,7 @@ struct plan {
     double base, gain;
     int64_t r, grid;            /* grid: columns, 0: positions lie on a line                                              */
     bool axial, logn;           /* logn: the table is that of queries                                                     */
+    const double *theta;        /* [r/2], or NULL: they depend on the text's length                                       */
 };
 
 /* What plane i goes by at position m. */
@@ -40,7 +41,7 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
 {
     const struct plan *p = what;
     const int64_t half = p->r / 2;
-    const double theta = p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2)) : rf__rope_theta(p->c, p->base, p->r, length, i);
+    const double theta = p->theta ? p->theta[i] : p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2)) : rf__rope_theta(p->c, p->base, p->r, length, i);
     *out = coordinate(p, position, i) * theta;
     *gain = p->gain;
     if (!p->logn) return;
@@ -55,6 +56,9 @@ static rf_status table(rf_graph *g, const rf_place *at, int part, struct plan p,
     rf_place shared = *at;
     if (!c->rope_thetas) shared.layer = 0;                      /* one table for all layers */
     p.logn = part == 0 && c->use_logn_attn;
+    double *theta = !p.axial && !rf__rope_by_length(c) ? rf__push(g, (size_t)(p.r / 2), sizeof *theta) : NULL;
+    for (int64_t i = 0; theta && i < p.r / 2; i++) theta[i] = rf__rope_theta(c, p.base, p.r, 0, i);
+    p.theta = theta;
     return rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
                               rf__rope_by_length(c) || p.logn, angle, &p, rope, row, why);
 }
