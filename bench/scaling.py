@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""scaling.py — the model of docs/scaling.md as a table.  Prints; results/scaling.txt is its output.
+
+    compute    tokens of a node's step x arithmetic of a token / speed of a node
+    gradient   4 bytes a parameter, (R - 1) / R of it out of and into each node; hidden behind the backward but for the last bucket
+    values     the same bytes back, hidden behind nothing
+    talk       five small gathers of log2 R messages
+    text       every rank walks through all micro-batches of the step
+    update     AdamW over 1 / R of the parameters
+"""
+import math
+
+MODELS = {  # layers, width, feed-forward, vocabulary
+    "base": (12, 768, 3072, 30522),
+    "large": (24, 1024, 4096, 30522),
+}
+NODES = {  # GF/s that a training step reaches, memory GB/s
+    "2 cores, f32, as measured for base": (185e9, 20e9),
+    "64 cores, f32, assumed 32 x": (32 * 185e9, 300e9),
+    "64 cores, bf16, assumed 2 x": (64 * 185e9, 300e9),
+}
+LINKS = {  # seconds of a message, bytes a second: assumed, as such links are found to give
+    "10 GbE": (30e-6, 1.1e9),
+    "100 GbE": (10e-6, 11e9),
+    "200 Gb InfiniBand": (2e-6, 23e9),
+}
+TOKENS = 8192          # of a node's step: one micro-batch
+LENGTH = 128           # of a piece
+LABELS = 0.15          # share of the tokens whose logits are formed
+SPAN = 1 << 16         # floats: what has one owner
+BUCKET = 1 << 22
+WALK = 20e-6           # seconds to walk through one micro-batch of another rank
+HANDLE = 2e-6          # seconds of the processor for a message
+
+
+def parameters(m):
+    layers, c, f, v = m
+    return v * c + layers * (4 * c * c + 2 * c * f + 9 * c + f) + c * c + 6 * c + v
+
+
+def arithmetic(m):
+    """Of a token, forward and backward: 6 a weight of the layers, attention, the head on its share."""
+    layers, c, f, v = m
+    return 6 * layers * (4 * c * c + 2 * c * f) + 12 * layers * c * LENGTH + 6 * LABELS * (c * c + v * c)
+
+
+def step(m, node, link, ranks):
+    speed, memory = node
+    latency, bandwidth = link
+    p = parameters(m)
+    spans, buckets = p / SPAN, math.ceil(p / BUCKET)
+    compute = TOKENS * arithmetic(m) / speed
+    away = (ranks - 1) / ranks
+    messages = min(spans, buckets * (ranks - 1)) if ranks > 1 else 0
+    gradient = 4 * p * away / bandwidth + messages * HANDLE + (latency if ranks > 1 else 0)
+    behind = 2 / 3 * compute                              # the backward: all but the last bucket can leave meanwhile
+    last = 4 * BUCKET * away / bandwidth
+    values = gradient
+    talk = 5 * math.ceil(math.log2(ranks)) * latency + 8 * spans / bandwidth if ranks > 1 else 0
+    walk = (ranks - 1) * WALK
+    update = 28 * p / ranks / memory
+    shown = max(last, gradient - behind) if ranks > 1 else 0
+    parts = {"gradient": shown, "values": values, "talk": talk, "text": walk, "update": update}
+    return compute, compute + sum(parts.values()), parts
+
+
+def table(name, node_name, link_name):
+    m, node, link = MODELS[name], NODES[node_name], LINKS[link_name]
+    print(f"\n{name}, {node_name}, {link_name}: {parameters(m) / 1e6:.0f} million parameters, {TOKENS} tokens a node")
+    print(f"{'nodes':>6} {'step s':>9} {'tokens/s':>11} {'efficiency':>10}  {'gradient':>9} {'values':>9} {'text':>9}  limit")
+    alone = step(m, node, link, 1)[1]
+    for k in (0, 1, 3, 6, 8, 10):
+        ranks = 1 << k
+        compute, whole, parts = step(m, node, link, ranks)
+        limit = max(parts, key=parts.get) if whole > 1.01 * compute else "compute"
+        print(f"{ranks:>6} {whole:>9.3f} {ranks * TOKENS / whole:>11,.0f} {100 * alone / whole:>9.1f} %  {parts['gradient']:>9.4f} "
+              f"{parts['values']:>9.4f} {parts['text']:>9.4f}  {limit}")
+
+
+def main():
+    print(__doc__.strip().splitlines()[0])
+    for name in MODELS:
+        m = MODELS[name]
+        print(f"{name}: {arithmetic(m) / 1e6:.0f} MFLOP a token", end="")
+        for node_name, node in NODES.items():
+            print(f"; {node_name}: {node[0] / arithmetic(m):,.0f} tokens/s", end="")
+        print()
+    for name in MODELS:
+        for node_name in NODES:
+            for link_name in LINKS:
+                table(name, node_name, link_name)
+
+
+if __name__ == "__main__":
+    main()
