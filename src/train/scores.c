@@ -1,4 +1,4 @@
-/* scores.c — metrics. */
+/* scores.c — metrics of classes, numbers and entities; those of answers in words are in scores_answers.c. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -144,66 +144,6 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
     rf__free(ctx, sorted);
     rf__free(ctx, rank);
     return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: ranks of %zu numbers", n);
-}
-
-/* ---- answers in words ---- */
-
-/* ASCII alone is lowered and stripped, as the script's string.punctuation; words are split at ASCII white space. */
-static bool punctuation(char c) { return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~'); }
-static bool white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
-
-/* Words of `text` one behind the other with a 0 after each; the number of words. */
-static size_t words_of(const char *text, char *out)
-{
-    size_t words = 0, used = 0, begin = 0;
-    for (size_t i = 0;; i++) {
-        const char c = text[i];
-        if (c && !white(c)) {
-            if (!punctuation(c)) out[used++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-            continue;
-        }
-        out[used] = 0;
-        const char *w = out + begin;
-        if (used == begin || !strcmp(w, "a") || !strcmp(w, "an") || !strcmp(w, "the")) used = begin;
-        else words++, begin = ++used;
-        if (!c) return words;
-    }
-}
-
-static int by_word(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
-
-static void sort_words(char *words, size_t n, const char **out)
-{
-    for (size_t i = 0; i < n; i++, words += strlen(words) + 1) out[i] = words;
-    qsort(out, n, sizeof *out, by_word);
-}
-
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why)
-{
-    const size_t room = strlen(answer) + strlen(guess) + 2;
-    char *words = rf__alloc(ctx, 2 * room);
-    const char **list = rf__calloc(ctx, room, sizeof *list);
-    const bool fine = words && list;
-    if (fine) {
-        const size_t na = words_of(answer, words), ng = words_of(guess, words + room);
-        const char *a = words, *g = words + room;
-        bool same = na == ng;
-        for (size_t i = 0; i < na && same; i++, a += strlen(a) + 1, g += strlen(g) + 1) same = !strcmp(a, g);
-        sort_words(words, na, list);
-        sort_words(words + room, ng, list + na);
-        size_t i = 0, j = na, shared = 0;
-        while (i < na && j < na + ng) {
-            const int order = strcmp(list[i], list[j]);
-            shared += order == 0;
-            i += order <= 0;
-            j += order >= 0;
-        }
-        *exact = same;
-        *f1 = na && ng ? ratio(2 * (double)shared, (double)(na + ng)) : na == ng;
-    }
-    rf__free(ctx, words);
-    rf__free(ctx, (void *)list);
-    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: words of an answer of %zu bytes", room);
 }
 
 /* ---- entities ---- */

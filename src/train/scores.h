@@ -30,8 +30,10 @@ double rf__pearson(const double x[], const double y[], size_t n);
 /* Pearson's r of the ranks, equal values sharing their mean rank.  RF_ENOMEM. */
 rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why);
 
-/* SQuAD: both sides in lower case, without punctuation, the words a, an, the, and further white space.
- * exact: 0 or 1; f1: 2 shared / (words + words), counting words as often as both sides have them.  RF_ENOMEM. */
+/* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII punctuation,
+ * the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting words as often as
+ * both sides have them, 1 for two without words.  RF_EDATA: not UTF-8; RF_ENOMEM. */
+size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
 rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why);
 
 /* Entities of IOB2 tags, as seqeval reads them: "B-X" begins one, "I-X" goes on with one of the same X or begins one.
