@@ -40,7 +40,9 @@ add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c expe
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(experiment EXCLUDE_FROM_ALL experiments/experiment.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
-set_target_properties(compare experiment PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
+target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+set_target_properties(compare experiment glue_baselines PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)
