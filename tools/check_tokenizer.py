@@ -112,6 +112,8 @@ class Check:
         for folder, _, names in sorted(os.walk(os.path.join(self.args.data, "glue"))):
             files += [(english, os.path.relpath(os.path.join(folder, n), self.args.data)) for n in sorted(names)]
         for vocab, name in files:
+            if not name.startswith(self.args.files):
+                continue
             tokenizer = BertTokenizer(vocab)
             all_lines = lines(os.path.join(self.args.data, name))
             for i in range(0, len(all_lines), 200000):
@@ -265,6 +267,7 @@ def main():
     p.add_argument("--rules", choices=("rust", "python"), default="rust")
     p.add_argument("--count", type=int, default=40000, help="random texts for each setting")
     p.add_argument("--most", type=int, default=1 << 40, help="bytes of each corpus")
+    p.add_argument("--files", default="", help="of the corpora only those whose name begins so, for example glue/")
     p.add_argument("sets", nargs="*", default=["corpora", "scalars", "random", "pairs", "decode", "folders"])
     args = p.parse_args()
     print("transformers %s, rules %s" % (transformers.__version__, args.rules))
