@@ -464,7 +464,8 @@ rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why)
 static void keep_own(const moment *m)
 {
     const rf__optimizer *o = m->o;
-    for (size_t i = m->kept ? o->first[m->param] : o->spans; i < o->spans && o->span[i].param == m->param; i++)
+    if (!m->kept) return;                                           /* whole on this rank: `o` is not set either */
+    for (size_t i = o->first[m->param]; i < o->spans && o->span[i].param == m->param; i++)
         if (!o->span[i].away) memcpy(m->kept + o->span[i].slot, o->grad + o->span[i].at, o->span[i].n * sizeof *m->kept);
 }
 
