@@ -9,7 +9,7 @@ BEGIN {
     split("base:0 kernel:1 graph:2 text:3 store:3 model:3 train:4 cli:5", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
     # public headers and the folder they belong to
-    split("status:base context:base kernels:kernel rope:kernel gemm:kernel tensor:graph tokenizer:text checkpoint:store comm:train reader:train model:model train:train", pub, " ")
+    split("status:base context:base kernels:kernel rope:kernel gemm:kernel tensor:graph tokenizer:text checkpoint:store comm:train reader:train model:model train:train finetune:train", pub, " ")
     for (i in pub) { split(pub[i], f, ":"); home[f[1]] = f[2] }
 }
 function folder(path,   part) { split(path, part, "/"); return part[2] }

@@ -1,22 +1,38 @@
-/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen. */
+/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen, or the scores of a fine-tuned
+ * one on labelled examples. */
 #include <math.h>
 #include <string.h>
 
 #include "cli/commands.h"
+#include "cli/finetune_options.h"
 #include "cli/train_options.h"
+
+typedef struct evaluate_args { train_args train; rf_finetune_options f; const char *dev; } evaluate_args;
+
+static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
+{
+    rf_answerer *m;
+    rf_scores s;
+    if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
+    if (!rf_answerer_evaluate(m, &a->f, a->dev, &s, &io->why)) cli_show_scores(&s, a->train.json, &io->why);
+    rf_answerer_close(m);
+    return cli_exit(io);
+}
 
 static int run(void *arguments, cli_io *io)
 {
+    const evaluate_args *e = arguments;
     train_args *a = arguments;
     char folder[4096];
     rf_mlm_score s = {0};
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
-    if (!a->text.n) {
-        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE...");
+    if (!a->text.n == !e->dev) {
+        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
         return cli_exit(io);
     }
     if (cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    if (e->dev) return on_examples(e, folder, io);
     a->t.model = folder;
     if (rf_evaluate_mlm(io->ctx, &a->t, &s, &io->why)) return cli_exit(io);
     if (!isfinite(s.loss)) {
@@ -37,6 +53,9 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL", "model folder; without it the shipped model", NULL},
     TRAIN_TEXT,
+    {"dev", 0, CLI_FILE, offsetof(evaluate_args, dev), "FILE", NULL, 0, 0, NULL, "labelled examples, for a fine-tuned model", NULL},
+    {"task", 0, CLI_TEXT, offsetof(evaluate_args, f.task), "NAME", NULL, 0, 0, NULL, "how they are read; without it as in fine-tuning", NULL},
+    FINETUNE_COLUMNS(evaluate_args, f),
     TRAIN_SHARED,
     {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
@@ -45,13 +64,15 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer evaluate -m my-model --text held-out.txt.zst",
     "roformer evaluate --text held-out.txt --max_length 512 --json",
+    "roformer evaluate -m mrpc --dev MRPC/dev.tsv",
     NULL,
 };
 
 const cli_command cmd_evaluate = {
-    "evaluate", "--text FILE...", "measure a model on text it has not seen",
+    "evaluate", "--text FILE... | --dev FILE", "measure a model on text it has not seen",
     "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
     "exponential, and the share of guesses that are right.  Documents are cut into pieces of --max_length tokens, which "
-    "see nothing of each other: measure with the length that matters to you.",
-    examples, options, sizeof(train_args), train_prepare, run,
+    "see nothing of each other: measure with the length that matters to you.\n"
+    "With --dev, the scores of a fine-tuned model on labelled examples: accuracy, F1, correlations, as the task wants.",
+    examples, options, sizeof(evaluate_args), train_prepare, run,
 };

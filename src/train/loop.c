@@ -403,6 +403,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
     rf_status status = load_best(r, why);
+    if (!status && r->job) status = r->job->finish(r, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
     if (!status && unlink(path) && errno != ENOENT)
         status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));

@@ -9,17 +9,8 @@
 #include "train/pieces.h"
 #include "train/schedule.h"
 
-typedef enum kind { INT, REAL, FLAG, CHOICE, SEED, BYTES } kind;
-enum { LOCAL = 1 };                     /* of this run alone: not kept in checkpoints                                  */
-
-typedef struct row {
-    const char *name;
-    kind kind;
-    size_t at;
-    double lowest, highest, initial;
-    const char *const *choice;
-    int flags;
-} row;
+enum { INT = RF__INT, REAL = RF__REAL, FLAG = RF__FLAG, CHOICE = RF__CHOICE, SEED = RF__SEED, BYTES = RF__BYTES, LOCAL = RF__LOCAL };
+typedef rf__row row;
 
 static const char *const schedules[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
                                         "polynomial", "inverse_sqrt", "piecewise", "one_cycle", NULL};
@@ -94,7 +85,7 @@ static const row rows[] = {
 
 typedef union value { int64_t i; double r; } value;
 
-static value get(const rf_train_options *o, const row *r)
+static value get(const void *o, const row *r)
 {
     const char *p = (const char *)o + r->at;
     value v = {0};
@@ -119,7 +110,7 @@ static value get(const rf_train_options *o, const row *r)
     return v;
 }
 
-static void set(rf_train_options *o, const row *r, value v)
+static void set(void *o, const row *r, value v)
 {
     char *p = (char *)o + r->at;
     const int small = (int)v.i;
@@ -150,21 +141,33 @@ static value initial(const row *r)
     return v;
 }
 
+void rf__rows_defaults(void *o, const rf__row of[], size_t n)
+{
+    for (size_t i = 0; i < n; i++) set(o, &of[i], initial(&of[i]));
+}
+
 void rf_train_defaults(rf_train_options *o)
 {
     memset(o, 0, sizeof *o);
-    for (size_t i = 0; i < RF_COUNT(rows); i++) set(o, &rows[i], initial(&rows[i]));
+    rf__rows_defaults(o, rows, RF_COUNT(rows));
 }
 
 /* ---- limits ---- */
 
-static rf_status check_row(const rf_train_options *o, const row *r, rf_error *why)
+static rf_status check_row(const void *o, const row *r, rf_error *why)
 {
     const value v = get(o, r);
     if (r->kind == SEED) return RF_OK;
     const double x = r->kind == REAL ? v.r : (double)v.i;
     if (x >= r->lowest && x <= r->highest) return RF_OK;              /* NaN fails */
     return rf_fail(why, RF_EARG, "%s: %.12g is not in %.12g .. %.12g", r->name, x, r->lowest, r->highest);
+}
+
+rf_status rf__rows_check(const void *o, const rf__row of[], size_t n, rf_error *why)
+{
+    for (size_t i = 0; i < n; i++)
+        if (check_row(o, &of[i], why)) return RF_EARG;
+    return RF_OK;
 }
 
 /* Options that only make sense beside others. */
@@ -186,8 +189,7 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
 
 rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 {
-    for (size_t i = 0; i < RF_COUNT(rows); i++)
-        if (check_row(o, &rows[i], why)) return RF_EARG;
+    if (rf__rows_check(o, rows, RF_COUNT(rows), why)) return RF_EARG;
     if (check_pairs(o, why)) return RF_EARG;
     if (o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG, "max_length: %lld is above tokens_per_batch, %lld", (long long)o->max_length,
@@ -212,7 +214,7 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 
 /* ---- what a checkpoint keeps ---- */
 
-static json_t *json_of(const rf_train_options *o, const row *r)
+static json_t *json_of(const void *o, const row *r)
 {
     const value v = get(o, r);
     switch (r->kind) {
@@ -221,6 +223,12 @@ static json_t *json_of(const rf_train_options *o, const row *r)
     case CHOICE: return json_string(r->choice[v.i]);
     default:     return json_integer(v.i);
     }
+}
+
+void rf__rows_json(const void *o, const rf__row of[], size_t n, json_t *all)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(of[i].flags & LOCAL)) json_object_set_new(all, of[i].name, json_of(o, &of[i]));
 }
 
 /* Where the run is resumed from must not matter: paths are kept from the root. */
@@ -251,8 +259,7 @@ json_t *rf__options_json(const rf_train_options *o)
     if (o->data_weight) json_object_set_new(all, "data_weight", weights_json(o->data_weight, o->datas));
     if (o->reader.field) json_object_set_new(all, "text_field", json_string(o->reader.field));
     if (o->lr_schedule) json_object_set_new(all, "lr_schedule", json_string(o->lr_schedule));
-    for (size_t i = 0; i < RF_COUNT(rows); i++)
-        if (!(rows[i].flags & LOCAL)) json_object_set_new(all, rows[i].name, json_of(o, &rows[i]));
+    rf__rows_json(o, rows, RF_COUNT(rows), all);
     return all;
 }
 
@@ -315,23 +322,30 @@ static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena
     return RF_OK;
 }
 
-rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
-                              size_t size, rf_error *why)
+rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, const rf_train_options *o, const json_t *saved,
+                           const char *name, char *changed, size_t size, rf_error *why)
 {
-    size_t n = 0;
-    changed[0] = 0;
-    for (size_t i = 0; i < RF_COUNT(rows); i++) {
-        const row *r = &rows[i];
+    size_t n = strlen(changed);
+    for (size_t i = 0; i < rows_of; i++) {
+        const row *r = &table[i];
         const json_t *j = json_object_get(saved, r->name);
         value then;
         if ((r->flags & LOCAL) || !j) continue;
         if (!value_of(r, j, &then)) return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
-        const value now = get(o, r);
+        const value now = get(to, r);
         const bool chosen = o->given ? o->given(o->given_user, r->name) != 0 : !same(r, now, initial(r));
-        if (!chosen) set(o, r, then);
+        if (!chosen) set(to, r, then);
         else if (!same(r, now, then) && n < size)
             n += (size_t)snprintf(changed + n, size - n, "%s%s", n ? ", " : "", r->name);
     }
+    return RF_OK;
+}
+
+rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
+                              size_t size, rf_error *why)
+{
+    changed[0] = 0;
+    if (rf__rows_restore(o, rows, RF_COUNT(rows), o, saved, name, changed, size, why)) return RF_EDATA;
     const char *field = json_string_value(json_object_get(saved, "text_field"));
     const char *schedule = json_string_value(json_object_get(saved, "lr_schedule"));
     if ((field && !o->reader.field && !(o->reader.field = keep(arena, field))) ||

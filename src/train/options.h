@@ -7,6 +7,26 @@
 #include "base/base.h"
 #include "roformer/train.h"
 
+/* A table of numbers and choices in a struct of options: those of rf_train_options are one, those of a job another. */
+enum { RF__INT, RF__REAL, RF__FLAG, RF__CHOICE, RF__SEED, RF__BYTES };
+enum { RF__LOCAL = 1 };                 /* of this run alone: not kept in checkpoints                                  */
+typedef struct rf__row {
+    const char *name;
+    int kind;                           /* RF__INT, ...                                                                 */
+    size_t at;
+    double lowest, highest, initial;
+    const char *const *choice;
+    int flags;
+} rf__row;
+
+void rf__rows_defaults(void *o, const rf__row row[], size_t n);
+rf_status rf__rows_check(const void *o, const rf__row row[], size_t n, rf_error *why);
+void rf__rows_json(const void *o, const rf__row row[], size_t n, json_t *all);
+
+/* As rf__options_restore; `o` knows what the caller chose, `changed` is appended to. */
+rf_status rf__rows_restore(void *to, const rf__row row[], size_t n, const rf_train_options *o, const json_t *saved,
+                           const char *name, char *changed, size_t size, rf_error *why);
+
 /* RF_EARG names the first option outside its limits. */
 rf_status rf__options_check(const rf_train_options *o, rf_error *why);
 

@@ -27,6 +27,7 @@ typedef struct rf__job {
     rf_status (*evaluate)(rf__run *r, rf_error *why);                               /* eval_loss, eval_accuracy, metrics */
     double (*epoch)(const rf__run *r);
     const char *(*metric)(const rf__run *r);                                        /* name of what eval_accuracy holds */
+    rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place    */
 } rf__job;
 
 struct rf__run {

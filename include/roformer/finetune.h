@@ -1,0 +1,91 @@
+/* finetune.h — a model folder, labelled examples, and a folder that answers: training, evaluating, predicting.
+ *
+ *     cls         one label for a text or a pair           RoFormerForSequenceClassification, or BERT's pooled head
+ *     reg         a number                                 the same with one output
+ *     multilabel  any number of labels                     the same, each label by itself
+ *     tag         a label for each word                    RoFormerForTokenClassification
+ *     qa          the part of a context that answers       RoFormerForQuestionAnswering
+ *     mc          one of several candidates                RoFormerForMultipleChoice
+ *     glue/NAME   one of GLUE's tasks: its columns and metrics
+ *
+ * Option names are those of Hugging Face's Trainer.  A run shares its folder, checkpoints, log and resuming with
+ * rf_pretrain (train.h): killed at any moment and resumed it ends with the same bits.                                 */
+#ifndef ROFORMER_FINETUNE_H
+#define ROFORMER_FINETUNE_H
+
+#include "roformer/train.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum rf_task { RF_TASK_CLS, RF_TASK_REG, RF_TASK_MULTILABEL, RF_TASK_TAG, RF_TASK_QA, RF_TASK_MC } rf_task;
+typedef enum rf_strategy { RF_STRATEGY_NO, RF_STRATEGY_STEPS, RF_STRATEGY_EPOCH } rf_strategy;
+
+typedef struct rf_finetune_options {
+    rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used            */
+    const char *task, *train, *dev;     /* dev may be NULL                                                               */
+    const char *text_column, *pair_column, *label_column;       /* names or numbers from 1; NULL: by the file's header   */
+    const char *labels;                 /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
+    int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                   */
+    rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                   */
+    const char *metric;                 /* metric_for_best_model by name, "accuracy", "f1"; "loss"; NULL: the task's     */
+    int pooled;                         /* BERT's pooler and classifier instead of RoFormer's head                       */
+    double dropout;                     /* of the encoder and the head; below 0: what the model's config says            */
+    double layer_wise_lr_decay;         /* layer l of L learns at learning_rate d^(L-l), embeddings at d^(L+1)           */
+    int64_t frozen_layers;              /* above 0: embeddings and so many layers keep their weights                     */
+    const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1              */
+    double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                          */
+    double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                    */
+    int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file     */
+} rf_finetune_options;
+
+void rf_finetune_defaults(rf_finetune_options *o);
+
+/* What an evaluation says, in the order in which it is shown: "loss", "accuracy", "f1", ... */
+enum { RF_SCORES = 24 };
+typedef struct rf_score { char name[40]; double value; } rf_score;
+typedef struct rf_scores { int n; rf_score score[RF_SCORES]; } rf_scores;
+
+/* Trains on o->train, beginning with o->t.model, and leaves in o->t.output_dir what rf_pretrain leaves, but with the
+ * head of the task, and labels in config.json.  `scores` (or NULL) receives the final model's on o->dev; with k_fold,
+ * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...
+ *
+ *   RF_EDATA     a line of a file is not what it must be: the message names file and line; a label of dev that training
+ *                has not; fewer than two classes
+ *   others       as rf_pretrain                                                                                       */
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
+                      rf_error *why);
+
+/* ---- a fine-tuned folder answers --------------------------------------------------------------------------------- */
+
+typedef struct rf_answerer rf_answerer;
+
+/*   RF_EUNSUPPORTED  the folder has no head for a task                                                                */
+rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why);
+void rf_answerer_close(rf_answerer *a);
+rf_task rf_answerer_task(const rf_answerer *a);
+const rf_labels *rf_answerer_labels(const rf_answerer *a);
+
+/* One text, or a pair: probabilities of the labels (cls: softmax, multilabel: each by itself; reg: the numbers), [K],
+ * lent until the next call. */
+rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
+                               const float **probability, rf_error *why);
+
+/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.
+ *
+ *   TSV     a header, then label and probability; number; labels with commas; tags with spaces; answer; choice
+ *   JSONL   {"label": .., "score": ..}, {"labels": [..]}, {"tags": [..]}, {"answer": .., "score": ..}, ...
+ *   GLUE    "index<TAB>prediction", as GLUE's server takes them                                                        */
+typedef enum rf_prediction_format { RF_PREDICTIONS_TSV, RF_PREDICTIONS_JSONL, RF_PREDICTIONS_GLUE } rf_prediction_format;
+typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, rf_error *why);
+rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_prediction_format format,
+                              rf_prediction_line *line, void *user, rf_error *why);
+
+/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`. */
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* finetune_options.h — the rows and the table that finetune, predict and evaluate share. */
+#ifndef CLI_FINETUNE_OPTIONS_H
+#define CLI_FINETUNE_OPTIONS_H
+
+#include "cli/io.h"
+#include "roformer/finetune.h"
+
+#define FINETUNE_COLUMNS(args, f)                                                                                          \
+    {"text_column", 0, CLI_TEXT, offsetof(args, f.text_column), "NAME|N", NULL, 0, 0, NULL, "column of the text", NULL},     \
+    {"pair_column", 0, CLI_TEXT, offsetof(args, f.pair_column), "NAME|N", NULL, 0, 0, NULL, "column of a second text", NULL}, \
+    {"label_column", 0, CLI_TEXT, offsetof(args, f.label_column), "NAME|N", NULL, 0, 0, NULL, "column of the label", NULL}
+
+/* A line for each score, or one JSON object. */
+int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
+
+#endif

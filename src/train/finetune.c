@@ -1,0 +1,357 @@
+/* finetune.c — fine-tuning: a job for the machinery of runs (run.h).
+ *
+ *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, when the
+ *     folder has the same one with the same labels) -> steps
+ *
+ * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d).    */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "roformer/kernels.h"
+#include "train/finetune.h"
+#include "train/folder.h"
+#include "train/scoring.h"
+
+/* ---- options ---- */
+
+static const char *const strategies[] = {"no", "steps", "epoch", NULL};
+#define AT(field) offsetof(rf_finetune_options, field)
+static const rf__row rows[] = {
+    {"per_device_train_batch_size", RF__INT,    AT(per_device_train_batch_size), 1, 65536, 32, NULL, 0},
+    {"per_device_eval_batch_size",  RF__INT,    AT(per_device_eval_batch_size), 1, 65536, 32, NULL, 0},
+    {"eval_strategy",               RF__CHOICE, AT(eval_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
+    {"save_strategy",               RF__CHOICE, AT(save_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
+    {"pooled",                      RF__FLAG,   AT(pooled), 0, 1, 0, NULL, 0},
+    {"dropout",                     RF__REAL,   AT(dropout), -1, 0.99, -1, NULL, 0},
+    {"layer_wise_lr_decay",         RF__REAL,   AT(layer_wise_lr_decay), 0.01, 1, 1, NULL, 0},
+    {"frozen_layers",               RF__INT,    AT(frozen_layers), 0, 1024, 0, NULL, 0},
+    {"r_drop",                      RF__REAL,   AT(r_drop), 0, 1000, 0, NULL, 0},
+    {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
+};
+static const struct { const char *name; size_t at; bool file; } words[] = {
+    {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
+    {"text_column", AT(text_column), false}, {"pair_column", AT(pair_column), false}, {"label_column", AT(label_column), false},
+    {"labels", AT(labels), false},       {"metric", AT(metric), false},    {"class_weights", AT(class_weights), false},
+};
+
+void rf_finetune_defaults(rf_finetune_options *o)
+{
+    memset(o, 0, sizeof *o);
+    rf_train_defaults(&o->t);
+    rf__rows_defaults(o, rows, RF_COUNT(rows));
+    o->t.learning_rate = 5e-5;
+    o->t.weight_decay = 0;
+    o->t.warmup_ratio = 0;
+    o->t.max_length = 128;
+    o->t.logging_steps = 10;
+    o->task = "cls";
+}
+
+static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
+
+static rf_status check(const rf_finetune_options *o, rf_error *why)
+{
+    if (rf__rows_check(o, rows, RF_COUNT(rows), why)) return RF_EARG;
+    if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
+        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld", (long long)o->t.gradient_accumulation_steps);
+    if (o->fgm > 0 && o->frozen_layers)
+        return rf_fail(why, RF_EARG, "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
+    if (o->dev || o->k_fold > 1) return RF_OK;
+    if (o->t.load_best_model_at_end || o->t.early_stopping_patience)
+        return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
+                       o->t.load_best_model_at_end ? "load_best_model_at_end" : "early_stopping_patience");
+    return RF_OK;
+}
+
+/* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
+static void derive(rf_finetune_options *o)
+{
+    rf_train_options *t = &o->t;
+    t->texts = t->validation_texts = t->datas = 0;
+    t->tokens_per_batch = rf__max64(t->max_length, rf__min64(1 << 24, o->per_device_train_batch_size * t->max_length));
+    if (o->eval_strategy != RF_STRATEGY_STEPS) t->eval_steps = o->eval_strategy == RF_STRATEGY_EPOCH;
+    if (o->save_strategy != RF_STRATEGY_STEPS) t->save_steps = o->save_strategy == RF_STRATEGY_EPOCH;
+    if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
+    const bool loss = o->metric && (!strcmp(o->metric, "loss") || !strcmp(o->metric, "eval_loss"));
+    t->metric_for_best_model = loss ? RF_METRIC_LOSS : RF_METRIC_ACCURACY;
+}
+
+static void keep(const rf__run *r, json_t *options)
+{
+    rf__finetune *f = r->task;
+    json_t *all = json_object();
+    rf__rows_json(&f->o, rows, RF_COUNT(rows), all);
+    for (size_t i = 0; i < RF_COUNT(words); i++) {
+        const char *text = *word_at(&f->o, i);
+        char *whole = text && words[i].file ? realpath(text, NULL) : NULL;
+        if (text) json_object_set_new(all, words[i].name, json_string(whole ? whole : text));
+        free(whole);
+    }
+    json_object_set_new(options, "finetune", all);
+}
+
+static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const json_t *all = json_object_get(saved, "finetune");
+    char changed[512] = "";
+    if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
+    rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &r->o, all, r->from, changed, sizeof changed, why);
+    for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
+        const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
+        const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
+        if (chosen || !text) continue;
+        char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
+        if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
+        memcpy(copy, text, strlen(text) + 1);
+        *to = copy;
+    }
+    if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    if (!status) status = check(&f->o, why);
+    const rf_train_options run = r->o;
+    f->o.t = run;
+    derive(&f->o);
+    r->o.metric_for_best_model = f->o.t.metric_for_best_model;
+    return status;
+}
+
+/* ---- data ---- */
+
+static rf_status prepare(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    int64_t tokens = 0;
+    rf__run_tell(r, "data", "reading %s", f->o.train ? f->o.train : "");
+    if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
+    rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
+    if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
+    if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
+    if (status) return status;
+    if (f->o.r_drop > 0) {
+        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
+            return rf_fail(why, RF_EARG, "r_drop: is for tasks with one label at a place, cls and tag");
+        tokens *= 2;
+    }
+    r->o.tokens_per_batch = rf__max64(tokens, 8);
+    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
+    if (f->o.class_weights) {
+        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
+            return rf_fail(why, RF_EARG, "class_weights: is for tasks with one label at a place, cls and tag");
+        f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
+        if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
+        status = rf__class_weights(f->o.class_weights, &f->train, f->class_weight, why);
+    }
+    rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n,
+                 (double)f->train.tokens / (double)f->train.n, f->train.cut, (long long)r->o.max_length, f->dev.n);
+    return status;
+}
+
+/* ---- the model ---- */
+
+static rf_head head_of(const rf__finetune *f)
+{
+    switch (f->source.task) {
+    case RF_TASK_TAG: return RF_HEAD_TOKEN;
+    case RF_TASK_QA:  return RF_HEAD_SPAN;
+    case RF_TASK_MC:  return RF_HEAD_CHOICE;
+    default:          return f->o.pooled ? RF_HEAD_POOLED : RF_HEAD_SEQUENCE;
+    }
+}
+
+static void configure(rf__run *r, rf_config *c, rf_head *head)
+{
+    rf__finetune *f = r->task;
+    const rf_task task = f->source.task;
+    const char *problem = task == RF_TASK_CLS ? "single_label_classification" : task == RF_TASK_REG ? "regression"
+                        : task == RF_TASK_MULTILABEL ? "multi_label_classification" : "";
+    *head = f->head = head_of(f);
+    if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
+    snprintf(c->architecture, sizeof c->architecture, "%s", rf_head_architecture(*head));
+    snprintf(c->problem_type, sizeof c->problem_type, "%s", problem);
+    snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
+    c->task_max_length = r->o.max_length;
+    c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
+    c->label = rf__labelled_names(&f->source);
+    if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
+}
+
+/* Does the folder have this head with these labels already? */
+static bool same_head(rf__run *r, const rf__finetune *f)
+{
+    rf_config c;
+    rf_labels l;
+    bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
+                c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
+    if (!same) return false;
+    const char *const *name = r->params.config.label;
+    for (int64_t k = 0; k < l.n && same && name; k++) same = !strcmp(l.name[k], name[k]);
+    rf_labels_free(&l);
+    return same;
+}
+
+static rf_status begin(rf__run *r, rf_error *why)
+{
+    const rf__finetune *f = r->task;
+    rf_weights *w;
+    bool has = false;
+    rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
+    if (status) return status;
+    const bool same = same_head(r, f);
+    if (same) status = rf__params_load(&r->params, w, r->optimizer.value, &has, NULL, why);
+    else status = rf__params_load_encoder(&r->params, w, r->optimizer.value, why);
+    rf_weights_close(w);
+    if (!status) rf__run_tell(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
+    return status;
+}
+
+static void set_rates(rf__run *r, const rf__finetune *f)
+{
+    const int64_t L = r->params.config.num_hidden_layers;
+    for (size_t i = 0; i < r->params.n; i++) {
+        const rf_param *p = &r->params.p[i];
+        if (!p->head) r->optimizer.factor[i] = pow(f->o.layer_wise_lr_decay, (double)(L - p->layer));
+        if (!p->head && f->o.frozen_layers && p->layer < f->o.frozen_layers) r->optimizer.factor[i] = 0;
+    }
+    rf__encoder_freeze(r->encoder, f->o.frozen_layers);
+}
+
+static rf_status settle_position(rf__run *r, const rf__finetune *f, rf_error *why)
+{
+    rf__position *at = &r->state.position;
+    if (*r->from && (f->train.hash != r->state.data || r->o.max_length != r->state.data_length || at->index > (int64_t)f->train.n)) {
+        if (!r->o.allow_data_change)
+            return rf_fail(why, RF_EDATA, "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                           "goes on all the same", r->from);
+        rf__run_tell(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
+        *at = (rf__position){.epoch = at->epoch + 1};
+    }
+    r->state.data = f->train.hash;
+    r->state.data_length = r->o.max_length;
+    return RF_OK;
+}
+
+static rf_status open(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const rf_train_options *o = &r->o;
+    const int64_t n = o->gradient_accumulation_steps, epoch = (rf__finetune_batches(f) + n - 1) / n;
+    if (f->o.frozen_layers > r->params.config.num_hidden_layers)
+        return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
+                       (long long)r->params.config.num_hidden_layers);
+    const rf_status status = settle_position(r, f, why);
+    if (status) return status;
+    if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
+    if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
+    const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);
+    const bool ended = r->state.patience.stale && r->state.max_steps == r->state.step;
+    if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    r->order = rf__key(o->seed, 0x6f726472);
+    f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
+    f->which = rf__calloc(r->ctx, (size_t)f->o.per_device_train_batch_size, sizeof *f->which);
+    if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[0].count * sizeof *f->words);
+    if (!f->batch || !f->which || (f->o.fgm > 0 && !f->words)) return rf_fail(why, RF_ENOMEM, "out of memory: batches");
+    set_rates(r, f);
+    return RF_OK;
+}
+
+static double epoch_of(const rf__run *r)
+{
+    const rf__finetune *f = r->task;
+    const rf__position *at = &r->state.position;
+    return f->train.n ? (double)at->epoch + (double)at->index / (double)f->train.n : 0;
+}
+
+static const char *metric(const rf__run *r) { return ((const rf__finetune *)r->task)->metric; }
+
+/* The final model once more, which may be that of another step than the last evaluation. */
+static rf_status finish(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    return f->dev.n ? rf__finetune_evaluate(r, why) : RF_OK;
+}
+
+static const rf__job job = {restore, keep, prepare, configure, begin, open, rf__finetune_gather, rf__finetune_gradient,
+                            rf__finetune_evaluate, epoch_of, metric, finish};
+
+/* ---- all of it ---- */
+
+static void clear(rf__finetune *f)
+{
+    for (int64_t i = 0; f->batch && i < f->o.t.gradient_accumulation_steps; i++) rf__item_batch_free(f->ctx, &f->batch[i]);
+    rf__free(f->ctx, f->batch);
+    rf__free(f->ctx, f->which);
+    rf__free(f->ctx, f->words);
+    rf__free(f->ctx, f->class_weight);
+    rf__answers_free(&f->answers);
+    rf__items_free(&f->train);
+    rf__items_free(&f->dev);
+    rf__labelled_close(&f->source);
+    rf__arena_clear(&f->strings);
+    rf__free(f->ctx, f);
+}
+
+static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
+                         rf_scores *scores, rf_error *why)
+{
+    rf__finetune *f = rf__calloc(ctx, 1, sizeof *f);
+    if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
+    f->ctx = ctx;
+    f->o = *o;
+    f->source.fold = fold;
+    rf__arena_init(&f->strings, ctx);
+    derive(&f->o);
+    rf_status status = check(&f->o, why);
+    if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
+    if (!status && scores) *scores = f->scores;
+    clear(f);
+    return status;
+}
+
+/* Means and standard deviations (of a sample) of what the folds said. */
+static void gather_folds(const rf_scores fold[], int64_t K, rf_scores *out)
+{
+    *out = (rf_scores){.n = 0};
+    for (int i = 0; i < fold[0].n && out->n + 2 <= RF_SCORES; i++) {
+        double mean = 0, square = 0;
+        for (int64_t k = 0; k < K; k++) mean += fold[k].score[i].value / (double)K;
+        for (int64_t k = 0; k < K; k++) square += pow(fold[k].score[i].value - mean, 2);
+        rf_score *to = &out->score[out->n];
+        snprintf(to[0].name, sizeof to[0].name, "%s", fold[0].score[i].name);
+        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", fold[0].score[i].name);
+        to[0].value = mean;
+        to[1].value = sqrt(square / (double)(K - 1));
+        out->n += 2;
+    }
+}
+
+static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
+                           rf_error *why)
+{
+    rf_status status = RF_OK;
+    rf_scores *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
+    if (!fold) return rf_fail(why, RF_ENOMEM, "out of memory: %lld folds", (long long)o->k_fold);
+    for (int64_t k = 0; k < o->k_fold && !status; k++) {
+        char name[64], folder[4096];
+        rf_finetune_options one = *o;
+        snprintf(name, sizeof name, "fold-%lld", (long long)k + 1);
+        status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
+        one.t.output_dir = folder;
+        if (!status) status = one_run(ctx, &one, k, report, user, &fold[k], why);
+    }
+    if (!status && scores) gather_folds(fold, o->k_fold, scores);
+    rf__free(ctx, fold);
+    return status;
+}
+
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
+                      rf_error *why)
+{
+    if (scores) scores->n = 0;
+    if (o->k_fold <= 1) return one_run(ctx, o, 0, report, user, scores, why);
+    if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
+    if (o->dev) return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
+    if (!o->t.output_dir || o->t.resume_from_checkpoint)
+        return rf_fail(why, RF_EARG, "k_fold: needs output_dir, and its runs are resumed one by one");
+    return all_folds(ctx, o, report, user, scores, why);
+}

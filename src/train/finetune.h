@@ -1,0 +1,35 @@
+/* finetune.h — a fine-tuning run: what it has beyond a run (run.h).
+ *
+ *     finetune.c         options, the job's hooks, folds
+ *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                  */
+#ifndef RF_TRAIN_FINETUNE_H
+#define RF_TRAIN_FINETUNE_H
+
+#include "train/answers.h"
+#include "train/objective.h"
+#include "train/run.h"
+#include "train/labelled.h"
+
+typedef struct rf__finetune {
+    const rf_ctx *ctx;
+    rf_finetune_options o;              /* as given, or as restored                                                     */
+    rf_arena strings;
+    rf__labelled source;                /* columns and labels                                                           */
+    rf__items train, dev;
+    rf_error failed;                    /* of gathering                                                                  */
+    rf_head head;
+    float *class_weight;                /* [K] or NULL                                                                   */
+    rf__item_batch *batch;              /* [gradient_accumulation_steps]                                                 */
+    size_t *which;                      /* [per_device_train_batch_size]                                                 */
+    float *words;                       /* FGM: the word embeddings as they were                                         */
+    rf__answers answers;                /* of the last evaluation                                                        */
+    rf_scores scores;
+    char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                              */
+} rf__finetune;
+
+void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
+rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
+rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
+int64_t rf__finetune_batches(const rf__finetune *f);                    /* micro-batches of an epoch                    */
+
+#endif

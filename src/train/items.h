@@ -1,0 +1,71 @@
+/* items.h — labelled examples as ids, end to end, and batches of them.
+ *
+ *     example i      sequences first[i] .. first[i+1]-1           one, but for choices: a sequence for each candidate
+ *     sequence s     tokens start[s] .. start[s+1]-1              [CLS] text [SEP] ( pair [SEP] )                       */
+#ifndef RF_TRAIN_ITEMS_H
+#define RF_TRAIN_ITEMS_H
+
+#include "base/base.h"
+#include "roformer/finetune.h"
+#include "roformer/model.h"
+
+typedef struct rf__items {
+    const rf_ctx *ctx;
+    const rf_tokenizer *tokenizer;
+    rf_task task;
+    int64_t K, max_length;              /* labels; longest sequence in tokens                                           */
+    size_t n, sequences, tokens, cut;   /* cut: examples that were longer                                               */
+    size_t *first, *start;              /* [n+1], [sequences+1]                                                         */
+    int32_t *id, *type;                 /* [tokens]                                                                     */
+    int32_t *label;                     /* cls, mc: [n]; tag: [tokens], -1 for all but the first piece of a word;
+                                           qa: [2 n], begin and end from the sequence's first token, both 0 ([CLS]) when
+                                           nothing there answers                                                        */
+    float *target;                      /* reg, multilabel: [n K]                                                       */
+    uint32_t *from, *to;                /* tag: the word, qa: bytes of the context that a token came from; [tokens]      */
+    char *context;                      /* qa: the contexts end to end                                                  */
+    size_t *context_at;                 /* [n+1]                                                                        */
+    uint64_t hash;                      /* of ids and labels                                                            */
+    size_t room[10];
+    rf_encoding scratch;
+} rf__items;
+
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K, int64_t max_length);
+void rf__items_free(rf__items *t);
+
+typedef struct rf__text { const char *at; size_t size; } rf__text;
+
+/* One sequence of the example that is being made; pair->at NULL: a single text. */
+rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why);
+
+/* Words with a tag each (-1: none known): the first piece of a word carries it. */
+rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
+
+/* A question and a context in which bytes begin .. end-1 answer it (begin = end: nothing does).  The context is cut. */
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, size_t begin, size_t end, rf_error *why);
+
+/* Ends the example: `label` for cls and mc (-1: not known), `target` [K] for reg and multilabel (NULL: not known). */
+rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
+
+/* Tokens of example i, and of the `count` longest. */
+static inline size_t rf__item_size(const rf__items *t, size_t i) { return t->start[t->first[i + 1]] - t->start[t->first[i]]; }
+rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why);
+
+/* ---- batches ---- */
+
+typedef struct rf__item_batch {
+    size_t n;                           /* examples                                                                     */
+    int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                                 */
+    int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                                 */
+    float *target;
+    size_t room[6];
+} rf__item_batch;
+
+/* Lays examples which[0..n) end to end; with `twice` all of them a second time behind that (R-Drop). */
+rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice, rf_error *why);
+void rf__item_batch_free(const rf_ctx *ctx, rf__item_batch *b);
+static inline rf_batch rf__item_batch_view(const rf__item_batch *b)
+{
+    return (rf_batch){.N = b->N, .B = b->B, .id = b->id, .type = b->type, .start = b->start};
+}
+
+#endif

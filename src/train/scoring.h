@@ -1,0 +1,11 @@
+/* scoring.h — what logits say about labelled items. */
+#ifndef RF_TRAIN_SCORING_H
+#define RF_TRAIN_SCORING_H
+
+#include "train/answers.h"
+#include "train/labelled.h"
+
+/* Appends the scores of the task to `out`. */
+rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why);
+
+#endif
