@@ -48,7 +48,8 @@ def lines_of(path, n):
 
 def batches(o, file):
     """The lengths of the texts of each batch, as embed forms them: windows of 4,096 lines, longest first, 2,048 tokens."""
-    _, _, out = run([o.roformer, "tokenize", "-m", o.model, "--json", file])
+    with open(file, "rb") as lines:
+        _, _, out = run([o.roformer, "tokenize", "-m", o.model, "--json"], lines)
     lengths = [min(len(json.loads(line)["ids"]), 512) for line in out.splitlines()]
     for at in range(0, len(lengths), 4096):
         batch = []
