@@ -74,7 +74,9 @@ static void derive(rf_finetune_options *o)
     if (o->save_strategy != RF_STRATEGY_STEPS) t->save_steps = o->save_strategy == RF_STRATEGY_EPOCH;
     if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
     const bool loss = o->metric && (!strcmp(o->metric, "loss") || !strcmp(o->metric, "eval_loss"));
+    const bool error = o->metric && (!strcmp(o->metric, "mse") || !strcmp(o->metric, "eval_mse"));
     t->metric_for_best_model = loss ? RF_METRIC_LOSS : RF_METRIC_ACCURACY;
+    if (error && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
 static void keep(const rf__run *r, json_t *options)

@@ -106,11 +106,19 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     return RF_OK;
 }
 
-static double find(const rf_scores *s, const char *name, double otherwise)
+/* The score of this name; RF_EARG lists those that the task has. */
+static rf_status find(const rf_scores *s, const char *name, double *out, rf_error *why)
 {
-    for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->score[i].name, name)) return s->score[i].value;
-    return otherwise;
+    char all[512] = "";
+    for (int i = 0; i < s->n; i++) {
+        const size_t n = strlen(all);
+        if (!strcmp(s->score[i].name, name)) {
+            *out = s->score[i].value;
+            return RF_OK;
+        }
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", s->score[i].name);
+    }
+    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%s\", but %s", name, all);
 }
 
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
@@ -126,7 +134,7 @@ rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
     f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};
     status = rf__score_answers(&f->answers, &f->dev, &f->source, &f->scores, why);
     if (status) return status;
-    t->eval_accuracy = find(&f->scores, f->metric + 5, NAN);
+    if ((status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why))) return status;
     t->eval_step = t->step;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
     for (int i = 0; i < f->scores.n; i++) {
