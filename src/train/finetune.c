@@ -4,6 +4,7 @@
  *     folder has the same one with the same labels) -> steps
  *
  * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d).    */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
