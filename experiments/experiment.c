@@ -282,8 +282,8 @@ static bool read_evaluation(const char *folder, long long length, double *loss, 
     snprintf(path, sizeof path, "%s/evaluate-%lld.json", folder, length);
     json_t *o = json_load_file(path, 0, NULL);
     if (!o) return false;
-    *loss = json_number_value(json_object_get(o, "loss"));
-    *accuracy = json_number_value(json_object_get(o, "accuracy"));
+    *loss = json_number_value(json_object_get(o, "eval_loss"));
+    *accuracy = json_number_value(json_object_get(o, "eval_accuracy"));
     json_decref(o);
     return true;
 }
