@@ -3,14 +3,16 @@
 with them.  Needs torch and transformers 5; the tests need neither.  The format is described in tests/golden/README.md.
 
     python tools/golden_models.py            # writes tests/golden/models anew
+    python tools/golden_models.py causal     # only these
 """
 import datetime
 import pathlib
 import shutil
+import sys
 
 import torch
 import transformers
-from transformers import RoFormerConfig, RoFormerForMaskedLM
+from transformers import RoFormerConfig, RoFormerForCausalLM, RoFormerForMaskedLM
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "models"
 LONGEST = 1536
@@ -42,12 +44,22 @@ MODELS = {
                     hidden_act="silu", tie_word_embeddings=False, max_position_embeddings=32), {}, [1, 20], [7, 2]),
     "sharded": (dict(vocab_size=71, hidden_size=32, num_hidden_layers=2, num_attention_heads=2, intermediate_size=32,
                      hidden_act="gelu_pytorch_tanh", max_position_embeddings=32), dict(max_shard_size="20KB"), [1, 20], [7, 2]),
+    # Attention sees earlier tokens only; its golden.txt ends with losses of next tokens.
+    "causal": (dict(vocab_size=89, embedding_size=24, hidden_size=32, num_hidden_layers=3, num_attention_heads=4, intermediate_size=64,
+                    hidden_act="gelu", max_position_embeddings=600, is_decoder=True), {}, [1, 2, 33, 600], [1, 40, 9, 12]),
+    "causal_value": (dict(vocab_size=55, hidden_size=24, num_hidden_layers=2, num_attention_heads=2, intermediate_size=40,
+                          hidden_act="relu", max_position_embeddings=64, is_decoder=True, rotary_value=True,
+                          tie_word_embeddings=False), {}, [1, 64], [30, 5]),
 }
+
+
+def of_class(config):
+    return RoFormerForCausalLM if config.get("is_decoder") else RoFormerForMaskedLM
 
 
 def make(config, generator):
     """Weights that matter: attention is neither flat nor one-hot, biases and norms are not zero and one."""
-    model = RoFormerForMaskedLM(RoFormerConfig(**config)).eval()
+    model = of_class(config)(RoFormerConfig(**config)).eval()
     with torch.no_grad():
         for name, p in model.named_parameters():
             if "embed_positions" in name:
@@ -67,7 +79,7 @@ def make(config, generator):
 
 
 def with_longer_table(model, config):
-    longer = RoFormerForMaskedLM(RoFormerConfig(**{**config, "max_position_embeddings": LONGEST})).eval()
+    longer = of_class(config)(RoFormerConfig(**{**config, "max_position_embeddings": LONGEST})).eval()
     state = {k: v for k, v in model.state_dict().items() if "embed_positions" not in k}
     left = longer.load_state_dict(state, strict=False)
     assert all("embed_positions" in k for k in left.missing_keys) and not left.unexpected_keys, left
@@ -92,6 +104,8 @@ def case(out, name, model, lengths, generator, full):
     mask = torch.tensor([[int(t < n) for t in range(L)] for n in lengths])
     ids, types = ids * mask, types * mask
     call = dict(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
+    if c.is_decoder:
+        call["labels"] = ids.masked_fill(mask == 0, -100)          # the class shifts them
     with torch.no_grad():
         answer = model(**call)
         exact = model.double()(**call)
@@ -110,15 +124,19 @@ def case(out, name, model, lengths, generator, full):
     for b, t in rows:
         print(b, t, numbers(answer.hidden_states[-1][b, t, columns].tolist()),
               numbers(answer.logits[b, t, entries].tolist()), file=out)
+    if c.is_decoder:
+        print("loss", sum(n - 1 for n in lengths), numbers([float(answer.loss) if max(lengths) > 1 else 0]), file=out)
     return worst
 
 
 def main():
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
-    shutil.rmtree(ROOT, ignore_errors=True)
     for seed, (name, (config, saving, singles, batch)) in enumerate(MODELS.items(), 1):
         folder = ROOT / name
+        if sys.argv[1:] and name not in sys.argv[1:]:
+            continue
+        shutil.rmtree(folder, ignore_errors=True)
         generator = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
         model = make(config, generator)

@@ -81,7 +81,7 @@ rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_
 
 /* What stands on top of the encoder: transformers' RoFormerFor... classes, and BERT's pooler with a classifier. */
 typedef enum rf_head {
-    RF_HEAD_MLM,                /* MaskedLM, or no head at all                                                        */
+    RF_HEAD_MLM,                /* MaskedLM, CausalLM (the same tensors), or no head at all                           */
     RF_HEAD_SEQUENCE,           /* SequenceClassification: K logits for a text                                        */
     RF_HEAD_POOLED,             /* the same with BERT's pooler                                                        */
     RF_HEAD_TOKEN,              /* TokenClassification: K logits for each token                                       */
@@ -115,6 +115,7 @@ typedef struct rf_config {
     double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;
     double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                            */
     int rotary_value, tie_word_embeddings;
+    int is_decoder;              /* attention sees earlier tokens only: a causal language model                        */
     char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
     rf_rope_scaling rope_scaling;
     double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                    */
@@ -142,7 +143,7 @@ void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's 
 
 /* `path` is a config.json or a folder that holds one.
  *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
- *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias, is_decoder)   */
+ *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias, cross-attention) */
 rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why);
 rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
                           rf_error *why);

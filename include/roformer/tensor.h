@@ -123,8 +123,8 @@ rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *
 enum { RF_MIX_TERMS = 4 };
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N);
 
-/* The 2 reach + 1 neighbours of each token side by side, zeros outside its sequence.     [N,W] -> [N, (2 reach + 1) W]  */
-rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t reach, const int32_t start[], int64_t B);
+/* Each token with those before and behind it side by side, zeros outside its sequence. [N,W] -> [N, (before + 1 + after) W] */
+rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, const int32_t start[], int64_t B);
 
 /* y_n = tanh(z_n + u y_{n-1}) within each sequence.     z [N,W], u [W,W]                                               */
 rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start[], int64_t B);
@@ -160,10 +160,12 @@ typedef struct rf_attention_spec {
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
 /* Attention whose score is that of `near` for positions less than `window` apart, else that of `past` or `future`.
- * All three [N, 3C] as in rf_attention, turned already; values are near's.  Lists are copied.  No dropout, no mask.    */
+ * All three [N, 3C] as in rf_attention, turned already; values are near's.  Lists are copied.  No dropout.
+ * causal: only the keys up to the query's own place.                                                                  */
 typedef struct rf_near_far_spec {
     int64_t heads, B, window;
     const int32_t *start, *position;                     /* [B+1], [N]                                                */
+    int causal;
 } rf_near_far_spec;
 rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec);
 

@@ -6,6 +6,9 @@
  *     h       = norm(h + drop(act(h W_1) W_2))
  *     logits  = norm(act(h W_t)) word^T + bias
  *
+ * The softmax is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a function of tokens 0 .. m, and
+ * the logits at m are those of token m + 1.
+ *
  * No position is added anywhere: it enters through R(m) alone.  Rotation turns interleaved pairs, as the checkpoints do.
  * Other encodings put something else in R's place: the row that config.json names is asked where positions come in (position.h). */
 #include "graph/graph.h"
@@ -229,7 +232,7 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
     at.weight = e->position;
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {
-            .heads = c->num_attention_heads, .B = b->B, .start = at.start, .drop = c->attention_probs_dropout_prob,
+            .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,
         }};
         l[i].at.layer = i;
         l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;

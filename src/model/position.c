@@ -47,9 +47,9 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
 {
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         if (strcmp((*p)->name, c->position_embedding_type)) continue;
-        if ((*p)->flags & RF_POSITION_CAUSAL)
+        if ((*p)->flags & RF_POSITION_CAUSAL && !c->is_decoder)
             return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type \"%s\" makes sense in causal attention "
-                           "only, and this is an encoder", (*p)->name);
+                           "only, and this is an encoder (is_decoder: false)", (*p)->name);
         const rf_rope_scaling *s = &c->rope_scaling;
         if (!((*p)->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
             return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "

@@ -25,7 +25,7 @@ static const struct key {
     size_t at;
     double normal, low, high;           /* default and range                                                        */
     int open;                           /* which ends of the range are not in it                                    */
-    bool ours;                          /* not one of RoFormerConfig's: written only when it is not the default       */
+    bool ours;                          /* written only when it is not the default: all that RoFormerConfig has not   */
 } keys[] = {
 #define KEY(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, false}
 #define OUR(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, true}
@@ -46,6 +46,7 @@ static const struct key {
     KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
     KEY(vocab_size, WHOLE, 50000, 1, 16777216, 0),
     OUR(conv_kernel_size, WHOLE, 3, 1, 63, 0),
+    OUR(is_decoder, TRUTH, 0, 0, 1, 0),
     OUR(hierarchical_alpha, NUMBER, 0.4, 0, 1, EXCLUSIVE_LOW | EXCLUSIVE_HIGH),
     OUR(partial_rotary_factor, NUMBER, 1, 0, 1, EXCLUSIVE_LOW),
     OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
@@ -166,13 +167,12 @@ static rf_status read_key(const char *file, const struct key *k, const json_t *v
     return check_key(c, k, file, why);
 }
 
-/* Keys of relatives of this model: RoFormerV2, decoders, scaled positions, quantized weights. */
+/* Keys of relatives of this model: RoFormerV2, decoders that look at an encoder, quantized weights. */
 static rf_status refuse_relatives(const char *file, const json_t *root, rf_error *why)
 {
     static const struct { const char *key, *text; int truth; } accepted[] = {
         {"model_type", "roformer", -1}, {"norm_type", "layer_norm", -1},  {"use_bias", NULL, 1},
-        {"is_decoder", NULL, 0},        {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0},
-        {"quantization_config", NULL, -1},
+        {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0}, {"quantization_config", NULL, -1},
     };
     for (size_t i = 0; i < RF_COUNT(accepted); i++) {
         const json_t *v = json_object_get(root, accepted[i].key);
@@ -181,7 +181,7 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
         if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
         if (accepted[i].truth >= 0 && !json_is_boolean(v)) return wrong_type(file, accepted[i].key, v, "true or false", why);
         if (accepted[i].text && !json_is_string(v)) return wrong_type(file, accepted[i].key, v, "a string", why);
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer encoder as we compute it", file,
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer as we compute it", file,
                        accepted[i].key, json_is_string(v) ? rf__printable(json_string_value(v)).text : type_of(v));
     }
     return RF_OK;

@@ -11,6 +11,7 @@ enum { MOST_LABELS = 65536, MAX_CONFIG = 16 << 20 };
 /* The pooled head is BERT's; transformers has no RoFormer class for it. */
 static const struct { rf_head head; const char *architecture; } heads[] = {
     {RF_HEAD_MLM, "RoFormerForMaskedLM"},
+    {RF_HEAD_MLM, "RoFormerForCausalLM"},
     {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification"},
     {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification"},
     {RF_HEAD_TOKEN, "RoFormerForTokenClassification"},

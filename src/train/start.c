@@ -176,7 +176,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
                      (long long)c->vocab_size);
     c->vocab_size = size;
     if (pad >= 0) c->pad_token_id = pad;
-    snprintf(c->architecture, sizeof c->architecture, "RoFormerForMaskedLM");
+    snprintf(c->architecture, sizeof c->architecture, c->is_decoder ? "RoFormerForCausalLM" : "RoFormerForMaskedLM");
     return RF_OK;
 }
 

@@ -188,14 +188,14 @@ static void spin(void **state)
 
 /* ---- unfold, recur ------------------------------------------------------------------------------------------------------ */
 
-struct window { int64_t N, W, reach, B; int32_t start[5]; };
+struct window { int64_t N, W, before, after, B; int32_t start[5]; };
 
 static rf_tensor *unfold_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct window *w = what;
     int32_t start[5];
     memcpy(start, w->start, sizeof start);
-    rf_tensor *y = rf_unfold(g, in[0], w->reach, start, w->B);
+    rf_tensor *y = rf_unfold(g, in[0], w->before, w->after, start, w->B);
     memset(start, 0x7f, sizeof start);
     return y;
 }
@@ -205,20 +205,21 @@ static void unfold_formula(double *y, const double *const in[], const void *what
     const struct window *w = what;
     for (int64_t b = 0; b < w->B; b++)
         for (int64_t n = w->start[b]; n < w->start[b + 1]; n++)
-            for (int64_t j = -w->reach; j <= w->reach; j++)
+            for (int64_t j = -w->before; j <= w->after; j++)
                 for (int64_t c = 0; c < w->W; c++) {
                     const bool inside = n + j >= w->start[b] && n + j < w->start[b + 1];
-                    y[(n * (2 * w->reach + 1) + j + w->reach) * w->W + c] = inside ? in[0][(n + j) * w->W + c] : 0;
+                    y[(n * (w->before + w->after + 1) + j + w->before) * w->W + c] = inside ? in[0][(n + j) * w->W + c] : 0;
                 }
 }
 
 static void unfold(void **state)
 {
     (void)state;
-    static const struct window cases[] = {{7, 3, 1, 2, {0, 4, 7}}, {6, 17, 2, 3, {0, 1, 1, 6}}, {5, 2, 0, 1, {0, 5}}, {2, 5, 4, 1, {0, 2}}};
+    static const struct window cases[] = {{7, 3, 1, 1, 2, {0, 4, 7}}, {6, 17, 2, 2, 3, {0, 1, 1, 6}}, {5, 2, 0, 0, 1, {0, 5}},
+                                         {2, 5, 4, 4, 1, {0, 2}},    {7, 2, 2, 0, 2, {0, 4, 7}},     {5, 3, 0, 3, 1, {0, 5}}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct window *w = &cases[i];
-        t_gradient(&(t_gradient_case){.op = RF_OP_unfold, .in = {{2, {w->N, w->W}}}, .ys = w->N * w->W * (2 * w->reach + 1),
+        t_gradient(&(t_gradient_case){.op = RF_OP_unfold, .in = {{2, {w->N, w->W}}}, .ys = w->N * w->W * (w->before + w->after + 1),
                                       .depth = 9, .run = unfold_run, .formula = unfold_formula, .what = w});
     }
 }
@@ -249,7 +250,7 @@ static void recur_formula(double *y, const double *const in[], const void *what)
 static void recur(void **state)
 {
     (void)state;
-    static const struct window cases[] = {{7, 3, 0, 2, {0, 4, 7}}, {6, 5, 0, 3, {0, 1, 1, 6}}, {5, 1, 0, 1, {0, 5}}, {4, 17, 0, 1, {0, 4}}};
+    static const struct window cases[] = {{7, 3, 0, 0, 2, {0, 4, 7}}, {6, 5, 0, 0, 3, {0, 1, 1, 6}}, {5, 1, 0, 0, 1, {0, 5}}, {4, 17, 0, 0, 1, {0, 4}}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct window *w = &cases[i];
         t_gradient(&(t_gradient_case){.op = RF_OP_recur, .in = {{2, {w->N, w->W}}, {2, {w->W, w->W}}}, .ys = w->N * w->W,
@@ -322,13 +323,13 @@ static void flow(void **state)
 
 /* ---- near_far -------------------------------------------------------------------------------------------------------------- */
 
-struct far { int64_t N, H, D, B, window; int32_t start[4], position[12]; };
+struct far { int64_t N, H, D, B, window; int32_t start[4], position[12]; int causal; };
 
 static rf_tensor *far_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct far *f = what;
     struct far copy = *f;
-    const rf_near_far_spec spec = {f->H, f->B, f->window, copy.start, copy.position};
+    const rf_near_far_spec spec = {f->H, f->B, f->window, copy.start, copy.position, f->causal};
     rf_tensor *y = rf_near_far(g, in[0], in[1], in[2], &spec);
     memset(&copy, 0x7f, sizeof copy);
     return y;
@@ -341,8 +342,9 @@ static void far_formula(double *y, const double *const in[], const void *what)
     for (int64_t b = 0; b < f->B; b++)
         for (int64_t h = 0; h < f->H; h++)
             for (int64_t m = f->start[b]; m < f->start[b + 1]; m++) {
+                const int64_t end = f->causal ? m + 1 : f->start[b + 1];
                 double p[12], sum = 0, *out = y + m * C + h * f->D;
-                for (int64_t n = f->start[b]; n < f->start[b + 1]; n++) {
+                for (int64_t n = f->start[b]; n < end; n++) {
                     const int64_t d = f->position[m] - f->position[n];
                     const double *x = in[d >= f->window ? 1 : d <= -f->window ? 2 : 0];
                     double s = 0;
@@ -350,7 +352,7 @@ static void far_formula(double *y, const double *const in[], const void *what)
                     sum += p[n] = exp(s / sqrt((double)f->D));
                 }
                 for (int64_t i = 0; i < f->D; i++) out[i] = 0;
-                for (int64_t n = f->start[b]; n < f->start[b + 1]; n++)
+                for (int64_t n = f->start[b]; n < end; n++)
                     for (int64_t i = 0; i < f->D; i++) out[i] += p[n] / sum * in[0][n * 3 * C + 2 * C + h * f->D + i];
             }
 }
@@ -360,8 +362,9 @@ static void near_far(void **state)
 {
     (void)state;
     static const struct far cases[] = {
-        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}}, {5, 1, 3, 1, 1, {0, 5}, {4, 9, 2, 2, -7}},
-        {6, 1, 2, 3, 100, {0, 1, 1, 6}, {0, 0, 1, 2, 3, 4}},
+        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}, 0}, {5, 1, 3, 1, 1, {0, 5}, {4, 9, 2, 2, -7}, 0},
+        {6, 1, 2, 3, 100, {0, 1, 1, 6}, {0, 0, 1, 2, 3, 4}, 0},
+        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}, 1},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct far *f = &cases[i];

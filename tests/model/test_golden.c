@@ -7,7 +7,7 @@
 #include "roformer/model.h"
 
 static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
-                                     "bf16",  "f16",       "untied",   "sharded"};
+                                     "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value"};
 
 static int number(FILE *f)
 {
@@ -32,8 +32,31 @@ static int32_t *numbers(FILE *f, const char *name, int n)
     return x;
 }
 
-static void check_case(FILE *f, rf_session *s, const char *model, int64_t V, int64_t C, double *worst)
+/* The mean of -log softmax(logits of token n)[token n+1], against the class's own loss. */
+static void check_loss(FILE *f, rf_session *s, const rf_batch *b, int64_t V, double *worst)
 {
+    const int32_t labels = *numbers(f, "loss", 1);
+    const double want = real(f);
+    int32_t *row = t_bytes((size_t)b->N * sizeof *row), n = 0;
+    double sum = 0;
+    const float *v;
+    rf_error why = {0};
+    for (int64_t t = 0; t < b->B; t++)
+        for (int32_t i = b->start[t]; i + 1 < b->start[t + 1]; i++) row[n++] = i;
+    assert_int_equal(n, labels);
+    if (n && rf_session_scores(s, b, row, n, &v, &why)) fail_msg("%s", why.text);
+    for (int32_t i = 0; i < n; i++) {
+        double all = 0;
+        for (int64_t j = 0; j < V; j++) all += exp((double)v[i * V + j]);
+        sum += log(all) - (double)v[i * V + b->id[row[i] + 1]];
+    }
+    const double d = n ? fabs(sum / n - want) : 0;
+    if (!(d <= *worst)) *worst = d;
+}
+
+static void check_case(FILE *f, rf_session *s, const char *model, const rf_config *config, double *worst)
+{
+    const int64_t V = config->vocab_size, C = config->hidden_size;
     char name[64];
     if (fscanf(f, "%63s", name) != 1) fail_msg("a golden file is cut short");
     const int B = number(f), L = number(f);
@@ -77,6 +100,7 @@ static void check_case(FILE *f, rf_session *s, const char *model, int64_t V, int
             if (!(d <= *worst)) *worst = d;
         }
     }
+    if (config->is_decoder) check_loss(f, s, &batch, V, worst);
     t_free_all();
 }
 
@@ -98,7 +122,7 @@ static double check_model(const char *model, const char *isa, rf_type type)
     while (fgetc(f) != '\n') {}
     int cases = 0;
     while (fscanf(f, "%31s", word) == 1 && !strcmp(word, "case")) {
-        check_case(f, s, model, c->vocab_size, c->hidden_size, &worst);
+        check_case(f, s, model, c, &worst);
         cases++;
     }
     fclose(f);

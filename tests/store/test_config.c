@@ -117,7 +117,6 @@ static void relatives(void **state)
     refused("{\"model_type\":3}", RF_EDATA, "model_type is an integer");
     refused("{\"norm_type\":\"rms_norm\"}", RF_EUNSUPPORTED, "norm_type is rms_norm");
     refused("{\"use_bias\":false}", RF_EUNSUPPORTED, "use_bias is false");
-    refused("{\"is_decoder\":true}", RF_EUNSUPPORTED, "is_decoder is true");
     refused("{\"is_decoder\":\"yes\"}", RF_EDATA, "is_decoder is a string");
     refused("{\"add_cross_attention\":true}", RF_EUNSUPPORTED, "add_cross_attention is true");
     refused("{\"rope_scaling\":{\"type\":\"cubic\"}}", RF_EUNSUPPORTED, "rope_type is \"cubic\"");
@@ -140,6 +139,7 @@ static void round_trip(void **state)
         c.num_attention_heads = 3;
         c.pad_token_id = i % 2 ? -1 : 7;
         c.rotary_value = i % 2;
+        c.is_decoder = i % 3 == 1;
         c.rope_theta = i % 3 ? 10000 : 500000.5;
         c.layer_norm_eps = i ? 1.0 / (3 + i) * 1e-9 : 1e-12;       /* needs all 17 digits */
         c.hidden_dropout_prob = i / 10.0;
@@ -152,6 +152,7 @@ static void round_trip(void **state)
         assert_int_equal(back.embedding_size, c.embedding_size);
         assert_int_equal(back.pad_token_id, c.pad_token_id);
         assert_int_equal(back.rotary_value, c.rotary_value);
+        assert_int_equal(back.is_decoder, c.is_decoder);
         assert_true(back.rope_theta == c.rope_theta && back.layer_norm_eps == c.layer_norm_eps);
         assert_true(back.hidden_dropout_prob == c.hidden_dropout_prob);
         assert_string_equal(back.architecture, c.architecture);

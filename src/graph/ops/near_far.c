@@ -5,6 +5,7 @@
  *                                        future  where p_n - p_m >= window
  *     out_m      = sum_n softmax_n(score(m,n)) v_n,   v of near,   scale = 1 / sqrt D
  *
+ * n over all tokens of m's sequence, or with causal over those up to m.
  * near, past and future are [N, 3C] rows of query, key and value, turned as wanted.  One row of scores is held at a time;
  * backward makes it again.  Written for clearness: a dot product for each score. */
 #include <math.h>
@@ -13,7 +14,7 @@
 
 enum { QUERIES = 64 };
 
-struct saved { int64_t heads, B, D, window; const int32_t *start, *position; };
+struct saved { int64_t heads, B, D, window; const int32_t *start, *position; bool causal; };
 
 struct pass {
     const rfk_table *k;
@@ -34,7 +35,10 @@ static int side(const struct saved *s, int64_t m, int64_t n)
     return distance >= s->window ? 1 : -distance >= s->window ? 2 : 0;
 }
 
-/* Probabilities of query m over the keys of its sequence. */
+/* Keys that query m of a sequence of T tokens sees. */
+static int64_t seen(const struct saved *s, int64_t m, int64_t first, int64_t T) { return s->causal ? m - first + 1 : T; }
+
+/* Probabilities of query m over the first T keys of its sequence. */
 static void look(const struct pass *a, int64_t m, int64_t first, int64_t T, int64_t h, float *p)
 {
     const int64_t D = a->s->D, C = a->s->heads * D;
@@ -54,10 +58,11 @@ static void attend(void *arg, int64_t i, int worker)
     const int64_t first = s->start[b], T = s->start[b + 1] - first, from = first + a->block[i / s->heads][1];
     float *p = a->scratch + worker * 2 * a->row;
     for (int64_t m = from; m < rf__min64(from + QUERIES, first + T); m++) {
+        const int64_t keys = seen(s, m, first, T);
         float *y = a->y + m * C + h * D;
-        look(a, m, first, T, h, p);
+        look(a, m, first, keys, h, p);
         memset(y, 0, (size_t)D * sizeof *y);
-        for (int64_t n = 0; n < T; n++) a->k->axpy(y, p[n], a->x[0] + (first + n) * 3 * C + 2 * C + h * D, D);
+        for (int64_t n = 0; n < keys; n++) a->k->axpy(y, p[n], a->x[0] + (first + n) * 3 * C + 2 * C + h * D, D);
     }
 }
 
@@ -71,14 +76,15 @@ static void attend_back(void *arg, int64_t i, int worker)
     const float scale = (float)(1 / sqrt((double)D));
     for (int64_t m = first; m < first + T; m++) {
         const float *dy = a->dy + m * C + h * D;
-        look(a, m, first, T, h, p);
-        for (int64_t n = 0; n < T; n++) {
+        const int64_t keys = seen(s, m, first, T);
+        look(a, m, first, keys, h, p);
+        for (int64_t n = 0; n < keys; n++) {
             const int64_t v = (first + n) * 3 * C + 2 * C + h * D;
             d[n] = a->k->dot(dy, a->x[0] + v, D);
             a->k->axpy(a->dx[0] + v, p[n], dy, D);
         }
-        a->k->softmax_back(d, d, p, T);
-        for (int64_t n = 0; n < T; n++) {
+        a->k->softmax_back(d, d, p, keys);
+        for (int64_t n = 0; n < keys; n++) {
             const int which = side(s, m, first + n);
             const int64_t q = m * 3 * C + h * D, k = (first + n) * 3 * C + C + h * D;
             a->k->axpy(a->dx[which] + q, scale * d[n], a->x[which] + k, D);
@@ -143,7 +149,8 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
             near->dim[1] % (3 * spec->heads) == 0, RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
     RF_NEED(g, spec->start[0] == 0 && spec->start[spec->B] == near->dim[0], RF_ESHAPE, "near_far: %lld sequences do not cover %lld tokens",
             (long long)spec->B, (long long)near->dim[0]);
-    struct saved s = {spec->heads, spec->B, near->dim[1] / (3 * spec->heads), spec->window, spec->start, spec->position};
+    struct saved s = {spec->heads, spec->B, near->dim[1] / (3 * spec->heads), spec->window, spec->start, spec->position,
+                      spec->causal != 0};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){near->dim[0], near->dim[1] / 3});
     if (g->error.code) return y;
     forward(g, &(struct pass){.k = g->k, .s = &s, .x = {near->f32, past->f32, future->f32}, .y = y->f32});

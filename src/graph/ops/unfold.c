@@ -1,10 +1,11 @@
 /* unfold.c — the neighbours of each token side by side, so that a convolution is one matrix product.
  *
- *     y[n, j W + c]       = x[n + j - r, c]      j in [0, 2r+1), zero where n + j - r is not in n's own sequence
+ *     y[n, j W + c]       = x[n + j - r, c]      r tokens before and s behind: j in [0, r+s+1),
+ *                                                zero where n + j - r is not in n's own sequence
  *     dx[n + j - r, c]   += dy[n, j W + c] */
 #include "graph/graph.h"
 
-struct saved { const int32_t *start; int64_t B, reach; };
+struct saved { const int32_t *start; int64_t B, before, after; };
 struct pass { const rfk_table *k; const struct saved *s; float *y; const float *x; int64_t width; };
 
 /* The sequence that holds token n. */
@@ -23,11 +24,11 @@ static void gather(void *arg, int64_t first, int64_t last, int64_t block, int wo
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
-    const int64_t r = a->s->reach, W = a->width;
+    const int64_t r = a->s->before, s = a->s->after, W = a->width;
     for (int64_t n = first; n < last; n++) {
         const int64_t b = sequence_of(a->s, n);
-        for (int64_t j = -r; j <= r; j++) {
-            float *y = a->y + (n * (2 * r + 1) + j + r) * W;
+        for (int64_t j = -r; j <= s; j++) {
+            float *y = a->y + (n * (r + s + 1) + j + r) * W;
             if (n + j >= a->s->start[b] && n + j < a->s->start[b + 1]) memcpy(y, a->x + (n + j) * W, (size_t)W * sizeof *y);
             else memset(y, 0, (size_t)W * sizeof *y);
         }
@@ -39,14 +40,14 @@ static void collect(void *arg, int64_t first, int64_t last, int64_t block, int w
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
-    const int64_t r = a->s->reach, W = a->width;
+    const int64_t r = a->s->before, s = a->s->after, W = a->width;
     for (int64_t n = first; n < last; n++) {
         const int64_t b = sequence_of(a->s, n);
         float *dx = a->y + n * W;
         memset(dx, 0, (size_t)W * sizeof *dx);
-        for (int64_t j = -r; j <= r; j++)
+        for (int64_t j = -r; j <= s; j++)
             if (n - j >= a->s->start[b] && n - j < a->s->start[b + 1])
-                a->k->add(dx, dx, a->x + ((n - j) * (2 * r + 1) + j + r) * W, W);
+                a->k->add(dx, dx, a->x + ((n - j) * (r + s + 1) + j + r) * W, W);
     }
 }
 
@@ -60,14 +61,15 @@ void rf__unfold_back(rf_graph *g, rf_node *n)
     rf__adjoint(g, n->in[0], dx);
 }
 
-rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t reach, const int32_t start[], int64_t B)
+rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, const int32_t start[], int64_t B)
 {
     RF_WANT(g, "unfold", x, 2);
-    RF_NEED(g, reach >= 0 && reach <= 1 << 16, RF_ERANGE, "unfold: reach %lld, wants 0 to 65536", (long long)reach);
+    RF_NEED(g, before >= 0 && before <= 1 << 16 && after >= 0 && after <= 1 << 16, RF_ERANGE,
+            "unfold: %lld tokens before and %lld behind, wants 0 to 65536", (long long)before, (long long)after);
     RF_NEED(g, B >= 0 && start && start[0] == 0 && start[B] == x->dim[0], RF_ESHAPE,
             "unfold: %lld sequences do not cover %lld tokens", (long long)B, (long long)x->dim[0]);
-    struct saved s = {start, B, reach};
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (2 * reach + 1)});
+    struct saved s = {start, B, before, after};
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (before + after + 1)});
     if (g->error.code) return y;
     rf__spans(g, x->dim[0], rf__span_rows(y->dim[1]), gather, &(struct pass){g->k, &s, y->f32, x->f32, x->dim[1]});
     if (!rf__tracked(g, RF_IN(x))) return y;

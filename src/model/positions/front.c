@@ -3,6 +3,7 @@
  *     recurrent    h_n = x_n + y_n,   y_n = tanh(W x_n + b + U y_{n-1}),   y_{-1} = 0
  *     convolution  h_n = x_n + sum_j W_j x_{n+j-r} + b,   zeros outside the text          Islam et al. 2020: padding leaks
  *                                                                                         where a text begins and ends
+ * r is half of the window, or, in a causal model, all of it: its last token is n itself.
  * Both go by the order of tokens; positions that the caller gives are not looked at. */
 #include "model/position.h"
 
@@ -14,7 +15,8 @@ static rf_tensor *recur(rf_graph *g, const rf_place *at, rf_tensor *words)
 
 static rf_tensor *convolve(rf_graph *g, const rf_place *at, rf_tensor *words)
 {
-    rf_tensor *window = rf_unfold(g, words, at->config->conv_kernel_size / 2, at->start, at->B);
+    const int64_t others = at->config->conv_kernel_size - 1, after = at->config->is_decoder ? 0 : others / 2;
+    rf_tensor *window = rf_unfold(g, words, others - after, after, at->start, at->B);
     return rf_add(g, words, rf_linear(g, window, at->weight[0], at->weight[1], RF_ACT_NONE));
 }
 

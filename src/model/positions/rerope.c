@@ -53,7 +53,7 @@ static rf_tensor *attend(rf_graph *g, const rf_place *at, rf_tensor *qkv, const 
     if (g->train && spec->drop > 0)
         return rf__stop(g, RF_EUNSUPPORTED, "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
                         "to train with it", spec->drop);
-    const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position};
+    const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
     return rf_near_far(g, rf_turn(g, qkv, &at->turn), rf_turn(g, qkv, &at->past), rf_turn(g, qkv, &at->future), &s);
 }
 

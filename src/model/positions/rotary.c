@@ -47,7 +47,8 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
     if (!p->logn) return;
     const int64_t given = p->c->rope_scaling.original_max_position_embeddings;
     const double L0 = (double)(given ? given : p->c->max_position_embeddings);
-    *gain *= fmax(1, log((double)length) / log(fmax(L0, 2)));
+    const double keys = p->c->is_decoder ? fmax((double)position + 1, 1) : (double)length;       /* that the query sees */
+    *gain *= fmax(1, log(keys) / log(fmax(L0, 2)));
 }
 
 static rf_status table(rf_graph *g, const rf_place *at, int part, struct plan p, const rf_rope **rope, const int32_t **row, rf_error *why)

@@ -2,20 +2,23 @@
  *
  *     score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D,     zeta_i = (2i/r + 0.4) / 1.4,  s = 512
  *
- * Queries are scaled by zeta^((m-c)/s), keys by zeta^((c-n)/s); c, the middle of the text, cancels and keeps the powers
- * small.  For n > m the weights grow with distance: causal attention only. */
+ * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), whatever tokens follow: FARTHEST s keeps the powers within e^75, far
+ * from the ends of f32.  For n > m the weights grow with distance: causal attention only. */
 #include "model/position.h"
 
 #include <math.h>
+
+enum { FARTHEST = 60 };
 
 struct plan { const rf_config *c; int64_t r; double sign; };
 
 static void angle(const void *what, int64_t position, int64_t length, int64_t i, double *out, double *gain)
 {
     const struct plan *p = what;
+    (void)length;
     const double zeta = (2 * (double)i / (double)p->r + 0.4) / 1.4;
     *out = (double)position * rf__rope_theta(p->c, p->c->rope_theta, p->r, 0, i);
-    *gain = pow(zeta, p->sign * ((double)position - (double)(length / 2)) / p->c->xpos_scale_base);
+    *gain = pow(zeta, p->sign * (double)position / p->c->xpos_scale_base);
 }
 
 static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
@@ -23,13 +26,17 @@ static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_e
     (void)spec;
     const rf_config *c = at->config;
     const int64_t H = c->num_attention_heads;
+    const double most = FARTHEST * c->xpos_scale_base;
+    if (at->highest > most || -(double)at->lowest > most)
+        return rf_fail(why, RF_ERANGE, "xpos: positions %d to %d, with xpos_scale_base %g they may lie %.0f from 0", (int)at->lowest,
+                       (int)at->highest, c->xpos_scale_base, most);
     rf_status status = RF_OK;
     rf_place shared = *at;
     shared.layer = 0;
     at->turn = (rf_turn_spec){.parts = 3, .heads = H, .turned = H};
     for (int part = 0; part < 2 && !status; part++) {
         const struct plan p = {c, rf__rope_width(c), part ? -1 : 1};
-        status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, true, angle, &p,
+        status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false, angle, &p,
                                     &at->turn.rope[part], &at->turn.row[part], why);
     }
     return status;
