@@ -24,6 +24,27 @@ typedef enum rf_rope_layout {
     RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints        */
 } rf_rope_layout;
 
+/* What depends on the offset of key and query, r = s - (t + keys - queries), in attention's scores and values:
+ *
+ *     score(t,s) = scale (<R q_t, R k_s> + <q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r
+ *     out_t      = sum_s P(t,s) (v_s + value_r)
+ *
+ * Row r + clip of a table holds offset r; offsets beyond -clip or clip take the row at that end.  A table that is NULL is
+ * not there.  Rows have `width` columns.                                                                            */
+typedef struct rfk_relative {
+    int64_t clip;
+    const float *query, *key, *value;
+    int64_t query_step, key_step, value_step;
+    const float *bias;                  /* [2 clip + 1] */
+} rfk_relative;
+
+/* The adjoints of the tables, added to what is there; NULL: not wanted. */
+typedef struct rfk_relative_grad {
+    float *query, *key, *value;
+    int64_t query_step, key_step, value_step;
+    float *bias;
+} rfk_relative_grad;
+
 /* Attention of one sequence and one head, softmax(scale R q (R k)^T) v, with the scores never stored.
  *
  *   q, k, v     row t at q + t * q_step; `queries` rows of q, `keys` rows of k and v, `width` columns each
@@ -35,6 +56,8 @@ typedef enum rf_rope_layout {
  *               Values of keys that are not seen may be anything finite: some are multiplied by zero.
  *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
  *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
+ *   q2, k2      width2 more columns of queries and keys that are not turned and have no values; width2 0: none
+ *   relative    what depends on offsets, or NULL
  *   out, lse    row t of the result at out + t * out_step; log-sum-exp of its scores at lse[t] (lse may be NULL)     */
 typedef struct rfk_attention {
     const float *q, *k, *v;
@@ -54,14 +77,21 @@ typedef struct rfk_attention {
     float *out;
     int64_t out_step;
     float *lse;
+    const float *q2, *k2;
+    int64_t q2_step, k2_step, width2;
+    const rfk_relative *relative;
 } rfk_attention;
 
-/* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv (rows like q, k, v) are written. */
+/* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv, dq2, dk2 (rows like q, k, v, q2, k2) are
+ * written, those of relative's tables are added. */
 typedef struct rfk_attention_grad {
     const float *d_out;
     int64_t d_out_step;
     float *dq, *dk, *dv;
     int64_t dq_step, dk_step, dv_step;
+    float *dq2, *dk2;
+    int64_t dq2_step, dk2_step;
+    const rfk_relative_grad *relative;
 } rfk_attention_grad;
 
 /* Sizes of the packed operands of gemm_panel.  The step is an odd number of cache lines, so that rows do not fall on

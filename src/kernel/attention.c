@@ -9,10 +9,10 @@ static size_t bytes(int64_t floats, int64_t doubles)
 
 size_t rfk_attention_scratch(const rfk_attention *a)
 {
-    return bytes(rfk__forward_room(a).end, a->keys + 3 * a->width);
+    return bytes(rfk__forward_room(a).end, a->keys + 3 * (a->width + a->width2));
 }
 
 size_t rfk_attention_back_scratch(const rfk_attention *a)
 {
-    return bytes(rfk__back_room(a).end, 2 * a->keys * (a->width + 1) + 4 * a->width);
+    return bytes(rfk__back_room(a).end, 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
 }

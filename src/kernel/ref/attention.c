@@ -1,8 +1,9 @@
 /* attention.c — attention and its adjoints as printed, in double, the scores of one query at a time.
  *
  *     score(t,s) = scale <R q_t, R k_s>                                        RoFormer, Eq. 16
+ *                  + scale (<q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r,   r = s - t, within +-clip
  *     P(t,s)     = e^score(t,s) / sum_s e^score(t,s)                           over the keys that t sees
- *     out_t      = sum_s K(t,s) P(t,s) v_s                                     RoFormer, Eq. 2; K is dropout's factor     */
+ *     out_t      = sum_s K(t,s) P(t,s) v_s                                     RoFormer, Eq. 2; K is dropout's factor; v_s + value_r */
 #include "kernel/ref/ref.h"
 
 static int sees(const rfk_attention *a, int64_t t, int64_t s)
@@ -29,15 +30,18 @@ static void copy(double *y, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (double)x[i];
 }
 
+/* Rows of queries and keys: width columns, then width2. */
 static void query(const rfk_attention *a, double *y, int64_t t)
 {
     copy(y, a->q + t * a->q_step, a->width);
+    if (a->width2) copy(y + a->width, a->q2 + t * a->q2_step, a->width2);
     if (a->cos) turn(a, y, a->q_row[t], 1);
 }
 
 static void key(const rfk_attention *a, double *y, int64_t s)
 {
     copy(y, a->k + s * a->k_step, a->width);
+    if (a->width2) copy(y + a->width, a->k2 + s * a->k2_step, a->width2);
     if (a->cos) turn(a, y, a->k_row[s], 1);
 }
 
@@ -55,6 +59,13 @@ static double keep(const rfk_attention *a, int64_t t, int64_t s)
     return word[s % 4] >= (uint32_t)((double)a->drop * 0x1p32) ? 1 / (1 - (double)a->drop) : 0;
 }
 
+/* The row of a table that holds the offset of query t and key s. */
+static int64_t related(const rfk_attention *a, int64_t t, int64_t s)
+{
+    const int64_t r = s - (t + a->keys - a->queries), clip = a->relative->clip;
+    return (r < -clip ? -clip : r > clip ? clip : r) + clip;
+}
+
 static double inner(const double *x, const double *y, int64_t n)
 {
     double sum = 0;
@@ -67,6 +78,34 @@ static void add(double *y, double c, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] += c * x[i];
 }
 
+static double inner_row(const double *x, const float *y, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += x[i] * (double)y[i];
+    return sum;
+}
+
+static void add_row(double *y, double c, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] += c * (double)x[i];
+}
+
+static void add_to_row(float *y, double c, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + c * x[i]);
+}
+
+static double score(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
+{
+    const rfk_relative *is = a->relative;
+    double sum = inner(q, k, a->width + a->width2);
+    if (!is) return (double)a->scale * sum;
+    const int64_t r = related(a, t, s);
+    if (is->query) sum += inner_row(q, is->query + r * is->query_step, a->width);
+    if (is->key) sum += inner_row(k, is->key + r * is->key_step, a->width);
+    return (double)a->scale * sum + (is->bias ? (double)is->bias[r] : 0);
+}
+
 /* p[s] = P(t,s), zeros where t sees nothing; returns the log-sum-exp.  q and k are room for a row. */
 static double probabilities(const rfk_attention *a, double *p, double *q, double *k, int64_t t)
 {
@@ -76,7 +115,7 @@ static double probabilities(const rfk_attention *a, double *p, double *q, double
         p[s] = -INFINITY;
         if (!sees(a, t, s)) continue;
         key(a, k, s);
-        p[s] = (double)a->scale * inner(q, k, a->width);
+        p[s] = score(a, q, k, t, s);
         if (!(p[s] <= largest)) largest = p[s];
     }
     for (int64_t s = 0; s < a->keys; s++) sum += p[s] = sees(a, t, s) ? exp(p[s] - largest) : 0;
@@ -86,14 +125,16 @@ static double probabilities(const rfk_attention *a, double *p, double *q, double
 
 void rfk_ref_attention(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
 {
-    const int64_t D = a->width;
-    double *p = scratch, *q = p + a->keys, *kv = q + D, *out = kv + D;
+    const int64_t D = a->width, all = D + a->width2;
+    const rfk_relative *is = a->relative;
+    double *p = scratch, *q = p + a->keys, *kv = q + all, *out = kv + all;
     for (int64_t t = first; t < last; t++) {
         const double lse = probabilities(a, p, q, kv, t);
         for (int64_t i = 0; i < D; i++) out[i] = 0;
         for (int64_t s = 0; s < a->keys; s++) {
             if (!sees(a, t, s)) continue;
             value(a, kv, s);
+            if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_step, D);
             add(out, keep(a, t, s) * p[s], kv, D);
         }
         for (int64_t i = 0; i < D; i++) a->out[t * a->out_step + i] = (float)out[i];
@@ -106,14 +147,27 @@ static void put(float *y, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)x[i];
 }
 
+/* What dS, of the score, and P K, of the value, give to the tables. */
+static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k, const double *o,
+                        int64_t t, int64_t s, double ds, double kp)
+{
+    const int64_t r = related(a, t, s), D = a->width;
+    if (g->query) add_to_row(g->query + r * g->query_step, (double)a->scale * ds, q, D);
+    if (g->key) add_to_row(g->key + r * g->key_step, (double)a->scale * ds, k, D);
+    if (g->value) add_to_row(g->value + r * g->value_step, kp, o, D);
+    if (g->bias) g->bias[r] = (float)((double)g->bias[r] + ds);
+}
+
 /* With o the adjoint of the result:
- *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s>                 (R^T here only when values are turned)
- *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS R k_s   dk_s = R^T scale sum_t dS R q_t               */
+ *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s + value_r>       (R^T here only when values are turned)
+ *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS (R k_s + query_r)     dk_s = R^T scale sum_t dS (R q_t + key_r) */
 void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
-    const int64_t S = a->keys, D = a->width;
-    double *p = scratch, *dp = p + S, *q = dp + S, *kv = q + D, *o = kv + D, *dq = o + D, *dk = dq + D, *dv = dk + S * D;
-    for (int64_t i = 0; i < S * D; i++) dk[i] = dv[i] = 0;
+    const int64_t S = a->keys, D = a->width, all = D + a->width2;
+    const rfk_relative *is = a->relative;
+    double *p = scratch, *dp = p + S, *q = dp + S, *kv = q + all, *o = kv + all, *dq = o + all, *dk = dq + all, *dv = dk + S * all;
+    for (int64_t i = 0; i < S * all; i++) dk[i] = 0;
+    for (int64_t i = 0; i < S * D; i++) dv[i] = 0;
     for (int64_t t = 0; t < a->queries; t++) {
         double mean = 0;
         probabilities(a, p, q, kv, t);
@@ -123,24 +177,31 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
             const double kept = keep(a, t, s);
             value(a, kv, s);
             add(dv + s * D, kept * p[s], o, D);
-            dp[s] = kept * inner(o, kv, D);
+            dp[s] = inner(o, kv, D);
+            if (is && is->value) dp[s] += inner_row(o, is->value + related(a, t, s) * is->value_step, D);
+            dp[s] *= kept;
             mean += p[s] * dp[s];
         }
-        for (int64_t i = 0; i < D; i++) dq[i] = 0;
+        for (int64_t i = 0; i < all; i++) dq[i] = 0;
         for (int64_t s = 0; s < S; s++) {
             if (!sees(a, t, s)) continue;
-            const double ds = (double)a->scale * p[s] * (dp[s] - mean);
+            const double ds = p[s] * (dp[s] - mean), scaled = (double)a->scale * ds;
             key(a, kv, s);
-            add(dq, ds, kv, D);
-            add(dk + s * D, ds, q, D);
+            add(dq, scaled, kv, all);
+            add(dk + s * all, scaled, q, all);
+            if (is && is->query) add_row(dq, scaled, is->query + related(a, t, s) * is->query_step, D);
+            if (is && is->key) add_row(dk + s * all, scaled, is->key + related(a, t, s) * is->key_step, D);
+            if (is && g->relative) relate_back(a, g->relative, q, kv, o, t, s, ds, keep(a, t, s) * p[s]);
         }
         if (a->cos) turn(a, dq, a->q_row[t], -1);
         put(g->dq + t * g->dq_step, dq, D);
+        if (a->width2) put(g->dq2 + t * g->dq2_step, dq + D, a->width2);
     }
     for (int64_t s = 0; s < S; s++) {
-        if (a->cos) turn(a, dk + s * D, a->k_row[s], -1);
+        if (a->cos) turn(a, dk + s * all, a->k_row[s], -1);
         if (a->cos && a->rotate_value) turn(a, dv + s * D, a->k_row[s], -1);
-        put(g->dk + s * g->dk_step, dk + s * D, D);
+        put(g->dk + s * g->dk_step, dk + s * all, D);
+        if (a->width2) put(g->dk2 + s * g->dk2_step, dk + s * all + D, a->width2);
         put(g->dv + s * g->dv_step, dv + s * D, D);
     }
 }

@@ -1,0 +1,336 @@
+/* test_attention_relate.c — mirrors src/kernel/attention_relate.inc and attention_relate_back.inc: attention with tables of
+ * offsets and further columns.
+ *
+ * The reference rung against the printed formula with whole matrices in double, its adjoints against central differences of
+ * that; every other rung against the reference rung.                                                                     */
+#include "rungs.h"
+
+enum { QUERY = 1, KEY = 2, VALUE = 4, BIAS = 8, ALL = 15, TABLES = 4, INPUTS = 9 };
+
+typedef struct shape {
+    int64_t queries, keys, width, width2, clip;
+    int tables, rotary, causal;
+    int64_t window;
+    float drop;
+} shape;
+
+/* Inputs and adjoints: q k v q2 k2, then the tables query, key, value, bias. */
+typedef struct problem {
+    rfk_attention a;
+    rfk_attention_grad g;
+    rfk_relative is;
+    rfk_relative_grad d;
+    float *x[INPUTS], *dx[INPUTS];
+    int64_t n[INPUTS];
+    void *scratch, *back_scratch;
+} problem;
+
+static void make(problem *p, shape s)
+{
+    if (!s.keys) s.keys = s.queries;
+    const int64_t D = s.width, E = s.width2, rows = 2 * s.clip + 1;
+    const int64_t n[INPUTS] = {s.queries * D, s.keys * D, s.keys * D, s.queries * E, s.keys * E,
+                               s.tables & QUERY ? rows * D : 0, s.tables & KEY ? rows * D : 0, s.tables & VALUE ? rows * D : 0,
+                               s.tables & BIAS ? rows : 0};
+    for (int i = 0; i < INPUTS; i++) {
+        p->n[i] = n[i];
+        p->x[i] = n[i] ? t_normal(n[i]) : NULL;
+        p->dx[i] = n[i] ? t_floats(n[i]) : NULL;
+    }
+    p->is = (rfk_relative){.clip = s.clip, .query = p->x[5], .key = p->x[6], .value = p->x[7], .query_step = D, .key_step = D,
+                           .value_step = D, .bias = p->x[8]};
+    p->d = (rfk_relative_grad){.query = p->dx[5], .key = p->dx[6], .value = p->dx[7], .query_step = D, .key_step = D,
+                               .value_step = D, .bias = p->dx[8]};
+    p->a = (rfk_attention){.q = p->x[0], .k = p->x[1], .v = p->x[2], .q_step = D, .k_step = D, .v_step = D, .queries = s.queries,
+                           .keys = s.keys, .width = D, .scale = (float)(1 / sqrt((double)(D + E))), .causal = s.causal,
+                           .window = s.window, .drop = s.drop, .key = {1, 2}, .stream = 3, .out = t_floats(s.queries * D),
+                           .out_step = D, .lse = t_floats(s.queries), .q2 = p->x[3], .k2 = p->x[4], .q2_step = E, .k2_step = E,
+                           .width2 = E, .relative = s.tables ? &p->is : NULL};
+    p->g = (rfk_attention_grad){.d_out = t_normal(s.queries * D), .d_out_step = D, .dq = p->dx[0], .dk = p->dx[1], .dv = p->dx[2],
+                                .dq_step = D, .dk_step = D, .dv_step = D, .dq2 = p->dx[3], .dk2 = p->dx[4], .dq2_step = E,
+                                .dk2_step = E, .relative = s.tables ? &p->d : NULL};
+    if (s.rotary) {                                          /* one plane, by the position */
+        const int64_t most = s.queries > s.keys ? s.queries : s.keys;
+        float *const c = t_floats(most), *const i = t_floats(most);
+        int32_t *const row = t_bytes((size_t)most * sizeof *row);
+        for (int64_t m = 0; m < most; m++) c[m] = cosf((float)m), i[m] = sinf((float)m), row[m] = (int32_t)m;
+        p->a.cos = c, p->a.sin = i, p->a.q_row = p->a.k_row = row, p->a.rotary = 2;
+    }
+    p->scratch = t_bytes(rfk_attention_scratch(&p->a));
+    p->back_scratch = t_bytes(rfk_attention_back_scratch(&p->a));
+}
+
+static void back(const rfk_table *k, const problem *p)
+{
+    for (int i = 5; i < INPUTS; i++) memset(p->dx[i] ? p->dx[i] : p->a.out, 0, (size_t)p->n[i] * sizeof(float));
+    k->attention_back(&p->a, &p->g, p->back_scratch);
+}
+
+/* ---- the printed formula -------------------------------------------------------------------------------------------- */
+
+static void turn(const rfk_attention *a, double *x, int64_t n, int64_t D, const int32_t *row)
+{
+    for (int64_t t = 0; t < n && a->cos; t++) {
+        const double c = (double)a->cos[row[t]], s = (double)a->sin[row[t]], x0 = x[t * D], x1 = x[t * D + 1];
+        x[t * D] = c * x0 - s * x1;
+        x[t * D + 1] = s * x0 + c * x1;
+    }
+}
+
+static double dot(const double *x, const double *y, int64_t n)
+{
+    double s = 0;
+    for (int64_t i = 0; i < n; i++) s += x[i] * y[i];
+    return s;
+}
+
+static double *twice(const double *x, int64_t n)
+{
+    double *y = t_bytes((size_t)(n ? n : 1) * sizeof *y);
+    if (n) memcpy(y, x, (size_t)n * sizeof *y);
+    return y;
+}
+
+static void formula(const problem *p, double *const x[INPUTS], double *out)
+{
+    const rfk_attention *a = &p->a;
+    const int64_t D = a->width, E = a->width2, clip = p->is.clip;
+    double *q = twice(x[0], p->n[0]), *k = twice(x[1], p->n[1]), *w = t_bytes((size_t)a->keys * sizeof *w);
+    turn(a, q, a->queries, D, a->q_row);
+    turn(a, k, a->keys, D, a->k_row);
+    for (int64_t t = 0; t < a->queries; t++) {
+        double sum = 0;
+        const int64_t place = t + a->keys - a->queries;
+        for (int64_t s = 0; s < a->keys; s++) {
+            const int64_t r = (s - place < -clip ? -clip : s - place > clip ? clip : s - place) + clip;
+            double score = dot(q + t * D, k + s * D, D) + dot(x[3] + t * E, x[4] + s * E, E);
+            if (p->n[5]) score += dot(q + t * D, x[5] + r * D, D);
+            if (p->n[6]) score += dot(k + s * D, x[6] + r * D, D);
+            score = (double)a->scale * score + (p->n[8] ? x[8][r] : 0);
+            const int seen = (!a->causal || s <= place) && (!a->window || llabs((long long)(s - place)) <= a->window);
+            w[s] = seen ? exp(score) : 0;
+            sum += w[s];
+        }
+        for (int64_t i = 0; i < D; i++) out[t * D + i] = 0;
+        for (int64_t s = 0; s < a->keys; s++) {
+            const int64_t r = (s - place < -clip ? -clip : s - place > clip ? clip : s - place) + clip;
+            for (int64_t i = 0; i < D && w[s] > 0; i++)
+                out[t * D + i] += w[s] / sum * (x[2][s * D + i] + (p->n[7] ? x[7][r * D + i] : 0));
+        }
+    }
+}
+
+static const shape small[] = {
+    {.queries = 5, .width = 4, .clip = 4, .tables = QUERY},
+    {.queries = 5, .width = 4, .clip = 4, .tables = KEY},
+    {.queries = 7, .width = 3, .clip = 2, .tables = VALUE},
+    {.queries = 7, .width = 3, .clip = 2, .tables = BIAS},
+    {.queries = 6, .width = 3, .width2 = 5},
+    {.queries = 8, .width = 5, .width2 = 2, .clip = 3, .tables = ALL, .rotary = 1},
+    {.queries = 8, .width = 4, .clip = 7, .tables = ALL, .causal = 1, .rotary = 1},
+    {.queries = 9, .width = 4, .clip = 1, .tables = ALL, .window = 3},
+    {.queries = 3, .keys = 9, .width = 4, .clip = 5, .tables = ALL, .causal = 1},
+    {.queries = 9, .keys = 4, .width = 4, .clip = 0, .tables = ALL},
+    {.queries = 1, .width = 2, .clip = 0, .tables = ALL},
+};
+
+static double *doubles(const float *x, int64_t n)
+{
+    double *y = t_bytes((size_t)(n ? n : 1) * sizeof *y);
+    for (int64_t i = 0; i < n; i++) y[i] = (double)x[i];
+    return y;
+}
+
+/* The reference sums in double and rounds once; the differences (h = 1e-4) are good to h^2 times a third derivative, below
+ * 1e-6 here; adjoints of tables are rounded once for each pair, of at most 81. */
+static void the_reference_is_the_formula(void **state)
+{
+    (void)state;
+    rfk_table ref;
+    rfk_rung(0, &ref);
+    for (size_t n = 0; n < RF_COUNT(small); n++) {
+        problem p;
+        make(&p, small[n]);
+        const int64_t size = p.n[0];
+        double *x[INPUTS], *out = t_bytes((size_t)size * sizeof *out), *weight = doubles(p.g.d_out, size);
+        for (int i = 0; i < INPUTS; i++) x[i] = doubles(p.x[i], p.n[i]);
+        formula(&p, x, out);
+        ref.attention(&p.a, 0, p.a.queries, p.scratch);
+        t_close_to(p.a.out, out, size, 1e-14, EPS / 2);
+        back(&ref, &p);
+        for (int i = 0; i < INPUTS; i++)
+            for (int64_t j = 0; j < p.n[i]; j++) {
+                const double h = 1e-4, before = x[i][j];
+                double want = 0;
+                for (int side = -1; side <= 1; side += 2) {
+                    x[i][j] = before + side * h;
+                    formula(&p, x, out);
+                    want += side * dot(weight, out, size) / (2 * h);
+                }
+                x[i][j] = before;
+                const double got = (double)p.dx[i][j];
+                if (!(fabs(got - want) <= 2e-6 + 81 * EPS * fabs(want)))
+                    fail_msg("shape %zu: input %d, adjoint %lld is %.9g, differences give %.9g", n, i, (long long)j, got, want);
+            }
+        t_free_all();
+    }
+}
+
+/* ---- rungs against the reference ------------------------------------------------------------------------------------- */
+
+static double largest(const float *x, int64_t n)
+{
+    double m = 0;
+    for (int64_t i = 0; i < n; i++) m = fmax(m, fabs((double)x[i]));
+    return m;
+}
+
+/* As in test_attention.c: a share of the largest result; a score is now four products and a number, and adjoints of tables
+ * sum over all pairs of a run. */
+static double share(const rfk_attention *a, int64_t terms)
+{
+    const double score = 6 * 4 * sqrt(3 * (double)(a->width + a->width2) + 6) * EPS / 2, sum = 4 * sqrt((double)terms) * EPS / 2;
+    return 4 * (2 * score + sum + 2 * EPS);
+}
+
+static void one(shape s)
+{
+    rfk_table k;
+    problem p;
+    make(&p, s);
+    const rfk_attention *a = &p.a;
+    const int64_t most = a->queries > a->keys ? a->queries : a->keys;
+    float *out = NULL, *d[INPUTS] = {0};
+    for (EACH_RUNG(k)) {
+        k.attention(a, 0, a->queries, p.scratch);
+        float *const got = copied(a->out, p.n[0], 0);
+        back(&k, &p);
+        const double left = 8 * sqrt((double)s.width) * EPS / (1 - (double)s.drop);
+        for (int i = 0; i < INPUTS; i++) {
+            float *const di = copied(p.dx[i], p.n[i], 0);
+            if (!d[i]) {
+                d[i] = di;
+                continue;
+            }
+            const int64_t terms = i < 5 ? most : most * most;
+            const double allowed = 2 * share(a, terms) * largest(d[i], p.n[i]) + sqrt((double)terms) * left;
+            for (int64_t j = 0; j < p.n[i]; j++)
+                if (!(fabs((double)di[j] - (double)d[i][j]) <= allowed))
+                    fail_msg("%s: %lld x %lld, input %d, adjoint %lld: got %.9g, want %.9g +- %.3g", k.isa, (long long)a->queries,
+                             (long long)a->keys, i, (long long)j, (double)di[j], (double)d[i][j], allowed);
+        }
+        if (!out) out = got;
+        else t_close(got, out, p.n[0], share(a, a->keys) * largest(out, p.n[0]), 0);
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+static void every_size(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 2, 7, 16, 63, 64, 65, 96, 97, 130, 200}, clip[] = {0, 1, 5, 16, 64, 199, 1000};
+    for (size_t i = 0; i < RF_COUNT(length); i++)
+        for (size_t j = 0; j < RF_COUNT(clip); j++)
+            one((shape){.queries = length[i], .width = 16, .clip = clip[j], .tables = ALL});
+    one((shape){.queries = 600, .width = 16, .clip = 599, .tables = ALL});
+    one((shape){.queries = 600, .width = 16, .clip = 100, .tables = ALL, .causal = 1});
+}
+
+static void every_table(void **state)
+{
+    (void)state;
+    static const int64_t width[] = {1, 5, 16, 24, 64, 72, 130};
+    for (int tables = 0; tables <= ALL; tables++)
+        for (size_t j = 0; j < RF_COUNT(width); j++) {
+            one((shape){.queries = 70, .width = width[j], .width2 = tables % 3, .clip = 20, .tables = tables});
+            one((shape){.queries = 110, .keys = 75, .width = width[j], .width2 = 17, .clip = 200, .tables = tables});
+        }
+}
+
+static void every_mask(void **state)
+{
+    (void)state;
+    static const int64_t size[][2] = {{100, 100}, {7, 150}, {150, 7}, {300, 300}, {1, 600}};
+    for (size_t i = 0; i < RF_COUNT(size); i++)
+        for (int causal = 0; causal < 2; causal++)
+            for (int64_t window = 0; window < 200; window += 33)
+                one((shape){.queries = size[i][0], .keys = size[i][1], .width = 24, .clip = 40, .tables = ALL, .causal = causal,
+                            .window = window, .drop = window % 2 ? 0.2F : 0});
+}
+
+/* ---- bits and room ----------------------------------------------------------------------------------------------------- */
+
+static void a_row_does_not_see_the_partition(void **state)
+{
+    (void)state;
+    static const int64_t cut[] = {1, 5, 96, 333};
+    rfk_table k;
+    for (int i = 0; i < 4; i++) {
+        problem p;
+        make(&p, (shape){.queries = 620, .width = 20, .width2 = 3, .clip = i % 2 ? 619 : 30, .tables = ALL, .causal = i / 2});
+        const size_t room = rfk_attention_scratch(&p.a);
+        for (EACH_RUNG(k)) {
+            if (k_at == 0) continue;
+            k.attention(&p.a, 0, 620, p.scratch);
+            const float *want = copied(p.a.out, p.n[0], 0);
+            for (size_t c = 0; c < RF_COUNT(cut); c++) {
+                memset(p.scratch, c % 2 ? 0x3F : 0, room);
+                for (int64_t t = 0; t < 620; t += cut[c]) k.attention(&p.a, t, t + cut[c] < 620 ? t + cut[c] : 620, p.scratch);
+                same_bits(p.a.out, want, p.n[0], "out");
+            }
+        }
+        t_free_all();
+    }
+}
+
+/* A table of zeros is no table, and one that is longer than the text may be cut. */
+static void what_is_not_met_changes_nothing(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p;
+    make(&p, (shape){.queries = 90, .width = 32, .clip = 120, .tables = ALL});
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 0, 90, p.scratch);
+        const float *want = copied(p.a.out, p.n[0], 0);
+        rfk_relative cut = p.is;
+        cut.clip = 89;
+        cut.query += 31 * 32, cut.key += 31 * 32, cut.value += 31 * 32, cut.bias += 31;
+        rfk_attention a = p.a;
+        a.relative = &cut;
+        k.attention(&a, 0, 90, p.scratch);
+        same_bits(p.a.out, want, p.n[0], "out");
+    }
+    t_free_all();
+}
+
+/* Scratch does not grow with the product of queries and keys. */
+static void long_texts(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p;
+    make(&p, (shape){.queries = 30000, .width = 16, .clip = 29999, .tables = ALL});
+    assert_true(rfk_attention_scratch(&p.a) < 2000000 + 30000 * 16);
+    assert_true(rfk_attention_back_scratch(&p.a) < 2000000 + 30000 * 17 * 16);
+    float *want = NULL;
+    for (EACH_RUNG(k)) {
+        k.attention(&p.a, 29997, 30000, p.scratch);
+        float *const last = copied(p.a.out + 29997 * 16, 48, 0);
+        if (want) t_close(last, want, 48, share(&p.a, 30000) * fmax(largest(want, 48), 0.01), 0);
+        else want = last;
+    }
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_reference_is_the_formula), cmocka_unit_test(every_size),
+        cmocka_unit_test(every_table),                  cmocka_unit_test(every_mask),
+        cmocka_unit_test(a_row_does_not_see_the_partition), cmocka_unit_test(what_is_not_met_changes_nothing),
+        cmocka_unit_test(long_texts),
+    };
+    return cmocka_run_group_tests_name("kernel/attention_relate", tests, NULL, NULL);
+}
