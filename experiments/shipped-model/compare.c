@@ -107,7 +107,7 @@ static void add_document(work *w, rf__ids ids, size_t at, size_t left)
     while (left) {
         const size_t size = rf__cut(ids, at, left, LENGTH - RF__TEMPLATE, w->vocab.kind);
         if (!rf__fits(&w->batch, size)) flush(w);
-        rf__mlm_batch_add(&w->batch, ids, at, size, &w->masking, w->pieces++);
+        rf__mlm_batch_add(&w->batch, ids, at, size, true, &w->masking, w->pieces++);
         at += size;
         left -= size;
     }
@@ -156,7 +156,7 @@ static void open_model(work *w, const char *folder)
     check(rf__encoder_new(&w->params, w->value, NULL, &w->encoder, &why));
     check(rf_graph_new(w->ctx, &w->graph, &why));
     check(rf__mlm_batch_new(w->ctx, ROOM, &w->batch, &why));
-    w->masking = (rf__masking){rf__evaluation_key(42), 0.15, false, &w->vocab};
+    w->masking = (rf__masking){rf__evaluation_key(42), 0.15, false, &w->vocab, false};
     for (int j = 0; j < JUDGES; j++)
         if (!(w->p[j] = malloc((size_t)w->vocab.size * sizeof(double)))) check(rf_fail(&why, RF_ENOMEM, "out of memory"));
 }

@@ -1,4 +1,4 @@
-/* train.h — masked-language-model pre-training: documents in, checkpoints out.
+/* train.h — pre-training, of masked or of next tokens: documents in, checkpoints out.
  *
  * The option names are those of Hugging Face's Trainer.  Killed at any moment and resumed, a run ends with the same bits
  * as one that was never stopped: every random choice is a function of (seed, step, place), and a checkpoint is complete
@@ -24,6 +24,9 @@ typedef enum rf_schedule {
 } rf_schedule;
 typedef enum rf_report_to { RF_REPORT_NONE, RF_REPORT_TENSORBOARD } rf_report_to;
 typedef enum rf_optim { RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD } rf_optim;
+
+/* What is guessed: masked tokens (mlm), or the next one (clm).  AUTO: what config.json's is_decoder says. */
+typedef enum rf_objective { RF_OBJECTIVE_AUTO, RF_OBJECTIVE_MLM, RF_OBJECTIVE_CLM } rf_objective;
 
 /* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */
 typedef enum rf_metric { RF_METRIC_LOSS, RF_METRIC_ACCURACY } rf_metric;
@@ -63,7 +66,8 @@ typedef struct rf_train_options {
     double max_loss_spike;              /* skip updates whose loss is so many deviations above its mean; 0: never        */
     int64_t warmup_steps;
     double warmup_ratio;                /* used when warmup_steps is 0                                                   */
-    double mlm_probability;
+    rf_objective objective;             /* CLM makes a causal model of a new one                                         */
+    double mlm_probability;             /* of mlm                                                                        */
     int whole_word_mask;
     int64_t logging_steps, eval_steps, save_steps, save_total_limit;
     int load_best_model_at_end;         /* the trained model is that of the best checkpoint, not the last                */
@@ -96,6 +100,7 @@ typedef struct rf_train_progress {
     double epoch, loss, grad_norm, learning_rate, tokens_per_second, seconds, eta_seconds;
     int64_t tokens;                     /* seen since the very start                                                     */
     double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first                                  */
+    rf_objective objective;             /* MLM or CLM                                                                    */
     const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note"      */
     const char *note;                   /* with "note", "save": a sentence or a path                                     */
 } rf_train_progress;
@@ -140,7 +145,7 @@ typedef struct rf_prepared {
 rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *options, const char *path, rf_train_report *report, void *user,
                      rf_prepared *out, rf_error *why);
 
-/* Held-out masked-language-model loss and accuracy of a model folder on texts, with the masks of `seed`. */
+/* Held-out loss and accuracy of a model folder on texts: of tokens masked by `seed`, or, of a causal model, of every next one. */
 typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
 

@@ -224,6 +224,8 @@ static rf_status prepare(job *j)
     const rf_config *c = rf_model_config(j->model);
     j->t = rf_model_tokenizer(j->model);
     j->C = (size_t)c->hidden_size;
+    if (c->is_decoder && j->a->pooling == RF_POOL_CLS)
+        return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: a text's first token has seen no other; --pooling mean or max");
     j->limit = j->a->max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->a->max_length;
     if (!(j->vectors = malloc(WINDOW * j->C * sizeof *j->vectors)))
         return rf_fail(why, RF_ENOMEM, "out of memory: %d vectors of %zu", WINDOW, j->C);

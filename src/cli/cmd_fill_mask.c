@@ -261,6 +261,8 @@ static rf_status prepare(job *j)
     if (rf_tokenizer_mask(j->t) < 0) return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
     if (!rf_model_has_head(j->model))
         return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
+    if (rf_model_config(j->model)->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
     if ((status = find_targets(j))) return status;
     const int most = j->target ? j->targets : rf_tokenizer_size(j->t) < j->V ? rf_tokenizer_size(j->t) : j->V;
     j->top = j->a->top_k < most ? (int)j->a->top_k : most;

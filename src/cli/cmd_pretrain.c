@@ -1,4 +1,4 @@
-/* cmd_pretrain.c — roformer pretrain: masked-language-model training that survives anything.
+/* cmd_pretrain.c — roformer pretrain: training of masked and of causal language models that survives anything.
  *
  * A first Ctrl-C finishes the step, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
 #include <math.h>
@@ -31,8 +31,10 @@ static void step_text(const rf_train_progress *p, double loss, char *out, size_t
     char eta[32], rate[16];
     cli_duration(p->eta_seconds, eta, sizeof eta);
     cli_count(p->tokens_per_second, rate, sizeof rate);
-    int n = snprintf(out, size, "step %lld/%lld  loss %.4f  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
-                     (long long)p->max_steps, loss, p->learning_rate, rate, eta);
+    char perplexity[48] = "";
+    if (p->objective == RF_OBJECTIVE_CLM) snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
+    int n = snprintf(out, size, "step %lld/%lld  loss %.4f%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
+                     (long long)p->max_steps, loss, perplexity, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
 }
@@ -165,6 +167,8 @@ static const cli_option options[] = {
      "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
     {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the text", NULL},
+    {"objective", 0, CLI_CHOICE, T(objective), "auto|mlm|clm", NULL, 0, 0, NULL,
+     "guess masked tokens (mlm) or the next one (clm, a causal model); auto: what is_decoder in config.json says", NULL},
     TRAIN_SHARED,
     {"gradient_accumulation_steps", 0, CLI_INT, T(gradient_accumulation_steps), "N", NULL, 1, 1e6, NULL,
      "batches for one update", NULL},
@@ -232,14 +236,17 @@ static const char *const examples[] = {
     "roformer vocab --text corpus.txt.zst --size 8192 -o my-model",
     "roformer pretrain --text corpus.txt.zst --model my-model --config small.json --max_steps 20000",
     "roformer pretrain --resume my-model/checkpoint-3000",
+    "roformer pretrain --text corpus.txt.zst --model my-causal-model --objective clm --max_length 256",
     "roformer plot my-model/metrics.jsonl -o loss.svg",
     NULL,
 };
 
 const cli_command cmd_pretrain = {
-    "pretrain", "--text FILE... --model DIR", "train a masked language model on text",
+    "pretrain", "--text FILE... --model DIR", "train a masked or a causal language model on text",
     "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention stays "
     "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
+    "--objective clm trains a causal model: attention sees earlier tokens only, every token guesses the next one, and the last one of a "
+    "document guesses [SEP].  It is written as RoFormerForCausalLM.\n"
     "Ctrl-C finishes the step, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
     "the same bits as one that was never stopped.",
     examples, options, sizeof(train_args), train_prepare, run,

@@ -148,7 +148,8 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
     char path[4096];
     if (rf_model_open(io->ctx, folder, &g.model, NULL)) return;
     g.t = rf_model_tokenizer(g.model);
-    if (g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_session_open(g.model, &g.session, NULL)) {
+    const bool guesses = g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
+    if (guesses && !rf_session_open(g.model, &g.session, NULL)) {
         const char *data = json_string_value(json_array_get(json_object_get(options, "data"), 0));
         for (int i = 0; samples && i < samples->n; i++) from_text(&g, samples->item[i]);
         snprintf(path, sizeof path, "%s/tokens.cache", folder);

@@ -1,4 +1,4 @@
-/* batch.c — packing pieces into micro-batches, and masking them.
+/* batch.c — packing pieces into micro-batches, and labelling them.
  *
  *     [CLS] piece [SEP] [CLS] piece [SEP] ...      start: where each begins; attention stays inside
  *
@@ -74,13 +74,23 @@ static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__
     }
 }
 
-void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, const rf__masking *m, uint64_t stream)
+/* A piece that was cut off is not followed by [SEP]: what does follow is not here, so nothing is asked. */
+static void label_next(rf__mlm_batch *b, int64_t first, int64_t last, bool ends)
+{
+    for (int64_t i = first - 1; i < last - !ends; i++) {
+        b->row[b->n] = (int32_t)i;
+        b->label[b->n++] = b->id[i + 1];
+    }
+}
+
+void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, bool ends, const rf__masking *m, uint64_t stream)
 {
     int32_t *id = b->id + b->N;
     id[0] = m->vocab->cls;
     for (size_t i = 0; i < size; i++) id[1 + i] = rf__id(ids, at + i);
     id[1 + size] = m->vocab->sep;
-    mask_piece(b, b->N + 1, b->N + 1 + (int64_t)size, m, stream);
+    if (m->next) label_next(b, b->N + 1, b->N + 1 + (int64_t)size, ends);
+    else mask_piece(b, b->N + 1, b->N + 1 + (int64_t)size, m, stream);
     b->N += (int64_t)size + RF__TEMPLATE;
     b->start[++b->B] = (int32_t)b->N;
 }
@@ -102,7 +112,8 @@ void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m)
 static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__place at)
 {
     const size_t i = (size_t)at.piece;
-    if (m) rf__mlm_batch_add(b, rf__piece_of(p, i)->ids, rf__piece_at(p, i), rf__piece_size(p, i), m, (uint64_t)at.epoch << 40 | i);
+    const uint64_t stream = (uint64_t)at.epoch << 40 | i;
+    if (m) rf__mlm_batch_add(b, rf__piece_of(p, i)->ids, rf__piece_at(p, i), rf__piece_size(p, i), rf__piece_ends(p, i), m, stream);
     else b->N += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
 }
 

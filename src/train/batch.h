@@ -1,4 +1,4 @@
-/* batch.h — micro-batches: pieces laid end to end, and the tokens that are to be guessed. */
+/* batch.h — micro-batches: pieces laid end to end, and the tokens that are to be guessed: masked ones, or each one's next. */
 #ifndef RF_TRAIN_BATCH_H
 #define RF_TRAIN_BATCH_H
 
@@ -25,10 +25,12 @@ typedef struct rf__masking {
     double p;
     bool whole_words;                   /* one draw for a token and the "##" tokens behind it                           */
     const rf__vocab *vocab;
+    bool next;                          /* of a causal model: nothing is masked, every token guesses the next one       */
 } rf__masking;
 
-/* Appends [CLS] ids [SEP] and masks them.  The masks are a function of (m->key, stream, place in the piece). */
-void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, const rf__masking *m, uint64_t stream);
+/* Appends [CLS] ids [SEP] and masks them.  The masks are a function of (m->key, stream, place in the piece).
+ * m->next: [CLS] guesses the first of the ids, and the last guesses [SEP] if a document ends here. */
+void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, bool ends, const rf__masking *m, uint64_t stream);
 
 /* A batch that drew no token at all guesses its first one that is not special, if it has one. */
 void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m);

@@ -1,4 +1,4 @@
-/* evaluate.c — masked-language-model loss and accuracy on text that was not trained on. */
+/* evaluate.c — language-model loss and accuracy, of masked or of next tokens, on text that was not trained on. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -63,13 +63,13 @@ rf_status rf__score_end(rf__scorer *s, rf_error *why)
     return status;
 }
 
-rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why)
+rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream, rf_error *why)
 {
     if (!rf__fits(s->batch, size)) {
         const rf_status status = rf__score_flush(s, why);
         if (status) return status;
     }
-    rf__mlm_batch_add(s->batch, ids, at, size, s->masking, stream);
+    rf__mlm_batch_add(s->batch, ids, at, size, ends, s->masking, stream);
     return RF_OK;
 }
 
@@ -101,7 +101,7 @@ static rf_status load_weights(evaluation *e, rf_error *why)
         status = rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)e->params.total * 4e-6);
     if (!status) status = rf__params_load(&e->params, w, e->value, &head, NULL, why);
     if (!status && !head)
-        status = rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no masked-language-model head", e->o->model);
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no language-model head (cls.predictions.*)", e->o->model);
     rf_weights_close(w);
     return status;
 }
@@ -115,12 +115,13 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status && e->vocab.size > e->config.vocab_size)
         status = rf_fail(why, RF_EDATA, "%s: vocab.txt has %d tokens, the model %lld", o->model, e->vocab.size,
                          (long long)e->config.vocab_size);
+    if (!status) status = rf__objective_check(o, &e->config, o->model, why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
     if (!status) status = load_weights(e, why);
     if (!status) status = rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
     if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
     if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
-    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab};
+    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab, e->config.is_decoder != 0};
     e->scorer.batch = &e->batch;
     e->scorer.masking = &e->masking;
     return status;
@@ -138,7 +139,7 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
         e->documents++;
         while (left) {
             const size_t size = rf__cut(part->ids, at, left, room, e->vocab.kind);
-            const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, e->pieces++, why);
+            const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, size == left, e->pieces++, why);
             if (status) return status;
             at += size;
             left -= size;

@@ -20,7 +20,7 @@ typedef struct rf__scorer {
 } rf__scorer;
 
 /* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
-rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, uint64_t stream, rf_error *why);
+rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream, rf_error *why);
 rf_status rf__score_flush(rf__scorer *s, rf_error *why);
 
 /* After the last flush: the sums over all ranks, with the bits that one rank would have. */

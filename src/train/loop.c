@@ -232,6 +232,7 @@ static void log_step(rf__run *r, const step_result *s)
                               "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
                               (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "input_wait",
                               t->interval.wait / t->interval.seconds);
+        if (rf__run_next(r)) json_object_set_new(line, "perplexity", number(exp(p->loss)));
         if (!r->job) json_object_set_new(line, "packing", json_real((double)t->interval.tokens / (double)t->interval.room));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
@@ -259,7 +260,8 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     rf__mlm_batch_clear(s->batch);
     for (size_t i = 0; i < r->held.n && !status; i++)
-        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i), i, why);
+        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i),
+                                 rf__piece_ends(&r->held, i), i, why);
     if (!status) status = rf__score_flush(s, why);
     if (!status) status = rf__score_end(s, why);
     rf__free(r->ctx, s->own);
@@ -279,9 +281,11 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
     t->eval_step = t->step;
-    rf__run_line(r, json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+    json_t *line = json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                           "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
-                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", rf__seconds() - begin));
+                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", rf__seconds() - begin);
+    if (rf__run_next(r)) json_object_set_new(line, "eval_perplexity", number(exp(t->eval_loss)));
+    rf__run_line(r, line);
     rf__run_tell(r, "eval", NULL);
     return RF_OK;
 }

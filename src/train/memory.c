@@ -41,7 +41,7 @@ static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tok
     const rf_config *c = &p->config;
     return (shape){(double)tokens, (double)c->hidden_size, (double)c->embedding_size, (double)c->intermediate_size,
                    (double)c->num_attention_heads, (double)c->vocab_size, (double)c->num_hidden_layers,
-                   ceil(o->mlm_probability * (double)tokens), o->bf16 != 0, c->hidden_dropout_prob > 0};
+                   c->is_decoder ? (double)tokens : ceil(o->mlm_probability * (double)tokens), o->bf16 != 0, c->hidden_dropout_prob > 0};
 }
 
 /* Kept of each token by a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their

@@ -20,6 +20,7 @@ static const char *const types[] = {"f32", "bf16", NULL};
 static const char *const formats[] = {"auto", "plain", "jsonl", "wiki", NULL};
 static const char *const metrics[] = {"eval_loss", "eval_accuracy", NULL};
 static const char *const greater[] = {"auto", "true", "false", NULL};
+static const char *const objectives[] = {"auto", "mlm", "clm", NULL};
 static const char *const splits[] = {"blank", "line", "heading", "file", NULL};
 
 #define AT(field) offsetof(rf_train_options, field)
@@ -56,6 +57,7 @@ static const row rows[] = {
     {"max_loss_spike",              REAL,   AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
     {"warmup_steps",                INT,    AT(warmup_steps), 0, 1e12, 0, NULL, 0},
     {"warmup_ratio",                REAL,   AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
+    {"objective",                   CHOICE, AT(objective), 0, RF_OBJECTIVE_CLM, RF_OBJECTIVE_AUTO, objectives, 0},
     {"mlm_probability",             REAL,   AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
     {"whole_word_mask",             FLAG,   AT(whole_word_mask), 0, 1, 0, NULL, 0},
     {"logging_steps",               INT,    AT(logging_steps), 1, 1e12, 50, NULL, 0},
@@ -209,6 +211,15 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
             return rf_fail(why, RF_EARG, "data_weight: %.12g is not in 1e-9 .. 1e9", o->data_weight[i]);
     if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) || (o->validation_texts && !o->validation_text))
         return rf_fail(why, RF_EARG, "text: a list of %d files that is not there", o->texts);
+    return RF_OK;
+}
+
+rf_status rf__objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why)
+{
+    if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
+        return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)", name);
+    if (o->objective == RF_OBJECTIVE_MLM && c->is_decoder)
+        return rf_fail(why, RF_EARG, "objective mlm: %s is a model that sees earlier tokens only (is_decoder true)", name);
     return RF_OK;
 }
 

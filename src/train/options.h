@@ -30,6 +30,9 @@ rf_status rf__rows_restore(void *to, const rf__row row[], size_t n, const rf_tra
 /* RF_EARG names the first option outside its limits. */
 rf_status rf__options_check(const rf_train_options *o, rf_error *why);
 
+/* RF_EARG: o->objective is not what the model `name` of this config can do. */
+rf_status rf__objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why);
+
 /* What a checkpoint keeps of the options; NULL when there is no memory. */
 json_t *rf__options_json(const rf_train_options *o);
 

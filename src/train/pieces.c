@@ -45,7 +45,7 @@ static bool cut_document(cutter *c, const rf__tokens *from, size_t at, size_t le
     while (left) {
         const size_t size = rf__cut(from->ids, at, left, c->room, c->kind);
         if (!rf__grow(c->ctx, &p->piece, &c->capacity, p->n + 1, sizeof *p->piece)) return false;
-        p->piece[p->n++] = (uint64_t)at << 20 | size;
+        p->piece[p->n++] = (uint64_t)(size == left) << 63 | (uint64_t)at << 20 | size;
         p->tokens += (int64_t)size + RF__TEMPLATE;
         at += size;
         left -= size;

@@ -15,7 +15,7 @@ size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t room, const uint8_t *
 
 enum { RF__SOURCES = 16 };              /* caches, at most                                                              */
 
-/* Pieces of one or several caches in the order of the text: 20 bits of length, 44 of place. */
+/* Pieces of one or several caches in the order of the text: 20 bits of length, 43 of place, 1 for a document's last. */
 typedef struct rf__pieces {
     uint64_t *piece;
     size_t n, documents;
@@ -41,8 +41,9 @@ static inline const rf__tokens *rf__piece_of(const rf__pieces *p, size_t i)
     return p->source[s].from;
 }
 void rf__pieces_free(const rf_ctx *ctx, rf__pieces *p);
-static inline size_t rf__piece_at(const rf__pieces *p, size_t i) { return (size_t)(p->piece[i] >> 20); }
+static inline size_t rf__piece_at(const rf__pieces *p, size_t i) { return (size_t)(p->piece[i] << 1 >> 21); }
 static inline size_t rf__piece_size(const rf__pieces *p, size_t i) { return (size_t)(p->piece[i] & 0xFFFFF); }
+static inline bool rf__piece_ends(const rf__pieces *p, size_t i) { return p->piece[i] >> 63; }
 
 /* The i-th of n in the order of an epoch: a permutation of [0, n) as a function, so that the place in an epoch is one
  * number.  n < 2^62. */

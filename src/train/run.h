@@ -14,7 +14,7 @@
 
 typedef struct rf__run rf__run;
 
-/* What another task than guessing masked tokens does in its own way; all that is not here it shares with pre-training. */
+/* What another task than guessing tokens does in its own way; all that is not here it shares with pre-training. */
 typedef struct rf__job {
     rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
     void (*keep)(const rf__run *r, json_t *options);                                /* ... and into the next           */
@@ -87,6 +87,9 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
 void rf__run_end(rf__run *r);
 
 double rf__run_epoch(const rf__run *r);
+
+/* Whether the run guesses next tokens. */
+static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 
 /* Weights of a model folder or file into the optimizer's values. */
 rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);

@@ -31,6 +31,7 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
     p->seconds = r->state.seconds;
     p->eval_loss = r->state.eval_loss;
     p->eval_accuracy = r->state.eval_accuracy;
+    p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : RF_OBJECTIVE_MLM;
     p->event = event;
     p->note = text ? note : NULL;
     const int answer = r->report ? r->report(r->user, p) : RF_TRAIN_GO;
@@ -180,6 +181,28 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     return RF_OK;
 }
 
+/* What --objective says of a model that is begun here; a checkpoint has decided already. */
+static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_error *why)
+{
+    if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
+        c->is_decoder = 1;
+        if (trained) {
+            snprintf(c->architecture, sizeof c->architecture, "RoFormerForCausalLM");
+            rf__run_tell(r, "note", "%s was trained to see tokens on both sides; from here on it sees earlier ones only", r->o.model);
+        }
+    }
+    return r->job ? RF_OK : rf__objective_check(&r->o, c, *r->from ? r->from : "config.json", why);
+}
+
+/* A causal model's first token has seen nothing but itself. */
+static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
+{
+    const bool first = head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED || (head == RF_HEAD_CHOICE && c->summary == RF_SUMMARY_FIRST);
+    if (!c->is_decoder || !first) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "config.json: is_decoder is true, and this head looks at a text's first token, which has seen no "
+                   "other");
+}
+
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
 {
     const char *folder = *r->from ? r->from : r->o.model;
@@ -194,10 +217,12 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
         rf__run_tell(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder, (int)c.num_hidden_layers,
                      (int)c.hidden_size);
     }
+    if (!status) status = settle_objective(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : "config.json", why);
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) r->job->configure(r, &c, &head);
+    if (!status) status = check_head(&c, head, why);
     return status ? status : rf__params_new_head(r->ctx, &c, head, &r->params, why);
 }
 
@@ -406,7 +431,8 @@ static rf_status open_text(rf__run *r, rf_error *why)
                  (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
     r->order = rf__order_key(o->seed);
     rf__run_tell(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
-    r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab};
+    r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab,
+                               rf__run_next(r)};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);
     return RF_OK;

@@ -108,10 +108,10 @@ static void shares_of_masking(void **state)
     rf__rng_init(&r, 4, 1);
     for (int64_t i = 0; i < room; i++) id[i] = (uint16_t)rf__rng_below(&r, V);
     assert_int_equal(rf__mlm_batch_new(ctx, room, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(11, 3), 0.15, false, &v};
+    const rf__masking m = {rf__key(11, 3), 0.15, false, &v, false};
     rf__mlm_batch_clear(&b);
     for (size_t at = 0; at + 100 <= (size_t)room && rf__fits(&b, 100); at += 100)
-        rf__mlm_batch_add(&b, (rf__ids){id, 2}, at, 100, &m, at);
+        rf__mlm_batch_add(&b, (rf__ids){id, 2}, at, 100, true, &m, at);
 
     int64_t masked = 0, same = 0, other = 0, candidates = 0;
     int64_t drawn[V] = {0};
@@ -160,9 +160,9 @@ static void whole_words_are_whole(void **state)
     rf__rng_init(&r, 8, 1);
     for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(rf__rng_below(&r, 50) ? 5 + rf__rng_below(&r, V - 5) : 1);
     assert_int_equal(rf__mlm_batch_new(ctx, 30000, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(12, 3), 0.15, true, &v};
+    const rf__masking m = {rf__key(12, 3), 0.15, true, &v, false};
     rf__mlm_batch_clear(&b);
-    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, RF_COUNT(id), &m, 1);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, RF_COUNT(id), true, &m, 1);
     unsigned char *labelled = calloc((size_t)b.N, 1);
     for (int64_t i = 0; i < b.n; i++) labelled[b.row[i]] = 1;
     for (size_t i = 1; i < RF_COUNT(id); i++) {
@@ -186,15 +186,15 @@ static void masks_belong_to_the_piece(void **state)
     uint16_t id[200];
     rf__mlm_batch a, b;
     for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + i * 4);
-    const rf__masking m = {rf__key(13, 3), 0.3, false, &v};
+    const rf__masking m = {rf__key(13, 3), 0.3, false, &v, false};
     assert_int_equal(rf__mlm_batch_new(ctx, 300, &a, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, 300, &b, NULL), RF_OK);
     rf__mlm_batch_clear(&a);
     rf__mlm_batch_clear(&b);
-    rf__mlm_batch_add(&a, (rf__ids){id, 2}, 50, 100, &m, 77);
-    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 40, &m, 5);
+    rf__mlm_batch_add(&a, (rf__ids){id, 2}, 50, 100, true, &m, 77);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 40, true, &m, 5);
     const int64_t before = b.n;
-    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 50, 100, &m, 77);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 50, 100, true, &m, 77);
     assert_int_equal(b.n - before, a.n);
     assert_memory_equal(a.id, b.id + 42, 102 * sizeof *a.id);
     assert_memory_equal(a.label, b.label + before, (size_t)a.n * sizeof *a.label);
@@ -210,19 +210,66 @@ static void a_batch_has_something_to_guess(void **state)
     const rf__vocab v = vocabulary();
     const uint16_t id[] = {1, 9}, unknown[] = {1, 1};
     rf__mlm_batch b;
-    const rf__masking m = {rf__key(1, 3), 0.001, false, &v};
+    const rf__masking m = {rf__key(1, 3), 0.001, false, &v, false};
     assert_int_equal(rf__mlm_batch_new(ctx, 8, &b, NULL), RF_OK);
     rf__mlm_batch_clear(&b);
-    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 2, &m, 0);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 2, true, &m, 0);
     rf__mlm_batch_finish(&b, &m);
     assert_int_equal(b.n, 1);
     assert_int_equal(b.label[0], 9);
     assert_int_equal(b.id[b.row[0]], v.mask);
     rf__mlm_batch_clear(&b);
-    rf__mlm_batch_add(&b, (rf__ids){unknown, 2}, 0, 2, &m, 0);
+    rf__mlm_batch_add(&b, (rf__ids){unknown, 2}, 0, 2, true, &m, 0);
     rf__mlm_batch_finish(&b, &m);
     assert_int_equal(b.n, 0);
     rf__mlm_batch_free(ctx, &b);
+    rf_ctx_free(ctx);
+}
+
+/* Every token but the last of a piece is asked for the next one; [SEP] is an answer only where a document ends. */
+static void next_tokens(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__vocab v = vocabulary();
+    const uint16_t id[] = {7, 1, 9, 8, 30};
+    rf__mlm_batch b;
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, true};
+    assert_int_equal(rf__mlm_batch_new(ctx, 32, &b, NULL), RF_OK);
+    rf__mlm_batch_clear(&b);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 3, false, &m, 9);
+    rf__mlm_batch_add(&b, (rf__ids){id, 2}, 3, 2, true, &m, 9);
+    rf__mlm_batch_finish(&b, &m);
+    const int32_t sees[] = {v.cls, 7, 1, 9, v.sep, v.cls, 8, 30, v.sep}, row[] = {0, 1, 2, 5, 6, 7}, label[] = {7, 1, 9, 8, 30, v.sep};
+    assert_int_equal(b.N, RF_COUNT(sees));
+    assert_int_equal(b.n, RF_COUNT(row));
+    assert_memory_equal(b.id, sees, sizeof sees);
+    assert_memory_equal(b.row, row, sizeof row);
+    assert_memory_equal(b.label, label, sizeof label);
+    rf__mlm_batch_free(ctx, &b);
+    rf_ctx_free(ctx);
+}
+
+/* The last piece of a document is known as such. */
+static void pieces_know_the_end(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__vocab v = vocabulary();
+    uint16_t id[100];
+    const uint32_t length[] = {10, 41, 0, 49};
+    for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + i);
+    const rf__tokens tokens = {.ids = {id, 2}, .tokens = RF_COUNT(id), .documents = RF_COUNT(length), .length = length};
+    rf__pieces p;
+    assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, 18, false, 0, &p, NULL), RF_OK);
+    size_t at = 0;
+    for (size_t i = 0; i < p.n; i++) {
+        assert_int_equal(rf__piece_at(&p, i), at);
+        at += rf__piece_size(&p, i);
+        assert_int_equal(rf__piece_ends(&p, i), at == 10 || at == 51 || at == 100);
+    }
+    assert_int_equal(at, 100);
+    rf__pieces_free(ctx, &p);
     rf_ctx_free(ctx);
 }
 
@@ -249,7 +296,7 @@ static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, d
     rf__mlm_batch b;
     assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, max_length, false, 0, &p, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, tokens_per_batch, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
     rf__position at = {0};
     int64_t batches = 0, pieces = 0, filled = 0;
     while (at.epoch < 2) {                                           /* two epochs and the first batch of a third */
@@ -310,7 +357,7 @@ static void corpora_are_mixed(void **state)
     rf__pieces p;
     rf__mlm_batch b, c;
     rf__position at = {0}, copy;
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
     assert_int_equal(rf__pieces_new(ctx, tokens, SOURCES, &v, LENGTH, false, 0, &p, NULL), RF_OK);
     assert_int_equal(p.documents, 650);
     assert_int_equal(rf__pieces_mix(&p, weight, NULL), RF_OK);
@@ -358,7 +405,7 @@ static void packing_is_foretold(void **state)
     rf__pieces p;
     rf__mlm_batch b;
     rf__position at = {0};
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v};
+    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
     int64_t filled = 0, batches = 0;
     assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, 100, false, 0, &p, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, 1000, &b, NULL), RF_OK);
@@ -379,6 +426,8 @@ int main(void)
         cmocka_unit_test(every_piece_once),
         cmocka_unit_test(order_looks_random),
         cmocka_unit_test(cuts_cover_everything_between_words),
+        cmocka_unit_test(next_tokens),
+        cmocka_unit_test(pieces_know_the_end),
         cmocka_unit_test(shares_of_masking),
         cmocka_unit_test(whole_words_are_whole),
         cmocka_unit_test(masks_belong_to_the_piece),

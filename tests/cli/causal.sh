@@ -1,0 +1,42 @@
+#!/bin/sh
+# causal.sh — a causal language model from text to perplexity: trained, resumed, measured, refused where it makes no sense.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { srand(5); split("the a one old new red blue green long short", adjective); split("river city house king dog cat tree road song book", noun);
+    split("sees finds likes takes makes knows loves keeps hears wants", verb);
+    for (i = 0; i < 600; i++) { for (k = 0; k < 4; k++) printf "the %s %s %s the %s %s. ", adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)],
+        verb[1 + int(rand() * 10)], adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > text.txt
+"$program" vocab -q --text text.txt --size 120 -o base || exit 1
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 2,
+ "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+EOC
+shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20 --objective clm"
+
+cp -r base whole
+# shellcheck disable=SC2086
+expect 0 'held-out loss .*perplexity' "$program" pretrain --text text.txt --model whole $shape --max_steps 30 --save_steps 15 --eval_steps 15 --logging-steps 10 --learning-rate 5e-3
+grep -qE 'step 30/30  loss [0-9.]+ \(perplexity [0-9.]+\)' err || fail "progress: $(cat err)"
+grep -q '"is_decoder": true' whole/config.json && grep -q RoFormerForCausalLM whole/config.json || fail "config: $(cat whole/config.json)"
+grep -q '"eval_perplexity":' whole/metrics.jsonl || fail "metrics: $(tail -1 whole/metrics.jsonl)"
+
+# Stopped and resumed: the same bytes.
+cp -r base parts
+# shellcheck disable=SC2086
+expect 0 'continue with --resume' "$program" pretrain --text text.txt --model parts $shape --max_steps 30 --save_steps 15 --eval_steps 15 --logging-steps 10 --learning-rate 5e-3 --stop_after 11
+expect 0 'step 30/30' "$program" pretrain --resume parts/checkpoint-11
+same whole/model.safetensors parts/model.safetensors "resumed"
+
+# Measured, at one length and at several.
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_length 64
+holds out 'perplexity'
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_lengths 16,32,64
+[ "$(wc -l < out)" -eq 4 ] || fail "a line for each length: $(cat out)"
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_lengths 16,32 --json
+holds out '"max_length": 32'
+expect 2 'max_lengths 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
+
+# What a causal model cannot do.
+expect 3 'cannot fill masks' "$program" fill-mask -m whole 'the [MASK].'
+expect 3 'first token has seen no other' "$program" embed -m whole --pooling cls -o v.npy text.txt
+expect 2 'sees earlier tokens only' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
+done_testing
