@@ -38,11 +38,13 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-add_executable(experiment EXCLUDE_FROM_ALL experiments/experiment.c)
+add_executable(experiment experiments/experiment.c experiments/run.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
+add_executable(glue experiments/glue/glue.c experiments/glue/tasks.c experiments/glue/table.c experiments/run.c)
+target_link_libraries(glue PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-set_target_properties(compare experiment glue_baselines PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare experiment glue glue_baselines PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

@@ -1,6 +1,6 @@
 /* experiment.c — runs what a JSON file describes, and makes a table of it.
  *
- *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table]
+ *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]
  *
  * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
  * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
@@ -9,71 +9,21 @@
  * --hours stops (resumable) after H hours; --table only writes what is known by now.      docs: experiments/README.md  */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <glob.h>
-#include <jansson.h>
 #include <math.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { WORDS = 128, SEEDS = 16, LENGTHS = 8, PATH = 4096 };
+#include "run.h"
 
-static const char *const program = "build/release/roformer";
+enum { LENGTHS = 8 };
 
 typedef struct experiment {
     json_t *file;
     const char *name, *work, *data, *results, *threads;
     time_t until;                       /* 0: no end */
 } experiment;
-
-static void die(const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    fputs("experiment: ", stderr);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
-    va_end(list);
-    exit(1);
-}
-
-/* ---- words of a command ---------------------------------------------------------------------------------------------------- */
-
-typedef struct command { char *word[WORDS]; int n; } command;
-
-static void say(command *c, const char *format, ...)
-{
-    va_list list;
-    va_start(list, format);
-    if (c->n + 1 >= WORDS || vasprintf(&c->word[c->n++], format, list) < 0) die("a command of more than %d words", WORDS);
-    va_end(list);
-    c->word[c->n] = NULL;
-}
-
-static void forget(command *c)
-{
-    while (c->n) free(c->word[--c->n]);
-}
-
-/* {"max_steps": 100, "bf16": true} -> --max_steps 100 --bf16 */
-static void say_options(command *c, json_t *options)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(options, key, value) {
-        if (json_is_false(value)) continue;
-        say(c, "--%s", key);
-        if (json_is_string(value)) say(c, "%s", json_string_value(value));
-        else if (json_is_integer(value)) say(c, "%lld", (long long)json_integer_value(value));
-        else if (json_is_real(value)) say(c, "%.17g", json_real_value(value));
-    }
-}
 
 static void say_texts(command *c, const experiment *e, json_t *texts)
 {
@@ -83,48 +33,7 @@ static void say_texts(command *c, const experiment *e, json_t *texts)
     json_array_foreach(texts, i, t) say(c, "%s/%s", e->data, json_string_value(t));
 }
 
-/* The child's exit code; its standard output goes to `out` when that is not NULL. */
-static int execute(const command *c, const char *out)
-{
-    fflush(NULL);
-    const pid_t child = fork();
-    if (child < 0) die("fork: %s", strerror(errno));
-    if (!child) {
-        if (out && !freopen(out, "w", stdout)) _exit(4);
-        execv(program, c->word);
-        fprintf(stderr, "experiment: %s: %s\n", program, strerror(errno));
-        _exit(127);
-    }
-    int status;
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR) die("waitpid: %s", strerror(errno));
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 /* ---- one run ------------------------------------------------------------------------------------------------------------------ */
-
-static bool exists(const char *folder, const char *name)
-{
-    char path[PATH];
-    return snprintf(path, sizeof path, "%s/%s", folder, name) < PATH && !access(path, F_OK);
-}
-
-static bool has_checkpoint(const char *folder)
-{
-    char pattern[PATH + 16];
-    glob_t found;
-    snprintf(pattern, sizeof pattern, "%s/checkpoint-*", folder);
-    const bool any = !glob(pattern, 0, NULL, &found);
-    if (any) globfree(&found);
-    return any;
-}
-
-static json_t *merged(json_t *common, json_t *own)
-{
-    json_t *o = common ? json_copy(common) : json_object();
-    if (own) json_object_update(o, own);
-    return o;
-}
 
 static void run_folder(const experiment *e, json_t *row, int seed, char out[PATH])
 {
@@ -171,26 +80,14 @@ static bool train(const experiment *e, json_t *row, int seed)
     say(&words, "%s", program);
     say(&words, "pretrain");
     say_texts(&words, e, json_object_get(e->file, "text"));
-    say(&words, "--model");
-    say(&words, "%s", vocab);
-    say(&words, "--config");
-    say(&words, "%s", config);
-    say(&words, "-o");
-    say(&words, "%s", folder);
+    say_two(&words, "--model", vocab);
+    say_two(&words, "--config", config);
+    say_two(&words, "-o", folder);
     say(&words, "--seed");
     say(&words, "%d", seed);
-    if (has_checkpoint(folder)) {
-        say(&words, "--resume");
-        say(&words, "latest");
-    }
-    if (e->threads) {
-        say(&words, "--threads");
-        say(&words, "%s", e->threads);
-    }
-    if (e->until) {
-        say(&words, "--max_time");
-        say(&words, "%lld", (long long)(e->until - time(NULL)));
-    }
+    if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
+    if (e->threads) say_two(&words, "--threads", e->threads);
+    say_until(&words, e->until);
     json_t *o = merged(json_object_get(e->file, "options"), json_object_get(row, "options"));
     say_options(&words, o);
     json_decref(o);
@@ -215,16 +112,12 @@ static void evaluate(const experiment *e, json_t *row, int seed)
         say(&words, "%s", program);
         say(&words, "evaluate");
         say(&words, "-q");
-        say(&words, "-m");
-        say(&words, "%s", folder);
+        say_two(&words, "-m", folder);
         say_texts(&words, e, json_object_get(how, "text"));
         say(&words, "--json");
         say(&words, "--max_length");
         say(&words, "%lld", (long long)json_integer_value(length));
-        if (e->threads) {
-            say(&words, "--threads");
-            say(&words, "%s", e->threads);
-        }
+        if (e->threads) say_two(&words, "--threads", e->threads);
         say_options(&words, json_object_get(how, "options"));
         snprintf(unfinished, sizeof unfinished, "%s.unfinished", out);
         const int code = execute(&words, unfinished);
@@ -236,46 +129,6 @@ static void evaluate(const experiment *e, json_t *row, int seed)
 
 /* ---- the table ------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct numbers { double x[SEEDS]; int seed[SEEDS], n; } numbers;
-
-static void keep(numbers *a, int seed, double x)
-{
-    if (a->n == SEEDS) return;
-    a->seed[a->n] = seed;
-    a->x[a->n++] = x;
-}
-
-static double mean(const numbers *a)
-{
-    double s = 0;
-    for (int i = 0; i < a->n; i++) s += a->x[i];
-    return s / a->n;
-}
-
-static double deviation(const numbers *a)
-{
-    const double m = mean(a);
-    double s = 0;
-    for (int i = 0; i < a->n; i++) s += (a->x[i] - m) * (a->x[i] - m);
-    return a->n > 1 ? sqrt(s / (a->n - 1)) : NAN;
-}
-
-/* Half the width of the 95 % interval of a mean of n, in standard errors: Student's t with n - 1 degrees of freedom. */
-static double quantile(int n)
-{
-    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
-    return n < 2 ? NAN : t[n - 2];
-}
-
-static numbers differences(const numbers *a, const numbers *to)
-{
-    numbers d = {0};
-    for (int i = 0; i < a->n; i++)
-        for (int j = 0; j < to->n; j++)
-            if (a->seed[i] == to->seed[j]) keep(&d, a->seed[i], a->x[i] - to->x[j]);
-    return d;
-}
-
 static bool read_evaluation(const char *folder, long long length, double *loss, double *accuracy)
 {
     char path[PATH + 64];
@@ -286,14 +139,6 @@ static bool read_evaluation(const char *folder, long long length, double *loss, 
     *accuracy = json_number_value(json_object_get(o, "eval_accuracy"));
     json_decref(o);
     return true;
-}
-
-static void print_cell(FILE *f, const numbers *a, double unit)
-{
-    char cell[64] = "-";
-    if (a->n > 1) snprintf(cell, sizeof cell, "%.3f ± %.3f", unit * mean(a), unit * deviation(a));
-    else if (a->n) snprintf(cell, sizeof cell, "%.3f", unit * a->x[0]);
-    fprintf(f, " %17s%s", cell, strstr(cell, "±") ? " " : "");      /* one character of two bytes */
 }
 
 static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, numbers first[LENGTHS], bool is_first)
@@ -316,13 +161,13 @@ static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, number
                     (long long)json_integer_value(length), l, a);
         }
     fprintf(f, "%-22s %2d", name, loss[0].n);
-    for (i = 0; i < json_array_size(lengths) && i < LENGTHS; i++) print_cell(f, &loss[i], 1);
-    print_cell(f, &accuracy, 100);
+    for (i = 0; i < json_array_size(lengths) && i < LENGTHS; i++) print_cell(f, &loss[i], 1, 17, 3);
+    print_cell(f, &accuracy, 100, 17, 3);
     if (is_first) {
         memcpy(first, loss, sizeof loss);
     } else {
         const numbers d = differences(&loss[0], &first[0]);
-        if (d.n > 1) fprintf(f, "   %+.3f ± %.3f", mean(&d), quantile(d.n) * deviation(&d) / sqrt(d.n));
+        if (d.n > 1) fprintf(f, "   %+.3f ± %.3f", mean(&d), half_interval(&d));
         else if (d.n) fprintf(f, "   %+.3f", d.x[0]);
     }
     fputc('\n', f);
@@ -384,8 +229,7 @@ static void make_vocabulary(const experiment *e)
     say_texts(&words, e, json_object_get(e->file, "text"));
     say(&words, "--size");
     say(&words, "%lld", (long long)json_integer_value(json_object_get(e->file, "vocab_size")));
-    say(&words, "-o");
-    say(&words, "%s", folder);
+    say_two(&words, "-o", folder);
     if (execute(&words, NULL)) die("no vocabulary");
     forget(&words);
 }
@@ -409,7 +253,7 @@ static void run_all(const experiment *e)
 int main(int argc, char **argv)
 {
     static char results[PATH];
-    if (argc < 3) die("usage: experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table]");
+    if (argc < 3) die("usage: experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]");
     json_error_t bad;
     experiment e = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
     bool only_table = false;
@@ -425,6 +269,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--data")) e.data = value, i++;
         else if (!strcmp(argv[i], "--results")) e.results = value, i++;
         else if (!strcmp(argv[i], "--threads")) e.threads = value, i++;
+        else if (!strcmp(argv[i], "--program")) program = value, i++;
         else if (!strcmp(argv[i], "--hours")) e.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
         else die("%s: what?", argv[i]);
     }

@@ -1,0 +1,319 @@
+/* glue.c — fine-tunes pre-trained rows on GLUE's tasks, and makes the table.
+ *
+ *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program ROFORMER]
+ *
+ *     for each task and row     every learning rate of the grid with the first seed; the best on dev is taken
+ *     then seed by seed         every task and row at its rate; seed s begins with pre-trained seed s mod (how many there are)
+ *
+ * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A run is
+ * complete when its scores.json is there; complete runs are left alone, others go on from their newest checkpoint, so the
+ * same command again is always right.  The dev file takes no part in a run: `roformer evaluate` scores the final weights,
+ * in f32.  A run whose numbers are not finite is kept as failed.                           docs: experiments/README.md  */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <ftw.h>
+#include <glob.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "glue.h"
+
+/* ---- the pieces of the file ------------------------------------------------------------------------------------------- */
+
+const char *row_name(const study *s, size_t row)
+{
+    return json_string_value(json_array_get(s->rows, row));
+}
+
+const char *metric_name(const task *t, size_t i)
+{
+    return json_string_value(json_array_get(json_object_get(t->json, "metrics"), i));
+}
+
+static double rate_of(const study *s, size_t i) { return json_number_value(json_array_get(s->rates, i)); }
+int seed_of(const study *s, size_t i) { return (int)json_integer_value(json_array_get(s->seeds, i)); }
+
+static void model_folder(const study *s, size_t row, size_t seed, char out[PATH])
+{
+    json_t *list = json_object_get(s->file, "pretrained_seeds");
+    const json_int_t from = json_integer_value(json_array_get(list, seed % json_array_size(list)));
+    path_of(out, "%s/%s-%lld", s->work, row_name(s, row), (long long)from);
+}
+
+static void run_folder(const study *s, const task *t, size_t row, size_t rate, size_t seed, char out[PATH])
+{
+    path_of(out, "%s/%s/%s/%s-%g-%d", s->work, s->name, t->name, row_name(s, row), rate_of(s, rate), seed_of(s, seed));
+}
+
+/* NaN: failed.  False: not there yet. */
+static bool read_score(const char *folder, const char *metric, double *x)
+{
+    char path[PATH], key[64];
+    path_of(path, "%s/scores.json", folder);
+    json_t *o = json_load_file(path, 0, NULL);
+    if (!o) return false;
+    snprintf(key, sizeof key, "eval_%s", metric);
+    json_t *value = json_object_get(o, key);
+    if (!value && !json_object_get(o, "failed")) die("%s has no %s", path, key);
+    *x = value ? json_number_value(value) : (double)NAN;        /* null, the correlation of a constant: 0 */
+    json_decref(o);
+    return true;
+}
+
+/* The rate of the best dev score with the first seed; of equals the smallest.  Negative: the grid is not complete. */
+static int best_rate(const study *s, const task *t, size_t row)
+{
+    int best = -1;
+    double top = -INFINITY, x;
+    for (size_t r = 0; r < json_array_size(s->rates); r++) {
+        char folder[PATH];
+        run_folder(s, t, row, r, 0, folder);
+        if (!read_score(folder, metric_name(t, 0), &x)) return -1;
+        if (x > top) top = x, best = (int)r;
+    }
+    return best;
+}
+
+double chosen_rate(const study *s, const task *t, size_t row)
+{
+    const int best = best_rate(s, t, row);
+    return best < 0 ? (double)NAN : rate_of(s, (size_t)best);
+}
+
+numbers scores_of(const study *s, const task *t, size_t row, const char *metric)
+{
+    numbers a = {.n = 0};
+    const int best = best_rate(s, t, row);
+    for (size_t i = 0; i < json_array_size(s->seeds) && best >= 0; i++) {
+        char folder[PATH];
+        double x;
+        run_folder(s, t, row, (size_t)best, i, folder);
+        if (read_score(folder, metric, &x) && isfinite(x)) keep(&a, seed_of(s, i), x);
+    }
+    return a;
+}
+
+/* ---- one run ------------------------------------------------------------------------------------------------------------ */
+
+static void say_columns(command *c, const task *t)
+{
+    say_two(c, "--text_column", "sentence1");
+    if (json_integer_value(json_array_get(json_object_get(t->json, "columns"), 1))) say_two(c, "--pair_column", "sentence2");
+    say_two(c, "--label_column", "label");
+}
+
+static void data_file(const study *s, const task *t, const char *part, char out[PATH])
+{
+    path_of(out, "%s/%s/data/%s-%s.tsv", s->work, s->name, t->name, part);
+}
+
+static int finetune(const study *s, const task *t, const char *model, const char *folder, double rate, int seed)
+{
+    char file[PATH];
+    command words = {0};
+    data_file(s, t, "train", file);
+    say(&words, "%s", program);
+    say(&words, "finetune");
+    say(&words, "-q");
+    say_two(&words, "--task", json_string_value(json_object_get(t->json, "task")));
+    say_two(&words, "--train", file);
+    say_columns(&words, t);
+    say_two(&words, "-m", model);
+    say_two(&words, "-o", folder);
+    say(&words, "--learning_rate");
+    say(&words, "%.17g", rate);
+    say(&words, "--seed");
+    say(&words, "%d", seed);
+    if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
+    if (s->threads) say_two(&words, "--threads", s->threads);
+    say_until(&words, s->until);
+    json_t *o = merged(json_object_get(s->file, "options"), json_object_get(t->json, "options"));
+    say_options(&words, o);
+    json_decref(o);
+    const int code = execute(&words, "/dev/null");
+    forget(&words);
+    return code;
+}
+
+static int evaluate(const study *s, const task *t, const char *folder, const char *out)
+{
+    char file[PATH];
+    command words = {0};
+    data_file(s, t, "dev", file);
+    say(&words, "%s", program);
+    say(&words, "evaluate");
+    say(&words, "-q");
+    say_two(&words, "-m", folder);
+    say_two(&words, "--dev", file);
+    say_columns(&words, t);
+    say(&words, "--json");
+    if (s->threads) say_two(&words, "--threads", s->threads);
+    const int code = execute(&words, out);
+    forget(&words);
+    return code;
+}
+
+static int remove_one(const char *path, const struct stat *st, int flag, struct FTW *at)
+{
+    (void)st, (void)flag, (void)at;
+    return remove(path);
+}
+
+/* The moments of the optimiser are three quarters of a run's bytes. */
+static void remove_checkpoints(const char *folder)
+{
+    char pattern[PATH];
+    glob_t found;
+    path_of(pattern, "%s/checkpoint-*", folder);
+    if (glob(pattern, 0, NULL, &found)) return;
+    for (size_t i = 0; i < found.gl_pathc; i++) nftw(found.gl_pathv[i], remove_one, 8, FTW_DEPTH | FTW_PHYS);
+    globfree(&found);
+}
+
+enum { DONE, DONE_NOW, NO_MODEL, LATER };
+
+static int one_run(const study *s, const task *t, size_t row, size_t rate, size_t seed)
+{
+    enum { NUMERICS = 6, RESUMABLE = 75 };
+    char folder[PATH], model[PATH], scores[PATH], unfinished[PATH];
+    run_folder(s, t, row, rate, seed, folder);
+    if (exists(folder, "scores.json")) return DONE;
+    model_folder(s, row, seed, model);
+    if (!exists(model, "model.safetensors")) return NO_MODEL;
+    if (s->until && time(NULL) >= s->until) return LATER;
+    fprintf(stderr, "== %s\n", folder);
+    path_of(scores, "%s/scores.json", folder);
+    path_of(unfinished, "%s.unfinished", scores);
+    if (!exists(folder, "model.safetensors")) {
+        const int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
+        if (code == NUMERICS) {
+            json_t *failed = json_pack("{s:i}", "failed", code);
+            if (json_dump_file(failed, unfinished, 0) || rename(unfinished, scores)) die("%s: %s", scores, strerror(errno));
+            json_decref(failed);
+            return DONE_NOW;
+        }
+        if (code && code != RESUMABLE) die("%s: exit code %d", folder, code);
+        if (!exists(folder, "model.safetensors")) return LATER;
+    }
+    const int code = evaluate(s, t, folder, unfinished);
+    if (code) die("%s: evaluate ended with %d", folder, code);
+    if (rename(unfinished, scores)) die("%s: %s", scores, strerror(errno));
+    remove_checkpoints(folder);
+    return DONE_NOW;
+}
+
+/* ---- all runs ------------------------------------------------------------------------------------------------------------- */
+
+/* False: the time is over. */
+static bool visit(const study *s, const task *t, size_t row, size_t rate, size_t seed)
+{
+    const int got = one_run(s, t, row, rate, seed);
+    if (got == DONE_NOW) glue_table(s);
+    if (got == NO_MODEL) {
+        char model[PATH];
+        model_folder(s, row, seed, model);
+        fprintf(stderr, "glue: %s is not there: %s with seed %d is left out\n", model, t->name, seed_of(s, seed));
+    }
+    return got != LATER;
+}
+
+static void run_all(const study *s)
+{
+    const size_t rows = json_array_size(s->rows);
+    for (size_t i = 0; i < s->n; i++)
+        for (size_t row = 0; row < rows; row++)
+            for (size_t rate = 0; rate < json_array_size(s->rates); rate++)
+                if (!visit(s, &s->task[i], row, rate, 0)) return;
+    for (size_t seed = 1; seed < json_array_size(s->seeds); seed++)
+        for (size_t i = 0; i < s->n; i++)
+            for (size_t row = 0; row < rows; row++) {
+                const int rate = best_rate(s, &s->task[i], row);
+                if (rate >= 0 && !visit(s, &s->task[i], row, (size_t)rate, seed)) return;
+            }
+}
+
+/* Is the name one of "A,B,C"? */
+static bool wanted(const char *list, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncasecmp(at, name, n) && (!at[n] || at[n] == ',')) return true;
+    return !list;
+}
+
+static void make_folder(const char *path)
+{
+    if (mkdir(path, 0777) && errno != EEXIST) die("%s: %s", path, strerror(errno));
+}
+
+static void open_tasks(study *s, const char *chosen)
+{
+    char folder[PATH], data[PATH];
+    const long long cap = json_integer_value(json_object_get(s->file, "train_examples"));
+    json_t *one;
+    size_t i;
+    make_folder(s->work);
+    path_of(folder, "%s/%s", s->work, s->name);
+    make_folder(folder);
+    path_of(data, "%s/data", folder);
+    make_folder(data);
+    json_array_foreach(json_object_get(s->file, "tasks"), i, one) {
+        task t = {.json = one, .name = json_string_value(json_object_get(one, "name"))};
+        if (!t.name || !json_is_array(json_object_get(one, "metrics"))) die("task %zu has no name or no metrics", i + 1);
+        if (!wanted(chosen, t.name)) continue;
+        if (s->n == TASKS) die("more than %d tasks", TASKS);
+        task_files(one, s->data, data, cap, &t.train, &t.dev);
+        path_of(folder, "%s/%s/%s", s->work, s->name, t.name);
+        make_folder(folder);
+        s->task[s->n++] = t;
+    }
+    if (!s->n) die("no task of that name");
+}
+
+int main(int argc, char **argv)
+{
+    static const char usage[] = "usage: glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] "
+                                "[--table] [--program ROFORMER]";
+    char results[PATH];
+    const char *chosen = NULL;
+    bool only_table = false;
+    json_error_t bad;
+    if (argc < 3) die("%s", usage);
+    study s = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
+    if (!(s.file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
+    if (!s.data) s.data = "../shared/data";
+    if (!(s.name = json_string_value(json_object_get(s.file, "name")))) die("%s: no name", argv[1]);
+    path_of(results, "results/%s", s.name);
+    s.rows = json_object_get(s.file, "rows");
+    s.seeds = json_object_get(s.file, "seeds");
+    s.rates = json_object_get(s.file, "learning_rate");
+    if (!json_array_size(s.rows) || !json_array_size(s.seeds) || !json_array_size(s.rates) ||
+        !json_array_size(json_object_get(s.file, "pretrained_seeds")) || json_array_size(s.seeds) > SEEDS)
+        die("%s: rows, seeds (at most %d), pretrained_seeds and learning_rate are lists", argv[1], SEEDS);
+    for (int i = 3; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--table")) only_table = true;
+        else if (!value) die("%s: what?", argv[i]);
+        else if (!strcmp(argv[i], "--data")) s.data = value, i++;
+        else if (!strcmp(argv[i], "--results")) s.results = value, i++;
+        else if (!strcmp(argv[i], "--tasks")) chosen = value, i++;
+        else if (!strcmp(argv[i], "--threads")) s.threads = value, i++;
+        else if (!strcmp(argv[i], "--program")) program = value, i++;
+        else if (!strcmp(argv[i], "--hours")) s.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
+        else die("%s: what?", argv[i]);
+    }
+    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
+    if (!s.results) {
+        make_folder("results");
+        s.results = results;
+    }
+    make_folder(s.results);
+    open_tasks(&s, chosen);
+    if (!only_table) run_all(&s);
+    glue_table(&s);
+    json_decref(s.file);
+    return 0;
+}

@@ -1,0 +1,169 @@
+/* run.c — commands, their children, and statistics over seeds. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <glob.h>
+#include <math.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run.h"
+
+const char *program = "build/release/roformer";
+
+void die(const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+    va_end(list);
+    exit(1);
+}
+
+void path_of(char out[PATH], const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (vsnprintf(out, PATH, format, list) >= PATH) die("%.100s...: too long", out);
+    va_end(list);
+}
+
+bool exists(const char *folder, const char *name)
+{
+    char path[PATH];
+    path_of(path, "%s/%s", folder, name);
+    return !access(path, F_OK);
+}
+
+bool has_checkpoint(const char *folder)
+{
+    char pattern[PATH];
+    glob_t found;
+    path_of(pattern, "%s/checkpoint-*/COMPLETE", folder);
+    const bool any = !glob(pattern, 0, NULL, &found);
+    if (any) globfree(&found);
+    return any;
+}
+
+/* ---- a command ---------------------------------------------------------------------------------------------------- */
+
+void say(command *c, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    if (c->n + 1 >= WORDS || vasprintf(&c->word[c->n++], format, list) < 0) die("a command of more than %d words", WORDS);
+    va_end(list);
+    c->word[c->n] = NULL;
+}
+
+void say_two(command *c, const char *option, const char *value)
+{
+    say(c, "%s", option);
+    say(c, "%s", value);
+}
+
+void say_options(command *c, json_t *options)
+{
+    const char *key;
+    json_t *value;
+    json_object_foreach(options, key, value) {
+        if (json_is_false(value)) continue;
+        say(c, "--%s", key);
+        if (json_is_string(value)) say(c, "%s", json_string_value(value));
+        else if (json_is_integer(value)) say(c, "%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value)) say(c, "%.17g", json_real_value(value));
+    }
+}
+
+void say_until(command *c, time_t until)
+{
+    if (!until) return;
+    const time_t left = until - time(NULL);
+    say(c, "--max_time");
+    say(c, "%lld", (long long)(left > 1 ? left : 1));
+}
+
+void forget(command *c)
+{
+    while (c->n) free(c->word[--c->n]);
+}
+
+int execute(const command *c, const char *out)
+{
+    fflush(NULL);
+    const pid_t parent = getpid(), child = fork();
+    if (child < 0) die("fork: %s", strerror(errno));
+    if (!child) {
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+        if (getppid() != parent) _exit(75);
+        if (out && !freopen(out, "w", stdout)) _exit(4);
+        execvp(c->word[0], c->word);
+        fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, c->word[0], strerror(errno));
+        _exit(127);
+    }
+    int status;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR) die("waitpid: %s", strerror(errno));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+json_t *merged(json_t *common, json_t *own)
+{
+    json_t *o = common ? json_copy(common) : json_object();
+    if (own) json_object_update(o, own);
+    return o;
+}
+
+/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+
+void keep(numbers *a, int seed, double x)
+{
+    if (a->n == SEEDS) return;
+    a->seed[a->n] = seed;
+    a->x[a->n++] = x;
+}
+
+double mean(const numbers *a)
+{
+    double s = 0;
+    for (int i = 0; i < a->n; i++) s += a->x[i];
+    return s / a->n;
+}
+
+double deviation(const numbers *a)
+{
+    const double m = mean(a);
+    double s = 0;
+    for (int i = 0; i < a->n; i++) s += (a->x[i] - m) * (a->x[i] - m);
+    return a->n > 1 ? sqrt(s / (a->n - 1)) : NAN;
+}
+
+numbers differences(const numbers *a, const numbers *to)
+{
+    numbers d = {0};
+    for (int i = 0; i < a->n; i++)
+        for (int j = 0; j < to->n; j++)
+            if (a->seed[i] == to->seed[j]) keep(&d, a->seed[i], a->x[i] - to->x[j]);
+    return d;
+}
+
+/* Student's t, 97.5 %, with n - 1 degrees of freedom, times the standard error. */
+double half_interval(const numbers *a)
+{
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    return a->n < 2 ? (double)NAN : t[a->n - 2] * deviation(a) / sqrt(a->n);
+}
+
+void print_cell(FILE *f, const numbers *a, double unit, int width, int digits)
+{
+    char cell[64] = "-";
+    if (a->n > 1) snprintf(cell, sizeof cell, "%.*f ± %.*f", digits, unit * mean(a), digits, unit * deviation(a));
+    else if (a->n) snprintf(cell, sizeof cell, "%.*f", digits, unit * a->x[0]);
+    fprintf(f, " %*s", width + (strstr(cell, "±") ? 1 : 0), cell);      /* one character of two bytes */
+}

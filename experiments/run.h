@@ -1,0 +1,60 @@
+/* run.h — what the programs of this folder share: the words of a command, its child, statistics over seeds. */
+#ifndef EXPERIMENTS_RUN_H
+#define EXPERIMENTS_RUN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { WORDS = 160, SEEDS = 16, PATH = 4096 };
+
+/* The program under measurement: "build/release/roformer", or what --program says. */
+extern const char *program;
+
+/* "NAME: ..." on standard error, and the end. */
+void die(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
+
+/* out = the formatted path; ends the program when it is too long. */
+void path_of(char out[PATH], const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool exists(const char *folder, const char *name);
+bool has_checkpoint(const char *folder);
+
+/* ---- a command ---- */
+
+typedef struct command { char *word[WORDS]; int n; } command;
+
+void say(command *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void say_two(command *c, const char *option, const char *value);
+
+/* {"max_steps": 100, "bf16": true} -> --max_steps 100 --bf16 */
+void say_options(command *c, json_t *options);
+void forget(command *c);
+
+/* The child's exit code; its standard output goes to `out` when that is not NULL.  A child ends with its parent. */
+int execute(const command *c, const char *out);
+
+/* What is left until `until` as --max_time; nothing when that is 0. */
+void say_until(command *c, time_t until);
+
+/* A copy of `common` with `own` laid over it. */
+json_t *merged(json_t *common, json_t *own);
+
+/* ---- numbers of one row, one for each seed ---- */
+
+typedef struct numbers { double x[SEEDS]; int seed[SEEDS], n; } numbers;
+
+void keep(numbers *a, int seed, double x);
+double mean(const numbers *a);
+double deviation(const numbers *a);                             /* of a sample; NaN for one                             */
+
+/* a - to, seed by seed. */
+numbers differences(const numbers *a, const numbers *to);
+
+/* Half the width of the 95 % interval of the mean; NaN for fewer than two. */
+double half_interval(const numbers *a);
+
+/* "0.512 ± 0.003", to the right in `width` cells; "-" for none. */
+void print_cell(FILE *f, const numbers *a, double unit, int width, int digits);
+
+#endif

@@ -1,0 +1,81 @@
+#!/bin/sh
+# experiments.sh — the programs of experiments/ from a tiny text to a table of GLUE, killed on the way, resumed.
+. "$(dirname "$0")/lib"
+experiment=$(dirname "$program")/experiments/experiment
+glue=$(dirname "$program")/experiments/glue
+if [ ! -x "$experiment" ] || [ ! -x "$glue" ]; then echo "SKIPPED: no $experiment or $glue"; exit 0; fi
+
+# Two rows, two seeds, four updates each.
+mkdir data
+awk 'BEGIN { srand(5); split("good great fine happy lovely", p); split("bad awful sad poor ugly", n); split("film book day cat town", w);
+    for (i = 0; i < 600; i++) { y = int(rand() * 2); print "the " w[1 + int(rand() * 5)] " is " (y ? p[1 + int(rand() * 5)] : n[1 + int(rand() * 5)]) " .\t" y } }' > all.tsv
+cut -f1 all.tsv | awk '{ print NR, $0; print "" }' > data/text.txt              # a hash of the text holds some of them out
+cat > pre.json << 'EOC'
+{"name": "pre", "title": "Tiny", "text": ["text.txt"], "vocab_size": 80, "seeds": [1, 2],
+ "config": {"model_type": "roformer", "hidden_size": 16, "embedding_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
+            "intermediate_size": 32, "max_position_embeddings": 64},
+ "options": {"max_steps": 4, "tokens_per_batch": 128, "max_length": 32, "logging_steps": 1, "eval_steps": 2, "eval_documents": 20, "save_steps": 2},
+ "evaluate": {"text": ["text.txt"], "max_length": [16, 32], "options": {"eval_documents": 20}},
+ "rows": [{"name": "rotary"}, {"name": "learned", "config": {"position_embedding_type": "absolute"}}]}
+EOC
+mkdir results
+expect 0 '== work/learned-2' "$experiment" pre.json work --data data --results results/pre --program "$program"
+[ "$(wc -l < results/pre/runs.jsonl)" -eq 8 ] || fail "runs of pre: $(cat results/pre/runs.jsonl)"
+grep -qE '^learned +2 +[34]\.[0-9]{3} ± 0\.[0-9]{3}' results/pre/table.txt || fail "table of pre: $(cat results/pre/table.txt)"
+expect 0 '' "$experiment" pre.json work --data data --results results/pre --program "$program"
+
+# Two tasks: a file with a dev part and a header in one of its two training files, a file of pairs without a dev part.
+head -200 all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }' > data/one.tsv
+{ printf '\357\273\277id\tlabel\ttext\n'; sed -n '201,400p' all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }'; echo "too short"; } | gzip > data/two.tsv.gz
+sed -n '401,$p' all.tsv | awk -F '\t' '{ printf "x\t%s\t%s\r\n", $2, $1 }' > data/dev.tsv
+awk -F '\t' 'NR > 1 { print before "\t" $1 "\t" ($2 == mark) } { before = $1; mark = $2 }' all.tsv > data/pair.tsv
+cat > glue.json << 'EOC'
+{"name": "tiny", "title": "Tiny tasks", "rows": ["rotary", "learned", "absent"], "pretrained_seeds": [1, 2], "seeds": [1, 2, 3],
+ "learning_rate": [1e-4, 1e-2], "train_examples": 300, "baselines": "base.txt",
+ "options": {"num_train_epochs": 12, "per_device_train_batch_size": 8, "max_length": 32, "save_strategy": "steps", "save_steps": 10, "save_total_limit": 1},
+ "tasks": [
+  {"name": "Mood", "task": "cls", "train": [["one.tsv"], ["two.tsv.gz", "header"]], "dev": [["dev.tsv"]], "columns": [3, 0, 2],
+   "metrics": ["accuracy", "f1"], "paper": {"BERT": {"accuracy": 93.5}}},
+  {"name": "Same", "task": "cls", "train": [["pair.tsv"]], "columns": [1, 2, 3], "metrics": ["accuracy"], "average": false,
+   "options": {"num_train_epochs": 1}}],
+ "notes": ["A note."]}
+EOC
+printf 'Mood   majority  accuracy  50.5  Matthews   0.0  F1  66.1\nMood   words     accuracy 100.0  Matthews 100.0  F1 100.0\n' > base.txt
+expect 0 'absent-1 is not there' "$glue" glue.json work --data data --results results/whole --program "$program" --threads 1
+[ "$(wc -l < work/tiny/data/Mood-train.tsv)" -eq 301 ] && [ "$(wc -l < work/tiny/data/Mood-dev.tsv)" -eq 201 ] || fail "files of Mood: $(wc -l work/tiny/data/*)"
+cat work/tiny/data/Same-*.tsv | sed '/^sentence1/d' | sort > both
+sort data/pair.tsv > want
+[ "$(comm -23 both want | wc -l)" -eq 0 ] || fail "rows of Same: $(comm -23 both want | head -3)"
+[ "$(wc -l < results/whole/runs.jsonl)" -eq 18 ] || fail "runs: $(cat results/whole/runs.jsonl)"
+grep -qE '^Mood +accuracy +50\.5 +100\.0 +(100\.0|9[0-9]\.[0-9]) ± [0-9.]+ +.* - +\|  +93\.5 +-$' results/whole/table.txt || fail "table: $(cat results/whole/table.txt)"
+grep -qE '^Mood +300 +200 +0\.01, 3 +0\.01, 3 +-$' results/whole/table.txt || fail "rates: $(cat results/whole/table.txt)"
+holds results/whole/table.txt 'A note.'
+command -v gnuplot > /dev/null && { [ -s results/whole/table.svg ] || fail "no picture"; }
+awk -F '[:,}]' '/Mood.*rotary.*accuracy/ { s += $(NF - 1); n++ } END { printf "%.1f\n", 100 * s / n }' results/whole/runs.jsonl > mean
+grep -q "^Mood  *accuracy .* $(cat mean) ±" results/whole/table.txt || fail "the mean of runs.jsonl is $(cat mean): $(cat results/whole/table.txt)"
+
+# Killed again and again, each time a little later, and then left alone: the same numbers.
+mv work/tiny whole
+for seconds in 0.15 0.3 0.5 0.8; do
+    timeout -s KILL $seconds "$glue" glue.json work --data data --results results/parts --program "$program" --threads 1 > out 2> err
+    [ $? -eq 137 ] || break
+done
+[ "$(find work/tiny -name scores.json | wc -l)" -lt 16 ] || fail "no run was left to resume"
+expect 0 'absent' "$glue" glue.json work --data data --results results/parts --program "$program"
+same results/whole/runs.jsonl results/parts/runs.jsonl "resumed"
+same results/whole/table.txt results/parts/table.txt "resumed"
+for s in whole/*/*/scores.json; do same "$s" "work/tiny/${s#whole/}" "resumed"; done
+
+# Complete runs are left alone; a subset of the tasks; the table alone; time that is over.
+touch mark
+expect 0 'absent' "$glue" glue.json work --data data --results results/again --program "$program" --tasks same
+[ -z "$(find work/tiny -name scores.json -newer mark)" ] || fail "a complete run ran again"
+grep -q '^Mood' results/again/table.txt && fail "Mood was not asked for"
+expect 0 '' "$glue" glue.json work --data data --results results/again --program "$program" --table
+same results/whole/table.txt results/again/table.txt "--table"
+rm -r work/tiny/Same
+expect 0 'absent' "$glue" glue.json work --data data --results results/again --program "$program" --hours 0
+[ ! -e work/tiny/Same/rotary-0.01-1 ] || fail "a run began after the time was over"
+expect 1 'no task of that name' "$glue" glue.json work --data data --program "$program" --results results/again --tasks none
+expect 1 'nowhere.json' "$glue" nowhere.json work
+done_testing
