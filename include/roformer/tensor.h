@@ -146,7 +146,13 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  *   returns    [N, C]
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
- * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).  causal, prefix, window: as in rfk_attention.     */
+ * score(m,n) = scale <R(m) q_m, R(n) k_n>;  scale 0 means 1/sqrt(D).  causal, prefix, window: as in rfk_attention.
+ *
+ * What depends on the offset of two tokens in their sequence, r = n - m, in row clamp(r, -clip, clip) + clip of a table
+ * (rfk_relative); NULL: not there.  Memory stays linear in the tokens.
+ *   relative_query, relative_key, relative_value    [2 clip + 1, D] for all heads, or [2 clip + 1, C]
+ *   relative_bias                                   [2 clip + 1, H], added to scores after the scale
+ *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not turned   */
 typedef struct rf_attention_spec {
     int64_t heads;
     int64_t B;
@@ -156,6 +162,9 @@ typedef struct rf_attention_spec {
     int rotate_value, causal;
     int64_t prefix, window;
     double scale, drop;
+    int64_t clip;
+    rf_tensor *relative_query, *relative_key, *relative_value, *relative_bias;
+    rf_tensor *more_query, *more_key;
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 

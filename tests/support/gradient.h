@@ -16,7 +16,7 @@
 #include "graph/graph.h"
 #include "t.h"
 
-enum { T_INPUTS = 4 };
+enum { T_INPUTS = 7 };
 
 typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                    */
 

@@ -3,19 +3,26 @@
  *     score(m,n) = scale <R(m) q_m, R(n) k_n>                     RoFormer, Eq. 16
  *     out_m      = sum_n softmax_n(score(m,n)) v_n                over the keys of m's own sequence that m sees
  *
+ * and what rfk_relative adds to both for the offset n - m.
+ *
  * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
- * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries.           */
+ * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with tables of
+ * offsets that learn they are heads, because those gather from all sequences.                                            */
 #include <math.h>
 
 #include "graph/graph.h"
 
 enum { QUERIES = 512 };
 
+/* The tables of offsets in spec and among a node's inputs; then come more_query and more_key. */
+enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
+
 struct saved {
     const rfk_table *k;
     rf_attention_spec spec;             /* start and row: copies while recorded */
-    int64_t N, D;
+    int64_t N, D, E;                    /* E: columns of more_query for a head */
+    const rfk_relative *relative;       /* [H] or NULL */
     rf_key key;
     uint64_t stream;
     float *lse;                         /* [H,N] or NULL */
@@ -31,6 +38,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
     const int64_t C = p->heads * s->D, start = p->start[b], T = p->start[b + 1] - start;
     const float *q = qkv + start * 3 * C + h * s->D;
     const int32_t *row = p->row ? p->row + start : NULL;
+    const int64_t more = start * p->heads * s->E + h * s->E;
     return (rfk_attention){
         .q = q, .k = q + C, .v = q + 2 * C,
         .q_step = 3 * C, .k_step = 3 * C, .v_step = 3 * C,
@@ -46,6 +54,9 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .stream = s->stream + (uint64_t)(b * p->heads + h),
         .out = out + start * C + h * s->D, .out_step = C,
         .lse = s->lse ? s->lse + h * s->N + start : NULL,
+        .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = s->E ? p->more_key->f32 + more : NULL,
+        .q2_step = p->heads * s->E, .k2_step = p->heads * s->E, .width2 = s->E,
+        .relative = s->relative ? &s->relative[h] : NULL,
     };
 }
 
@@ -55,7 +66,8 @@ struct pass {
     float *out;
     const struct block *block;          /* forward */
     const float *d_out;                 /* backward */
-    float *d_qkv;
+    float *d_qkv, *d_more_query, *d_more_key;
+    const rfk_relative_grad *d_relative;    /* [H] or NULL */
     char *scratch;
     size_t each;                        /* bytes of one worker's scratch */
 };
@@ -69,18 +81,34 @@ static void attend(void *arg, int64_t i, int worker)
     a->s->k->attention(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
 }
 
+static void back_of(const struct pass *a, int64_t b, int64_t h, int worker)
+{
+    const struct saved *s = a->s;
+    const int64_t H = s->spec.heads, C = H * s->D, start = s->spec.start[b], more = start * H * s->E + h * s->E;
+    const rfk_attention p = problem(s, a->qkv, a->out, b, h);
+    float *dq = a->d_qkv + start * 3 * C + h * s->D;
+    const rfk_attention_grad d = {
+        .d_out = a->d_out + start * C + h * s->D, .d_out_step = C,
+        .dq = dq, .dk = dq + C, .dv = dq + 2 * C,
+        .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C,
+        .dq2 = s->E ? a->d_more_query + more : NULL, .dk2 = s->E ? a->d_more_key + more : NULL,
+        .dq2_step = H * s->E, .dk2_step = H * s->E,
+        .relative = a->d_relative ? &a->d_relative[h] : NULL,
+    };
+    if (p.queries) s->k->attention_back(&p, &d, a->scratch + (size_t)worker * a->each);
+}
+
 static void attend_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const int64_t H = a->s->spec.heads, b = i / H, h = i % H, C = H * a->s->D, start = a->s->spec.start[b];
-    const rfk_attention p = problem(a->s, a->qkv, a->out, b, h);
-    float *dq = a->d_qkv + start * 3 * C + h * a->s->D;
-    const rfk_attention_grad d = {
-        .d_out = a->d_out + start * C + h * a->s->D, .d_out_step = C,
-        .dq = dq, .dk = dq + C, .dv = dq + 2 * C,
-        .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C,
-    };
-    if (p.queries) a->s->k->attention_back(&p, &d, a->scratch + (size_t)worker * a->each);
+    const int64_t H = a->s->spec.heads;
+    back_of(a, i / H, i % H, worker);
+}
+
+static void attend_back_head(void *arg, int64_t h, int worker)
+{
+    const struct pass *a = arg;
+    for (int64_t b = 0; b < a->s->spec.B; b++) back_of(a, b, h, worker);
 }
 
 /* Scratch for every worker, large enough for every sequence. */
@@ -95,17 +123,121 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
     a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
 }
 
+/* ---- tables of offsets ---------------------------------------------------------------------------------------------- */
+
+static rf_tensor *const *tables_of(const rf_attention_spec *p, rf_tensor *in[INPUTS], rf_tensor *qkv)
+{
+    rf_tensor *const all[INPUTS] = {qkv, p->relative_query, p->relative_key, p->relative_value, p->relative_bias,
+                                    p->more_query, p->more_key};
+    memcpy(in, all, sizeof all);
+    return in;
+}
+
+static bool relates(const rf_attention_spec *p)
+{
+    return p->relative_query || p->relative_key || p->relative_value || p->relative_bias;
+}
+
+/* y[j][i] = x[i][j] */
+static void turn_over(float *y, const float *x, int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < columns; j++) y[j * rows + i] = x[i * columns + j];
+}
+
+/* A head's part of a table: its columns, or all when there is one head's width. */
+static const float *head_of(const rf_tensor *x, int64_t h, int64_t D)
+{
+    return x ? x->f32 + (x->dim[1] > D ? h * D : 0) : NULL;
+}
+
+static int64_t step_of(const rf_tensor *x) { return x ? x->dim[1] : 0; }
+
+static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, int64_t D)
+{
+    const int64_t H = p->heads, rows = 2 * p->clip + 1;
+    rfk_relative *is = rf__push(g, (size_t)H, sizeof *is);
+    float *bias = p->relative_bias ? rf__push(g, (size_t)(rows * H), sizeof *bias) : NULL;
+    if (g->error.code) return NULL;
+    if (bias) turn_over(bias, p->relative_bias->f32, rows, H);
+    for (int64_t h = 0; h < H; h++)
+        is[h] = (rfk_relative){p->clip, head_of(p->relative_query, h, D), head_of(p->relative_key, h, D),
+                               head_of(p->relative_value, h, D), step_of(p->relative_query), step_of(p->relative_key),
+                               step_of(p->relative_value), bias ? bias + h * rows : NULL};
+    return is;
+}
+
+/* Where heads add their adjoints of a table: side by side as in the table, or one after the other and summed at the end. */
+struct gathered { float *x; int64_t each, step; };
+
+static struct gathered gather(rf_graph *g, const struct saved *s, const rf_tensor *x)
+{
+    if (!x || !x->tracked) return (struct gathered){0};
+    const int64_t H = s->spec.heads, rows = x->dim[0], columns = x->dim[1], apart = columns > s->D || H == 1;
+    struct gathered y = {rf__floats(g, apart ? rows * columns : H * rows * columns), apart ? s->D : rows * columns, columns};
+    if (y.x) rf__zero(g, y.x, apart ? rows * columns : H * rows * columns);
+    return y;
+}
+
+/* Hands the adjoint of a table over. */
+static void deliver(rf_graph *g, const struct saved *s, rf_tensor *x, struct gathered y, bool bias)
+{
+    if (!y.x) return;
+    const int64_t H = s->spec.heads, n = rf__size(x);
+    float *sum = y.x;
+    if (bias) {
+        sum = rf__floats(g, n);
+        if (sum) turn_over(sum, y.x, H, x->dim[0]);
+    } else if (y.each == n && H > 1) {
+        sum = rf__floats(g, n);
+        if (sum) rf__copy_into(g, sum, y.x, n);
+        for (int64_t h = 1; sum && h < H; h++) rf__sum_into(g, sum, y.x + h * n, n);
+    }
+    if (sum != y.x) rf__give(g, y.x, bias ? n : H * n);
+    if (sum) rf__adjoint(g, x, sum);
+}
+
+static struct gathered gather_bias(rf_graph *g, const rf_tensor *x)
+{
+    if (!x || !x->tracked) return (struct gathered){0};
+    struct gathered y = {rf__floats(g, rf__size(x)), x->dim[0], 1};
+    if (y.x) rf__zero(g, y.x, rf__size(x));
+    return y;
+}
+
+static float *at_head(struct gathered y, int64_t h) { return y.x ? y.x + h * y.each : NULL; }
+
 void rf__attention_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
-    struct pass a = {.s = s, .qkv = n->in[0]->f32, .out = n->out->f32, .d_out = n->out->grad};
-    a.d_qkv = rf__floats(g, rf__size(n->in[0]));
+    const int64_t H = s->spec.heads;
+    struct pass a = {.s = s, .qkv = n->in[QKV]->f32, .out = n->out->f32, .d_out = n->out->grad};
+    struct gathered t[BIAS + 1] = {{0}};
+    a.d_qkv = rf__floats(g, rf__size(n->in[QKV]));
+    if (s->E) {
+        a.d_more_query = rf__floats(g, rf__size(n->in[MORE_QUERY]));
+        a.d_more_key = rf__floats(g, rf__size(n->in[MORE_KEY]));
+    }
+    for (int i = QUERY; i < BIAS; i++) t[i] = gather(g, s, n->in[i]);
+    t[BIAS] = gather_bias(g, n->in[BIAS]);
+    const bool learns = t[QUERY].x || t[KEY].x || t[VALUE].x || t[BIAS].x;
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_back_scratch);
+    rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
-    rf__parallel(g->ctx, s->spec.B * s->spec.heads, attend_back, &a);
+    for (int64_t h = 0; h < H; h++)
+        d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].step, t[KEY].step,
+                                   t[VALUE].step, at_head(t[BIAS], h)};
+    a.d_relative = learns ? d : NULL;
+    if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
+    else rf__parallel(g->ctx, s->spec.B * H, attend_back, &a);
     rf__scratch_end(g, mark);
-    rf__adjoint(g, n->in[0], a.d_qkv);
+    for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
+    if (s->E) {
+        rf__adjoint(g, n->in[MORE_QUERY], a.d_more_query);
+        rf__adjoint(g, n->in[MORE_KEY], a.d_more_key);
+    }
+    rf__adjoint(g, n->in[QKV], a.d_qkv);
 }
 
 static void forward(rf_graph *g, const struct saved *s, const float *qkv, float *out)
@@ -129,6 +261,28 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     rf__scratch_end(g, mark);
 }
 
+/* The rules of tables of offsets and of further columns. */
+static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
+{
+    const int64_t N = qkv->dim[0], C = qkv->dim[1] / 3, D = C / p->heads, rows = 2 * p->clip + 1;
+    static const char *const name[INPUTS] = {"", "relative_query", "relative_key", "relative_value", "relative_bias", "more_query",
+                                             "more_key"};
+    rf_tensor *in[INPUTS];
+    tables_of(p, in, NULL);
+    RF_NEED(g, p->clip >= 0 && p->clip < INT32_MAX, RF_ERANGE, "attention: clip is %lld", (long long)p->clip);
+    RF_NEED(g, !p->more_query == !p->more_key, RF_EARG, "attention: more_query and more_key belong together");
+    for (int i = QUERY; i < INPUTS; i++) {
+        const rf_tensor *x = in[i];
+        if (!x) continue;
+        if (!rf__want(g, "attention", name[i], x, 2)) return &g->nil.t;
+        RF_NEED(g, i < MORE_QUERY ? x->dim[0] == rows && (i == BIAS ? x->dim[1] == p->heads : x->dim[1] == D || x->dim[1] == C)
+                                  : x->dim[0] == N && x->dim[1] > 0 && x->dim[1] % p->heads == 0 && x->dim[1] == in[MORE_QUERY]->dim[1],
+                RF_ESHAPE, "attention: %s is [%lld,%lld]; clip %lld, %lld heads of %lld, %lld tokens", name[i], (long long)x->dim[0],
+                (long long)x->dim[1], (long long)p->clip, (long long)p->heads, (long long)D, (long long)N);
+    }
+    return NULL;
+}
+
 /* The rules of a description, beyond those of qkv's shape. */
 static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
@@ -146,7 +300,8 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
             (long long)p->prefix, (long long)p->window);
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, wants 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
-    if (!p->rope) return NULL;
+    rf_tensor *nil = refuse_relative(g, qkv, p);
+    if (nil || !p->rope) return nil;
     const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
     RF_NEED(g, r <= D, RF_ESHAPE, "attention: heads of %lld, angles for %lld", (long long)D, (long long)r);
     for (int64_t n = 0; n < N; n++)
@@ -165,19 +320,23 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     rf_tensor *nil = refuse(g, qkv, spec);
     if (nil) return nil;
 
-    const bool track = rf__tracked(g, RF_IN(qkv));
+    rf_tensor *in[INPUTS];
+    const bool track = rf__tracked(g, tables_of(spec, in, qkv), INPUTS);
     struct saved s = {.k = g->k, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads), .key = g->key};
+    if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
     if (!g->train) s.spec.drop = 0;
     if (s.spec.drop > 0) s.stream = rf__drop_stream(g);
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
     if (track) s.lse = rf__push(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
+    if (relates(spec)) s.relative = relatives(g, spec, s.D);
     if (g->error.code) return &g->nil.t;
     forward(g, &s, qkv->f32, y->f32);
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
-    rf__needed(qkv);
+    for (int i = 0; i < INPUTS; i++)
+        if (in[i]) rf__needed(in[i]);
     rf__needed(y);
-    return rf__record(g, RF_OP(attention), y, RF_IN(qkv), &s, sizeof s);
+    return rf__record(g, RF_OP(attention), y, in, INPUTS, &s, sizeof s);
 }
