@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/io.h"
 #include "model/params.h"
+#include "model/position.h"
 
 struct args { const char *model; int json, env, tensors; };
 
@@ -158,6 +159,16 @@ static json_t *config_json(const rf_config *c)
     return o;
 }
 
+/* The encoding's row of the registry; NULL, with a reason, when there is none that the model can run. */
+static json_t *position_json(const rf_config *c, rf_error *why)
+{
+    const rf_position *p;
+    if (rf__position_find(c, &p, why)) return NULL;
+    return json_pack("{s:s, s:s, s:I, s:b, s:b, s:s}", "name", p->name, "equation", p->equation, "parameters",
+                     (json_int_t)rf__position_parameters(p, c), "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0, "extrapolates",
+                     (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "source", p->source);
+}
+
 static json_t *tokenizer_json(const rf_tokenizer *t)
 {
     const rf_tokenizer_options *k = rf_tokenizer_options_of(t);
@@ -233,6 +244,9 @@ static rf_status describe(const cli_io *io, const char *folder, json_t *o, json_
     rf_status status = rf_config_read(io->ctx, folder, &c, why);
     if (status) return status;
     set(o, "config", config_json(&c));
+    json_t *position = position_json(&c, why);
+    if (!position) return why->code;
+    set(o, "position", position);
     if (!rf__path(path, sizeof path, folder, "vocab.txt", NULL) && !access(path, F_OK)) {
         if ((status = rf_tokenizer_open(io->ctx, folder, &t, why))) return status;
         set(o, "tokenizer", tokenizer_json(t));
@@ -313,7 +327,7 @@ static const char *const examples[] = {"roformer info -m my-model --tensors", "r
 
 const cli_command cmd_info = {
     "info", "", "show what a model folder holds, or what this machine can do",
-    "Of a folder: shape, number of parameters, tokenizer, weights, whether they fit together, and which tensors would not be "
+    "Of a folder: shape, number of parameters, position encoding, tokenizer, weights, whether they fit together, and which tensors would not be "
     "used.  With --env: version, libraries, processor, kernels, memory.",
     examples, options, sizeof(struct args), NULL, run,
 };

@@ -35,6 +35,8 @@ struct rf_encoder {
     rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer          */
     size_t per_embedding, per_layer;       /* how many                                                                  */
     rf_positions *kept;
+    rf__observer *observer;
+    void *observer_user;
 };
 
 /* ---- binding ---- */
@@ -116,6 +118,12 @@ void rf__encoder_grad(rf_encoder *e, float *grad)
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
 void rf__encoder_checkpoints(rf_encoder *e, bool on) { e->checkpoints = on; }
 
+void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user)
+{
+    e->observer = observer;
+    e->observer_user = user;
+}
+
 rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i) { return e->task[i]; }
 const rf_params *rf__encoder_params(const rf_encoder *e) { return e->params; }
 
@@ -193,15 +201,18 @@ typedef struct layer {
     const rf_position *is;
     rf_place at;
     rf_attention_spec spec;
+    rf__observer *observer;
+    void *observer_user;
 } layer;
 
 /* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it. */
 static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
 {
     rf_attention_spec spec = l->spec;
-    if (l->is->turn) qkv = l->is->turn(g, &l->at, qkv);
+    rf_tensor *turned = l->is->turn ? l->is->turn(g, &l->at, qkv) : qkv;
     if (l->is->relate) l->is->relate(g, &l->at, &spec);
-    rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, qkv, &spec) : rf_attention(g, qkv, &spec);
+    if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, turned, &spec});
+    rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, turned, &spec) : rf_attention(g, turned, &spec);
     return l->is->unturn ? l->is->unturn(g, &l->at, a) : a;
 }
 
@@ -233,7 +244,7 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {
             .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,
-        }};
+        }, e->observer, e->observer_user};
         l[i].at.layer = i;
         l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
         if (!why.code && is->angles && is->angles(g, &l[i].at, &l[i].spec, &why)) rf__stop(g, why.code, "%s", why.text);

@@ -25,6 +25,18 @@ void rf__encoder_grad(rf_encoder *e, float *grad);
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);
 void rf__encoder_checkpoints(rf_encoder *e, bool on);
 
+/* What attention of a layer is about to do, shown to an observer of inference. */
+struct rf_position;
+struct rf_place;
+typedef struct rf__view {
+    const struct rf_position *is;
+    const struct rf_place *at;
+    const rf_tensor *qkv, *turned;      /* [N,3C]: as projected, and as attention takes it                              */
+    const rf_attention_spec *spec;      /* with what `relate` added                                                     */
+} rf__view;
+typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
+void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    /* NULL: nobody; see look.h            */
+
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
 rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 

@@ -21,6 +21,9 @@ struct rf_model {
     pthread_mutex_t lock;       /* guards packed[0], the only thing made late */
 };
 
+/* Shows every layer's attention of the session's next calls; NULL: no more. */
+void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
+
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 #endif

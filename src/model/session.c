@@ -6,6 +6,8 @@ struct rf_session {
     rf_graph *graph;
     rf_encoder *encoder;
     const rf_packed **packed;   /* this session's view: packed[0] joins when scores are first asked for */
+    rf__observer *observer;
+    void *observer_user;
 };
 
 static rf_status bind(rf_session *s, rf_error *why)
@@ -13,7 +15,16 @@ static rf_status bind(rf_session *s, rf_error *why)
     const rf_model *m = s->model;
     rf__encoder_free(s->encoder);
     s->encoder = NULL;
-    return rf__encoder_view(&m->params, m->value, s->packed, &s->encoder, why);
+    const rf_status status = rf__encoder_view(&m->params, m->value, s->packed, &s->encoder, why);
+    if (!status) rf__encoder_observe(s->encoder, s->observer, s->observer_user);
+    return status;
+}
+
+void rf__session_observe(rf_session *s, rf__observer *observer, void *user)
+{
+    s->observer = observer;
+    s->observer_user = user;
+    if (s->encoder) rf__encoder_observe(s->encoder, observer, user);
 }
 
 rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why)

@@ -34,8 +34,10 @@ expect 3 'vocab.txt' "$program" tokenize -m model x
 # The table of tensors, for people and for programs.
 expect 0 '' "$program" info -m good --tensors
 holds out 'roformer.embeddings.word_embeddings.weight'
+holds out 'score(m,n) = <R(m) q_m, R(n) k_n>'
 expect 0 '' "$program" info -m good --json
 holds out '"parameters"'
+holds out '"shift_invariant": true'
 holds out '"shape": ['
 expect 0 '' "$program" info --env
 holds out 'rungs'

@@ -1,0 +1,122 @@
+/* look.c — probabilities of attention, and sums over queries and keys; see look.h. */
+#include <math.h>
+
+#include "model/look.h"
+
+/* ---- probabilities ------------------------------------------------------------------------------------------------------ */
+
+/* Queries and keys of `from`; the value of token n in each head is e_(n - first), or nothing. */
+static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t D, int64_t first)
+{
+    const int64_t C = H * D;
+    for (int64_t n = 0; n < T; n++) {
+        float *row = to + n * 3 * C, *value = row + 2 * C;
+        memcpy(row, from + n * 3 * C, (size_t)(2 * C) * sizeof *row);
+        memset(value, 0, (size_t)C * sizeof *value);
+        for (int64_t h = 0; h < H && n >= first && n < first + D; h++) value[h * D + n - first] = 1;
+    }
+}
+
+void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
+{
+    rf_attention_spec spec = *view->spec;
+    const int64_t T = view->turned->dim[0], H = spec.heads, C = view->turned->dim[1] / 3, D = C / H;
+    if (spec.B != 1) {
+        rf__stop(g, RF_EARG, "probabilities: a batch of %lld sequences, wants one", (long long)spec.B);
+        return;
+    }
+    spec.rotate_value = 0;
+    spec.drop = 0;
+    for (int64_t first = 0; first < T && !g->error.code; first += D) {
+        const rf_mark mark = rf__scratch(g);
+        rf_tensor *x = rf__new(g, 2, (int64_t[]){T, 3 * C});
+        if (g->error.code) return;
+        ask_for_columns(x->f32, view->turned->f32, T, H, D, first);
+        const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf_attention(g, x, &spec);
+        const int64_t n = rf__min64(D, T - first);
+        for (int64_t i = 0; i < T * H && !g->error.code; i++)
+            memcpy(p + (i % H * T + i / H) * T + first, y->f32 + i * D, (size_t)n * sizeof *p);
+        rf__scratch_end(g, mark);
+    }
+}
+
+/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+
+rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf__head_sums *out, rf_error *why)
+{
+    const int64_t H = c->num_attention_heads, D = c->hidden_size / H, r = rf__rope_width(c);
+    const size_t vector = (size_t)(H * D), square = vector * (size_t)D, planes = (size_t)(H * (r / 2));
+    double *all = rf__calloc(ctx, 2 * (vector + square + planes), sizeof *all);
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: sums of %lld heads of %lld columns", (long long)H, (long long)D);
+    *out = (rf__head_sums){.H = H, .D = D, .r = r, .layout = c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES};
+    double **const part[] = {&out->query, &out->key, &out->query_square, &out->key_square, &out->query_plane, &out->key_plane};
+    const size_t size[] = {vector, vector, square, square, planes, planes};
+    for (size_t i = 0; i < RF_COUNT(part); all += size[i++]) *part[i] = all;
+    return RF_OK;
+}
+
+void rf__head_sums_free(const rf_ctx *ctx, rf__head_sums *s)
+{
+    rf__free(ctx, s->query);                                    /* the first part: all lie in one piece */
+    *s = (rf__head_sums){0};
+}
+
+/* The two columns of plane i. */
+static void columns(const rf__head_sums *s, int64_t i, int64_t *a, int64_t *b)
+{
+    *a = s->layout == RF_ROPE_PAIRS ? 2 * i : i;
+    *b = s->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + s->r / 2;
+}
+
+static void add_vector(const rf__head_sums *s, const float *x, double *sum, double *square, double *plane)
+{
+    for (int64_t i = 0; i < s->D; i++) {
+        sum[i] += (double)x[i];
+        for (int64_t j = 0; j < s->D; j++) square[i * s->D + j] += (double)x[i] * (double)x[j];
+    }
+    for (int64_t i = 0; i < s->r / 2; i++) {
+        int64_t a, b;
+        columns(s, i, &a, &b);
+        plane[i] += sqrt((double)x[a] * (double)x[a] + (double)x[b] * (double)x[b]);
+    }
+}
+
+void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
+{
+    const int64_t N = view->qkv->dim[0], D = s->D, C = s->H * D, half = s->r / 2;
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t h = 0; h < s->H; h++) {
+            const float *q = view->qkv->f32 + n * 3 * C + h * D, *k = q + C;
+            add_vector(s, q, s->query + h * D, s->query_square + h * D * D, s->query_plane + h * half);
+            add_vector(s, k, s->key + h * D, s->key_square + h * D * D, s->key_plane + h * half);
+        }
+    s->tokens += N;
+}
+
+/* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they are. */
+static void turn(const rf__head_sums *s, const double theta[], double delta, double *x, int64_t stride)
+{
+    for (int64_t i = 0; i < s->r / 2; i++) {
+        int64_t a, b;
+        columns(s, i, &a, &b);
+        const double c = cos(delta * theta[i]), sine = sin(delta * theta[i]), xa = x[a * stride], xb = x[b * stride];
+        x[a * stride] = c * xa - sine * xb;
+        x[b * stride] = sine * xa + c * xb;
+    }
+}
+
+void rf__head_score(const rf__head_sums *s, int64_t h, const double theta[], double delta, double *room, double *mean, double *variance)
+{
+    const int64_t D = s->D;
+    const double n = (double)s->tokens * (double)s->tokens;
+    double one = 0, square = 0;
+    memcpy(room, s->key + h * D, (size_t)D * sizeof *room);
+    turn(s, theta, delta, room, 1);
+    for (int64_t i = 0; i < D; i++) one += s->query[h * D + i] * room[i];
+    memcpy(room, s->key_square + h * D * D, (size_t)(D * D) * sizeof *room);
+    for (int64_t i = 0; i < D; i++) turn(s, theta, delta, room + i * D, 1);          /* K R^T, K = k k^T   */
+    for (int64_t i = 0; i < D; i++) turn(s, theta, delta, room + i, D);              /* R K R^T            */
+    for (int64_t i = 0; i < D * D; i++) square += s->query_square[h * D * D + i] * room[i];
+    *mean = one / n / sqrt((double)D);
+    *variance = fmax(square / n / (double)D - *mean * *mean, 0);
+}

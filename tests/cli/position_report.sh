@@ -1,0 +1,38 @@
+#!/bin/sh
+# position_report.sh — what a model does with positions: the table, JSON, pictures, and plain words about what is wrong.
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+awk 'BEGIN { split("the old city of paris is in france , red house river water town london green sky was new", w, " ");
+    for (i = 0; i < 700; i++) printf "%s%s", w[1 + (i * i + int(i / 7)) % 18], i % 20 == 19 ? "\n" : " " }' > long.txt
+echo "the red house" > short.txt
+
+expect 0 '' "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 2
+holds out 'rotary: score(m,n)'
+holds out 'by 1000'
+holds out 'planes: mean norm'
+[ "$(grep -c '^ *[0-9]* tokens ' out)" -eq 5 ] || fail "not five lengths: $(grep tokens out)"
+# A model that rotates does not see where its text begins: 1000 places on, the same but for rounding.
+awk '$1 == "by" && ($3 > 1e-3 || $5 < 0.1) { bad = 1 } END { exit bad }' out || fail "shifts: $(grep '^  by' out)"
+
+expect 0 '' "$program" position-report -m model --text long.txt --max_length 64 --stretches 2 --json
+[ "$(wc -l < out)" -eq 1 ] && grep -q '"position_embedding_type": "rotary"' out && grep -q '"query_planes"' out || fail "JSON: $(head -c 200 out)"
+cp out again
+expect 0 '' "$program" --threads 1 position-report -m model --text long.txt --max_length 64 --stretches 2 --json
+same again out "other threads, other numbers"
+
+expect 2 'needs --text' "$program" position-report -m model
+expect 3 'no document of the text has 14 tokens' "$program" position-report -m model --text short.txt --max_length 16
+expect 4 'nowhere.txt' "$program" position-report -m model --text nowhere.txt
+expect 2 'max_length' "$program" position-report -m model --text long.txt --max_length 3
+if command -v gnuplot > /dev/null; then
+    expect 0 'report.json' "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 1 -o pictures
+    for name in length place distance planes; do
+        holds pictures/$name.svg '<svg'
+        [ "$(head -c 4 pictures/$name.png | tail -c 3)" = PNG ] || fail "$name.png is not a PNG"
+        (cd pictures && rm $name.svg && gnuplot $name.gp && [ -s $name.svg ]) || fail "$name.gp does not run alone"
+    done
+    grep -q '"uniform_distance"' pictures/report.json || fail "report.json: $(head -c 200 pictures/report.json)"
+    expect 4 'cannot create' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o none/pictures
+fi
+[ "$(find . -name '*.tmp-*' | wc -l)" -eq 0 ] || fail "temporary files are left"
+done_testing

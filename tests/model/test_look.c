@@ -1,0 +1,208 @@
+/* test_look.c — mirrors src/model/look.c: probabilities are what attention used, and sums of queries and keys give mean scores. */
+#include "t.h"
+
+#include "model/look.h"
+#include "roformer/model.h"
+
+enum { T = 37, H = 4, D = 8, C = H * D };
+
+static rf_config small(const char *keys)
+{
+    char text[1024];
+    rf_config c;
+    rf_error why = {0};
+    snprintf(text, sizeof text, "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+             "\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,\"max_position_embeddings\":144,%s}", keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    return c;
+}
+
+/* Runs a random model of these keys on T words and shows its layers; returns a copy of the hidden states. */
+static float *watch(const char *keys, rf__observer *observer, void *user)
+{
+    const rf_config c = small(keys);
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_model *model;
+    rf_session *session;
+    rf_error why = {0};
+    int32_t id[T];
+    const float *y;
+    rf_rng random;
+    rf__rng_init(&random, 5, 0);
+    for (int i = 0; i < T; i++) id[i] = (int32_t)rf__rng_below(&random, 97);
+    if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why)) fail_msg("%s: %s", keys, why.text);
+    rf__session_observe(session, observer, user);
+    const rf_batch b = {.N = T, .B = 1, .id = id, .start = (const int32_t[]){0, T}};
+    if (rf_session_hidden(session, &b, &y, &why)) fail_msg("%s: %s", keys, why.text);
+    float *copy = t_floats(T * C);
+    memcpy(copy, y, T * C * sizeof *y);
+    rf_session_close(session);
+    rf_model_close(model);
+    rf_ctx_free(ctx);
+    return copy;
+}
+
+/* ---- P V is what attention gives ---- */
+
+struct seen { const char *keys; int layers; double worst; };
+
+static void check_product(void *user, rf_graph *g, const rf__view *v)
+{
+    struct seen *s = user;
+    float *p = t_floats(H * T * T), *value = t_floats(T * C);
+    rf_error why = {0};
+    rf__attention_probabilities(g, v, p);
+    for (int64_t n = 0; n < T; n++) memcpy(value + n * C, v->turned->f32 + n * 3 * C + 2 * C, C * sizeof *value);
+    if (v->spec->rotate_value && rf_rope_turn(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why)) fail_msg("%s", why.text);
+    rf_tensor *turned = rf_constant(g, v->turned->f32, 2, (int64_t[]){T, 3 * C});
+    const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, turned, v->spec) : rf_attention(g, turned, v->spec);
+    if (g->error.code) fail_msg("%s: %s", s->keys, g->error.text);
+    for (int64_t h = 0; h < H; h++)
+        for (int64_t m = 0; m < T; m++) {
+            const float *row = p + (h * T + m) * T;
+            double sum = 0;
+            for (int64_t n = 0; n < T; n++) {
+                assert_true(row[n] >= 0 && row[n] <= 1.000001f);
+                sum += (double)row[n];
+            }
+            /* T divisions by one rounded sum, each within a few units of the last place */
+            t_near(sum, 1, 4e-6);
+            for (int64_t i = 0; i < D; i++) {
+                double want = 0;
+                for (int64_t n = 0; n < T; n++) want += (double)row[n] * (double)value[n * C + h * D + i];
+                /* |v| < 8, and 2^-24 times a few for each of T products and for P itself */
+                t_near((double)y->f32[m * C + h * D + i], want, 8 * T * 3e-7);
+            }
+        }
+    s->layers++;
+}
+
+static void probabilities_reproduce_attention(void **state)
+{
+    (void)state;
+    static const char *const variant[] = {
+        "\"rope_interleave\":false", "\"partial_rotary_factor\":0.5", "\"rotary_heads\":2", "\"rotary_value\":true", "\"use_logn_attn\":true",
+        "\"rotary_value\":true,\"rotary_value_inverse\":true", "\"position_embedding_type\":\"rerope\",\"rerope_window\":5",
+        "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}",
+    };
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        char keys[128];
+        if ((*p)->flags & RF_POSITION_CAUSAL) continue;
+        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\"", (*p)->name);
+        struct seen s = {.keys = keys};
+        watch(keys, check_product, &s);
+        assert_int_equal(s.layers, 2);
+    }
+    for (size_t i = 0; i < RF_COUNT(variant); i++) watch(variant[i], check_product, &(struct seen){.keys = variant[i]});
+    t_free_all();
+}
+
+/* ---- against the printed formula ---- */
+
+struct formula { int64_t r; bool halves; };
+
+static void check_formula(void *user, rf_graph *g, const rf__view *v)
+{
+    const struct formula *f = user;
+    float *p = t_floats(H * T * T);
+    double want[T];
+    rf__attention_probabilities(g, v, p);
+    for (int64_t h = 0; h < H; h++)
+        for (int64_t m = 0; m < T; m++) {
+            double sum = 0;
+            for (int64_t n = 0; n < T; n++) {
+                const float *q = v->qkv->f32 + m * 3 * C + h * D, *k = v->qkv->f32 + n * 3 * C + C + h * D;
+                double score = 0;
+                for (int64_t i = 0; i < f->r / 2; i++) {                 /* Re(q conj(k) e^(i (m-n) theta)) of plane i */
+                    const int64_t a = f->halves ? i : 2 * i, b = f->halves ? i + f->r / 2 : 2 * i + 1;
+                    const double t = (double)(m - n) * pow(10000, -2.0 * (double)i / (double)f->r);
+                    const double re = (double)q[a] * (double)k[a] + (double)q[b] * (double)k[b];
+                    const double im = (double)q[b] * (double)k[a] - (double)q[a] * (double)k[b];
+                    score += re * cos(t) - im * sin(t);
+                }
+                for (int64_t i = f->r; i < D; i++) score += (double)q[i] * (double)k[i];
+                sum += want[n] = exp(score / sqrt(D));
+            }
+            for (int64_t n = 0; n < T; n++)
+                /* a score below 30 in f32 is off by less than 30 * 2^-22, and a probability by that share of itself, twice */
+                t_near((double)p[(h * T + m) * T + n], want[n] / sum, 2e-5);
+        }
+}
+
+static void probabilities_are_the_printed_ones(void **state)
+{
+    (void)state;
+    watch("\"rope_theta\":10000", check_formula, &(struct formula){D, false});
+    watch("\"rope_interleave\":false", check_formula, &(struct formula){D, true});
+    watch("\"partial_rotary_factor\":0.5", check_formula, &(struct formula){D / 2, false});
+    watch("\"position_embedding_type\":\"sinusoidal\"", check_formula, &(struct formula){0, false});
+    t_free_all();
+}
+
+/* ---- sums ---- */
+
+static void check_sums(void *user, rf_graph *g, const rf__view *v)
+{
+    const rf_config *c = v->at->config;
+    const double theta[D / 2] = {1, 0.3, 0.02, 0.001}, delta = *(const double *)user;
+    double room[D * D];
+    rf__head_sums s;
+    rf_error why = {0};
+    if (rf__head_sums_new(g->ctx, c, &s, &why)) fail_msg("%s", why.text);
+    rf__head_sums_add(&s, v);
+    for (int64_t h = 0; h < H; h++) {
+        double mean = 0, square = 0, got, variance, norm = 0;
+        for (int64_t m = 0; m < T; m++)
+            for (int64_t n = 0; n < T; n++) {
+                const float *q = v->qkv->f32 + m * 3 * C + h * D, *k = v->qkv->f32 + n * 3 * C + C + h * D;
+                double score = 0;
+                for (int64_t i = 0; i < D / 2; i++) {
+                    const int64_t a = c->rope_interleave ? 2 * i : i, b = c->rope_interleave ? 2 * i + 1 : i + D / 2;
+                    const double x = cos(delta * theta[i]), y = sin(delta * theta[i]);
+                    score += (double)q[a] * (x * (double)k[a] - y * (double)k[b]) + (double)q[b] * (y * (double)k[a] + x * (double)k[b]);
+                }
+                mean += score / sqrt(D) / (T * T);
+                square += score * score / D / (T * T);
+            }
+        rf__head_score(&s, h, theta, delta, room, &got, &variance);
+        t_near(got, mean, 1e-12 * (1 + fabs(mean)) * T);                             /* sums of doubles */
+        t_near(variance, square - mean * mean, 1e-12 * (1 + square) * T);
+        for (int64_t n = 0; n < T; n++) {
+            const float *k = v->qkv->f32 + n * 3 * C + C + h * D;
+            const double a = (double)k[c->rope_interleave ? 2 : 1], b = (double)k[c->rope_interleave ? 3 : 1 + D / 2];
+            norm += sqrt(a * a + b * b);
+        }
+        t_near(s.key_plane[h * (D / 2) + 1], norm, 1e-12 * T * norm);
+    }
+    assert_int_equal(s.tokens, T);
+    rf__head_sums_free(g->ctx, &s);
+}
+
+static void sums_give_mean_scores(void **state)
+{
+    (void)state;
+    for (double delta = -300; delta <= 300; delta += 150) {
+        watch("\"rope_theta\":10000", check_sums, &delta);
+        watch("\"rope_interleave\":false", check_sums, &delta);
+    }
+    t_free_all();
+}
+
+static void watching_changes_nothing(void **state)
+{
+    (void)state;
+    struct seen s = {.keys = "rotary"};
+    const float *alone = watch("\"rope_theta\":10000", NULL, NULL), *watched = watch("\"rope_theta\":10000", check_product, &s);
+    assert_memory_equal(alone, watched, T * C * sizeof *alone);
+    assert_int_equal(s.layers, 2);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(probabilities_reproduce_attention), cmocka_unit_test(probabilities_are_the_printed_ones),
+        cmocka_unit_test(sums_give_mean_scores), cmocka_unit_test(watching_changes_nothing),
+    };
+    return cmocka_run_group_tests_name("model/look", tests, NULL, NULL);
+}
