@@ -11,6 +11,7 @@ static rf_status tell(const rf__lab *lab, double share, rf_error *why)
     return rf_fail(why, RF_ESTOPPED, "stopped");
 }
 
+static bool causal(const rf__lab *lab) { return rf_model_config(lab->model)->is_decoder != 0; }
 static const int32_t *stretch(const rf__lab *lab, int64_t i) { return lab->text->id + i * lab->text->size; }
 
 /* [CLS] text [SEP] */
@@ -129,8 +130,8 @@ static void look(void *user, rf_graph *g, const rf__view *view)
     rf__head_sums_add(&r->sums[layer], view);
 }
 
-/* Sums become means. */
-static void average(rf__attention_report *r, int64_t pieces)
+/* Sums become means; and what attention would be that sees every key alike. */
+static void average(rf__attention_report *r, int64_t pieces, bool decoder)
 {
     const int64_t T = r->length;
     const double queries = (double)(pieces * T);
@@ -138,10 +139,14 @@ static void average(rf__attention_report *r, int64_t pieces)
         r->distance[i] /= queries;
         r->entropy[i] /= queries;
         r->ends[i] /= queries;
-        for (int64_t d = 0; d < T; d++) r->by_distance[i * T + d] /= (double)(pieces * (d ? 2 * (T - d) : T));
+        for (int64_t d = 0; d < T; d++) r->by_distance[i * T + d] /= (double)(pieces * (d && !decoder ? 2 : 1) * (T - d));
     }
-    for (int64_t d = 1; d < T; d++) r->uniform_distance += 2. * (double)(T - d) * (double)d / (double)(T * T);
-    r->uniform_entropy = log((double)T);
+    for (int64_t m = 0; m < T; m++) {
+        const double after = (double)(T - 1 - m), sum = (double)m * ((double)m + 1) / 2 + (decoder ? 0 : after * (after + 1) / 2);
+        const double keys = (double)(decoder ? m + 1 : T);
+        r->uniform_distance += sum / keys / (double)T;
+        r->uniform_entropy += log(keys) / (double)T;
+    }
 }
 
 static rf_status attention_new(const rf__lab *lab, rf__attention_report *r, rf_error *why)
@@ -178,7 +183,7 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
     rf__session_observe(lab->session, NULL, NULL);
     rf__free(lab->ctx, id);
     rf__free(lab->ctx, p);
-    average(&r, lab->pieces);
+    average(&r, lab->pieces, causal(lab));
     if (status) rf__attention_report_free(lab->ctx, &r);
     else *out = r;
     return status;
@@ -203,7 +208,7 @@ struct cutting {
     rf__masking masking;
     rf__mlm_batch masked;               /* [CLS] the whole stretch [SEP]                                                */
     int32_t *id, *start, *row;          /* the same cut into pieces; row [masked.n]                                     */
-    int64_t *place;                     /* [masked.n] of a label in its piece                                           */
+    int64_t *place;                     /* [masked.n] in the piece, of the token that guesses                           */
     double *sum;                        /* [lengths, stretches] of losses                                               */
 };
 
@@ -230,7 +235,7 @@ static rf_batch cut(const rf__lab *lab, struct cutting *c, int64_t length)
     }
     for (int64_t i = 0; i < c->masked.n; i++) {
         const int64_t t = c->masked.row[i] - 1;
-        c->place[i] = 1 + t % room;
+        c->place[i] = t % room + !causal(lab);                      /* the token before a next one guesses it */
         c->row[i] = (int32_t)(c->start[t / room] + c->place[i]);
     }
     return b;
@@ -285,7 +290,7 @@ static rf_status cutting_new(const rf__lab *lab, struct cutting *c, rf_error *wh
     rf_status status = rf__vocab_new(ctx, rf_model_tokenizer(lab->model), &c->vocab, why);
     if (!status) status = rf__mlm_batch_new(ctx, room, &c->masked, why);
     if (status) return status;
-    c->masking = (rf__masking){rf__evaluation_key(lab->seed), lab->mlm_probability, false, &c->vocab};
+    c->masking = (rf__masking){rf__evaluation_key(lab->seed), lab->mlm_probability, false, &c->vocab, false};
     c->id = rf__calloc(ctx, (size_t)(s->size + RF__TEMPLATE * pieces), sizeof *c->id);
     c->start = rf__calloc(ctx, (size_t)pieces + 1, sizeof *c->start);
     c->row = rf__calloc(ctx, (size_t)room, sizeof *c->row);
@@ -306,11 +311,14 @@ static void cutting_free(const rf__lab *lab, struct cutting *c)
     rf__free(lab->ctx, c->sum);
 }
 
-/* Masks stretch i; the same for every length and every model with this vocabulary. */
+/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model guesses the same tokens,
+ * and sees those before them as they are. */
 static void mask(const rf__lab *lab, struct cutting *c, int64_t i)
 {
-    rf__mlm_batch_clear(&c->masked);
-    rf__mlm_batch_add(&c->masked, (rf__ids){stretch(lab, i), sizeof(int32_t)}, 0, (size_t)lab->text->size, &c->masking, (uint64_t)i);
+    rf__mlm_batch *b = &c->masked;
+    rf__mlm_batch_clear(b);
+    rf__mlm_batch_add(b, (rf__ids){stretch(lab, i), sizeof(int32_t)}, 0, (size_t)lab->text->size, false, &c->masking, (uint64_t)i);
+    for (int64_t k = 0; k < b->n && causal(lab); k++) b->id[b->row[k]] = b->label[k];
 }
 
 rf_status rf__measure_lengths(const rf__lab *lab, rf__length_loss out[], int *lengths, rf_error *why)

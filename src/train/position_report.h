@@ -53,14 +53,15 @@ typedef struct rf__attention_report {
     double *distance;                   /* [L,H]   sum_n P(m,n) |m - n|                                                 */
     double *entropy;                    /* [L,H]   -sum_n P ln P                                                        */
     double *ends;                       /* [L,H]   P of the first and the last token, [CLS] and [SEP]                   */
-    double *by_distance;                /* [L,H,length]  mean P over the pairs d apart, d = 0, 1, ...                   */
-    double uniform_distance, uniform_entropy;           /* of attention that is the same everywhere                     */
+    double *by_distance;                /* [L,H,length]  mean P over the pairs d apart that see each other, d = 0, 1, ... */
+    double uniform_distance, uniform_entropy;           /* of attention to all keys that a query sees alike             */
     rf__head_sums *sums;                /* [L]                                                                          */
 } rf__attention_report;
 rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, rf_error *why);
 void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r);
 
-/* Loss where the text is cut into pieces of `length` tokens: the same tokens are guessed at every length.  Errors are standard
+/* Loss where the text is cut into pieces of `length` tokens: the same tokens are guessed at every length (masked ones, or, by a
+ * causal model, those that would be masked, from the tokens before them).  Errors are standard
  * errors with stretches as the units; NaN for one stretch. */
 enum { RF__LOSS_BINS = 16 };
 typedef struct rf__length_loss {
