@@ -24,7 +24,7 @@ typedef enum rf_strategy { RF_STRATEGY_NO, RF_STRATEGY_STEPS, RF_STRATEGY_EPOCH 
 
 typedef struct rf_finetune_options {
     rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used            */
-    const char *task, *train, *dev;     /* dev may be NULL                                                               */
+    const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL      */
     const char *text_column, *pair_column, *label_column;       /* names or numbers from 1; NULL: by the file's header   */
     const char *labels;                 /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
     int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                   */
@@ -37,6 +37,8 @@ typedef struct rf_finetune_options {
     const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1              */
     double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                          */
     double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                    */
+    int64_t max_bad_lines;              /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
+                                           files have some: 16)                                                          */
     int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file     */
 } rf_finetune_options;
 

@@ -125,6 +125,9 @@ uint64_t rf__hash64(const void *data, size_t size, uint64_t seed);
 double rf__seconds(void);                                              /* CLOCK_MONOTONIC                           */
 double rf__wall_seconds(void);                                         /* since 1970                                */
 
+/* Letters to change, add or take away between two names (Levenshtein), of which the first 64 bytes count. */
+int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);
+
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 
 static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -109,8 +109,8 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"task", 0, CLI_TEXT, F(task), "cls|reg|multilabel|tag|qa|mc|glue/NAME", NULL, 0, 0, NULL,
      "what is asked; glue/mrpc and the like know their columns and metrics", NULL},
-    {"train", 0, CLI_FILE, F(train), "FILE", NULL, 0, 0, NULL, "labelled examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst", "train_file"},
-    {"dev", 0, CLI_FILE, F(dev), "FILE", NULL, 0, 0, NULL, "examples to evaluate on", "validation_file"},
+    {"train", 0, CLI_FILE, F(train), "FILE", NULL, 0, 0, NULL, "labelled examples as .tsv, .csv, .jsonl, .json, .conll, also .gz or .zst, or a folder with a train file", "train_file"},
+    {"dev", 0, CLI_FILE, F(dev), "FILE", NULL, 0, 0, NULL, "examples to evaluate on; without it those that lie in the folder of --train", "validation_file"},
     {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL", "model to begin from; without it the shipped model", "model_name_or_path"},
     {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL, "for the fine-tuned model, checkpoints and metrics.jsonl", NULL},
     {"resume", 'r', CLI_FOLDER, A(resume), "DIR", NULL, 0, 0, NULL,
@@ -139,6 +139,7 @@ static const cli_option options[] = {
     {"class_weights", 0, CLI_TEXT, F(class_weights), "balanced|X,Y,...", NULL, 0, 0, NULL, "of the labels in the loss of cls and tag", NULL},
     {"r_drop", 0, CLI_REAL, F(r_drop), "ALPHA", NULL, 0, 1000, NULL, "R-Drop: every example twice, answers pulled together; 0: off", NULL},
     {"fgm", 0, CLI_REAL, F(fgm), "EPS", NULL, 0, 1000, NULL, "adversarial step of this length on the word embeddings; 0: off", NULL},
+    FINETUNE_BAD_LINES(finetune_args, f),
     {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL, "above 1: K runs, each holding out another part of --train", NULL},
     {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated", "evaluation_strategy"},
     {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 1, 1e12, NULL, "updates between evaluations by steps", NULL},

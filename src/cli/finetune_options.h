@@ -10,6 +10,10 @@
     {"pair_column", 0, CLI_TEXT, offsetof(args, f.pair_column), "NAME|N", NULL, 0, 0, NULL, "column of a second text", NULL}, \
     {"label_column", 0, CLI_TEXT, offsetof(args, f.label_column), "NAME|N", NULL, 0, 0, NULL, "column of the label", NULL}
 
+#define FINETUNE_BAD_LINES(args, f)                                                                                        \
+    {"max_bad_lines", 0, CLI_INT, offsetof(args, f.max_bad_lines), "N", NULL, 0, 1e12, NULL,                                \
+     "pass over up to N lines that are not what they must be, instead of none (glue/qqp: 16)", NULL}
+
 /* A line for each score, or one JSON object. */
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
 

@@ -12,23 +12,7 @@ const rf_position *const rf__position_list[] = {
 
 /* ---- finding --------------------------------------------------------------------------------------------------------- */
 
-/* Changes of one letter that turn a into b (Levenshtein), for names below 32 bytes. */
-static int distance(const char *a, const char *b)
-{
-    int row[33], n = (int)strlen(b);
-    for (int j = 0; j <= n; j++) row[j] = j;
-    for (int i = 1; a[i - 1]; i++) {
-        int corner = row[0];
-        row[0] = i;
-        for (int j = 1; j <= n; j++) {
-            const int swap = corner + (a[i - 1] != b[j - 1]);
-            corner = row[j];
-            row[j] = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
-            if (swap < row[j]) row[j] = swap;
-        }
-    }
-    return row[n];
-}
+static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
 
 static rf_status unknown(const char *name, rf_error *why)
 {

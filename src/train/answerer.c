@@ -116,8 +116,10 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};
+    char path[4096];
     out->n = 0;
-    rf_status status = rf__answerer_file(a, o, file, true, &l, &t, &z, why);
+    rf_status status = rf__preset_file(file, "dev", false, path, sizeof path, why);
+    if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
     if (!status) status = rf__score_answers(&z, &t, &l, out, why);
     rf__answers_free(&z);
     rf__items_free(&t);

@@ -29,6 +29,7 @@ static const rf__row rows[] = {
     {"frozen_layers",               RF__INT,    AT(frozen_layers), 0, 1024, 0, NULL, 0},
     {"r_drop",                      RF__REAL,   AT(r_drop), 0, 1000, 0, NULL, 0},
     {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
+    {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
 };
 static const struct { const char *name; size_t at; bool file; } words[] = {
     {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
@@ -147,6 +148,9 @@ static rf_status prepare(rf__run *r, rf_error *why)
     }
     rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n,
                  (double)f->train.tokens / (double)f->train.n, f->train.cut, (long long)r->o.max_length, f->dev.n);
+    if (!status && f->source.bad)
+        rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
+                     f->source.first.text);
     return status;
 }
 
@@ -294,6 +298,32 @@ static void clear(rf__finetune *f)
     rf__free(f->ctx, f);
 }
 
+static rf_status keep_path(rf__finetune *f, const char *path, const char **to, rf_error *why)
+{
+    char *copy = rf__arena_push(&f->strings, strlen(path) + 1);
+    if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: a path");
+    memcpy(copy, path, strlen(path) + 1);
+    *to = *copy ? copy : NULL;
+    return RF_OK;
+}
+
+/* Folders stand for a file in them: that of `train` for the dev file, too. */
+static rf_status find_files(rf__finetune *f, rf_error *why)
+{
+    char path[4096];
+    const char *train = f->o.train, *dev = f->o.dev;
+    rf_status status = RF_OK;
+    if (rf__is_folder(train) && !dev && f->o.k_fold <= 1) {
+        status = rf__preset_file(train, "dev", true, path, sizeof path, why);
+        if (!status) status = keep_path(f, path, &f->o.dev, why);
+    } else if (dev) {
+        status = rf__preset_file(dev, "dev", false, path, sizeof path, why);
+        if (!status) status = keep_path(f, path, &f->o.dev, why);
+    }
+    if (!status && train) status = rf__preset_file(train, "train", false, path, sizeof path, why);
+    return status || !train ? status : keep_path(f, path, &f->o.train, why);
+}
+
 static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
                          rf_scores *scores, rf_error *why)
 {
@@ -303,8 +333,9 @@ static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_
     f->o = *o;
     f->source.fold = fold;
     rf__arena_init(&f->strings, ctx);
+    rf_status status = find_files(f, why);
     derive(&f->o);
-    rf_status status = check(&f->o, why);
+    if (!status) status = check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
     if (!status && scores) *scores = f->scores;
     clear(f);

@@ -103,6 +103,19 @@ static bool left_behind(const char *name)
     return end != mark + 5 && !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
+void rf__folder_unmake(const char *folder)
+{
+    char path[4096];
+    int others = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) others += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && strcmp(e->d_name, ".lock");
+    if (!d) return;
+    closedir(d);
+    if (others || rf__path(path, sizeof path, folder, ".lock", NULL)) return;
+    (void)unlink(path);
+    (void)rmdir(folder);
+}
+
 void rf__folder_sweep(const char *folder)
 {
     char path[4096];

@@ -16,6 +16,9 @@ void rf__folder_sweep(const char *folder);
 /* A folder and everything in it.  What cannot be removed stays. */
 void rf__folder_remove(const char *path);
 
+/* Takes a folder away in which there is nothing but the lock, which the caller holds. */
+void rf__folder_unmake(const char *folder);
+
 /* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */
 rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
 

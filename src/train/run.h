@@ -43,6 +43,7 @@ struct rf__run {
     rf_arena strings;
     char folder[4096];                  /* output_dir                                                                   */
     char from[4096];                    /* the checkpoint that is resumed, or ""                                        */
+    bool fresh;                         /* the folder is ours and holds nothing but the lock yet                         */
     int lock;
     rf__metrics metrics;
     rf__events events;

@@ -100,6 +100,7 @@ static rf_status take_folder(rf__run *r, rf_error *why)
     size_t n;
     rf_status status = find_folder(r, why);
     if (!status) status = keep_weights(r, why);
+    r->fresh = !status && access(r->folder, F_OK) != 0;
     if (!status) status = rf__folder_make(r->folder, why);
     if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
     if (status || r->o.resume_from_checkpoint) return status;
@@ -514,6 +515,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     status = rf__agree(r->o.comm, status, why);
     if (!status) status = same_options(r, why);
     if (!status && r->job) r->job->keep(r, r->options);
+    if (status && r->fresh && r->metrics.fd < 0) rf__folder_unmake(r->folder);
     r->began_at = r->state.step;
     return status;
 }

@@ -48,6 +48,14 @@ expect 2 'needs --train' "$program" finetune -o nothing
 expect 2 'needs -o DIR' "$program" finetune --train train.tsv -m pre
 expect 2 'none of cls' "$program" finetune --task guess --train train.tsv -m pre -o nothing
 expect 3 'no column text' "$program" finetune --train text.txt -m pre -o nothing
+printf 'text\tlabel\nthe day\tpos\nthe \377\tneg\n' > bad.tsv
+expect 3 'bad.tsv:3: byte 5 of the line .0xFF. is not UTF-8' "$program" finetune --train bad.tsv -m pre -o nothing
+printf 'text,label\nthe day,pos\n"the film,neg\nthe cat,neg\n' > bad.csv
+expect 3 'bad.csv:3: a quote opens here and never closes' "$program" finetune --train bad.csv -m pre -o nothing
+printf 'text\tlabel\nthe day\tpos\nthe film\tfine\n' > bad.tsv
+expect 3 'bad.tsv:3: label .fine. is none of the 2 that are known: neg, pos' "$program" finetune --train train.tsv --dev bad.tsv -m pre -o nothing
+expect 3 'bad.tsv:3: label .fine. is none' "$program" evaluate -m model --dev bad.tsv
+[ ! -e nothing ] || fail "a refused file left $(ls nothing)"
 expect 4 'nowhere' "$program" finetune --train nowhere.tsv -m pre -o nothing
 expect 2 'needs --text' "$program" evaluate -m model
 expect 3 'has not been fine-tuned' "$program" classify -m pre 'the film'

@@ -1,4 +1,4 @@
-/* test_finetune.c — mirrors src/train/finetune.c, finetune_step.c, items.c, labelled.c, objective.c, answers.c, answerer.c,
+/* test_finetune.c — mirrors src/train/finetune.c, finetune_step.c, items.c, objective.c, answers.c, answerer.c,
  * predict.c and scoring.c: runs on examples whose labels follow from one word, files of every task, and refusals. */
 #define _GNU_SOURCE
 #include "model/params.h"
@@ -331,32 +331,46 @@ static void refuses(const char *name, const char *text, const char *task, rf_sta
 {
     setup s = begin(1);
     rf_finetune_options o = options_of(&s);
-    char *path = tiny_path(s.data, name);
+    char *path = tiny_path(s.data, name), *out = tiny_path(s.out, "new");
     t_write(s.data, name, text, strlen(text));
     o.train = path;
+    o.t.output_dir = out;
     o.task = task;
     o.dev = NULL;
     must(&s, &o, want);
     if (!strstr(s.why.text, part)) fail_msg("no \"%s\" in: %s", part, s.why.text);
+    assert_false(tiny_has(s.out, "new"));                    /* nothing was written, not even the folder */
     free(path);
+    free(out);
     end(&s);
 }
 
+/* What is wrong with files: test_labelled.c. */
 static void bad_files_are_refused(void **state)
 {
     (void)state;
-    refuses("e.tsv", "", "cls", RF_EDATA, "is empty");
-    refuses("e.tsv", "text\tlabel\n", "cls", RF_EDATA, "holds no example");
-    refuses("e.tsv", "words\tlabel\na\tb\n", "cls", RF_EDATA, "e.tsv:1: no column text");
-    refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA, "e.tsv:3: 1 columns, column 2 is needed");
-    refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n", "cls", RF_EDATA, "1 label: nothing to tell apart");
-    refuses("e.tsv", "text\tscore\nthe cat\t1\nthe dog\tnan\n", "reg", RF_EDATA, "e.tsv:3: the label is not a finite number");
-    refuses("e.tsv", "text\tlabel\nthe \xff cat\tyes\nthe dog\tno\n", "cls", RF_EDATA, "e.tsv:2: ");
-    refuses("e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n", "cls", RF_EDATA, "e.jsonl:2: is not a JSON object");
+    refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA, "e.tsv:3: 1 column, the header has 2");
     refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA, "e.jsonl:1: the label is not the number");
-    refuses("e.jsonl", "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n", "qa", RF_EDATA,
-            "e.jsonl:1: the answer is not in the context");
     refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "is none of cls");
+}
+
+/* A folder of files stands for the one to train on and the one to evaluate on. */
+static void a_folder_of_files(void **state)
+{
+    (void)state;
+    setup s = begin(1);
+    rf_finetune_options o = options_of(&s);
+    o.train = s.data;
+    o.dev = NULL;
+    o.t.max_steps = 1;
+    o.max_bad_lines = 1;
+    t_write(s.data, "dev.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tno\nthe ship\n", 43);
+    const rf_scores scores = must(&s, &o, RF_OK);
+    assert_true(score_of(&scores, "accuracy") >= 0);
+    assert_non_null(strstr(s.notes, "2 to evaluate on"));
+    assert_non_null(strstr(s.notes, "1 bad line was passed over, the first: "));
+    assert_non_null(strstr(s.notes, "dev.tsv:4: 1 column"));
+    end(&s);
 }
 
 static void a_label_that_training_has_not(void **state)
@@ -375,7 +389,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(frozen_layers_stay),
         cmocka_unit_test(folds_hold_out_each_example_once), cmocka_unit_test(the_best_is_loaded), cmocka_unit_test(every_task_learns_by_heart),
-        cmocka_unit_test(class_weights_balance), cmocka_unit_test(bad_files_are_refused),   cmocka_unit_test(a_label_that_training_has_not),
+        cmocka_unit_test(class_weights_balance), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files),   cmocka_unit_test(a_label_that_training_has_not),
     };
     return cmocka_run_group_tests_name("train/finetune", tests, NULL, NULL);
 }
