@@ -49,7 +49,7 @@ typedef struct rfk_relative_grad {
  *
  *   q, k, v     row t at q + t * q_step; `queries` rows of q, `keys` rows of k and v, `width` columns each
  *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] turns query t, k_row[s] key s.
- *               q and k are given unturned; the kernel turns them while it packs them.
+ *               q and k are given unturned; the kernel turns them while it packs them.  k_row NULL: k and v are turned already.
  *   mask        as a description: query t sees key s iff
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
  *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.

@@ -152,7 +152,15 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  * (rfk_relative); NULL: not there.  Memory stays linear in the tokens.
  *   relative_query, relative_key, relative_value    [2 clip + 1, D] for all heads, or [2 clip + 1, C]
  *   relative_bias                                   [2 clip + 1, H], added to scores after the scale
- *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not turned   */
+ *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not turned
+ *
+ * past: keys and values are there, turned already, instead of in qkv, whose tokens are the last ones of each sequence; not while
+ * recording.                                                                                                          */
+typedef struct rf_past {
+    const int64_t *count;               /* [B] keys, those of this call's tokens included                              */
+    const float *const *key;            /* [B] rows [count[b], 2C]: turned keys and values                             */
+    const float *const *more;           /* [B] rows [count[b], H E] in more_key's place, or NULL                        */
+} rf_past;
 typedef struct rf_attention_spec {
     int64_t heads;
     int64_t B;
@@ -165,6 +173,7 @@ typedef struct rf_attention_spec {
     int64_t clip;
     rf_tensor *relative_query, *relative_key, *relative_value, *relative_bias;
     rf_tensor *more_query, *more_key;
+    const rf_past *past;
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 

@@ -212,6 +212,7 @@ static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
     rf_tensor *turned = l->is->turn ? l->is->turn(g, &l->at, qkv) : qkv;
     if (l->is->relate) l->is->relate(g, &l->at, &spec);
     if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, turned, &spec});
+    if (l->at.cache) rf__cache_extend(g, l->at.cache, l->at.layer, turned, &spec);
     rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, turned, &spec) : rf_attention(g, turned, &spec);
     return l->is->unturn ? l->is->unturn(g, &l->at, a) : a;
 }
@@ -230,7 +231,9 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, RF_NORM_LAYER);
 }
 
-rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
+rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b) { return rf__encode_next(g, e, b, NULL); }
+
+rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache)
 {
     const rf_config *c = &e->params->config;
     bind(g, e);
@@ -241,6 +244,7 @@ rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b)
     layer *l = rf__push(g, (size_t)L, sizeof *l);
     if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
     at.weight = e->position;
+    at.cache = cache;
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {
             .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,

@@ -7,6 +7,7 @@
 #include "roformer/tensor.h"
 
 typedef struct rf_encoder rf_encoder;
+struct rf_cache;
 
 /* Binds a slab of values (and gradients, or NULL for inference) to the model.  The slabs must outlive the encoder. */
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
@@ -39,6 +40,9 @@ void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
 rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
+
+/* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the caller commits. */
+rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
 /* The head's transform of the tokens at row[0..n): LayerNorm(act(h W^T + b)), [n,E]. */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);

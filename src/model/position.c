@@ -45,6 +45,16 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
     return unknown(c->position_embedding_type, why);
 }
 
+rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    if (p->attend)
+        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type \"%s\" turns a key anew for every distance: keys cannot be kept",
+                       p->name);
+    if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
+        return rf_fail(why, RF_EUNSUPPORTED, "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
+    return RF_OK;
+}
+
 int64_t rf__position_grid(const rf_config *c)
 {
     int64_t side = 1;

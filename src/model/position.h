@@ -10,12 +10,16 @@
  *     a     = attend(qkv, spec)                      [N,C]   in each layer, in attention's place, for the few that need it
  *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
  *
+ * With at->cache, tokens continue those of earlier calls: turned keys and values are kept by the encoder, and embed keeps what it needs
+ * of earlier tokens itself (rf__cache_state).  An encoding whose angles depend on tokens to come, or with attend, has no cache.
+ *
  * embed, turn, relate, attend and unturn make tensors of the tape and may be run again in the backward (rf_checkpoint): all they
  * read must stay as it is until then.  angles must not make tensors. */
 #ifndef RF_POSITION_H
 #define RF_POSITION_H
 
 #include "graph/graph.h"
+#include "model/cache.h"
 #include "model/params.h"
 #include "roformer/model.h"
 
@@ -38,6 +42,7 @@ typedef struct rf_place {
     uint64_t batch;                     /* the number of this batch among those of `kept`                               */
     rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */
     rf_turn_spec past, future;          /* for far keys (rerope.c)                                                      */
+    rf_cache *cache;                    /* of a causal model whose tokens come one after the other; NULL: all are here  */
 } rf_place;
 
 enum {
@@ -88,6 +93,9 @@ extern const rf_position *const rf__position_list[];           /* NULL at the en
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why);
 
 int64_t rf__position_parameters(const rf_position *p, const rf_config *c);
+
+/* RF_EUNSUPPORTED: a causal model of this encoding cannot keep keys of earlier tokens, with the reason. */
+rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
 
 /* Columns of the grid that positions lie on: position_grid_width, or the side of the smallest square that holds
  * max_position_embeddings. */

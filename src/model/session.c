@@ -1,11 +1,13 @@
 /* session.c — one thread's workspace over a model: a graph that does not record, and the encoder bound to it. */
 #include "model/model.h"
+#include "model/position.h"
 
 struct rf_session {
     rf_model *model;
     rf_graph *graph;
     rf_encoder *encoder;
     const rf_packed **packed;   /* this session's view: packed[0] joins when scores are first asked for */
+    rf_cache *cache;            /* of rf_session_continue; NULL: no sequence has begun */
     rf__observer *observer;
     void *observer_user;
 };
@@ -13,11 +15,13 @@ struct rf_session {
 static rf_status bind(rf_session *s, rf_error *why)
 {
     const rf_model *m = s->model;
+    rf_encoder *fresh;
+    const rf_status status = rf__encoder_view(&m->params, m->value, s->packed, &fresh, why);
+    if (status) return status;
     rf__encoder_free(s->encoder);
-    s->encoder = NULL;
-    const rf_status status = rf__encoder_view(&m->params, m->value, s->packed, &s->encoder, why);
-    if (!status) rf__encoder_observe(s->encoder, s->observer, s->observer_user);
-    return status;
+    s->encoder = fresh;
+    rf__encoder_observe(s->encoder, s->observer, s->observer_user);
+    return RF_OK;
 }
 
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user)
@@ -51,6 +55,7 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
 void rf_session_close(rf_session *s)
 {
     if (!s) return;
+    rf__cache_free(s->cache);
     rf__encoder_free(s->encoder);
     rf_graph_free(s->graph);
     rf__free(s->model->ctx, (void *)s->packed);
@@ -107,18 +112,23 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
     return status ? status : finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
 }
 
+static rf_status get_head(rf_session *s, rf_error *why)
+{
+    if (!rf_model_has_head(s->model))
+        return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
+    if (s->packed[0] || !s->model->config.tie_word_embeddings) return RF_OK;
+    rf_status status = rf__model_head(s->model, &s->packed[0], why);
+    if (!status) status = bind(s, why);
+    if (status) s->packed[0] = NULL;
+    return status;
+}
+
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
                             rf_error *why)
 {
-    if (!rf_model_has_head(s->model))
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has no masked-language-model head (cls.predictions.*)");
-    if (!s->packed[0] && s->model->config.tie_word_embeddings) {
-        rf_status status = rf__model_head(s->model, &s->packed[0], why);
-        if (!status) status = bind(s, why);
-        if (status) return status;
-    }
     rf_tensor *h;
-    const rf_status status = hidden(s, batch, &h, why);
+    rf_status status = get_head(s, why);
+    if (!status) status = hidden(s, batch, &h, why);
     return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
@@ -134,4 +144,64 @@ rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **
     return finish(s, z, out, why);
 }
 
-size_t rf_session_memory(const rf_session *s) { return rf_graph_memory(s->graph); }
+/* ---- tokens that continue earlier ones ---- */
+
+static rf_status open_cache(rf_session *s, const rf_batch *b, rf_error *why)
+{
+    const rf_config *c = &s->model->config;
+    if (!c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
+    if (b->position) return rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
+    if (s->cache && rf__cache_sequences(s->cache) != b->B)
+        return rf_fail(why, RF_EARG, "batch: %lld sequences, %lld were begun", (long long)b->B,
+                       (long long)rf__cache_sequences(s->cache));
+    const rf_status status = s->cache ? RF_OK : rf__position_caches(s->model->params.position, c, why);
+    return status || s->cache ? status : rf__cache_new(s->model->ctx, c->num_hidden_layers, b->B, &s->cache, why);
+}
+
+/* Where the tokens of a batch are in their sequences.  RF_ERANGE: too far. */
+static rf_status place(rf_session *s, const rf_batch *b, int32_t **out, rf_error *why)
+{
+    int32_t *position = rf__push(s->graph, (size_t)b->N, sizeof *position);
+    for (int64_t i = 0; i < b->B && position; i++) {
+        const int64_t first = rf__cache_length(s->cache, i);
+        if (first + b->start[i + 1] - b->start[i] > INT32_MAX)
+            return rf_fail(why, RF_ERANGE, "sequence %lld: %lld tokens and more, at most %d", (long long)i, (long long)first, INT32_MAX);
+        for (int32_t n = b->start[i]; n < b->start[i + 1]; n++) position[n] = (int32_t)(first + n - b->start[i]);
+    }
+    *out = position;
+    return position ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
+}
+
+rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out, rf_error *why)
+{
+    rf_batch b = *batch;
+    int32_t *position = NULL;
+    rf_status status = check(batch, why);
+    if (!status) status = get_head(s, why);
+    if (!status) status = open_cache(s, batch, why);
+    if (!status && rf_graph_reset(s->graph))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
+    if (!status) status = place(s, batch, &position, why);
+    if (status) return status;
+    rf_graph_record(s->graph, 0, 0, 0);
+    b.position = position;
+    rf_tensor *h = rf__encode_next(s->graph, s->encoder, &b, s->cache);
+    status = finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
+    if (!status) rf__cache_commit(s->cache, batch->start);
+    return status;
+}
+
+void rf_session_forget(rf_session *s)
+{
+    rf__cache_free(s->cache);
+    s->cache = NULL;
+}
+
+int64_t rf_session_length(const rf_session *s, int64_t sequence)
+{
+    const bool there = s->cache && sequence >= 0 && sequence < rf__cache_sequences(s->cache);
+    return there ? rf__cache_length(s->cache, sequence) : 0;
+}
+
+size_t rf_session_memory(const rf_session *s) { return rf_graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0); }

@@ -39,13 +39,16 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
     const float *q = qkv + start * 3 * C + h * s->D;
     const int32_t *row = p->row ? p->row + start : NULL;
     const int64_t more = start * p->heads * s->E + h * s->E;
+    const rf_past *past = p->past;
+    const float *k = past ? past->key[b] + h * s->D : q + C;
+    const int64_t k_step = past ? 2 * C : 3 * C;
     return (rfk_attention){
-        .q = q, .k = q + C, .v = q + 2 * C,
-        .q_step = 3 * C, .k_step = 3 * C, .v_step = 3 * C,
-        .queries = T, .keys = T, .width = s->D,
+        .q = q, .k = k, .v = k + C,
+        .q_step = 3 * C, .k_step = k_step, .v_step = k_step,
+        .queries = T, .keys = past ? past->count[b] : T, .width = s->D,
         .scale = (float)p->scale,
         .cos = rope ? rf_rope_cos(p->rope) : NULL, .sin = rope ? rf_rope_sin(p->rope) : NULL,
-        .q_row = row, .k_row = row,
+        .q_row = row, .k_row = past ? NULL : row,
         .rotary = rope ? rope->rotary : 0,
         .layout = rope ? rope->layout : RF_ROPE_PAIRS,
         .rotate_value = p->rotate_value,
@@ -54,7 +57,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .stream = s->stream + (uint64_t)(b * p->heads + h),
         .out = out + start * C + h * s->D, .out_step = C,
         .lse = s->lse ? s->lse + h * s->N + start : NULL,
-        .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = s->E ? p->more_key->f32 + more : NULL,
+        .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = !s->E ? NULL : past ? past->more[b] + h * s->E : p->more_key->f32 + more,
         .q2_step = p->heads * s->E, .k2_step = p->heads * s->E, .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
     };
@@ -283,6 +286,20 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
     return NULL;
 }
 
+/* The rules of keys of earlier calls: what these are, the caller of rf_past vouches for. */
+static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
+{
+    const rf_past *past = p->past;
+    if (!past) return NULL;
+    RF_NEED(g, !g->record && past->count && past->key && !p->more_key == !past->more, RF_EARG,
+            "attention: past goes without recording, and with more_key where that is");
+    for (int64_t b = 0; b < p->B; b++)
+        RF_NEED(g, past->key[b] && past->count[b] >= p->start[b + 1] - p->start[b], RF_ESHAPE,
+                "attention: %lld keys of sequence %lld for %d tokens", (long long)past->count[b], (long long)b,
+                (int)(p->start[b + 1] - p->start[b]));
+    return NULL;
+}
+
 /* The rules of a description, beyond those of qkv's shape. */
 static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
@@ -301,6 +318,7 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, wants 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
     rf_tensor *nil = refuse_relative(g, qkv, p);
+    if (!nil) nil = refuse_past(g, p);
     if (nil || !p->rope) return nil;
     const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
     RF_NEED(g, r <= D, RF_ESHAPE, "attention: heads of %lld, angles for %lld", (long long)D, (long long)r);

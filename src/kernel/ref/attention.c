@@ -42,13 +42,13 @@ static void key(const rfk_attention *a, double *y, int64_t s)
 {
     copy(y, a->k + s * a->k_step, a->width);
     if (a->width2) copy(y + a->width, a->k2 + s * a->k2_step, a->width2);
-    if (a->cos) turn(a, y, a->k_row[s], 1);
+    if (a->cos && a->k_row) turn(a, y, a->k_row[s], 1);
 }
 
 static void value(const rfk_attention *a, double *y, int64_t s)
 {
     copy(y, a->v + s * a->v_step, a->width);
-    if (a->cos && a->rotate_value) turn(a, y, a->k_row[s], 1);
+    if (a->cos && a->k_row && a->rotate_value) turn(a, y, a->k_row[s], 1);
 }
 
 static double keep(const rfk_attention *a, int64_t t, int64_t s)
@@ -198,8 +198,8 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
         if (a->width2) put(g->dq2 + t * g->dq2_step, dq + D, a->width2);
     }
     for (int64_t s = 0; s < S; s++) {
-        if (a->cos) turn(a, dk + s * all, a->k_row[s], -1);
-        if (a->cos && a->rotate_value) turn(a, dv + s * D, a->k_row[s], -1);
+        if (a->cos && a->k_row) turn(a, dk + s * all, a->k_row[s], -1);
+        if (a->cos && a->k_row && a->rotate_value) turn(a, dv + s * D, a->k_row[s], -1);
         put(g->dk + s * g->dk_step, dk + s * all, D);
         if (a->width2) put(g->dk2 + s * g->dk2_step, dk + s * all + D, a->width2);
         put(g->dv + s * g->dv_step, dv + s * D, D);

@@ -7,16 +7,57 @@
  * Both go by the order of tokens; positions that the caller gives are not looked at. */
 #include "model/position.h"
 
+/* The state of the tokens before: U y is added to the first token's W x + b, and the last y is the next state. */
+static rf_tensor *recur_on(rf_graph *g, const rf_place *at, rf_tensor *z)
+{
+    const float *before;
+    float *after;
+    if (g->error.code) return &g->nil.t;
+    const int64_t E = z->dim[1];
+    const rf_tensor *u = at->weight[2];
+    if (!rf__cache_state(g, at->cache, E, &before, &after)) return &g->nil.t;
+    for (int64_t b = 0; b < at->B; b++)
+        for (int64_t i = 0; i < E && rf__cache_length(at->cache, b); i++)
+            z->f32[at->start[b] * E + i] += g->k->dot(u->f32 + i * E, before + b * E, E);
+    rf_tensor *y = rf_recur(g, z, at->weight[2], at->start, at->B);
+    for (int64_t b = 0; b < at->B && !g->error.code; b++)
+        memcpy(after + b * E, y->f32 + (at->start[b + 1] - 1) * E, (size_t)E * sizeof *after);
+    return y;
+}
+
 static rf_tensor *recur(rf_graph *g, const rf_place *at, rf_tensor *words)
 {
     rf_tensor *z = rf_linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE);
-    return rf_add(g, words, rf_recur(g, z, at->weight[2], at->start, at->B));
+    return rf_add(g, words, at->cache ? recur_on(g, at, z) : rf_recur(g, z, at->weight[2], at->start, at->B));
+}
+
+/* Windows that begin in the `others` tokens before, which are kept: each sequence is put behind them, and its windows are taken. */
+static rf_tensor *unfold_on(rf_graph *g, const rf_place *at, rf_tensor *words, int64_t others)
+{
+    const float *before;
+    float *after;
+    if (g->error.code) return &g->nil.t;
+    const int64_t E = words->dim[1], kept = others * E;
+    rf_tensor *all = rf__new(g, 2, (int64_t[]){at->N + at->B * others, E});
+    int32_t *start = rf__push(g, (size_t)at->B + 1, sizeof *start), *row = rf__push(g, (size_t)at->N, sizeof *row);
+    if (g->error.code || !rf__cache_state(g, at->cache, kept, &before, &after)) return &g->nil.t;
+    for (int64_t b = 0; b <= at->B; b++) start[b] = at->start[b] + (int32_t)(b * others);
+    for (int64_t b = 0; b < at->B; b++) {
+        float *to = all->f32 + start[b] * E;
+        const int64_t T = at->start[b + 1] - at->start[b];
+        memcpy(to, before + b * kept, (size_t)kept * sizeof *to);
+        memcpy(to + kept, words->f32 + at->start[b] * E, (size_t)(T * E) * sizeof *to);
+        memcpy(after + b * kept, to + T * E, (size_t)kept * sizeof *to);
+        for (int64_t t = 0; t < T; t++) row[at->start[b] + t] = start[b] + (int32_t)(others + t);
+    }
+    return rf_rows(g, rf_unfold(g, all, others, 0, start, at->B), row, at->N);
 }
 
 static rf_tensor *convolve(rf_graph *g, const rf_place *at, rf_tensor *words)
 {
     const int64_t others = at->config->conv_kernel_size - 1, after = at->config->is_decoder ? 0 : others / 2;
-    rf_tensor *window = rf_unfold(g, words, others - after, after, at->start, at->B);
+    rf_tensor *window = at->cache && others ? unfold_on(g, at, words, others)
+                                            : rf_unfold(g, words, others - after, after, at->start, at->B);
     return rf_add(g, words, rf_linear(g, window, at->weight[0], at->weight[1], RF_ACT_NONE));
 }
 

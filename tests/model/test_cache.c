@@ -1,0 +1,329 @@
+/* test_cache.c — mirrors src/model/cache.c: tokens that come one after the other, or in pieces, have the bits that they have in the
+ * whole text. */
+#include "t.h"
+
+#include "model/position.h"
+#include "roformer/model.h"
+
+enum { T = 100, V = 97, SEQUENCES = 3 };
+
+static rf_config small(const char *keys)
+{
+    char text[1024];
+    rf_config c;
+    rf_error why = {0};
+    snprintf(text, sizeof text, "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,"
+             "\"num_attention_heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"is_decoder\":true,%s%s}",
+             strstr(keys, "max_pos") ? "" : "\"max_position_embeddings\":144,", keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    return c;
+}
+
+static const char *const variants[] = {
+    "\"rope_interleave\":false", "\"partial_rotary_factor\":0.5", "\"rotary_heads\":2", "\"rotary_value\":true",
+    "\"rotary_heads\":3,\"rotary_value\":true,\"rotary_value_inverse\":true", "\"rotary_value\":true,\"rotary_value_inverse\":true",
+    "\"use_logn_attn\":true,\"max_position_embeddings\":12", "\"rope_theta_per_layer\":[10000,50]",
+    "\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", "\"tie_word_embeddings\":false",
+    "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":9", "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":1",
+    "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
+};
+
+/* Configuration i: a row of the registry, then the variants.  false: there is none. */
+static bool config_at(size_t i, rf_config *c, const char **name)
+{
+    static char keys[128];
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        if (i--) continue;
+        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\"", (*p)->name);
+        *c = small(keys);
+        *name = keys;
+        return true;
+    }
+    if (i >= RF_COUNT(variants)) return false;
+    *c = small(variants[i]);
+    *name = variants[i];
+    return true;
+}
+
+struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
+
+static struct work begin(const rf_config *c, int threads, const char *isa)
+{
+    struct work w = {.ctx = t_ctx(threads, isa)};
+    rf_error why = {0};
+    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    return w;
+}
+
+static void end(struct work *w)
+{
+    rf_session_close(w->session);
+    rf_model_close(w->model);
+    rf_ctx_free(w->ctx);
+}
+
+/* Text i is a fixed function of i alone. */
+static void fill(int text, int32_t *id, int32_t n)
+{
+    rf_rng r;
+    rf__rng_init(&r, 5, (uint64_t)text);
+    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf__rng_below(&r, V);
+}
+
+/* Logits of every token of one text, seen at once. */
+static float *whole(const struct work *w, const int32_t *id, int32_t n)
+{
+    int32_t row[T];
+    const int32_t start[2] = {0, n};
+    const float *v;
+    rf_error why = {0};
+    for (int32_t i = 0; i < n; i++) row[i] = i;
+    const rf_batch b = {.N = n, .B = 1, .id = id, .start = start};
+    if (rf_session_scores(w->session, &b, row, n, &v, &why)) fail_msg("%s", why.text);
+    return memcpy(t_floats((int64_t)n * V), v, (size_t)n * V * sizeof *v);
+}
+
+/* Tokens [from, to) of one text, which are the next ones.  The rung ref turns in double and rounds nothing: a key that is kept is
+ * rounded to f32 once, which moves scores, and after two layers logits, by some tens of roundings of numbers near 10. */
+static void more(const struct work *w, const char *name, const int32_t *id, int32_t from, int32_t to, const float *want)
+{
+    int32_t row[T];
+    const int32_t start[2] = {0, to - from};
+    const float *v;
+    rf_error why = {0};
+    for (int32_t i = 0; i < to - from; i++) row[i] = i;
+    const rf_batch b = {.N = to - from, .B = 1, .id = id + from, .start = start};
+    assert_int_equal(rf_session_length(w->session, 0), from);
+    if (rf_session_continue(w->session, &b, row, to - from, &v, &why)) fail_msg("%s: %s", name, why.text);
+    assert_int_equal(rf_session_length(w->session, 0), to);
+    if (!strcmp(rf_ctx_isa(w->ctx), "ref")) {
+        t_close(v, want + from * V, (int64_t)(to - from) * V, 1e-5, 1e-5);
+        return;
+    }
+    for (int32_t i = from; i < to; i++)
+        if (memcmp(v + (i - from) * V, want + i * V, V * sizeof *v))
+            fail_msg("%s: token %d has other bits after %d together, %g for %g", name, i, from, (double)v[(i - from) * V], (double)want[i * V]);
+}
+
+/* A text's first n tokens together, then one after the other; and in pieces. */
+static void tokens_one_by_one(void **state)
+{
+    (void)state;
+    rf_config c;
+    const char *name;
+    int checked = 0;
+    for (size_t i = 0; config_at(i, &c, &name); i++) {
+        const rf_position *is;
+        assert_int_equal(rf__position_find(&c, &is, NULL), RF_OK);
+        if (rf__position_caches(is, &c, NULL)) continue;
+        struct work w = begin(&c, 1 + (int)(i % 2), NULL);
+        int32_t id[T];
+        fill(4, id, T);
+        const float *want = whole(&w, id, T);
+        static const int32_t prefix[] = {1, 7, 64};
+        for (size_t p = 0; p < RF_COUNT(prefix); p++) {
+            more(&w, name, id, 0, prefix[p], want);
+            for (int32_t n = prefix[p]; n < T; n++) more(&w, name, id, n, n + 1, want);
+            rf_session_forget(w.session);
+        }
+        static const int32_t cut[] = {0, 2, 3, 20, 37, 38, 90, T};
+        for (size_t p = 0; p + 1 < RF_COUNT(cut); p++) more(&w, name, id, cut[p], cut[p + 1], want);
+        checked++;
+        end(&w);
+        t_free_all();
+    }
+    print_message("           %d configurations\n", checked);
+    assert_true(checked >= 25);
+}
+
+/* Beyond one block of keys (512) and one of queries. */
+static void long_texts(void **state)
+{
+    (void)state;
+    enum { LONG = 1200 };
+    rf_config c = small("\"rope_theta\":10000");
+    struct work w = begin(&c, 2, NULL);
+    static int32_t id[LONG];
+    const int32_t all[2] = {0, LONG}, last[1] = {LONG - 1}, first[2] = {0, LONG - 3}, one[2] = {0, 1}, zero[1] = {0};
+    rf_error why = {0};
+    const float *v;
+    fill(3, id, LONG);
+    rf_batch b = {.N = LONG, .B = 1, .id = id, .start = all};
+    if (rf_session_scores(w.session, &b, last, 1, &v, &why)) fail_msg("%s", why.text);
+    float *want = memcpy(t_floats(V), v, V * sizeof *v);
+    b = (rf_batch){.N = LONG - 3, .B = 1, .id = id, .start = first};
+    if (rf_session_continue(w.session, &b, zero, 1, &v, &why)) fail_msg("%s", why.text);
+    for (int i = LONG - 3; i < LONG; i++) {
+        b = (rf_batch){.N = 1, .B = 1, .id = id + i, .start = one};
+        if (rf_session_continue(w.session, &b, zero, 1, &v, &why)) fail_msg("%s", why.text);
+    }
+    assert_memory_equal(v, want, V * sizeof *v);
+    end(&w);
+    t_free_all();
+}
+
+/* Several sequences side by side, of unequal lengths, with unequal numbers of new tokens. */
+static void sequences_side_by_side(void **state)
+{
+    (void)state;
+    static const int32_t add[][SEQUENCES] = {{5, 1, 17}, {1, 1, 1}, {2, 30, 1}, {1, 1, 1}};
+    rf_config c;
+    const char *name;
+    for (size_t i = 0; config_at(i, &c, &name); i++) {
+        const rf_position *is;
+        if (rf__position_find(&c, &is, NULL) || rf__position_caches(is, &c, NULL)) continue;
+        struct work w = begin(&c, 2, NULL);
+        int32_t text[SEQUENCES][T], seen[SEQUENCES] = {0};
+        const float *want[SEQUENCES];
+        for (int s = 0; s < SEQUENCES; s++) {
+            fill(s, text[s], T);
+            want[s] = whole(&w, text[s], 60);
+        }
+        for (size_t k = 0; k < RF_COUNT(add); k++) {
+            int32_t id[T], row[T], start[SEQUENCES + 1] = {0};
+            const float *v;
+            rf_error why = {0};
+            for (int s = 0; s < SEQUENCES; s++) {
+                memcpy(id + start[s], text[s] + seen[s], (size_t)add[k][s] * sizeof *id);
+                start[s + 1] = start[s] + add[k][s];
+            }
+            for (int n = 0; n < start[SEQUENCES]; n++) row[n] = n;
+            const rf_batch b = {.N = start[SEQUENCES], .B = SEQUENCES, .id = id, .start = start};
+            if (rf_session_continue(w.session, &b, row, b.N, &v, &why)) fail_msg("%s: %s", name, why.text);
+            for (int s = 0; s < SEQUENCES; s++) {
+                if (memcmp(v + start[s] * V, want[s] + seen[s] * V, (size_t)add[k][s] * V * sizeof *v))
+                    fail_msg("%s: sequence %d, tokens from %d have other bits", name, s, seen[s]);
+                seen[s] += add[k][s];
+                assert_int_equal(rf_session_length(w.session, s), seen[s]);
+            }
+        }
+        end(&w);
+        t_free_all();
+    }
+}
+
+/* On every rung, in bf16 too. */
+static void rungs_and_types(void **state)
+{
+    (void)state;
+    const rf_config c = small("\"rotary_value\":true");
+    rfk_table rung;
+    for (int i = 0; rfk_rung(i, &rung); i++)
+        for (int type = RF_F32; type <= RF_BF16; type++) {
+            struct work w = {.ctx = t_ctx(1, rung.isa)};
+            rf_error why = {0};
+            int32_t id[T];
+            if (rf_model_random_as(w.ctx, &c, 7, (rf_type)type, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+                fail_msg("%s", why.text);
+            fill(4, id, T);
+            const float *want = whole(&w, id, 40);
+            more(&w, rung.isa, id, 0, 7, want);
+            for (int32_t n = 7; n < 40; n++) more(&w, rung.isa, id, n, n + 1, want);
+            end(&w);
+            t_free_all();
+        }
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    const int32_t id[4] = {1, 2, 3, 97}, one[2] = {0, 1}, two[3] = {0, 1, 2}, four[2] = {0, 4}, row[1] = {0};
+    const rf_batch b = {.N = 1, .B = 1, .id = id, .start = one}, b2 = {.N = 2, .B = 2, .id = id, .start = two},
+                   bad = {.N = 4, .B = 1, .id = id, .start = four}, placed = {.N = 1, .B = 1, .id = id, .position = id, .start = one};
+    const float *v;
+    rf_error why = {0};
+    static const struct { const char *keys, *part; } cases[] = {
+        {"\"position_embedding_type\":\"rerope\"", "turns a key anew for every distance"},
+        {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}", "goes by the whole text's length"},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const rf_config c = small(cases[i].keys);
+        struct work w = begin(&c, 1, NULL);
+        assert_int_equal(rf_session_continue(w.session, &b, row, 1, &v, &why), RF_EUNSUPPORTED);
+        t_failed(&why, RF_EUNSUPPORTED, cases[i].part);
+        why = (rf_error){0};
+        end(&w);
+    }
+    rf_config c = small("\"position_embedding_type\":\"absolute\",\"max_position_embeddings\":3");
+    c.is_decoder = 0;
+    struct work w = begin(&c, 1, NULL);
+    assert_int_equal(rf_session_continue(w.session, &b, row, 1, &v, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "is_decoder false");
+    end(&w);
+    c.is_decoder = 1;
+    w = begin(&c, 1, NULL);
+    assert_int_equal(rf_session_length(w.session, 0), 0);
+    const struct { const rf_batch *b; rf_status code; const char *part; } steps[] = {
+        {&placed, RF_EARG, "none may be given"},   {&bad, RF_ERANGE, "97"}, {&b, RF_OK, NULL}, {&b2, RF_EARG, "2 sequences, 1 were begun"},
+        {&b, RF_OK, NULL}, {&bad, RF_ERANGE, "97"}, {&b, RF_OK, NULL}, {&b, RF_ERANGE, "position 3"},
+    };
+    int length = 0;
+    for (size_t i = 0; i < RF_COUNT(steps); i++) {
+        why = (rf_error){0};
+        const rf_status got = rf_session_continue(w.session, steps[i].b, row, 1, &v, &why);
+        if (got != steps[i].code) fail_msg("step %zu: %s", i, why.text);
+        if (got) t_failed(&why, got, steps[i].part);
+        assert_int_equal(rf_session_length(w.session, 0), length += !got);
+    }
+    end(&w);
+}
+
+/* The n-th allocation fails, for n = 1, 2, ... until all pass: a status, nothing leaked, and the sequence as it was. */
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"\"rope_theta\":10000", "\"position_embedding_type\":\"recurrent\"",
+                                       "\"position_embedding_type\":\"convolution\""};
+    for (size_t k = 0; k < RF_COUNT(keys); k++) {
+        const rf_config c = small(keys[k]);
+        int32_t id[T];
+        const int32_t start[2] = {0, 90}, one[2] = {0, 1}, row[1] = {0};
+        fill(2, id, T);
+        struct work w = begin(&c, 1, "ref");
+        float *want = memcpy(t_floats(V), whole(&w, id, 91) + 90 * V, V * sizeof *want);
+        end(&w);
+        for (long n = 1;; n++) {
+            t_memory memory = {0};
+            rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
+            rf_model *model = NULL;
+            rf_session *session = NULL;
+            rf_error why = {0};
+            const float *v;
+            if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why)) fail_msg("%s", why.text);
+            const rf_batch first = {.N = 90, .B = 1, .id = id, .start = start}, next = {.N = 1, .B = 1, .id = id + 90, .start = one};
+            memory.calls = 0;
+            memory.fail = n;
+            rf_status status = rf_session_continue(session, &first, row, 1, &v, &why);
+            const bool early = status != RF_OK;
+            if (early) {
+                if (status != RF_ENOMEM) fail_msg("allocation %ld: %s", n, why.text);
+                assert_int_equal(rf_session_length(session, 0), 0);
+                memory.fail = 0;
+                if (rf_session_continue(session, &first, row, 1, &v, &why)) fail_msg("%s", why.text);
+            }
+            status = rf_session_continue(session, &next, row, 1, &v, &why);
+            const bool late = status != RF_OK;
+            if (late) {
+                if (status != RF_ENOMEM) fail_msg("allocation %ld: %s", n, why.text);
+                assert_int_equal(rf_session_length(session, 0), 90);
+                memory.fail = 0;
+                if (rf_session_continue(session, &next, row, 1, &v, &why)) fail_msg("%s", why.text);
+            }
+            t_close(v, want, V, 1e-5, 1e-5);
+            rf_session_close(session);
+            rf_model_close(model);
+            rf_ctx_free(ctx);
+            if (!early && !late) break;
+        }
+        t_free_all();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tokens_one_by_one), cmocka_unit_test(long_texts),  cmocka_unit_test(sequences_side_by_side),
+        cmocka_unit_test(rungs_and_types),   cmocka_unit_test(refusals),    cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests_name("model/cache", tests, NULL, NULL);
+}
