@@ -6,16 +6,10 @@
 #include "cli/commands.h"
 #include "cli/gnuplot.h"
 #include "cli/position_curves.h"
+#include "cli/position_pictures.h"
 #include "model/position.h"
 
-struct args {
-    cli_list words;
-    const char *config, *output;
-    int64_t length, head_size, distance, width, height;
-    int json;
-};
-
-static rf_status read_config(const struct args *a, cli_io *io, rf_config *c)
+static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
 {
     rf_config_defaults(c);
     const rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
@@ -49,17 +43,17 @@ static json_t *row_json(const rf_position *p, const numbers *n)
                      "causal_only", (p->flags & RF_POSITION_CAUSAL) != 0, "extension", (p->flags & RF_POSITION_EXTENSION) != 0);
 }
 
-static int list(const struct args *a, cli_io *io, const rf_config *c)
+static int list(const positions_args *a, cli_io *io, const rf_config *c)
 {
     json_t *all = json_array();
-    if (!a->json)
+    if (!a->train.json)
         printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token", "bytes/token", "shift",
                "longer", "");
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         const numbers n = count(*p, c, a->length);
         char parameters[32], flops[32], bytes[32];
         json_array_append_new(all, row_json(*p, &n));
-        if (a->json) continue;
+        if (a->train.json) continue;
         cli_count((double)n.parameters, parameters, sizeof parameters);
         cli_count(n.flops, flops, sizeof flops);
         cli_count(n.bytes, bytes, sizeof bytes);
@@ -67,24 +61,35 @@ static int list(const struct args *a, cli_io *io, const rf_config *c)
                (*p)->flags & RF_POSITION_SHIFT ? "yes" : "no", (*p)->flags & RF_POSITION_EXTRAPOLATES ? "yes" : "no", (*p)->source,
                (*p)->flags & RF_POSITION_CAUSAL ? "; causal only" : "", (*p)->flags & RF_POSITION_EXTENSION ? "; extension" : "", (*p)->equation);
     }
-    if (a->json) cli_print_json(all, 0, &io->why);
+    if (a->train.json) cli_print_json(all, 0, &io->why);
     else json_decref(all);
     if (!io->why.code) cli_flush(&io->why);
     return cli_exit(io);
 }
 
-/* ---- curves ---- */
+/* ---- pictures ---- */
 
-static const cli_curve *find_curve(const char *name, rf_error *why)
+static const struct { const char *name; positions_picture *draw; } pictures[] = {
+    {"attention", positions_attention}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
+};
+
+/* A picture of models, or a curve of what config.json says; neither, with a sentence. */
+static void find_picture(const positions_args *a, const char *name, positions_picture **picture, const cli_curve **curve, rf_error *why)
 {
     cli_nearest near = {name, NULL, 0};
-    for (const cli_curve *k = cli_curves; k->name; k++) {
-        if (!strcmp(k->name, name)) return k;
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        const bool both = !strcmp(name, "score");                   /* of random queries and keys, or of a model's */
+        if (!strcmp(pictures[i].name, name) && (!both || a->models.n)) *picture = pictures[i].draw;
+        cli_consider(&near, pictures[i].name);
+    }
+    for (const cli_curve *k = cli_curves; k->name && !*picture; k++) {
+        if (!strcmp(k->name, name)) *curve = k;
         cli_consider(&near, k->name);
     }
-    rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths or angles", name, near.best ? "; did you mean " : "",
-            near.best ? near.best : "", near.best ? "?" : "");
-    return NULL;
+    if (*curve && (a->models.n || a->text.n)) rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
+    if (!*picture && !*curve)
+        rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths, angles, attention or extrapolation", name,
+                near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
 }
 
 static int columns(const cli_curve *k)
@@ -127,7 +132,7 @@ static rf_status print_curve(const cli_curve *k, const rf_config *c, int64_t mos
     return status;
 }
 
-static rf_status write_script(const struct args *a, const cli_curve *k, const rf_config *c, cli_out *out, bool svg, rf_error *why)
+static rf_status write_script(const positions_args *a, const cli_curve *k, const rf_config *c, cli_out *out, bool svg, rf_error *why)
 {
     char text[2048], name[1024];
     const char *slash = strrchr(a->output, '/');
@@ -145,18 +150,14 @@ static rf_status write_script(const struct args *a, const cli_curve *k, const rf
     return status ? status : put_text(out, text, why);
 }
 
-static rf_status draw_curve(const struct args *a, cli_io *io, const cli_curve *k, const rf_config *c)
+static rf_status draw_curve(const positions_args *a, cli_io *io, const cli_curve *k, const rf_config *c)
 {
     rf_error *why = &io->why;
     char script[4096];
     cli_out out = {.fd = -1};
-    const char *dot = strrchr(a->output, '.');
-    const bool svg = dot && !strcmp(dot, ".svg"), png = dot && !strcmp(dot, ".png");
-    if (!svg && !png) return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
-    const int n = snprintf(script, sizeof script, "%.*s.gp", (int)(dot - a->output), a->output);
-    if (n < 0 || (size_t)n >= sizeof script - 32) return rf_fail(why, RF_EARG, "--output: the path is too long");
-    rf_status status = cli_out_open(&out, script, why);
-    if (!status) status = write_script(a, k, c, &out, svg, why);
+    rf_status status = lab_script_path(a->output, script, sizeof script, why);
+    if (!status) status = cli_out_open(&out, script, why);
+    if (!status) status = write_script(a, k, c, &out, !strcmp(strrchr(a->output, '.'), ".svg"), why);
     if (!status) status = cli_out_commit(&out, why);
     if (!status) status = cli_gnuplot(script, a->output, why);
     if (!status) cli_note(io, "%s drawn; %s holds script and data", a->output, script);
@@ -166,35 +167,53 @@ static rf_status draw_curve(const struct args *a, cli_io *io, const cli_curve *k
 
 static int run(void *arguments, cli_io *io)
 {
-    const struct args *a = arguments;
+    const positions_args *a = arguments;
     rf_config c;
-    if (read_config(a, io, &c)) return cli_exit(io);
-    if (!a->words.n && a->output) rf_fail(&io->why, RF_EARG, "--output belongs to a picture: positions plot KIND");
-    if (io->why.code) return cli_exit(io);
-    if (!a->words.n) return list(a, io, &c);
+    positions_picture *picture = NULL;
+    const cli_curve *curve = NULL;
+    cli_signals_catch();
+    if (!a->words.n) {
+        if (a->output || a->models.n || a->text.n)
+            rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a picture: positions plot KIND");
+        return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
+    }
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
-        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths or angles");
+        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention or extrapolation");
         return cli_exit(io);
     }
-    const cli_curve *k = find_curve(a->words.item[1], &io->why);
-    if (k && !rf__rope_check(&c, &io->why)) {
-        if (a->output) draw_curve(a, io, k, &c);
-        else print_curve(k, &c, a->distance, &io->why);
+    find_picture(a, a->words.item[1], &picture, &curve, &io->why);
+    if (io->why.code) return cli_exit(io);
+    if (picture) {
+        picture(a, io);
+    } else if (!read_config(a, io, &c) && !rf__rope_check(&c, &io->why)) {
+        if (a->output) draw_curve(a, io, curve, &c);
+        else print_curve(curve, &c, a->distance, &io->why);
     }
     return cli_exit(io);
 }
 
-#define A(field) offsetof(struct args, field)
+#define A(field) offsetof(positions_args, field)
 static const cli_option options[] = {
     {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
     {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL, "tokens of the text that costs are for", NULL},
     {"head_size", 0, CLI_INT, A(head_size), "D", NULL, 2, 65536, NULL, "columns of a head, instead of the config's", NULL},
     {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve", NULL},
+    {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
+     "a trained model, for score, attention and extrapolation (which takes several); without it the shipped model", NULL},
+    {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL, "text for the model: of attention a sentence, else files", NULL},
+    {"layer", 0, CLI_INT, A(layer), "N", NULL, 0, 1e6, NULL, "this layer's attention only, from 0", NULL},
+    {"head", 0, CLI_INT, A(head), "N", NULL, 0, 1e6, NULL, "this head's attention only, from 0", NULL},
+    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "tokens of a piece in training, as in position-report", NULL},
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text that extrapolation is measured on", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are to be guessed", NULL},
+    {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
+    TRAIN_READER,
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
      "the picture; its script is kept as FILE.gp.  Without it the numbers are printed", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "in pixels", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},
     {"WORD", 0, CLI_OPERANDS, A(words), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},
 };
@@ -205,13 +224,18 @@ static const char *const examples[] = {
     "roformer positions --config my-model --json",
     "roformer positions plot decay --head_size 128 --max_distance 1000000 -o decay.svg",
     "roformer positions plot angles --max_distance 1000000",
+    "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
+    "roformer positions plot score -m my-model --text held-out.txt --max_distance 100000 -o score.svg",
+    "roformer positions plot extrapolation -m rotary -m alibi --text held-out.txt -o length.svg",
     NULL,
 };
 
 const cli_command cmd_positions = {
-    "positions", "[plot decay|score|wavelengths|angles]", "list position encodings, draw what rotary ones do",
+    "positions", "[plot decay|score|wavelengths|angles|attention|extrapolation]", "list position encodings, draw what they do",
     "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in a forward, whether "
     "scores stay when all positions move (shift), whether it is defined for texts longer than those trained on (longer), and its equation.\n"
-    "With plot, draws a curve of rotary positions with gnuplot, or prints its numbers.",
-    examples, options, sizeof(struct args), NULL, run,
+    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of trained models "
+    "score (mean score of all queries with all keys over the offset of the key), attention (a map for each layer and head of one sentence) or extrapolation "
+    "(loss over the length of the pieces, as position-report measures it).",
+    examples, options, sizeof(positions_args), train_prepare, run,
 };

@@ -25,7 +25,8 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
         rf__stop(g, RF_EARG, "probabilities: a batch of %lld sequences, wants one", (long long)spec.B);
         return;
     }
-    spec.rotate_value = 0;
+    spec.rotate_value = 0;                                      /* the columns are to come back as they are */
+    spec.relative_value = NULL;
     spec.drop = 0;
     for (int64_t first = 0; first < T && !g->error.code; first += D) {
         const rf_mark mark = rf__scratch(g);
@@ -46,11 +47,12 @@ rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf__head_sums
 {
     const int64_t H = c->num_attention_heads, D = c->hidden_size / H, r = rf__rope_width(c);
     const size_t vector = (size_t)(H * D), square = vector * (size_t)D, planes = (size_t)(H * (r / 2));
-    double *all = rf__calloc(ctx, 2 * (vector + square + planes), sizeof *all);
+    double *all = rf__calloc(ctx, 2 * (vector + square + planes) + (size_t)(r / 2), sizeof *all);
     if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: sums of %lld heads of %lld columns", (long long)H, (long long)D);
     *out = (rf__head_sums){.H = H, .D = D, .r = r, .layout = c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES};
-    double **const part[] = {&out->query, &out->key, &out->query_square, &out->key_square, &out->query_plane, &out->key_plane};
-    const size_t size[] = {vector, vector, square, square, planes, planes};
+    double **const part[] = {&out->query, &out->key, &out->query_square, &out->key_square, &out->query_plane, &out->key_plane,
+                             &out->theta};
+    const size_t size[] = {vector, vector, square, square, planes, planes, (size_t)(r / 2)};
     for (size_t i = 0; i < RF_COUNT(part); all += size[i++]) *part[i] = all;
     return RF_OK;
 }
@@ -81,8 +83,30 @@ static void add_vector(const rf__head_sums *s, const float *x, double *sum, doub
     }
 }
 
+/* Rotary positions on a line, whose scores know nothing but n - m. */
+static bool on_a_line(const rf__view *view)
+{
+    const rf_config *c = view->at->config;
+    const bool learned = view->is == &rf__position_rotary_learned;
+    return learned || (view->is == &rf__position_rotary && !c->use_logn_attn && !(c->rope_scaling.sections && c->position_grid_width));
+}
+
+static void find_frequencies(rf__head_sums *s, const rf__view *view)
+{
+    const rf_config *c = view->at->config;
+    const double base = c->rope_thetas ? c->rope_theta_per_layer[view->at->layer] : c->rope_theta;
+    s->turns = on_a_line(view);
+    s->turned = c->rotary_heads ? c->rotary_heads : s->H;
+    s->gain = rf__rope_gain(c) * rf__rope_gain(c);
+    for (int64_t i = 0; i < s->r / 2 && s->turns; i++) {
+        s->theta[i] = rf__rope_theta(c, base, s->r, view->at->length[0], i);
+        if (view->is == &rf__position_rotary_learned) s->theta[i] *= 1 + (double)view->at->weight[0]->f32[i];
+    }
+}
+
 void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
 {
+    if (!s->tokens) find_frequencies(s, view);
     const int64_t N = view->qkv->dim[0], D = s->D, C = s->H * D, half = s->r / 2;
     for (int64_t n = 0; n < N; n++)
         for (int64_t h = 0; h < s->H; h++) {
@@ -94,28 +118,30 @@ void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
 }
 
 /* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they are. */
-static void turn(const rf__head_sums *s, const double theta[], double delta, double *x, int64_t stride)
+static void turn(const rf__head_sums *s, double delta, double *x, int64_t stride)
 {
     for (int64_t i = 0; i < s->r / 2; i++) {
         int64_t a, b;
         columns(s, i, &a, &b);
-        const double c = cos(delta * theta[i]), sine = sin(delta * theta[i]), xa = x[a * stride], xb = x[b * stride];
+        const double c = s->gain * cos(delta * s->theta[i]), sine = s->gain * sin(delta * s->theta[i]);
+        const double xa = x[a * stride], xb = x[b * stride];
         x[a * stride] = c * xa - sine * xb;
         x[b * stride] = sine * xa + c * xb;
     }
 }
 
-void rf__head_score(const rf__head_sums *s, int64_t h, const double theta[], double delta, double *room, double *mean, double *variance)
+void rf__head_score(const rf__head_sums *s, int64_t h, double delta, double *room, double *mean, double *variance)
 {
     const int64_t D = s->D;
+    const bool turned = h < s->turned;
     const double n = (double)s->tokens * (double)s->tokens;
     double one = 0, square = 0;
     memcpy(room, s->key + h * D, (size_t)D * sizeof *room);
-    turn(s, theta, delta, room, 1);
+    if (turned) turn(s, delta, room, 1);
     for (int64_t i = 0; i < D; i++) one += s->query[h * D + i] * room[i];
     memcpy(room, s->key_square + h * D * D, (size_t)(D * D) * sizeof *room);
-    for (int64_t i = 0; i < D; i++) turn(s, theta, delta, room + i * D, 1);          /* K R^T, K = k k^T   */
-    for (int64_t i = 0; i < D; i++) turn(s, theta, delta, room + i, D);              /* R K R^T            */
+    for (int64_t i = 0; i < D && turned; i++) turn(s, delta, room + i * D, 1);          /* K R^T, K = k k^T   */
+    for (int64_t i = 0; i < D && turned; i++) turn(s, delta, room + i, D);              /* R K R^T            */
     for (int64_t i = 0; i < D * D; i++) square += s->query_square[h * D * D + i] * room[i];
     *mean = one / n / sqrt((double)D);
     *variance = fmax(square / n / (double)D - *mean * *mean, 0);

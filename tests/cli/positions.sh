@@ -36,4 +36,32 @@ if command -v gnuplot > /dev/null; then
     expect 0 '' "$program" positions -q plot angles --max_distance 100000 -o angles.png
     [ "$(head -c 4 angles.png | tail -c 3)" = PNG ] || fail "not a PNG"
 fi
+
+# Pictures of a trained model.
+"$make_model" model || exit 1
+awk 'BEGIN { split("the old city of paris is in france , red house river water town london green sky was new", w, " ");
+    for (i = 0; i < 700; i++) printf "%s%s", w[1 + (i * i + int(i / 7)) % 18], i % 20 == 19 ? "\n" : " " }' > long.txt
+expect 0 '' "$program" positions plot attention -m model --text "the city of paris ."
+awk -F '\t' 'NR > 1 { sum[$1 "/" $2 "/" $3] += $5; n++ } END { for (i in sum) { rows++; if (sum[i] < 0.99999 || sum[i] > 1.00001) bad = 1 }
+    exit bad || n != 2 * 4 * 7 * 7 || rows != 2 * 4 * 7 }' out || fail "attention does not add up: $(head -n 3 out)"
+[ "$(cut -f 7 out | sed -n 2,8p | tr '\n' ' ')" = "[CLS] the city of paris . [SEP] " ] || fail "tokens: $(cut -f 7 out | sed -n 2,8p)"
+expect 0 '' "$program" positions plot attention -m model --text "the city" --layer 1 --head 2
+[ "$(wc -l < out)" -eq 17 ] || fail "one head of four tokens: $(wc -l < out) lines"
+expect 0 '' "$program" positions plot score -m model --text long.txt --max_length 16 --pieces 2 --max_distance 3
+[ "$(wc -l < out)" -eq 57 ] || fail "2 layers of 4 heads at 7 offsets: $(wc -l < out) lines"
+expect 0 '' "$program" positions plot extrapolation -m model -m model --text long.txt --max_length 16 --stretches 2
+[ "$(awk 'NR > 1 { print $3 }' out | sort | uniq -c | awk '$1 == 2' | wc -l)" -eq 5 ] || fail "a model is not equal to itself: $(cat out)"
+expect 2 '--text' "$program" positions plot extrapolation -m model
+expect 2 'layers 0 to 1' "$program" positions plot attention -m model --text x --layer 2
+expect 2 'without --model' "$program" positions plot decay -m model
+expect 2 'one --text' "$program" positions plot attention -m model
+sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
+expect 3 'none does not turn' "$program" positions plot score -m none --text long.txt --max_length 16
+if command -v gnuplot > /dev/null; then
+    expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
+    holds map.svg 'layer 1, head 3'
+    expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 -o score.svg
+    expect 0 'drawn' "$program" positions plot extrapolation -m model --text long.txt --max_length 16 --stretches 2 -o length.png
+    expect 2 'FILE.svg' "$program" positions plot attention -m model --text x -o x.jpg
+fi
 done_testing

@@ -44,6 +44,14 @@ static float *watch(const char *keys, rf__observer *observer, void *user)
 
 /* ---- P V is what attention gives ---- */
 
+/* What attention adds to the value of a key r places on. */
+static double offset_value(const rf_attention_spec *s, int64_t r, int64_t h, int64_t i)
+{
+    if (!s->relative_value) return 0;
+    const int64_t row = rf__min64(rf__max64(r, -s->clip), s->clip) + s->clip, width = s->relative_value->dim[1];
+    return (double)s->relative_value->f32[row * width + (width == C ? h * D : 0) + i];
+}
+
 struct seen { const char *keys; int layers; double worst; };
 
 static void check_product(void *user, rf_graph *g, const rf__view *v)
@@ -69,7 +77,7 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
             t_near(sum, 1, 4e-6);
             for (int64_t i = 0; i < D; i++) {
                 double want = 0;
-                for (int64_t n = 0; n < T; n++) want += (double)row[n] * (double)value[n * C + h * D + i];
+                for (int64_t n = 0; n < T; n++) want += (double)row[n] * ((double)value[n * C + h * D + i] + offset_value(v->spec, n - m, h, i));
                 /* |v| < 8, and 2^-24 times a few for each of T products and for P itself */
                 t_near((double)y->f32[m * C + h * D + i], want, 8 * T * 3e-7);
             }
@@ -94,6 +102,48 @@ static void probabilities_reproduce_attention(void **state)
         assert_int_equal(s.layers, 2);
     }
     for (size_t i = 0; i < RF_COUNT(variant); i++) watch(variant[i], check_product, &(struct seen){.keys = variant[i]});
+    t_free_all();
+}
+
+/* With tables of offsets and further columns: out_m = sum_n P(m,n) (v_n + W[clamp(n - m)]). */
+static void offsets_are_seen(void **state)
+{
+    (void)state;
+    enum { CLIP = 5, E = 4 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g;
+    rf_error why = {0};
+    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    rf_tensor *qkv = rf_constant(g, t_normal(T * 3 * C), 2, (int64_t[]){T, 3 * C});
+    const int64_t rows = 2 * CLIP + 1;
+    const rf_attention_spec spec = {
+        .heads = H, .B = 1, .start = (const int32_t[]){0, T}, .clip = CLIP,
+        .relative_query = rf_constant(g, t_normal(rows * C), 2, (int64_t[]){rows, C}),
+        .relative_key = rf_constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
+        .relative_value = rf_constant(g, t_normal(rows * D), 2, (int64_t[]){rows, D}),
+        .relative_bias = rf_constant(g, t_normal(rows * H), 2, (int64_t[]){rows, H}),
+        .more_query = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
+        .more_key = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
+    };
+    const rf__view view = {&rf__position_none, NULL, qkv, qkv, &spec};
+    float *p = t_floats(H * T * T);
+    const rf_tensor *y = rf_attention(g, qkv, &spec);
+    rf__attention_probabilities(g, &view, p);
+    if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
+    for (int64_t h = 0; h < H; h++)
+        for (int64_t m = 0; m < T; m++)
+            for (int64_t i = 0; i < D; i++) {
+                double want = 0, sum = 0;
+                for (int64_t n = 0; n < T; n++) {
+                    const int64_t r = rf__min64(rf__max64(n - m, -CLIP), CLIP) + CLIP;
+                    sum += (double)p[(h * T + m) * T + n];
+                    want += (double)p[(h * T + m) * T + n] * ((double)qkv->f32[n * 3 * C + 2 * C + h * D + i] + (double)spec.relative_value->f32[r * D + i]);
+                }
+                t_near(sum, 1, 4e-6);
+                t_near((double)y->f32[m * C + h * D + i], want, 8 * T * 3e-7);      /* as above, |v + W| < 8 */
+            }
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
     t_free_all();
 }
 
@@ -144,12 +194,13 @@ static void probabilities_are_the_printed_ones(void **state)
 static void check_sums(void *user, rf_graph *g, const rf__view *v)
 {
     const rf_config *c = v->at->config;
-    const double theta[D / 2] = {1, 0.3, 0.02, 0.001}, delta = *(const double *)user;
+    const double delta = *(const double *)user, gain = rf__rope_gain(c) * rf__rope_gain(c);
     double room[D * D];
     rf__head_sums s;
     rf_error why = {0};
     if (rf__head_sums_new(g->ctx, c, &s, &why)) fail_msg("%s", why.text);
     rf__head_sums_add(&s, v);
+    assert_true(s.turns);
     for (int64_t h = 0; h < H; h++) {
         double mean = 0, square = 0, got, variance, norm = 0;
         for (int64_t m = 0; m < T; m++)
@@ -158,13 +209,14 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
                 double score = 0;
                 for (int64_t i = 0; i < D / 2; i++) {
                     const int64_t a = c->rope_interleave ? 2 * i : i, b = c->rope_interleave ? 2 * i + 1 : i + D / 2;
-                    const double x = cos(delta * theta[i]), y = sin(delta * theta[i]);
+                    const double theta = (h < s.turned ? 1 : 0) * rf__rope_theta(c, 10000, D, 0, i);
+                    const double by = h < s.turned ? gain : 1, x = by * cos(delta * theta), y = by * sin(delta * theta);
                     score += (double)q[a] * (x * (double)k[a] - y * (double)k[b]) + (double)q[b] * (y * (double)k[a] + x * (double)k[b]);
                 }
                 mean += score / sqrt(D) / (T * T);
                 square += score * score / D / (T * T);
             }
-        rf__head_score(&s, h, theta, delta, room, &got, &variance);
+        rf__head_score(&s, h, delta, room, &got, &variance);
         t_near(got, mean, 1e-12 * (1 + fabs(mean)) * T);                             /* sums of doubles */
         t_near(variance, square - mean * mean, 1e-12 * (1 + square) * T);
         for (int64_t n = 0; n < T; n++) {
@@ -184,6 +236,8 @@ static void sums_give_mean_scores(void **state)
     for (double delta = -300; delta <= 300; delta += 150) {
         watch("\"rope_theta\":10000", check_sums, &delta);
         watch("\"rope_interleave\":false", check_sums, &delta);
+        watch("\"rotary_heads\":2", check_sums, &delta);
+        watch("\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}", check_sums, &delta);
     }
     t_free_all();
 }
@@ -201,7 +255,8 @@ static void watching_changes_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(probabilities_reproduce_attention), cmocka_unit_test(probabilities_are_the_printed_ones),
+        cmocka_unit_test(probabilities_reproduce_attention), cmocka_unit_test(offsets_are_seen),
+        cmocka_unit_test(probabilities_are_the_printed_ones),
         cmocka_unit_test(sums_give_mean_scores), cmocka_unit_test(watching_changes_nothing),
     };
     return cmocka_run_group_tests_name("model/look", tests, NULL, NULL);

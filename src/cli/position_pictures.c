@@ -1,0 +1,293 @@
+/* position_pictures.c — pictures of trained models: maps of attention, mean scores over the distance, loss over the length. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/gnuplot.h"
+#include "cli/position_pictures.h"
+
+static const char *model_of(const positions_args *a, int i) { return a->models.n ? a->models.item[i] : NULL; }
+
+/* Rows go to standard output, or into the script of the picture. */
+static rf_status begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why)
+{
+    s->why = why;
+    if (!a->output) return cli_out_open(&s->out, "-", why);
+    const char *slash = strrchr(a->output, '/');
+    if (lab_script_path(a->output, script, size, why)) return why->code;
+    return lab_begin(s, script, slash ? slash + 1 : a->output, width, height, why);
+}
+
+static rf_status end(const positions_args *a, cli_io *io, lab_script *s, const char *script)
+{
+    if (a->output) lab_put(s, "set output\n");
+    if (!io->why.code && !cli_out_commit(&s->out, &io->why) && a->output && !cli_gnuplot(script, a->output, &io->why))
+        cli_note(io, "%s drawn; %s holds script and data", a->output, script);
+    cli_out_discard(&s->out);
+    return io->why.code;
+}
+
+/* One model, with `texts` read when it is not 0. */
+static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts, lab_bench *b)
+{
+    rf_train_options t = a->train.t;
+    t.text = a->text.item;
+    t.texts = texts;
+    return lab_open(io, model_of(a, i), &t, a->stretches, a->pieces, b);
+}
+
+/* ---- attention of a sentence ---- */
+
+struct maps { int64_t L, H, T; float *p; };                         /* p [L,H,T,T] */
+
+static void keep_map(void *user, rf_graph *g, const rf__view *view)
+{
+    const struct maps *m = user;
+    rf__attention_probabilities(g, view, m->p + view->at->layer * m->H * m->T * m->T);
+}
+
+static bool wanted(const positions_args *a, const cli_io *io, int64_t l, int64_t h)
+{
+    return (!cli_given(io->parsed, "layer") || a->layer == l) && (!cli_given(io->parsed, "head") || a->head == h);
+}
+
+static void put_map_rows(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
+{
+    lab_put(s, "layer\thead\tquery\tkey\tprobability\tquery_token\tkey_token\n");
+    for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
+        const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
+        if (wanted(a, io, l, h))
+            lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g\t%s\t%s\n", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i],
+                    rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
+    }
+}
+
+static void put_labels(lab_script *s, const rf_tokenizer *t, const int32_t *id, int64_t T)
+{
+    char name[256];
+    lab_put(s, "set xtics () rotate by 90 right font ',8'\nset ytics () font ',8'\n");
+    for (int64_t n = 0; n < T; n++) {
+        cli_gnuplot_quote(rf_tokenizer_token(t, id[n]), name, sizeof name);
+        lab_put(s, "set xtics add ('%s' %lld)\nset ytics add ('%s' %lld)\n", name, (long long)n, name, (long long)n);
+    }
+}
+
+static void put_maps(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id,
+                     int64_t rows, int64_t columns)
+{
+    for (int64_t i = 0; i < m->L * m->H; i++) {
+        if (!wanted(a, io, i / m->H, i % m->H)) continue;
+        lab_put(s, "$a%lld << EOD\n", (long long)i);
+        for (int64_t q = 0; q < m->T; q++) {
+            for (int64_t n = 0; n < m->T; n++) lab_put(s, "%.3g ", (double)m->p[(i * m->T + q) * m->T + n]);
+            lab_put(s, "\n");
+        }
+        lab_put(s, "EOD\n");
+    }
+    lab_put(s, "set multiplot layout %lld,%lld title 'attention of queries (rows) to keys'\n"
+               "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:1]\nunset colorbox\nunset key\n"
+               "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (long long)rows, (long long)columns, (double)m->T - 0.5, (double)m->T - 0.5);
+    put_labels(s, t, id, m->T);
+    for (int64_t i = 0; i < m->L * m->H; i++)
+        if (wanted(a, io, i / m->H, i % m->H))
+            lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
+    lab_put(s, "unset multiplot\n");
+}
+
+/* Room for a token's label on each row and column. */
+static rf_status draw_maps(const positions_args *a, cli_io *io, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
+{
+    enum { CELL = 16, LEAST = 130, LABELS = 110, TITLE = 360 };
+    lab_script s = {.out.fd = -1};
+    char script[4096];
+    const int64_t rows = cli_given(io->parsed, "layer") ? 1 : m->L, columns = cli_given(io->parsed, "head") ? 1 : m->H;
+    const int64_t panel = (CELL * m->T > LEAST ? CELL * m->T : LEAST) + LABELS;
+    const int64_t natural = columns * panel > TITLE ? columns * panel : TITLE;
+    const int64_t width = cli_given(io->parsed, "width") ? a->width : natural, height = cli_given(io->parsed, "height") ? a->height : 40 + rows * panel;
+    if (begin(a, &s, script, sizeof script, width, height, &io->why)) return io->why.code;
+    if (a->output) put_maps(a, io, &s, m, t, id, rows, columns);
+    else put_map_rows(a, io, &s, m, t, id);
+    return end(a, io, &s, script);
+}
+
+static rf_status map_sentence(const positions_args *a, cli_io *io, const lab_bench *b, rf_encoding *e)
+{
+    const rf_config *c = rf_model_config(b->model);
+    const rf_tokenizer *t = rf_model_tokenizer(b->model);
+    struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads};
+    rf_error *why = &io->why;
+    const float *y;
+    size_t dropped = 0;
+    rf_status status = rf_encode(t, a->text.item[0], strlen(a->text.item[0]), NULL, 0, (size_t)a->train.t.max_length, 0, e, &dropped, why);
+    if (status) return status;
+    if (dropped) cli_note(io, "the text is cut to %lld tokens (--max_length)", (long long)a->train.t.max_length);
+    if (cli_given(io->parsed, "layer") && a->layer >= m.L) return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)m.L - 1);
+    if (cli_given(io->parsed, "head") && a->head >= m.H) return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)m.H - 1);
+    m.T = (int64_t)e->n;
+    m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
+    if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
+    const rf_batch batch = {.N = m.T, .B = 1, .id = e->id, .start = (const int32_t[]){0, (int32_t)m.T}};
+    rf__session_observe(b->session, keep_map, &m);
+    status = rf_session_hidden(b->session, &batch, &y, why);
+    rf__session_observe(b->session, NULL, NULL);
+    if (!status) status = draw_maps(a, io, &m, t, e->id);
+    free(m.p);
+    return status;
+}
+
+rf_status positions_attention(const positions_args *a, cli_io *io)
+{
+    lab_bench b;
+    rf_encoding e;
+    if (a->text.n != 1 || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot attention wants one --text \"SENTENCE\" and one model");
+    rf_encoding_init(&e, io->ctx);
+    if (!open_one(a, io, 0, 0, &b)) map_sentence(a, io, &b, &e);
+    rf_encoding_clear(&e);
+    lab_close(io, &b);
+    return io->why.code;
+}
+
+/* ---- mean score over the distance, of trained queries and keys ---- */
+
+enum { EACH = 1000 };                           /* distances that are drawn one by one; then so many, ever wider apart */
+
+static int64_t offset(int64_t most, int64_t i)
+{
+    if (i <= EACH || most <= EACH) return i <= most ? i : -1;
+    return i <= 2 * EACH ? (int64_t)(EACH * pow((double)most / EACH, (double)(i - EACH) / EACH) + 0.5) : -1;
+}
+
+static void put_score_rows(const positions_args *a, cli_io *io, lab_script *s, const rf__attention_report *r, double *room)
+{
+    double mean, variance;
+    lab_put(s, "layer\thead\toffset\tmean\tdeviation\n");
+    for (int64_t l = 0; l < r->L; l++)
+        for (int64_t h = 0; h < r->H; h++) {
+            int64_t last = 0, d;
+            while (offset(a->distance, last) >= 0) last++;
+            for (int64_t i = 1 - last; i < last && wanted(a, io, l, h) && !cli_stopped(); i++) {
+                d = i < 0 ? -offset(a->distance, -i) : offset(a->distance, i);
+                rf__head_score(&r->sums[l], h, (double)d, room, &mean, &variance);
+                lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean, sqrt(variance));
+            }
+        }
+}
+
+/* A panel for each layer, a colour for each head; keys behind the query as lines, keys before it dashed. */
+static void put_scores(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room, int64_t wide)
+{
+    for (int64_t l = 0; l < r->L; l++) {
+        lab_put(s, "$s%lld << EOD\n", (long long)l);
+        for (int64_t i = 0, d; (d = offset(a->distance, i)) >= 0 && !cli_stopped(); i++) {
+            lab_put(s, "%lld", (long long)d);
+            for (int64_t k = 0; k < 2 * r->H; k++) {
+                double mean, variance;
+                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? -d : d), room, &mean, &variance);
+                lab_put(s, " %.6g", mean);
+            }
+            lab_put(s, "\n");
+        }
+        lab_put(s, "EOD\n");
+    }
+    lab_put(s, "set multiplot layout %lld,%lld title 'mean score of all queries with all keys, were they so far apart; dashed: keys before the query'\n"
+               "set grid\nset key font ',8' top right\n%s", (long long)((r->L + wide - 1) / wide), (long long)wide,
+            a->distance > EACH ? "set logscale x\n" : "");
+    for (int64_t l = 0; l < r->L; l++) {
+        lab_put(s, "set title 'layer %lld'\nplot ", (long long)l);
+        for (int64_t k = 0; k < 2 * r->H; k++)
+            lab_put(s, k % 2 ? "%s$s%lld using 1:%lld with lines linetype %lld dashtype 2 notitle" : "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'",
+                    k ? ", \\\n     " : "", (long long)l, (long long)k + 2, (long long)(k / 2 + 1), (long long)(k / 2));
+        lab_put(s, "\n");
+    }
+    lab_put(s, "unset multiplot\n");
+}
+
+rf_status positions_score(const positions_args *a, cli_io *io)
+{
+    lab_bench b;
+    lab_script s = {.out.fd = -1};
+    rf__attention_report r = {0};
+    char script[4096];
+    if (!a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL wants one model and --text FILE");
+    rf_status status = open_one(a, io, 0, a->text.n, &b);
+    if (!status) status = rf__measure_attention(&b.lab, &r, &io->why);
+    cli_progress_clear(&b.progress);
+    if (!status && !r.sums[0].turns)
+        status = rf_fail(&io->why, RF_EUNSUPPORTED, "score: %s does not turn queries and keys by an angle for each plane and distance", b.is->name);
+    const int64_t wide = r.L < 2 ? 1 : 2;
+    double *room = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *room);
+    if (!status && !room) status = rf_fail(&io->why, RF_ENOMEM, "out of memory");
+    if (!status) status = begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 600 * wide,
+                                cli_given(io->parsed, "height") ? a->height : 40 + 320 * ((r.L + wide - 1) / wide), &io->why);
+    if (!status) {
+        if (a->output) put_scores(a, &s, &r, room, wide);
+        else put_score_rows(a, io, &s, &r, room);
+        end(a, io, &s, script);
+    }
+    free(room);
+    rf__attention_report_free(io->ctx, &r);
+    lab_close(io, &b);
+    return io->why.code;
+}
+
+/* ---- loss over the length, of several models ---- */
+
+static rf_status measure_model(const positions_args *a, cli_io *io, int i, rf__length_loss loss[], int *n)
+{
+    lab_bench b;
+    rf_status status = open_one(a, io, i, a->text.n, &b);
+    b.doing = "lengths";
+    if (!status) status = rf__measure_lengths(&b.lab, loss, n, &io->why);
+    lab_close(io, &b);
+    return status;
+}
+
+static void put_length_rows(lab_script *s, const lab_curve curve[], int curves)
+{
+    lab_put(s, "model\tlength\tloss\terror\tchange\tchange_error\taccuracy\n");
+    for (int i = 0; i < curves; i++)
+        for (int k = 0; k < curve[i].n; k++) {
+            const rf__length_loss *l = &curve[i].at[k];
+            if (!l->defined) lab_put(s, "%s\t%lld\t?\t?\t?\t?\t?\n", curve[i].name, (long long)l->length);
+            else lab_put(s, "%s\t%lld\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", curve[i].name, (long long)l->length, l->loss, l->error, l->change,
+                         l->change_error, (double)l->hits / (double)l->labels);
+        }
+}
+
+/* The last part of a path. */
+static void short_name(const char *path, char *out, size_t size)
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/') n--;
+    size_t from = n;
+    while (from && path[from - 1] != '/') from--;
+    snprintf(out, size, "%.*s", (int)(n - from), path + from);
+}
+
+rf_status positions_extrapolation(const positions_args *a, cli_io *io)
+{
+    enum { NAME = 256 };
+    const int models = a->models.n ? a->models.n : 1;
+    lab_script s = {.out.fd = -1};
+    char script[4096];
+    if (!a->text.n) return rf_fail(&io->why, RF_EARG, "positions plot extrapolation wants --text FILE");
+    rf__length_loss *loss = calloc((size_t)models * RF__LENGTHS, sizeof *loss);
+    lab_curve *curve = calloc((size_t)models, sizeof *curve);
+    char (*name)[NAME] = calloc((size_t)models, sizeof *name);
+    rf_status status = loss && curve && name ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
+    for (int i = 0; i < models && !status; i++) {
+        status = measure_model(a, io, i, loss + i * RF__LENGTHS, &curve[i].n);
+        short_name(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
+        curve[i].name = name[i];
+        curve[i].at = loss + i * RF__LENGTHS;
+    }
+    if (!status && !begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) {
+        if (a->output) lab_put_lengths(&s, curve, models);
+        else put_length_rows(&s, curve, models);
+        end(a, io, &s, script);
+    }
+    free(loss);
+    free(curve);
+    free(name);
+    return io->why.code;
+}
