@@ -1,11 +1,13 @@
 /* bench_attention.c — fused attention, forward and backward, as shares of the multiply-add peak.
  *
  *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--drop P] [--causal] [--width D]
+ *                     [--bf16]
  *
  * Rotation and packing are part of what is timed; q, k and v are read where a projection writes them, [tokens][3][heads]
  * [width].  Counted are 4 T^2 D operations for each head forward and 10 T^2 D backward (half of it with --causal), the
  * exponentials not at all.  The peak is that of a register-only loop on the same threads, measured right before every
- * sample; printed are medians over the rounds.                                                                       */
+ * sample; printed are medians over the rounds.  --bf16: products in bf16, beside the peak of multiply-adds of bf16 where
+ * there is an instruction for them.                                                                                  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +38,7 @@ typedef struct work {
     int64_t width;
     float drop;
     int causal;
+    bool bf16;
     const problem *p;
     int64_t start[MOST + 1];
     unit units[8192];
@@ -84,7 +87,7 @@ static void forward(void *arg, int64_t i, int worker)
     const work *w = arg;
     const unit *u = &w->units[i];
     const rfk_attention a = attention_of(w, u->sequence, u->head);
-    w->k->attention(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
+    (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
 }
 
 static void backward(void *arg, int64_t i, int worker)
@@ -159,7 +162,7 @@ static void measure(work *w, int rounds, bool json)
     for (int b = 0; b < w->p->sequences; b++) squares += (double)w->p->length[b] * w->p->length[b];
     const double unit_flops = squares * (double)(HEADS * w->width) * (w->causal ? 0.5 : 1);
     for (int r = 0; r < rounds; r++) {
-        const double peak = rf__peak_flops(w->ctx, 0.01);
+        const double half = w->bf16 ? rf__peak_bf16(w->ctx, 0.01) : 0, peak = half > 0 ? half : rf__peak_flops(w->ctx, 0.01);
         const double f = timed(w, forward, w->count), back = timed(w, backward, (int64_t)w->p->sequences * HEADS);
         s[0][r] = (sample){1e3 * f, 4 * unit_flops / f / peak};
         s[1][r] = (sample){1e3 * back, 10 * unit_flops / back / peak};
@@ -172,13 +175,13 @@ static void measure(work *w, int rounds, bool json)
         const sample m = s[i][rounds / 2];
         const double gflops = flops[i] * unit_flops / m.ms * 1e-6;
         if (json)
-            printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"width\": %lld, \"drop\": %g, \"causal\": %d, \"ms\": %.4f, "
+            printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"drop\": %g, \"causal\": %d, \"ms\": %.4f, "
                    "\"gflops\": %.1f, \"share_of_peak\": %.4f, \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
-                   w->p->name, name[i], w->k->isa, (long long)w->width, (double)w->drop, w->causal, m.ms, gflops, m.share,
+                   w->p->name, name[i], w->k->isa, w->bf16 ? "bf16" : "f32", (long long)w->width, (double)w->drop, w->causal, m.ms, gflops, m.share,
                    s[i][0].share, s[i][rounds - 1].share, rf_ctx_threads(w->ctx));
         else
-            printf("%-10s %-9s %-7s %9.3f ms %7.1f GFLOP/s  %5.1f %% of fma (%.1f-%.1f)\n", w->p->name, name[i], w->k->isa, m.ms,
-                   gflops, 100 * m.share, 100 * s[i][0].share, 100 * s[i][rounds - 1].share);
+            printf("%-10s %-9s %-7s %9.3f ms %7.1f GFLOP/s  %5.1f %% of %s (%.1f-%.1f)\n", w->p->name, name[i], w->k->isa, m.ms,
+                   gflops, 100 * m.share, w->bf16 ? "bf16 fma" : "fma", 100 * s[i][0].share, 100 * s[i][rounds - 1].share);
     }
     fflush(stdout);
     finish(w);
@@ -210,6 +213,7 @@ int main(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--json")) json = true;
         else if (!strcmp(argv[i], "--causal")) w.causal = 1;
+        else if (!strcmp(argv[i], "--bf16")) w.bf16 = true;
         else if (!strcmp(argv[i], "--threads")) threads = atoi(value), i++;
         else if (!strcmp(argv[i], "--rounds")) rounds = atoi(value), i++;
         else if (!strcmp(argv[i], "--width")) w.width = atoi(value), i++;

@@ -1,5 +1,5 @@
 /* attention.c — how much scratch attention needs: the most that any rung asks for. */
-#include "kernel/attention.h"
+#include "kernel/attention_bf16.h"
 
 static size_t bytes(int64_t floats, int64_t doubles)
 {
@@ -9,7 +9,7 @@ static size_t bytes(int64_t floats, int64_t doubles)
 
 size_t rfk_attention_scratch(const rfk_attention *a)
 {
-    return bytes(rfk__forward_room(a).end, a->keys + 3 * (a->width + a->width2));
+    return bytes(rf__max64(rfk__forward_room(a).end, rfk__bf16_room(a).end), a->keys + 3 * (a->width + a->width2));
 }
 
 size_t rfk_attention_back_scratch(const rfk_attention *a)

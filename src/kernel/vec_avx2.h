@@ -178,6 +178,12 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
     const vi w = _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));
     _mm256_storeu_si256((__m256i *)(void *)p, w);
 }
+static inline vi v_halves(vf low, vf high) { return _mm256_set_m128i(v_to_bf16(high), v_to_bf16(low)); }
+static inline vi v_pairs(vf first, vf second)
+{
+    return _mm256_or_si256(v_near_bf16(first), _mm256_slli_epi32(v_near_bf16(second), 16));
+}
+static inline void v_put_words(uint16_t *p, vi words) { _mm256_storeu_si256((__m256i *)(void *)p, words); }
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     const vi high = _mm256_set1_epi32((int)0xffff0000);

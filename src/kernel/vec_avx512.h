@@ -173,6 +173,28 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
     _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
 }
 
+/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  The instruction
+ * takes subnormals for zeros here, too. */
+static inline vi v_halves(vf low, vf high)
+{
+#ifdef __AVX512BF16__
+    return (vi)_mm512_cvtne2ps_pbh(high, low);
+#else
+    return _mm512_inserti64x4(_mm512_castsi256_si512(v_to_bf16(low)), v_to_bf16(high), 1);
+#endif
+}
+static inline vi v_pairs(vf first, vf second)
+{
+#ifdef __AVX512BF16__
+    const vi at = _mm512_add_epi32(_mm512_set1_epi32(0x00100000), _mm512_mullo_epi32(_mm512_set1_epi32(0x00010001),
+                  _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15)));
+    return _mm512_permutexvar_epi16(at, v_halves(first, second));
+#else
+    return _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16));
+#endif
+}
+static inline void v_put_words(uint16_t *p, vi words) { _mm512_storeu_si512(p, words); }
+
 /* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for zeros. */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {

@@ -162,6 +162,9 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
 {
     vst1q_u16(p, vreinterpretq_u16_u32(vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16))));
 }
+static inline vi v_halves(vf low, vf high) { return vreinterpretq_u32_u16(vcombine_u16(v_to_bf16(low), v_to_bf16(high))); }
+static inline vi v_pairs(vf first, vf second) { return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16)); }
+static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
     const vi high = vdupq_n_u32(0xffff0000);

@@ -43,7 +43,10 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
         for (size_t i = 1; i < model->params.n; i++) s->packed[i] = model->packed[i];
         status = rf_graph_new(ctx, &s->graph, why);
     }
-    if (!status) status = bind(s, why);
+    if (!status) {
+        rf_graph_products(s->graph, model->type);
+        status = bind(s, why);
+    }
     if (status) {
         rf_session_close(s);
         return status;

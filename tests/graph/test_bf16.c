@@ -1,4 +1,5 @@
-/* test_bf16.c — mirrors src/graph/ops/linear.c, src/graph/ops/vocab_loss.c and src/graph/work.c in bf16.
+/* test_bf16.c — mirrors src/graph/ops/linear.c, src/graph/ops/vocab_loss.c, src/graph/ops/attention.c and src/graph/work.c in
+ * bf16.
  *
  * Where the operands are known the result is: sums in double of rounded numbers, and k roundings of f32 on top of them
  * (test_gemm_bf16.c).  Where a rounding hangs on the last bit of what was rounded, one unit of bf16 is allowed for it. */
@@ -189,12 +190,97 @@ static void loss_over_the_vocabulary(void **state)
     t_free_all();
 }
 
+/* Attention of two texts, turned: each head is what the kernel gives (test_attention_bf16.c), for any number of threads and
+ * recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which make a score of size
+ * 1, of the power and of v: 4 units allow for that twice. */
+static void attention_of_rounded_numbers(void **state)
+{
+    (void)state;
+    enum { HEADS = 3, D = 18, T = 61, C = HEADS * D };
+    static const int32_t start[] = {0, 40, T};
+    float *qkv = t_normal(T * 3 * C), *dy = t_normal(T * C);
+    float *grad[2], *y[2] = {NULL, NULL};
+    int32_t row[T];
+    for (int t = 0; t < T; t++) row[t] = t;
+    for (int run = 0; run < 4; run++) {
+        const rf_type type = run % 2 ? RF_F32 : RF_BF16;
+        rf_ctx *ctx = t_ctx(1 + run / 2, NULL);
+        rf_rope *rope = NULL;
+        assert_int_equal(rf_rope_new(ctx, &(rf_rope_spec){D, 10000, RF_ROPE_PAIRS}, T, &rope, NULL), RF_OK);
+        rf_graph *g = graph(ctx, type);
+        float *dx = zeros(T * 3 * C), *out = t_floats(T * C);
+        rf_tensor *x = rf_input(g, qkv, dx, 2, (int64_t[]){T, 3 * C});
+        const rf_attention_spec spec = {.heads = HEADS, .B = 2, .start = start, .rope = rope, .row = row};
+        rf_tensor *a = rf_attention(g, x, &spec);
+        memcpy(out, a->f32, T * C * sizeof *out);
+        assert_int_equal(rf_backward(g, t_weighted(g, a, dy), NULL), RF_OK);
+        if (type == RF_BF16) {
+            const rfk_table *k = rf_ctx_kernels(ctx);
+            float *want = t_floats(T * C);
+            for (int b = 0; b < 2; b++)
+                for (int h = 0; h < HEADS; h++) {
+                    const int64_t s = start[b], n = start[b + 1] - s;
+                    const float *q = qkv + s * 3 * C + h * D;
+                    const rfk_attention p = {.q = q, .k = q + C, .v = q + 2 * C, .q_step = 3 * C, .k_step = 3 * C, .v_step = 3 * C,
+                                             .queries = n, .keys = n, .width = D, .scale = (float)(1 / sqrt((double)D)),
+                                             .cos = rf_rope_cos(rope), .sin = rf_rope_sin(rope), .q_row = row + s, .k_row = row + s,
+                                             .rotary = D, .out = want + s * C + h * D, .out_step = C};
+                    k->attention_bf16(&p, 0, n, t_bytes(rfk_attention_scratch(&p)));
+                }
+            assert_memory_equal(out, want, T * C * sizeof *out);
+        }
+        rf_graph_reset(g);
+        rf_graph_record(g, 0, T_SEED, T_STEP);
+        a = rf_attention(g, rf_constant(g, qkv, 2, (int64_t[]){T, 3 * C}), &spec);
+        assert_memory_equal(out, a->f32, T * C * sizeof *out);
+        if (run >= 2) assert_memory_equal(y[run % 2], out, T * C * sizeof *out);
+        y[run % 2] = out, grad[run % 2] = dx;
+        rf_graph_free(g);
+        rf_rope_free(rope);
+        rf_ctx_free(ctx);
+    }
+    assert_memory_not_equal(y[0], y[1], T * C * sizeof(float));
+    double off = 0, size = 0;
+    for (int i = 0; i < T * 3 * C; i++) {
+        off += pow((double)grad[0][i] - (double)grad[1][i], 2);
+        size += pow((double)grad[1][i], 2);
+    }
+    print_message("           gradient of attention: %.4f of its length is off\n", sqrt(off / size));
+    assert_true(off > 0 && sqrt(off / size) < 4 * UNIT);
+    t_check_fences();
+    t_free_all();
+}
+
+/* With tables of offsets the products are those of f32. */
+static void relative_attention_stays_in_f32(void **state)
+{
+    (void)state;
+    enum { T = 20, C = 8, ROWS = 9 };
+    static const int32_t start[] = {0, T};
+    const float *qkv = t_normal(T * 3 * C), *table = t_normal(ROWS * C);
+    float *y[2];
+    for (int type = RF_F32; type <= RF_BF16; type++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        rf_graph *g = graph(ctx, (rf_type)type);
+        const rf_attention_spec spec = {.heads = 1, .B = 1, .start = start, .clip = 4,
+                                        .relative_key = rf_constant(g, table, 2, (int64_t[]){ROWS, C})};
+        const rf_tensor *a = rf_attention(g, rf_constant(g, qkv, 2, (int64_t[]){T, 3 * C}), &spec);
+        y[type] = t_floats(T * C);
+        memcpy(y[type], a->f32, T * C * sizeof(float));
+        rf_graph_free(g);
+        rf_ctx_free(ctx);
+    }
+    assert_memory_equal(y[0], y[1], T * C * sizeof(float));
+    t_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(linear_of_rounded_numbers),   cmocka_unit_test(an_activation_sees_the_rounded_sum),
         cmocka_unit_test(what_is_spent_is_made_again), cmocka_unit_test(spending_is_safe),
-        cmocka_unit_test(loss_over_the_vocabulary),
+        cmocka_unit_test(loss_over_the_vocabulary),    cmocka_unit_test(attention_of_rounded_numbers),
+        cmocka_unit_test(relative_attention_stays_in_f32),
     };
     return cmocka_run_group_tests_name("graph/bf16", tests, NULL, NULL);
 }

@@ -150,16 +150,16 @@ static void so_does_the_reference(void **state)
 }
 
 /* Matrices in bf16: both operands of a product are off by 2^-9 / sqrt 3 each (standard deviation), 0.0016 of its size
- * together, and the 4 products of a layer add up, before a norm brings the sum back to size 1, to about 0.003; the largest
- * of some thousand numbers is 4 deviations out.  Of sqrt(layers) 0.012 we allow three times as much, for logits are longer
- * than hidden states.  On every rung that has not the instruction the bits are the same. */
+ * together, and the 6 products of a layer (two of them attention's) add up, before a norm brings the sum back to size 1, to
+ * about 0.004; the largest of some thousand numbers is 4 deviations out.  Of sqrt(layers) 0.016 we allow three times as much,
+ * for logits are longer than hidden states. */
 static void bf16_is_near(void **state)
 {
     (void)state;
     for (size_t i = 0; i < RF_COUNT(models); i++) {
         const double worst = check_model(models[i], NULL, RF_BF16);
         print_message("%-14s largest difference in bf16 %.1e\n", models[i], worst);
-        if (!(worst > 1e-5 && worst <= 0.1)) fail_msg("%s differs by %.3g", models[i], worst);
+        if (!(worst > 1e-5 && worst <= 0.12)) fail_msg("%s differs by %.3g", models[i], worst);
     }
 }
 

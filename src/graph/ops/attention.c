@@ -3,7 +3,8 @@
  *     score(m,n) = scale <R(m) q_m, R(n) k_n>                     RoFormer, Eq. 16
  *     out_m      = sum_n softmax_n(score(m,n)) v_n                over the keys of m's own sequence that m sees
  *
- * and what rfk_relative adds to both for the offset n - m.
+ * and what rfk_relative adds to both for the offset n - m.  Where the graph's products are in bf16, so are these two, except
+ * with relative terms or further columns.
  *
  * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
@@ -20,6 +21,7 @@ enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
 
 struct saved {
     const rfk_table *k;
+    bool bf16;
     rf_attention_spec spec;             /* start and row: copies while recorded */
     int64_t N, D, E;                    /* E: columns of more_query for a head */
     const rfk_relative *relative;       /* [H] or NULL */
@@ -81,7 +83,8 @@ static void attend(void *arg, int64_t i, int worker)
     const int64_t H = a->s->spec.heads;
     const struct block *b = &a->block[i / H];
     const rfk_attention p = problem(a->s, a->qkv, a->out, b->sequence, i % H);
-    a->s->k->attention(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
+    const rfk_table *k = a->s->k;
+    (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
 }
 
 static void back_of(const struct pass *a, int64_t b, int64_t h, int worker)
@@ -341,6 +344,7 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     rf_tensor *in[INPUTS];
     const bool track = rf__tracked(g, tables_of(spec, in, qkv), INPUTS);
     struct saved s = {.k = g->k, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads), .key = g->key};
+    s.bf16 = g->products == RF_BF16 && !relates(spec) && !spec->more_query;
     if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
     if (!g->train) s.spec.drop = 0;

@@ -1,0 +1,443 @@
+/* test_attention_bf16.c — mirrors src/kernel/attention_bf16.inc, attention_bf16.h and src/kernel/ref/attention_bf16.c.
+ *
+ * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double, and
+ * carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then, its
+ * rounded value is another.  Beside that interval stands the distance from attention that rounds nothing.              */
+#include "rungs.h"
+
+static const double U = 0x1p-24, H = 0x1p-9;          /* half a unit of f32 and of bf16, as shares of a number */
+
+enum { ANGLES = 97 };
+
+typedef struct shape {
+    int64_t queries, keys, width, rotary;
+    rf_rope_layout layout;
+    int rotate_value, causal;
+    int64_t prefix, window;
+    float drop;
+    int gap;                    /* rows lie `width` plus so many apart */
+    double size;                /* of q; 0: 1 */
+} shape;
+
+typedef struct problem { rfk_attention a; void *scratch; } problem;
+
+static void tables(rfk_attention *a, int64_t rotary)
+{
+    const int64_t half = rotary / 2;
+    float *cosines = t_floats(ANGLES * half), *sines = t_floats(ANGLES * half);
+    for (int64_t m = 0; m < ANGLES; m++)
+        for (int64_t i = 0; i < half; i++) {
+            const double angle = (double)m * pow(10000, -2.0 * (double)i / (double)rotary);
+            cosines[m * half + i] = (float)cos(angle);
+            sines[m * half + i] = (float)sin(angle);
+        }
+    int32_t *q_row = t_bytes((size_t)a->queries * sizeof *q_row), *k_row = t_bytes((size_t)a->keys * sizeof *k_row);
+    for (int64_t t = 0; t < a->queries; t++) q_row[t] = (int32_t)(t * 5 % ANGLES);
+    for (int64_t s = 0; s < a->keys; s++) k_row[s] = (int32_t)((s * 3 + 1) % ANGLES);
+    a->cos = cosines, a->sin = sines, a->q_row = q_row, a->k_row = k_row, a->rotary = rotary;
+}
+
+/* Fresh random rows; the last row of each array ends with the array, so that a step too far meets a fence. */
+static problem make(shape s)
+{
+    if (!s.keys) s.keys = s.queries;
+    const int64_t D = s.width, step = D + s.gap, q_size = (s.queries - 1) * step + D, k_size = (s.keys - 1) * (step + 1) + D;
+    problem p = {.a = {.q_step = step, .k_step = step + 1, .v_step = step + 1, .queries = s.queries, .keys = s.keys, .width = D,
+                       .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
+                       .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
+                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2}};
+    rfk_attention *a = &p.a;
+    float *q = t_normal(q_size);
+    if (s.size > 0)
+        for (int64_t i = 0; i < q_size; i++) q[i] *= (float)s.size;
+    a->q = q, a->k = t_normal(k_size), a->v = t_normal(k_size);
+    if (s.rotary) tables(a, s.rotary);
+    a->out = t_floats((s.queries - 1) * a->out_step + D);
+    a->lse = t_floats(s.queries);
+    p.scratch = t_bytes(rfk_attention_scratch(a));
+    return p;
+}
+
+static float *result_of(const problem *p)
+{
+    const int64_t D = p->a.width;
+    float *y = t_floats(p->a.queries * D);
+    for (int64_t t = 0; t < p->a.queries; t++) memcpy(y + t * D, p->a.out + t * p->a.out_step, (size_t)D * sizeof *y);
+    return y;
+}
+
+/* ---- the formula, with intervals ------------------------------------------------------------------------------------ */
+
+typedef struct about { double x, e; } about;          /* x, give or take e */
+
+static double near(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }
+
+static about rounded(double x, double e)
+{
+    const double low = near(x - e), high = near(x + e), mid = near(x);
+    return (about){mid, fmax(high - mid, mid - low)};
+}
+
+static int sees(const rfk_attention *a, int64_t t, int64_t s)
+{
+    const int64_t place = t + a->keys - a->queries;
+    return (!a->causal || s <= place || s < a->prefix) && (!a->window || llabs((long long)(s - place)) <= a->window);
+}
+
+static double kept(const rfk_attention *a, int64_t t, int64_t s)
+{
+    uint32_t word[4];
+    rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);
+    return (double)word[s % 4] >= floor((double)a->drop * 4294967296.0) ? 1 / (1 - (double)a->drop) : 0;
+}
+
+/* Rows of scale R x: exact, and rounded.  A turn in f32 rounds each of its two terms three times. */
+static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_t step, const int32_t *angle, double scale,
+                    double *exact, about *y)
+{
+    const int64_t D = a->width, half = angle ? a->rotary / 2 : 0;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t i = 0; i < D; i++) {
+            const float *const at = x + r * step;
+            double here = scale * (double)at[i], there = 0;
+            if (i < 2 * half) {
+                const int64_t plane = a->layout == RF_ROPE_PAIRS ? i / 2 : i % half;
+                const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane, im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+                const double c = (double)a->cos[angle[r] * half + plane], s = (double)a->sin[angle[r] * half + plane];
+                here *= c;
+                there = scale * (i == re ? -s * (double)at[im] : s * (double)at[re]);
+            }
+            exact[r * D + i] = here + there;
+            y[r * D + i] = rounded(here + there, 4 * U * (fabs(here) + fabs(there)));
+        }
+}
+
+typedef struct answer { double *out, *out_e, *lse, *lse_e, *exact, *exact_e; } answer;
+
+static double *doubles(int64_t n) { return memset(t_bytes((size_t)(n + 1) * sizeof(double)), 0, (size_t)(n + 1) * sizeof(double)); }
+
+static answer formula(const rfk_attention *a)
+{
+    const int64_t D = a->width, T = a->queries, S = a->keys;
+    const int32_t *const k_row = a->cos ? a->k_row : NULL;
+    double *q = doubles(T * D), *k = doubles(S * D), *v = doubles(S * D), *exact = doubles(S), *loose = doubles(S);
+    about *q16 = t_bytes((size_t)(T * D) * sizeof *q16), *k16 = t_bytes((size_t)(S * D) * sizeof *k16);
+    about *v16 = t_bytes((size_t)(S * D) * sizeof *v16), *p = t_bytes((size_t)S * sizeof *p);
+    rows_of(a, a->q, T, a->q_step, a->cos ? a->q_row : NULL, (double)(a->scale * 1.44269504F), q, q16);
+    rows_of(a, a->k, S, a->k_step, k_row, 1, k, k16);
+    rows_of(a, a->v, S, a->v_step, a->rotate_value ? k_row : NULL, 1, v, v16);
+    answer y = {doubles(T * D), doubles(T * D), doubles(T), doubles(T), doubles(T * D), doubles(T * D)};
+    for (int64_t t = 0; t < T; t++) {
+        double top = -INFINITY, loosest = 0, exact_sum = 0;
+        about sum = {0};
+        int64_t terms = 0;
+        for (int64_t s = 0; s < S; s++) {
+            if (!sees(a, t, s)) continue;
+            double size = 0;
+            p[s] = (about){0};
+            exact[s] = 0;
+            terms++;
+            for (int64_t i = 0; i < D; i++) {
+                const about x = q16[t * D + i], z = k16[s * D + i];
+                exact[s] += q[t * D + i] * k[s * D + i];
+                size += fabs(q[t * D + i] * k[s * D + i]);
+                p[s].x += x.x * z.x;
+                p[s].e += fabs(x.x) * z.e + x.e * fabs(z.x) + x.e * z.e;
+            }
+            p[s].e += (double)(D + 2) * U * size * (1 + 4 * H);              /* a sum of D terms, two after each other */
+            loose[s] = (2 * H + H * H) * size + (double)(D + 2) * U * size * (1 + 4 * H);
+            loosest = fmax(loosest, loose[s]);
+            top = fmax(top, p[s].x);
+        }
+        top = ceil(top);
+        /* Were the largest score to lie on the other side of an integer, all powers would be halved or doubled: no digit moves.
+         * v_exp2 is off by 2e-9 and a few roundings, and x - top is rounded. */
+        for (int64_t s = 0; s < S; s++) {
+            if (!sees(a, t, s)) continue;
+            exact_sum += exp2(exact[s] - top);
+            const double x = exp2(p[s].x - top), off = exp2(p[s].e) * (1 + (8 + fabs(p[s].x - top)) * U) - 1;
+            p[s] = rounded(x, x * off);
+            sum.x += p[s].x;
+            sum.e += p[s].e;
+        }
+        sum.e += (double)terms * U * sum.x;
+        y.lse[t] = (top + log2(sum.x)) * log(2);
+        y.lse_e[t] = terms ? sum.e / (sum.x - sum.e) + 4 * U * (fabs(top) + fabs(log(sum.x))) : 0;
+        const double ratio = exp2(2 * loosest) * (1 + H) / (1 - H);          /* of two powers, at most */
+        for (int64_t i = 0; i < D && terms; i++) {
+            double n = 0, e = 0, size = 0, exact_n = 0, exact_size = 0;
+            for (int64_t s = 0; s < S; s++) {
+                if (!sees(a, t, s)) continue;
+                const double keep = kept(a, t, s), P = keep * exp2(exact[s] - top) / exact_sum;
+                const about z = v16[s * D + i];
+                n += keep * p[s].x * z.x;
+                e += keep * (p[s].e * fabs(z.x) + p[s].x * z.e + p[s].e * z.e);
+                size += keep * p[s].x * fabs(z.x);
+                exact_n += P * v[s * D + i];
+                exact_size += P * fabs(v[s * D + i]);
+            }
+            const double out = n / sum.x;
+            e += (double)(terms + 2) * U * size;
+            y.out[t * D + i] = out;
+            y.out_e[t * D + i] = (e + fabs(out) * sum.e) / (sum.x - sum.e) + 4 * U * fabs(out);
+            y.exact[t * D + i] = exact_n;
+            y.exact_e[t * D + i] = (ratio * (1 + H) * (1 + (double)(2 * terms + 8) * U) - 1) * exact_size + 4 * U * fabs(exact_n);
+        }
+    }
+    return y;
+}
+
+static void within(const char *isa, const char *what, const float *got, const double *want, const double *e, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!(fabs((double)got[i] - want[i]) <= e[i] + 1e-30) && !((double)got[i] == want[i]))
+            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i], want[i], e[i]);
+}
+
+/* Every rung's result and log-sum-exp of one problem. */
+static void one(shape s)
+{
+    rfk_table k;
+    problem p = make(s);
+    const rfk_attention *a = &p.a;
+    const int64_t n = a->queries * a->width;
+    const answer want = formula(a);
+    const float *wide = NULL;
+    for (EACH_RUNG(k)) {
+        for (int64_t i = 0; i < (a->queries - 1) * a->out_step + a->width; i++) a->out[i] = NAN;
+        k.attention_bf16(a, 0, a->queries, p.scratch);
+        const float *got = result_of(&p);
+        within(k.isa, "out", got, want.out, want.out_e, n);
+        within(k.isa, "lse", a->lse, want.lse, want.lse_e, a->queries);
+        within(k.isa, "out beside exact attention", got, want.exact, want.exact_e, n);
+        for (int64_t t = 0; t + 1 < a->queries; t++)
+            for (int64_t i = a->width; i < a->out_step; i++)
+                if (!isnan(a->out[t * a->out_step + i])) fail_msg("%s: row %lld: wrote beyond the width", k.isa, (long long)t);
+        if (!strncmp(k.isa, "avx512", 6)) {                /* with the instruction and without it */
+            if (wide) same_bits(got, wide, n, "avx512");
+            wide = got;
+        }
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+/* ---- cases ---------------------------------------------------------------------------------------------------------- */
+
+static void every_length(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 2, 3, 5, 6, 7, 15, 16, 17, 33, 64, 65, 127, 128, 200};
+    for (size_t i = 0; i < RF_COUNT(length); i++) {
+        one((shape){.queries = length[i], .width = 64, .rotary = 64});
+        one((shape){.queries = length[i], .width = 16, .rotary = 8, .layout = RF_ROPE_HALVES, .gap = 5});
+    }
+    one((shape){.queries = 7, .keys = 511, .width = 32, .rotary = 32});
+    one((shape){.queries = 13, .keys = 512, .width = 32, .rotary = 32});
+    one((shape){.queries = 7, .keys = 513, .width = 32, .rotary = 32});
+    one((shape){.queries = 9, .keys = 2049, .width = 64, .rotary = 64});
+}
+
+static void every_width(void **state)
+{
+    (void)state;
+    static const int64_t width[] = {1, 2, 3, 6, 8, 16, 17, 31, 32, 33, 37, 48, 64, 80, 128, 200};
+    for (size_t i = 0; i < RF_COUNT(width); i++) {
+        const int64_t even = width[i] / 2 * 2;
+        one((shape){.queries = 40, .width = width[i], .rotary = even, .gap = 3});
+        one((shape){.queries = 19, .width = width[i], .rotary = even, .layout = RF_ROPE_HALVES});
+        one((shape){.queries = 37, .keys = 33, .width = width[i]});
+    }
+}
+
+static void every_mask(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 6, 31, 67, 150};
+    for (size_t i = 0; i < RF_COUNT(length); i++)
+        for (int causal = 0; causal < 2; causal++)
+            for (int64_t window = 0; window < 50; window += window ? 24 : 3) {
+                const int64_t T = length[i];
+                one((shape){.queries = T, .width = 16, .rotary = 16, .causal = causal, .window = window});
+                one((shape){.queries = T, .width = 16, .causal = causal, .window = window, .prefix = T / 3});
+                one((shape){.queries = T, .keys = T + 45, .width = 16, .causal = causal, .window = window});
+                one((shape){.queries = T + 31, .keys = T, .width = 16, .causal = causal, .window = window, .prefix = 2});
+            }
+    one((shape){.queries = 530, .width = 8, .rotary = 8, .window = 9});       /* whole blocks are unseen at the ends */
+    one((shape){.queries = 20, .keys = 1500, .width = 8, .causal = 1, .window = 900});
+}
+
+static void dropout_is_a_function_of_the_place(void **state)
+{
+    (void)state;
+    one((shape){.queries = 70, .width = 16, .drop = 0.1F});
+    one((shape){.queries = 33, .keys = 100, .width = 9, .rotary = 8, .drop = 0.5F, .causal = 1, .window = 40});
+    one((shape){.queries = 11, .keys = 600, .width = 24, .drop = 0.9F});
+}
+
+static void values_may_be_turned(void **state)
+{
+    (void)state;
+    one((shape){.queries = 70, .width = 16, .rotary = 16, .rotate_value = 1});
+    one((shape){.queries = 29, .width = 20, .rotary = 8, .rotate_value = 1, .layout = RF_ROPE_HALVES, .drop = 0.2F});
+}
+
+/* A running largest score that rises from block to block, and scores far apart. */
+static void scores_of_every_size(void **state)
+{
+    (void)state;
+    one((shape){.queries = 8, .keys = 1600, .width = 32, .size = 8});
+    one((shape){.queries = 30, .width = 16, .size = 0.01});
+    one((shape){.queries = 30, .width = 16, .size = 30});
+}
+
+/* The same bits for any split of the queries. */
+static void a_row_does_not_see_the_partition(void **state)
+{
+    (void)state;
+    static const shape shapes[] = {
+        {.queries = 101, .keys = 600, .width = 20, .rotary = 20, .gap = 2},
+        {.queries = 101, .width = 20, .rotary = 20, .causal = 1, .window = 17, .drop = 0.2F},
+    };
+    rfk_table k;
+    for (size_t i = 0; i < RF_COUNT(shapes); i++) {
+        problem p = make(shapes[i]);
+        for (EACH_RUNG(k)) {
+            k.attention_bf16(&p.a, 0, 101, p.scratch);
+            const float *want = result_of(&p), *want_lse = copied(p.a.lse, 101, 0);
+            for (int64_t step = 1; step < 101; step += step < 8 ? 1 : 31) {
+                for (int64_t t = 0; t < 101; t += step) k.attention_bf16(&p.a, t, t + step < 101 ? t + step : 101, p.scratch);
+                same_bits(result_of(&p), want, 101 * 20, "out");
+                same_bits(p.a.lse, want_lse, 101, "lse");
+            }
+        }
+        t_free_all();
+    }
+}
+
+/* ---- properties ----------------------------------------------------------------------------------------------------- */
+
+/* Equal values, of few digits, come out as they are, whatever the scores: the weights that are summed are those that the
+ * values are multiplied by.  Roundings of two sums. */
+static void weights_sum_to_one(void **state)
+{
+    (void)state;
+    static const int64_t length[] = {1, 9, 100, 1030};
+    rfk_table k;
+    for (size_t n = 0; n < RF_COUNT(length); n++) {
+        problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
+        float *v = t_floats(length[n] * 12);
+        for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
+        p.a.v = v, p.a.v_step = 12;
+        for (EACH_RUNG(k)) {
+            k.attention_bf16(&p.a, 0, length[n], p.scratch);
+            t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
+        }
+        t_free_all();
+    }
+}
+
+/* Scores too large to exponentiate, and too far apart to sum. */
+static void large_scores(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 600, .width = 8, .size = 1e4});
+    for (EACH_RUNG(k)) {
+        k.attention_bf16(&p.a, 0, 600, p.scratch);
+        const float *out = result_of(&p);
+        for (int64_t i = 0; i < 600 * 8; i++) assert_true(isfinite(out[i]));
+    }
+    t_free_all();
+}
+
+/* The future is not seen, and what is not seen may change: not a bit. */
+static void the_future_changes_nothing(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
+    const int64_t step = p.a.k_step, n = 299 * step + 16;
+    float *key = copied(p.a.k, n, 0), *value = copied(p.a.v, n, 0);
+    for (EACH_RUNG(k))
+        for (int64_t now = 1; now < 300; now += 74) {
+            p.a.k = key, p.a.v = value;
+            k.attention_bf16(&p.a, 0, 300, p.scratch);
+            const float *before = result_of(&p);
+            float *other_key = copied(key, n, 0), *other_value = copied(value, n, 0);
+            for (int64_t i = now * step; i < n; i++) other_key[i] *= -2, other_value[i] = 1;
+            p.a.k = other_key, p.a.v = other_value;
+            k.attention_bf16(&p.a, 0, 300, p.scratch);
+            const float *after = result_of(&p);
+            same_bits(after, before, now * 16, "rows before the change");
+            assert_memory_not_equal(after + now * 16, before + now * 16, 16 * sizeof(float));
+        }
+    t_free_all();
+}
+
+static void a_query_that_sees_nothing_gives_zeros(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 20, .keys = 5, .width = 10, .causal = 1});
+    for (EACH_RUNG(k)) {
+        k.attention_bf16(&p.a, 0, 20, p.scratch);
+        for (int64_t t = 0; t < 20; t++)
+            for (int64_t i = 0; i < 10; i++) {
+                assert_true((p.a.out[t * p.a.out_step + i] == 0) == (t < 15));
+                if (t < 15) assert_true(p.a.lse[t] == -INFINITY);
+            }
+        p.a.keys = 0;
+        k.attention_bf16(&p.a, 0, 20, p.scratch);
+        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0);
+        p.a.keys = 5;
+    }
+    t_free_all();
+}
+
+/* Without a place for the log-sum-exp, and the same bits. */
+static void the_log_sum_exp_is_optional(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 40, .width = 16});
+    for (EACH_RUNG(k)) {
+        k.attention_bf16(&p.a, 0, 40, p.scratch);
+        const float *with = result_of(&p);
+        rfk_attention a = p.a;
+        a.lse = NULL;
+        k.attention_bf16(&a, 0, 40, p.scratch);
+        same_bits(result_of(&p), with, 40 * 16, "out");
+    }
+    t_free_all();
+}
+
+/* A sick number is seen in every row that sees its key, and in no other. */
+static void a_sick_key_is_not_hidden(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 64, .width = 16, .causal = 1});
+    float *key = copied(p.a.k, 63 * p.a.k_step + 16, 0);
+    key[50 * p.a.k_step + 3] = NAN;
+    p.a.k = key;
+    for (EACH_RUNG(k)) {
+        k.attention_bf16(&p.a, 0, 64, p.scratch);
+        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 50));
+    }
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_length),                          cmocka_unit_test(every_width),
+        cmocka_unit_test(every_mask),                            cmocka_unit_test(dropout_is_a_function_of_the_place),
+        cmocka_unit_test(values_may_be_turned),                  cmocka_unit_test(scores_of_every_size),
+        cmocka_unit_test(a_row_does_not_see_the_partition),      cmocka_unit_test(weights_sum_to_one),
+        cmocka_unit_test(large_scores),                          cmocka_unit_test(the_future_changes_nothing),
+        cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),
+        cmocka_unit_test(a_sick_key_is_not_hidden),
+    };
+    return cmocka_run_group_tests_name("kernel/attention_bf16", tests, NULL, NULL);
+}
