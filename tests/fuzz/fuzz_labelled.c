@@ -1,0 +1,100 @@
+/* fuzz_labelled.c — any bytes as a labelled file.  The first two bytes choose how they are read:
+ *
+ *     byte 0   bits 0-2 name of the file   bits 3-6 task   bit 7 labels wanted
+ *     byte 1   bits 0-1 columns   bit 2 labels given   bit 3 some bad lines may be   bits 4-7 longest example
+ *
+ * Either there is a sentence, or items of which each has tokens of the vocabulary, labels within their number, and finite
+ * targets; every record's text is UTF-8 and comes from the file.                                                        */
+#include <math.h>
+#include <stdlib.h>
+
+#include "text/text.h"
+#include "train/labelled.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##a\n##b\ntext\n,\n\"\n.\n1\n2\n";
+static const char *const names[] = {"a.tsv", "a.csv", "a.jsonl", "a.json", "a.conll", "a.csv.gz", "a.tsv.zst", "a"};
+static const char *const tasks[] = {"cls", "reg", "multilabel", "tag", "qa", "mc", "glue/cola", "glue/mrpc", "glue/stsb", "glue/qqp", "glue/rte"};
+
+static void check_records(const rf__records *r)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const rf__text all[] = {r->record[i].text, r->record[i].pair, r->record[i].label};
+        if (!r->record[i].line) abort();
+        for (size_t k = 0; k < RF_COUNT(all); k++)
+            if (all[k].at && rf__utf8_check(all[k].at, all[k].size) != all[k].size) abort();
+    }
+}
+
+static void check_label(const rf__items *t, size_t i)
+{
+    const size_t at = t->start[t->first[i]], end = t->start[t->first[i + 1]], K = (size_t)t->K;
+    switch (t->task) {
+    case RF_TASK_CLS:
+        if (t->label[i] < -1 || t->label[i] >= t->K) abort();
+        break;
+    case RF_TASK_MC:
+        if (t->label[i] < -1 || t->label[i] >= (int64_t)(t->first[i + 1] - t->first[i])) abort();
+        break;
+    case RF_TASK_TAG:
+        for (size_t k = at; k < end; k++)
+            if (t->label[k] < -1 || t->label[k] >= t->K) abort();
+        break;
+    case RF_TASK_QA:
+        if (t->label[2 * i] < 0 || t->label[2 * i] > t->label[2 * i + 1] || at + (size_t)t->label[2 * i + 1] >= end) abort();
+        break;
+    case RF_TASK_REG:
+    case RF_TASK_MULTILABEL:
+        for (size_t k = 0; k < K; k++)
+            if (!isfinite(t->target[i * K + k])) abort();
+        break;
+    }
+}
+
+static void check_items(const rf__items *t, const rf_tokenizer *tokenizer, int64_t max_length)
+{
+    if (!t->n) abort();
+    for (size_t i = 0; i < t->tokens; i++)
+        if (t->id[i] < 0 || t->id[i] >= rf_tokenizer_size(tokenizer) || t->type[i] < 0 || t->type[i] > 1) abort();
+    for (size_t s = 0; s < t->sequences; s++)
+        if (t->start[s + 1] <= t->start[s] || t->start[s + 1] - t->start[s] > (size_t)max_length) abort();
+    for (size_t i = 0; i < t->n; i++) check_label(t, i);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static rf_ctx *ctx;
+    static rf_tokenizer *tokenizer;
+    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    if (size < 2) return 0;
+    if (!ctx && (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL) ||
+                 rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &tokenizer, NULL))) abort();
+    const unsigned a = data[0], b = data[1];
+    const bool wanted = a >> 7;
+    const int64_t max_length = 8 + (b >> 4) * 4;
+    const rf_finetune_options o = {
+        .task = tasks[(a >> 3 & 15) % RF_COUNT(tasks)],
+        .text_column = (b & 3) == 1 ? "a" : (b & 3) > 1 ? "1" : NULL,
+        .pair_column = (b & 3) == 3 ? "2" : NULL,
+        .label_column = (b & 3) == 1 ? "b" : (b & 3) > 1 ? "3" : NULL,
+        .labels = b >> 2 & 1 || !wanted ? "a,b,1" : NULL,
+        .max_bad_lines = b >> 3 & 1 ? 3 : 0,
+    };
+    rf__labelled l = {.ctx = ctx};
+    rf__records r = {.ctx = NULL};
+    rf__items items = {.ctx = NULL};
+    rf_error why = {RF_OK, ""};
+    rf_status status = rf__labelled_open(&l, ctx, &o, &why);
+    l.layout.wanted = wanted;
+    if (!status) status = rf__records_from_memory(&r, ctx, data + 2, size - 2, names[a & 7], &l.layout, &why);
+    if (!status) check_records(&r);
+    if (!status) status = rf__labelled_items(&l, tokenizer, max_length, &r, wanted, &items, &why);
+    if (!status) check_items(&items, tokenizer, max_length);
+    if (status != why.code || (status && !*why.text) || status == RF_ENOMEM) abort();
+    if (status && rf__utf8_check(why.text, strlen(why.text)) != strlen(why.text) && strlen(why.text) < sizeof why.text - 4) abort();
+    rf__records_free(&r);
+    rf__items_free(&items);
+    rf__labelled_close(&l);
+    return 0;
+}
