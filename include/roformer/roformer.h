@@ -5,6 +5,7 @@
 #include "roformer/comm.h"
 #include "roformer/context.h"
 #include "roformer/gemm.h"
+#include "roformer/generate.h"
 #include "roformer/kernels.h"
 #include "roformer/model.h"
 #include "roformer/reader.h"

@@ -5,7 +5,7 @@
 #include "cli/options.h"
 
 extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_prepare, cmd_pretrain, cmd_finetune, cmd_evaluate,
-    cmd_predict, cmd_classify, cmd_info, cmd_verify, cmd_bench, cmd_plot, cmd_watch, cmd_report, cmd_positions, cmd_position_report,
+    cmd_predict, cmd_classify, cmd_generate, cmd_info, cmd_verify, cmd_bench, cmd_plot, cmd_watch, cmd_report, cmd_positions, cmd_position_report,
     cmd_demo, cmd_completion, cmd_help;
 
 /* What most commands share: where the model is. */

@@ -24,6 +24,7 @@ struct rf_model {
 /* Shows every layer's attention of the session's next calls; NULL: no more. */
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
 
+const rf_model *rf__session_model(const rf_session *s);
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 #endif

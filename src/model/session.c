@@ -55,6 +55,8 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
     return RF_OK;
 }
 
+const rf_model *rf__session_model(const rf_session *s) { return s->model; }
+
 void rf_session_close(rf_session *s)
 {
     if (!s) return;

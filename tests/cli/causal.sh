@@ -39,4 +39,32 @@ expect 2 'max_lengths 16,x' "$program" evaluate -m whole --text text.txt --max_l
 expect 3 'cannot fill masks' "$program" fill-mask -m whole 'the [MASK].'
 expect 3 'first token has seen no other' "$program" embed -m whole --pooling cls -o v.npy text.txt
 expect 2 'sees earlier tokens only' "$program" pretrain --text text.txt --model whole -o other --objective mlm --max_steps 1
+
+# It writes: the prompt as it is, then what follows; the same seed the same text; prompts from everywhere.
+expect 0 '' "$program" generate -m whole -n 12 'the Old river'
+case $(cat out) in 'the Old river'?*) ;; *) fail "generate: $(cat out)" ;; esac
+grep -q '\[' out && fail "special tokens in a text: $(cat out)"
+expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 3 --threads 1 'the old river'
+mv out first
+expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 3 'the old river'
+same first out "same seed"
+expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 4 'the old river'
+cmp -s first out && fail "another seed, the same text"
+printf 'the old river' > prompt
+expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 3 --prompt_file prompt
+same first out "prompt_file"
+printf 'the old river\nthe red house\n\n' > lines
+input=lines expect 0 '' "$program" generate -m whole -n 5
+[ "$(wc -l < out)" -eq 3 ] || fail "a line for each prompt: $(cat out)"
+expect 0 '' "$program" generate -m whole -n 5 --json --return_full_text=false 'the old river'
+for key in generated_text finish_reason prompt_tokens ids logprobs; do holds out "\"$key\": "; done
+expect 0 '' "$program" generate -m whole -n 0 'the old river'
+[ "$(cat out)" = 'the old river' ] || fail "no new token: $(cat out)"
+expect 2 'temperature' "$program" generate -m whole --temperature 0 'the'
+expect 2 'exclude one another' "$program" generate -m whole --prompt_file prompt 'the'
+expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere
+printf 'fine\n\377\n' > bad
+input=bad expect 3 'line 2' "$program" generate -m whole -n 2
+"$make_model" encoder || exit 1
+expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
 done_testing

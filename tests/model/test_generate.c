@@ -1,0 +1,299 @@
+/* test_generate.c — mirrors src/model/generate.c: transformers' tokens and probabilities, and what a caller may rely on. */
+#include "t.h"
+
+#include "model/generate.h"
+
+/* ---- transformers: tests/golden/generate.txt ---------------------------------------------------------------------------- */
+
+static int number(FILE *f)
+{
+    int x;
+    if (fscanf(f, "%d", &x) != 1) fail_msg("the golden file is cut short");
+    return x;
+}
+
+static double real(FILE *f)
+{
+    double x;
+    if (fscanf(f, "%lf", &x) != 1) fail_msg("the golden file is cut short");
+    return x;
+}
+
+static int list(FILE *f, int32_t *x)
+{
+    const int n = number(f);
+    for (int i = 0; i < n; i++) x[i] = number(f);
+    return n;
+}
+
+struct text { int32_t id[256]; double logprob[256]; int n, stop_at; };
+
+static int take(void *user, const rf_generated *t)
+{
+    struct text *x = user;
+    assert_int_equal(t->index, x->n);
+    x->logprob[x->n] = t->logprob;
+    x->id[x->n++] = t->id;
+    return x->n == x->stop_at;
+}
+
+static void check_greedy(FILE *f)
+{
+    char name[64], folder[128];
+    int32_t prompt[64], want[64];
+    if (fscanf(f, "%63s", name) != 1) fail();
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.repetition_penalty = real(f);
+    const int n = list(f, prompt), more = list(f, want);
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_model *m;
+    rf_session *s;
+    rf_error why = {0};
+    rf_generate_end end;
+    struct text x = {0};
+    o.max_new_tokens = more;
+    snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
+    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) || rf_generate(s, prompt, n, &o, take, &x, &end, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(end, RF_GENERATE_LENGTH);
+    assert_int_equal(x.n, more);
+    for (int i = 0; i < more; i++)
+        if (x.id[i] != want[i]) fail_msg("%s, prompt of %d: token %d is %d, want %d", name, n, i, x.id[i], want[i]);
+    rf_session_close(s);
+    rf_model_close(m);
+    rf_ctx_free(ctx);
+}
+
+/* Both in double from the same scores: 40 exponentials and a sum leave some 1e-15. */
+static void check_warp(FILE *f)
+{
+    enum { MOST = 64 };
+    rf_generate_options o;
+    rf__candidate c[MOST];
+    float score[MOST];
+    uint8_t flag[MOST] = {0};
+    double got[MOST] = {0};
+    int32_t seen[MOST];
+    const int V = number(f);
+    assert_true(V <= MOST);
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.temperature = real(f);
+    o.top_k = number(f);
+    o.top_p = real(f);
+    o.repetition_penalty = real(f);
+    for (int i = 0, n = list(f, seen); i < n; i++) flag[seen[i]] = RF__SEEN;
+    for (int i = 0; i < V; i++) score[i] = (float)real(f);
+    const int64_t n = rf__candidates(&o, score, V, flag, c);
+    for (int64_t i = 0; i < n; i++) {
+        got[c[i].id] = c[i].p;
+        if (i) assert_true(c[i].p <= c[i - 1].p);
+    }
+    for (int i = 0; i < V; i++) t_near(got[i], real(f), 1e-12);
+}
+
+static void agrees_with_transformers(void **state)
+{
+    (void)state;
+    FILE *f = fopen("tests/golden/generate.txt", "r");
+    char word[32];
+    int greedy = 0, warps = 0;
+    assert_non_null(f);
+    while (fgetc(f) != '\n') {}
+    while (fscanf(f, "%31s", word) == 1)
+        if (!strcmp(word, "greedy")) check_greedy(f), greedy++;
+        else check_warp(f), warps++;
+    fclose(f);
+    assert_true(greedy == 10 && warps == 14);
+}
+
+/* ---- a random model ------------------------------------------------------------------------------------------------------- */
+
+struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
+
+static struct work begin(const char *keys, int threads)
+{
+    struct work w = {.ctx = t_ctx(threads, NULL)};
+    char text[512];
+    rf_config c;
+    rf_error why = {0};
+    snprintf(text, sizeof text, "{\"vocab_size\":61,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
+             "\"intermediate_size\":64,\"initializer_range\":0.2,\"max_position_embeddings\":40,\"is_decoder\":true%s}", keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why) || rf_model_random(w.ctx, &c, 7, &w.model, &why) ||
+        rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    return w;
+}
+
+static void end_work(struct work *w)
+{
+    rf_session_close(w->session);
+    rf_model_close(w->model);
+    rf_ctx_free(w->ctx);
+}
+
+static const int32_t prompt[] = {2, 17, 5};
+
+static struct text go(const struct work *w, const rf_generate_options *o, int stop_at, rf_generate_end *end)
+{
+    struct text x = {.stop_at = stop_at};
+    rf_error why = {0};
+    if (rf_generate(w->session, prompt, 3, o, take, &x, end, &why)) fail_msg("%s", why.text);
+    return x;
+}
+
+/* The same seed gives the same tokens with any number of threads, another seed others. */
+static void seeds(void **state)
+{
+    (void)state;
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.max_new_tokens = 40;
+    struct work one = begin("", 1), two = begin("", 2);
+    const struct text a = go(&one, &o, 0, NULL), b = go(&two, &o, 0, NULL), again = go(&one, &o, 0, NULL);
+    assert_memory_equal(a.id, b.id, 40 * sizeof *a.id);
+    assert_memory_equal(a.id, again.id, 40 * sizeof *a.id);
+    o.seed = 43;
+    const struct text c = go(&one, &o, 0, NULL);
+    assert_memory_not_equal(a.id, c.id, 40 * sizeof *a.id);
+    end_work(&one);
+    end_work(&two);
+}
+
+/* The first token of 4000 seeds: each share is within five deviations of its probability, which is the model's own. */
+static void draws_have_their_shares(void **state)
+{
+    (void)state;
+    enum { DRAWS = 4000 };
+    struct work w = begin("", 1);
+    rf_generate_options o;
+    int count[61] = {0};
+    double p[61] = {0};
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.max_new_tokens = 1;
+    for (int i = 0; i < DRAWS; i++) {
+        o.seed = (uint64_t)i;
+        const struct text x = go(&w, &o, 0, NULL);
+        count[x.id[0]]++;
+        p[x.id[0]] = exp(x.logprob[0]);
+    }
+    double sum = 0;
+    for (int i = 0; i < 61; i++) {
+        if (fabs(count[i] - DRAWS * p[i]) > 5 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1) fail_msg("token %d: %d draws, p %g", i, count[i], p[i]);
+        sum += p[i];
+    }
+    assert_true(sum > 0.99 && sum < 1 + 1e-6);                       /* unlikely ones may not have come */
+    end_work(&w);
+}
+
+static void ends(void **state)
+{
+    (void)state;
+    struct work w = begin("", 1);
+    rf_generate_options o;
+    rf_generate_end end;
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.max_new_tokens = 30;
+    const struct text free_run = go(&w, &o, 0, &end);
+    assert_int_equal(end, RF_GENERATE_LENGTH);
+    assert_int_equal(rf_session_length(w.session, 0), 3 + 30 - 1);   /* the last token was not read on */
+    struct text x = go(&w, &o, 7, &end);
+    assert_int_equal(end, RF_GENERATE_SINK);
+    assert_int_equal(x.n, 7);
+    o.stop = &free_run.id[9];
+    o.stops = 1;
+    int first = 0;
+    while (free_run.id[first] != free_run.id[9]) first++;
+    x = go(&w, &o, 0, &end);
+    assert_int_equal(end, RF_GENERATE_STOP);
+    assert_int_equal(x.n, first + 1);
+    assert_memory_equal(x.id, free_run.id, (size_t)x.n * sizeof *x.id);
+    int32_t all[61];
+    for (int i = 0; i < 61; i++) all[i] = i;
+    o.stops = 0;
+    o.suppress = all;
+    o.suppressed = 60;                                               /* one is left */
+    x = go(&w, &o, 0, &end);
+    for (int i = 0; i < 30; i++) assert_int_equal(x.id[i], 60);
+    o.suppressed = 61;
+    rf_error why = {0};
+    assert_int_equal(rf_generate(w.session, prompt, 3, &o, NULL, NULL, NULL, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "all 61 tokens");
+    o.max_new_tokens = 0;
+    o.suppressed = 0;
+    x = go(&w, &o, 0, &end);
+    assert_true(x.n == 0 && end == RF_GENERATE_LENGTH);
+    end_work(&w);
+}
+
+/* Where keys cannot be kept, the text is computed again: the model's own answers all the same. */
+static void without_a_cache(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {",\"position_embedding_type\":\"rerope\",\"rerope_window\":4",
+                                       ",\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}"};
+    for (size_t k = 0; k < RF_COUNT(keys); k++) {
+        struct work w = begin(keys[k], 1);
+        rf_generate_options o;
+        rf_error why = {0};
+        rf_generate_defaults(&o);
+        o.max_new_tokens = 50;                                       /* beyond the 40 that dynamic knows */
+        const struct text x = go(&w, &o, 0, NULL);
+        int32_t text[60];
+        memcpy(text, prompt, sizeof prompt);
+        memcpy(text + 3, x.id, 50 * sizeof *text);
+        for (int i = 0; i < 50; i += 7) {
+            const int32_t start[2] = {0, 3 + i}, row = 2 + i;
+            const rf_batch b = {.N = 3 + i, .B = 1, .id = text, .start = start};
+            const float *v;
+            if (rf_session_scores(w.session, &b, &row, 1, &v, &why)) fail_msg("%s", why.text);
+            for (int j = 0; j < 61; j++) assert_true(v[j] <= v[x.id[i]]);
+        }
+        end_work(&w);
+    }
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    struct work w = begin(",\"position_embedding_type\":\"absolute\"", 1);
+    rf_error why;
+    const struct { const char *part; rf_generate_options o; } cases[] = {
+        {"max_new_tokens: -1", {.max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
+        {"temperature: 0", {.max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
+        {"temperature: nan", {.max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},
+        {"top_k: -2", {.max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},
+        {"top_p: 0", {.max_new_tokens = 1, .temperature = 1, .top_p = 0, .repetition_penalty = 1}},
+        {"top_p: 1.5", {.max_new_tokens = 1, .temperature = 1, .top_p = 1.5, .repetition_penalty = 1}},
+        {"repetition_penalty: 0", {.max_new_tokens = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 0}},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        why = (rf_error){0};
+        assert_int_equal(rf_generate(w.session, prompt, 3, &cases[i].o, NULL, NULL, NULL, &why), RF_EARG);
+        t_failed(&why, RF_EARG, cases[i].part);
+    }
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    why = (rf_error){0};
+    assert_int_equal(rf_generate(w.session, prompt, 0, &o, NULL, NULL, NULL, &why), RF_EARG);
+    why = (rf_error){0};
+    assert_int_equal(rf_generate(w.session, (const int32_t[]){61}, 1, &o, NULL, NULL, NULL, &why), RF_ERANGE);
+    struct text x = {0};
+    why = (rf_error){0};
+    assert_int_equal(rf_generate(w.session, prompt, 3, &o, take, &x, NULL, &why), RF_ERANGE);
+    t_failed(&why, RF_ERANGE, "position 40");
+    assert_int_equal(x.n, 38);                                       /* positions 0 to 39 were read */
+    end_work(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(seeds), cmocka_unit_test(draws_have_their_shares),
+        cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
+    };
+    return cmocka_run_group_tests_name("model/generate", tests, NULL, NULL);
+}
