@@ -19,11 +19,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(HERE, "peers")
 LENGTHS = os.path.join(PEERS, "lengths.txt")
 
-# case: (shapes, the row of `roformer bench` that is meant, the peers' programs)
+# case (-bf16: ours too): (shapes, the row of `roformer bench` that is meant, the peers' programs)
 CASES = {
     "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
                 ["torch_forward.py", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
-    "train": (["8x128", "2x512"], "step", ["torch_train.py"]),
+    "train": (["8x128", "2x512"], "step", ["torch_train.py", "torch_train.py f32 compile"]),
+    "train-bf16": (["8x128", "2x512"], "step", ["torch_train.py bf16", "torch_train.py bf16 compile"]),
     "attention": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "rope": (["4096x12x64", "512x12x64"], "pairs", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "tokenize": ([""], None, ["tokenizers_encode.py lines", "tokenizers_encode.py batch"]),
@@ -76,6 +77,8 @@ class Roformer:
     def turn(self, case):
         o = self.options
         command = [o.roformer, "bench", case["bench"], "--json", "--seconds", str(case["seconds"]), "--threads", str(o.threads)]
+        if "dtype" in case:
+            command += ["--dtype", case["dtype"]]
         if case["bench"] == "tokenize":
             command += ["--text", o.text] + (["--model", o.model] if o.model else [])
         elif case["bench"] != "rope":
@@ -90,7 +93,8 @@ class Roformer:
 
 
 def work_of(bench, shape, o):
-    case = {"bench": bench, "shape": shape, "seconds": o.seconds}
+    bench, _, dtype = bench.partition("-")
+    case = {"bench": bench, "shape": shape, "seconds": o.seconds, **({"dtype": dtype} if dtype else {})}
     if shape == "@lengths":
         with open(LENGTHS) as f:
             case.update(shape="256 sentences", batches=[[int(x) for x in line.split()] for line in f])

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh BUILD [NAMES] — every benchmark of our own, one after the other, into results/*.txt; each file begins with the machine.
-# Peers are another matter: bench/README.md.
+# "finetune" needs the peers' Python of $PEERS (bench/peers/setup.sh); other peers are another matter: bench/README.md.
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
@@ -31,11 +31,14 @@ bf16='
     done
     "$0/bench/bench_gemm" --type bf16'
 
+python() { "${PEERS:-build/peers}/v/bin/python" "$@"; }
+
 # With names behind BUILD, only those.
 chosen=${2:-kernels attention gemm tokenizer forward train bf16}
 for what in $chosen; do
     case $what in
     bf16) into bf16 sh -xc "$bf16" "$build" ;;
+    finetune) into peers-finetune python bench/peers/finetune.py --roformer "$build/roformer" ;;
     forward | train) into "$what" "$build/roformer" bench "$what" ;;
     *) into "$what" "$build/bench/bench_$what" ;;
     esac

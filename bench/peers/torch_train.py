@@ -1,5 +1,6 @@
 """One masked-LM training step of transformers on PyTorch, as its Trainer does it: forward, loss on 15 % of the tokens,
-backward, clipping, AdamW.  RoFormer-base with a vocabulary of 30,522; argument: f32 or bf16 (autocast)."""
+backward, clipping, AdamW.  RoFormer-base with a vocabulary of 30,522; arguments: f32 or bf16 (autocast), and "compile" for
+forward and backward by torch.compile, once for each shape (needs a C++ compiler)."""
 import sys
 from peer import *
 import torch
@@ -10,6 +11,7 @@ torch.manual_seed(0)
 how = sys.argv[1] if len(sys.argv) > 1 else "f32"
 config = roformer_config(vocab_size=30522)
 model = transformers.RoFormerForMaskedLM(config).train()
+call = torch.compile(model, dynamic=False) if "compile" in sys.argv else model
 adamw = torch.optim.AdamW(model.parameters(), lr=1e-4, weight_decay=0.01, fused=True)
 
 def train(case):
@@ -21,7 +23,7 @@ def train(case):
 
     def step():
         with torch.autocast("cpu", torch.bfloat16, enabled=how == "bf16"):
-            loss = model(input_ids=ids, labels=labels).loss
+            loss = call(input_ids=ids, labels=labels).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         adamw.step()
@@ -31,4 +33,4 @@ def train(case):
     head = 6 * count * WIDTH * (WIDTH + config.vocab_size)
     return row(case, median, best, 3 * operations(batch) + head, sum(batch))
 
-serve(f"transformers {how}", f"torch {torch.__version__}, transformers {transformers.__version__}", train=train)
+serve(f"transformers {how}{' compiled' if call is not model else ''}", f"torch {torch.__version__}, transformers {transformers.__version__}", train=train)
