@@ -188,7 +188,12 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
     path_of(scores, "%s/scores.json", folder);
     path_of(unfinished, "%s.unfinished", scores);
     if (!exists(folder, "model.safetensors")) {
-        const int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
+        int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
+        for (int again = 0; code == RESUMABLE && !exists(folder, "model.safetensors") && again < 20; again++) {
+            if (s->until && time(NULL) >= s->until) return LATER;
+            sleep(1);                                           /* one that was killed may hold the folder a little longer */
+            code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
+        }
         if (code == NUMERICS) {
             json_t *failed = json_pack("{s:i}", "failed", code);
             if (json_dump_file(failed, unfinished, 0) || rename(unfinished, scores)) die("%s: %s", scores, strerror(errno));

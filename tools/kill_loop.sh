@@ -1,0 +1,71 @@
+#!/bin/sh
+# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, then `finetune`, each for SECONDS (600).
+#
+#     run -> killed at a random moment -> the same command, resumed -> ... -> done: the bytes of the run that nothing happened to?
+#     and again from the beginning, until the time is over
+#
+# Each run is a tiny model's on one or two threads, drawn anew for each piece.  Prints the counts; exit code 1 when bytes differ or a
+# piece fails otherwise than by the kill.  ROFORMER_SEED chooses the moments.
+set -eu
+cd "$(dirname "$0")/.."
+seconds=${1:-600}
+build=${2:-build/release}
+program=$PWD/$build/roformer
+[ -x "$program" ] || { echo "kill_loop.sh: no $program"; exit 2; }
+work=$(mktemp -d "${TMPDIR:-/tmp}/kill-loop-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work"
+
+awk 'BEGIN { srand(3); split("good great fine happy lovely", p); split("bad awful sad poor ugly", n); split("film book day cat town", w); print "text\tlabel";
+    for (i = 0; i < 1200; i++) { y = int(rand() * 2); print i " the " w[1 + int(rand() * 5)] " is " (y ? p[1 + int(rand() * 5)] : n[1 + int(rand() * 5)]) " .\t" (y ? "pos" : "neg") } }' > train.tsv
+head -201 train.tsv > dev.tsv
+cut -f1 train.tsv | sed '1d; G' > text.txt
+"$program" vocab -q --text text.txt --size 80 -o base
+cat > base/config.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 48, "hidden_size": 48, "num_hidden_layers": 3,
+ "num_attention_heads": 4, "intermediate_size": 96, "max_position_embeddings": 64, "hidden_dropout_prob": 0.1}
+EOC
+"$program" pretrain -q --text text.txt --model base --config base/config.json -o pre --max_steps 2 --tokens_per_batch 256 --max_length 64 --eval_steps 0
+
+pretrain() {
+    "$@" pretrain -q --text text.txt --model base --config base/config.json -o "$out" --max_steps 1500 --tokens_per_batch 512 --max_length 64 \
+        --eval_steps 20 --save_steps 20 --save_total_limit 2 --load_best_model_at_end --threads "$threads" $resume
+}
+finetune() {
+    "$@" finetune -q --train train.tsv --dev dev.tsv -m pre -o "$out" --num_train_epochs 20 --per_device_train_batch_size 16 --max_length 32 \
+        --learning_rate 1e-3 --eval_strategy steps --eval_steps 20 --save_strategy steps --save_steps 20 --save_total_limit 2 \
+        --load_best_model_at_end --threads "$threads" $resume > /dev/null
+}
+hash() { sha256sum "$1/model.safetensors" | cut -c1-16; }
+number=${ROFORMER_SEED:-1}
+draw() { number=$((number + 1)); awk -v seed="$number" -v from="$1" -v to="$2" 'BEGIN { srand(seed); rand(); printf "%.3f\n", from + (to - from) * rand() }'; }
+intact() { ls "$out"/checkpoint-*/COMPLETE > /dev/null 2>&1; }
+
+loop() {     # loop WHAT
+    what=$1 out=whole-$1 threads=1 resume=
+    "$what" "$program"
+    want=$(hash "$out")
+    begun=$(date +%s) runs=0 kills=0 saves=0
+    while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
+        out=parts-$what
+        rm -rf "$out"
+        while :; do
+            resume= threads=$(awk -v x="$(draw 1 3)" 'BEGIN { print int(x) }')
+            if intact; then resume='--resume latest'; fi
+            code=0
+            "$what" timeout --foreground -s KILL "$(draw 0.02 1.2)" "$program" 2> err || code=$?
+            [ "$code" -ne 0 ] || break
+            [ "$code" -eq 137 ] || { echo "$what: exit code $code after $kills kills: $(cat err)"; exit 1; }
+            kills=$((kills + 1))
+            if find "$out" -maxdepth 1 -name '*.tmp-*' | grep -q .; then saves=$((saves + 1)); fi
+        done
+        runs=$((runs + 1))
+        got=$(hash "$out")
+        [ "$got" = "$want" ] || { echo "$what: run $runs, killed on the way, ended with $got, not $want"; exit 1; }
+        "$program" verify -q "$out" > /dev/null
+    done
+    echo "$what: $runs runs, $kills kills ($saves in the middle of a save), in $(($(date +%s) - begun)) s; every run ended with $want, the hash of the uninterrupted one"
+}
+loop pretrain
+loop finetune
