@@ -129,6 +129,12 @@ typedef struct rf_config {
     double hierarchical_alpha, position_step, xpos_scale_base;
     int64_t rerope_window;       /* distances are true below it ...                                                    */
     double rerope_leak;          /* ... and divided by this beyond; 0: cut                                             */
+    int64_t relative_attention_num_buckets, relative_attention_max_distance;       /* T5's and TUPE's                  */
+    int64_t max_relative_position;                   /* Shaw, NEZHA: offsets are cut to it                             */
+    int64_t max_relative_positions, position_buckets;  /* DeBERTa; below 1: max_position_embeddings, no logarithm       */
+    int64_t clamp_len;           /* Transformer-XL, XLNet: distances are cut to it; below 0: not                       */
+    int64_t sandwich_width;      /* of the sines whose product Sandwich is                                             */
+    double cape_max_global_shift, cape_max_local_shift, cape_max_global_scaling;   /* in training                     */
     int64_t conv_kernel_size;    /* of the convolution in front                                                        */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
     int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it    */

@@ -123,6 +123,19 @@ rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *
 enum { RF_MIX_TERMS = 4 };
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N);
 
+/* y[n,h] = c <x[n,h,:], w[h,:]>                         x [N,HD], w of HD elements, y [N,H]                             */
+rf_tensor *rf_dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, double c);
+
+/* y[n,h,t] = <q[n,h,:] + b[h,:], e_j[h,:]>, j = 0 where t = type[n] and 1 elsewhere, t < types; q: the first columns of x
+ * [N,W], b of HD elements, e [2,HD], y [N, H types].  type is copied.                            XLNet's segments       */
+rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[], int64_t types);
+
+/* y[n,h,:] = x[n,h,:], a[n,h], b[n,h]                   x [N,HD], a and b [N,H], y [N,H(D+2)]                           */
+rf_tensor *rf_beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b);
+
+/* y[r+R,h] = -e^a_h log(1 + e^b_h |r|), or -e^a_h |r|^(e^b_h) with power, r = -R .. R.    a, b [H], y [2R+1,H]             */
+rf_tensor *rf_kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, int power);
+
 /* Each token with those before and behind it side by side, zeros outside its sequence. [N,W] -> [N, (before + 1 + after) W] */
 rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, const int32_t start[], int64_t B);
 

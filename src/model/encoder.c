@@ -185,11 +185,9 @@ static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_place *at, co
 {
     const rf_config *c = &e->params->config;
     const rf_position *is = e->params->position;
-    int32_t *zero = rf__push(g, (size_t)b->N, sizeof *zero);
-    if (zero) memset(zero, 0, (size_t)b->N * sizeof *zero);
     rf_tensor *word = rf_embed(g, e->word, b->id, b->N);
     if (is->embed) word = is->embed(g, at, word);
-    rf_tensor *type = rf_embed(g, e->type, b->type ? b->type : zero, zero ? b->N : 0);
+    rf_tensor *type = rf_embed(g, e->type, at->type, b->N);
     rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
     h = rf_dropout(g, h, c->hidden_dropout_prob);
     return e->project ? rf_linear(g, h, e->project, e->project_bias, RF_ACT_NONE) : h;
@@ -210,7 +208,7 @@ static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
 {
     rf_attention_spec spec = l->spec;
     rf_tensor *turned = l->is->turn ? l->is->turn(g, &l->at, qkv) : qkv;
-    if (l->is->relate) l->is->relate(g, &l->at, &spec);
+    if (l->is->relate) l->is->relate(g, &l->at, qkv, &spec);
     if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, turned, &spec});
     if (l->at.cache) rf__cache_extend(g, l->at.cache, l->at.layer, turned, &spec);
     rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, turned, &spec) : rf_attention(g, turned, &spec);
@@ -243,8 +241,9 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
     rf_place at = {0};
     layer *l = rf__push(g, (size_t)L, sizeof *l);
     if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
-    at.weight = e->position;
+
     at.cache = cache;
+    at.weight = at.shared = e->position;
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {
             .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,

@@ -114,7 +114,10 @@ bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const
 {
     int32_t *position = rf__push(g, (size_t)b->N, sizeof *position), *length = rf__push(g, (size_t)b->N, sizeof *length);
     int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start), *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
-    *out = (rf_place){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .start = start, .position = position,
+    int32_t *type = rf__push(g, (size_t)b->N, sizeof *type);
+    if (type && b->type) memcpy(type, b->type, (size_t)b->N * sizeof *type);
+    else if (type) memset(type, 0, (size_t)b->N * sizeof *type);
+    *out = (rf_place){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .type = type, .start = start, .position = position,
                       .length = length, .chosen = b->position != NULL, .kept = p, .batch = ++p->batches};
     if (g->error.code) return false;
     for (int64_t s = 0; s < b->B; s++) {

@@ -6,7 +6,7 @@
  *     w     = embed(words)                           [N,E]   before the norm of the embeddings
  *     angles(spec)                                   tables for attention or at->turn, made once before the first layer
  *     qkv   = turn(h W_qkv)                          [N,3C]  in each layer, before attention
- *     relate(spec)                                           in each layer: what attention adds to scores and values
+ *     relate(qkv, spec)                                      in each layer: what attention adds to scores and values
  *     a     = attend(qkv, spec)                      [N,C]   in each layer, in attention's place, for the few that need it
  *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
  *
@@ -32,12 +32,14 @@ typedef struct rf_place {
     int64_t layer;
     int64_t N, B;
     const int32_t *id;                  /* [N]                                                                          */
+    const int32_t *type;                /* [N]                                                                          */
     const int32_t *start;               /* [B+1]                                                                        */
     const int32_t *position;            /* [N]                                                                          */
     const int32_t *length;              /* [N] of the token's sequence: its largest position + 1, at least 1            */
     int32_t lowest, highest;            /* of all positions                                                             */
     bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence      */
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                     */
+    rf_tensor *const *shared;           /* those of the embeddings, wherever the place is                               */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                               */
     rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */
@@ -50,6 +52,7 @@ enum {
     RF_POSITION_EXTRAPOLATES = 2,       /* defined beyond the positions that were trained                               */
     RF_POSITION_CAUSAL = 4,             /* makes sense in causal attention only                                         */
     RF_POSITION_ROPE = 16,              /* rope_scaling and the other keys of rotary positions apply                     */
+    RF_POSITION_SYMMETRIC = 32,         /* an encoder gives a text and its reverse mirrored answers                     */
     RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare               */
 };
 
@@ -73,7 +76,7 @@ typedef struct rf_position {
     rf_tensor *(*embed)(rf_graph *g, const rf_place *at, rf_tensor *words);
     rf_status (*angles)(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why);
     rf_tensor *(*turn)(rf_graph *g, const rf_place *at, rf_tensor *qkv);
-    void (*relate)(rf_graph *g, const rf_place *at, rf_attention_spec *spec);
+    void (*relate)(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec);
     rf_tensor *(*attend)(rf_graph *g, const rf_place *at, rf_tensor *qkv, const rf_attention_spec *spec);
     rf_tensor *(*unturn)(rf_graph *g, const rf_place *at, rf_tensor *a);
 
@@ -134,6 +137,25 @@ rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t 
 /* Rows 0 .. rows-1 of a fixed table [rows, width], kept and made longer when needed; NULL: the graph has stopped. */
 typedef void rf_position_row(const rf_config *c, int64_t position, float *row, int64_t width);
 const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill);
+
+/* ---- relative: what its files share (relative.c) ---------------------------------------------------------------------- */
+
+/* The largest distance of two tokens of one sequence.  Relative encodings go by the order of tokens: positions that the
+ * caller chose must rise by one, otherwise the graph stops with a sentence. */
+int64_t rf__relative_reach(rf_graph *g, const rf_place *at);
+
+/* rows[r + clip] = row(r), |r| <= clip: for rf_rows and rf_embed.  NULL: the graph has stopped. */
+typedef int64_t rf_relative_row(const rf_config *c, int64_t r);
+const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, rf_relative_row *row);
+
+/* A constant [2 clip + 1, width], column i of offset r being value(r, i). */
+typedef double rf_relative_value(const rf_config *c, int64_t r, int64_t i);
+rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value);
+
+/* T5's bucket of the offset r = key - query: relative_attention_num_buckets of them, the last for relative_attention_max_distance
+ * and beyond; half of them for each side unless is_decoder. */
+int64_t rf__relative_bucket(const rf_config *c, int64_t r);
+rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why);
 
 /* false, with a sentence that names the position: one is below 0 or not below `limit`. */
 bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const char *what);

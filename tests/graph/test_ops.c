@@ -660,7 +660,8 @@ static void head_losses(void **state)
 static void every_operation_has_a_gradient_case(void **state)
 {
     (void)state;
-    static const rf_op_id elsewhere[] = {          /* test_position_ops.c */
+    static const rf_op_id elsewhere[] = {          /* test_position_ops.c, test_relative_ops.c */
+        RF_OP_dots, RF_OP_segment, RF_OP_beside, RF_OP_kernel_bias,
         RF_OP_mul, RF_OP_mix, RF_OP_turn, RF_OP_spin, RF_OP_unfold, RF_OP_recur, RF_OP_flow, RF_OP_near_far,
     };
     for (size_t i = 0; i < RF_COUNT(elsewhere); i++) t_gradient_seen[elsewhere[i]] = true;

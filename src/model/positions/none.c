@@ -7,5 +7,5 @@ const rf_position rf__position_none = {
     .name = "none",
     .equation = "score(m,n) = <q_m, k_n> / sqrt D",
     .source = "Haviv et al. 2022 (NoPE)",
-    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC,
 };

@@ -1,0 +1,59 @@
+/* cape.c — sinusoidal positions that are moved and stretched at random in training.         Likhomanenko et al. 2021
+ *
+ *     h_m = x_m + p(lambda (m + Delta + epsilon_m))        p: sines and cosines, interleaved, as sinusoidal.c
+ *     Delta in +-cape_max_global_shift and lambda in 1/s ... s, log-uniform, s = cape_max_global_scaling: for each sequence
+ *     epsilon_m in +-cape_max_local_shift for each token
+ *
+ * Outside of training h_m = x_m + p(m).  Drawn from the step's key: the same step, the same positions. */
+#include "model/position.h"
+
+#include <math.h>
+
+static double uniform(uint32_t word, double most) { return most * (2 * ((double)word + 0.5) * 0x1p-32 - 1); }
+
+static rf_tensor *embed(rf_graph *g, const rf_place *at, rf_tensor *words)
+{
+    const rf_config *c = at->config;
+    const int64_t E = c->embedding_size;
+    float *p = rf__push(g, (size_t)(at->N * E), sizeof *p);
+    double *omega = rf__push(g, (size_t)E, sizeof *omega);
+    if (!p || !omega) return &g->nil.t;
+    for (int64_t j = 0; j < E; j++) omega[j] = pow(10000, -(double)(j - j % 2) / (double)E);
+    const uint64_t stream = g->train ? rf__drop_stream(g) : 0;
+    for (int64_t b = 0; b < at->B; b++)
+        for (int64_t n = at->start[b]; n < at->start[b + 1]; n++) {
+            double m = (double)at->position[n];
+            if (g->train) {
+                uint32_t all[4], one[4];
+                rf__philox(g->key, (uint64_t)b, stream, all);
+                rf__philox(g->key, (uint64_t)(at->B + n), stream, one);
+                m += uniform(all[0], c->cape_max_global_shift) + uniform(one[0], c->cape_max_local_shift);
+                m *= exp(uniform(all[1], log(c->cape_max_global_scaling)));
+            }
+            for (int64_t j = 0; j < E; j++) p[n * E + j] = (float)(j % 2 ? cos(m * omega[j]) : sin(m * omega[j]));
+        }
+    return rf_add(g, words, rf_constant(g, p, 2, (int64_t[]){at->N, E}));
+}
+
+static rf_status even(const rf_config *c, rf_error *why)
+{
+    if (c->embedding_size % 2 == 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number", (long long)c->embedding_size);
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    *flops = 40 * (double)c->embedding_size;
+    *bytes = 16 * (double)c->embedding_size;
+}
+
+const rf_position rf__position_cape = {
+    .name = "cape",
+    .equation = "h_m = x_m + p(lambda (m + Delta + epsilon_m)), drawn at random in training",
+    .source = "Likhomanenko et al. 2021 (CAPE)",
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_EXTENSION,
+    .check = even,
+    .embed = embed,
+    .cost = cost,
+};

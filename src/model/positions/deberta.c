@@ -1,0 +1,99 @@
+/* deberta.c — disentangled attention: content to content, content to position, position to content.     He et al. 2021
+ *
+ *     score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),       d = clamp(bucket(m - n) + S, 0, 2S - 1)
+ *
+ * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer.  Both terms take the row of
+ * m - n, as the authors' code does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
+ * S = position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
+ * (version 2); else S = max_relative_positions, and bucket is the distance itself. */
+#include "model/position.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int64_t farthest(const rf_config *c)
+{
+    return c->max_relative_positions > 0 ? c->max_relative_positions : c->max_position_embeddings;
+}
+
+static int64_t span(const rf_config *c) { return c->position_buckets > 0 ? c->position_buckets : farthest(c); }
+
+static int64_t bucket(const rf_config *c, int64_t d)
+{
+    const int64_t middle = c->position_buckets / 2, distance = llabs((long long)d);
+    if (c->position_buckets <= 0 || distance <= middle) return d;
+    const double share = log((double)distance / (double)middle) / log((double)(farthest(c) - 1) / (double)middle);
+    const int64_t b = (int64_t)ceil(share * (double)(middle - 1)) + middle;
+    return d < 0 ? -b : b;
+}
+
+static int64_t row(const rf_config *c, int64_t r)
+{
+    const int64_t S = span(c), d = bucket(c, -r) + S;
+    return d < 0 ? 0 : d > 2 * S - 1 ? 2 * S - 1 : d;
+}
+
+/* Beyond this distance rows do not change. */
+static int64_t reach(const rf_config *c) { return rf__max64(farthest(c), span(c)) + 1; }
+
+static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+{
+    (void)qkv;
+    const rf_config *c = at->config;
+    rf_tensor *const *w = at->weight;
+    spec->clip = rf__min64(rf__relative_reach(g, at), reach(c));
+    const int64_t all = 2 * spec->clip + 1;
+    const int32_t *rows = rf__relative_rows(g, at, spec->clip, row);
+    if (!rows) return;
+    rf_tensor *e = rf_norm(g, at->shared[0], NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    spec->scale = 1 / sqrt(3 * (double)(c->hidden_size / c->num_attention_heads));
+    spec->relative_query = rf_rows(g, rf_linear(g, e, w[0], w[1], RF_ACT_NONE), rows, all);
+    spec->relative_key = rf_rows(g, rf_linear(g, e, w[2], w[3], RF_ACT_NONE), rows, all);
+}
+
+static rf_status check(const rf_config *c, rf_error *why)
+{
+    if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: position_buckets is %lld with positions to %lld: wants at least 4, and farther positions "
+                   "than half of that", (long long)c->position_buckets, (long long)farthest(c));
+}
+
+static int64_t extent(const rf_config *c, char letter)
+{
+    (void)letter;
+    return 2 * span(c);
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
+    *flops = (4 * C * (double)T + 4 * C * C * 2 * (double)span(c) / (double)rf__max64(T, 1)) * L;
+    *bytes = 24 * C * L;
+}
+
+static const rf_row shared[] = {
+    {"roformer.encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0},
+    {"roformer.encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0},
+    {"roformer.encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0},
+    {0},
+};
+static const rf_row layer[] = {
+    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, 0},
+    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, 0},
+    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, 0},
+    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, 0},
+    {0},
+};
+
+const rf_position rf__position_deberta = {
+    .name = "deberta",
+    .equation = "score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),  d = bucket(m - n)",
+    .source = "He et al. 2021",
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
+    .embedding = shared,
+    .layer = layer,
+    .extent = extent,
+    .check = check,
+    .relate = relate,
+    .cost = cost,
+};

@@ -1,0 +1,56 @@
+/* relative.c — what the relative encodings share: offsets of a batch, rows and tables for them, T5's buckets. */
+#include "model/position.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+int64_t rf__relative_reach(rf_graph *g, const rf_place *at)
+{
+    int64_t longest = 1;
+    for (int64_t b = 0; b < at->B; b++) {
+        const int32_t from = at->start[b], to = at->start[b + 1];
+        if (to - from > longest) longest = to - from;
+        for (int32_t n = from + 1; n < to && at->chosen && !g->error.code; n++)
+            if ((int64_t)at->position[n] != (int64_t)at->position[n - 1] + 1)
+                rf__stop(g, RF_ERANGE, "%s: positions must rise by one within a sequence, token %d has %d after %d",
+                         at->config->position_embedding_type, (int)n, (int)at->position[n], (int)at->position[n - 1]);
+    }
+    return longest - 1;
+}
+
+const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, rf_relative_row *row)
+{
+    int32_t *rows = rf__push(g, (size_t)(2 * clip + 1), sizeof *rows);
+    for (int64_t r = -clip; rows && r <= clip; r++) rows[r + clip] = (int32_t)row(at->config, r);
+    return rows;
+}
+
+rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value)
+{
+    float *x = rf__push(g, (size_t)((2 * clip + 1) * width), sizeof *x);
+    if (!x) return &g->nil.t;
+    for (int64_t r = -clip; r <= clip; r++)
+        for (int64_t i = 0; i < width; i++) x[(r + clip) * width + i] = (float)value(at->config, r, i);
+    return rf_constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
+}
+
+/* Half of a side's buckets hold one distance each, the others grow by a constant factor. */
+int64_t rf__relative_bucket(const rf_config *c, int64_t r)
+{
+    const int64_t sides = c->is_decoder ? 1 : 2, n = c->relative_attention_num_buckets / sides, exact = n / 2;
+    const int64_t behind = sides == 2 && r > 0 ? n : 0, distance = sides == 2 ? llabs((long long)r) : r < 0 ? -r : 0;
+    if (distance < exact) return behind + distance;
+    const double share = log((double)distance / (double)exact) / log((double)c->relative_attention_max_distance / (double)exact);
+    return behind + rf__min64(n - 1, exact + (int64_t)(share * (double)(n - exact)));
+}
+
+rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why)
+{
+    const int64_t side = c->relative_attention_num_buckets / (c->is_decoder ? 1 : 2);
+    if (side >= 2 && c->relative_attention_max_distance > side / 2 && (c->is_decoder || c->relative_attention_num_buckets % 2 == 0))
+        return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: %s with relative_attention_num_buckets %lld and relative_attention_max_distance %lld: "
+                   "wants %s, at least %d, and a distance beyond %lld", c->position_embedding_type,
+                   (long long)c->relative_attention_num_buckets, (long long)c->relative_attention_max_distance,
+                   c->is_decoder ? "buckets" : "an even number of buckets", c->is_decoder ? 2 : 4, (long long)(side / 2));
+}

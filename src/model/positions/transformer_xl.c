@@ -1,0 +1,105 @@
+/* transformer_xl.c — sines of the distance, projected; and how much each head cares for place alone.
+ *                                                                          Dai et al. 2019; Yang et al. 2019 (XLNet)
+ *     score(m,n) = (<q_m + u, k_n> + <q_m + v, W_R R_(m-n)>) / sqrt D          R_d = sin(d omega), cos(d omega)
+ *                                                                              omega_t = 10000^(-2t/C)
+ * With q' = q + u, which the query's bias is, this is <q'_m, k_n> + <q'_m, A_r> + <w, A_r>, A = R W_R^T, w = v - u:
+ * w is the parameter relative_bias here, and u needs none.
+ *
+ * XLNet cuts distances to clamp_len and adds <q_m + s, e_j> / sqrt D, j telling whether m and n are of one segment;
+ * with q' again, the parameter segment_bias is s - u. */
+#include "model/position.h"
+
+#include <math.h>
+
+/* Kept rows are numbered 0, 1, -1, 2, -2, ... so that a longer text only needs more of them. */
+static int64_t numbered(const rf_config *c, int64_t r)
+{
+    if (c->clamp_len >= 0) r = r > c->clamp_len ? c->clamp_len : r < -c->clamp_len ? -c->clamp_len : r;
+    return r > 0 ? 2 * r - 1 : -2 * r;
+}
+
+static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
+{
+    (void)c;
+    const double back = -(double)(number % 2 ? (number + 1) / 2 : -(number / 2));         /* m - n */
+    for (int64_t t = 0; t < C / 2; t++) {
+        const double angle = back * pow(10000, -2 * (double)t / (double)C);
+        row[t] = (float)sin(angle);
+        row[C / 2 + t] = (float)cos(angle);
+    }
+}
+
+static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+{
+    (void)qkv;
+    const rf_config *c = at->config;
+    const int64_t H = c->num_attention_heads, C = c->hidden_size, clip = rf__relative_reach(g, at), all = 2 * clip + 1;
+    const int32_t *rows = rf__relative_rows(g, at, clip, numbered);
+    const float *table = rows ? rf__positions_fixed(g, at, all, C, wave) : NULL;
+    if (!table) return;
+    rf_tensor *waves = rf_embed(g, rf_constant(g, table, 2, (int64_t[]){all, C}), rows, all);
+    spec->clip = clip;
+    spec->relative_query = rf_linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
+    spec->relative_bias = rf_dots(g, spec->relative_query, at->weight[1], H, 1 / sqrt((double)(C / H)));
+}
+
+static void relate_segments(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+{
+    const int64_t H = at->config->num_attention_heads, types = at->config->type_vocab_size;
+    float *own = rf__push(g, (size_t)(at->N * H * types), sizeof *own);
+    relate(g, at, qkv, spec);
+    if (!own) return;
+    for (int64_t n = 0; n < at->N; n++)
+        for (int64_t i = 0; i < H * types; i++) own[n * H * types + i] = i % types == at->type[n] ? 1 : 0;
+    spec->more_query = rf_segment(g, qkv, at->weight[2], at->weight[3], H, at->type, types);
+    spec->more_key = rf_constant(g, own, 2, (int64_t[]){at->N, H * types});
+}
+
+static rf_status even(const rf_config *c, rf_error *why)
+{
+    if (c->hidden_size % 2 == 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: hidden_size is %lld, sines and cosines need an even number", (long long)c->hidden_size);
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
+    *flops = (2 * C * (double)T + 4 * C * C + 4 * (double)(T * c->num_attention_heads)) * L;
+    *bytes = 24 * C * L;
+}
+
+#define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0}, \
+             {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0}
+static const rf_row xl[] = {ROWS, {0}};
+static const rf_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0},
+                             {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0}, {0}};
+#undef ROWS
+
+static int64_t two(const rf_config *c, char letter)
+{
+    (void)c, (void)letter;
+    return 2;
+}
+
+const rf_position rf__position_transformer_xl = {
+    .name = "transformer_xl",
+    .equation = "score(m,n) = (<q_m + u, k_n> + <q_m + v, W_R R_(m-n)>) / sqrt D",
+    .source = "Dai et al. 2019",
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
+    .layer = xl,
+    .check = even,
+    .relate = relate,
+    .cost = cost,
+};
+
+const rf_position rf__position_xlnet = {
+    .name = "xlnet",
+    .equation = "as transformer_xl, + <q_m + s, e_(segment m = segment n)> / sqrt D",
+    .source = "Yang et al. 2019",
+    .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
+    .layer = net,
+    .extent = two,
+    .check = even,
+    .relate = relate_segments,
+    .cost = cost,
+};

@@ -1,0 +1,111 @@
+/* tupe.c — words and positions untied: each pair has a matrix of its own.                                 Ke et al. 2021
+ *
+ *     score(m,n) = <q_m, k_n> / sqrt(2D) + reset(<U_Q p_m, U_K p_n> / sqrt(2D) + b[bucket(n - m), h])
+ *     reset      = theta_1[h] in the row of [CLS], theta_2[h] in its column, else what it is given        position 0 is [CLS]
+ *
+ * p passes a norm; p, U_Q, U_K, b, theta are of all layers.  The second product is D further columns of each head.  Two more
+ * make the reset, with the projected p of [CLS] zero: (first(m), not_first(m) (theta_2 - b[-m])) times (-b[n], first(n)),
+ * each times sqrt(2D), takes back the b that its row and column got.  theta_1 is one number for a row, which changes no
+ * probability: there is no parameter for it. */
+#include "model/position.h"
+
+#include <math.h>
+
+enum { P, NORM, NORM_BIAS, U_Q, U_K, BUCKETS, ALL_TO_CLS };
+
+/* -b[n] times sqrt(2D); or theta_h - b[-n] times sqrt(2D), and 0 where n is the first: [N,H] */
+static rf_tensor *instead(rf_graph *g, const rf_place *at, rf_tensor *theta, rf_tensor *b, int64_t clip)
+{
+    const int64_t H = at->config->num_attention_heads, D = at->config->hidden_size / H;
+    const float one[1] = {(float)sqrt(2 * (double)D)}, minus[1] = {-one[0]};
+    int32_t *zero = rf__push(g, (size_t)at->N, sizeof *zero), *row = rf__push(g, (size_t)at->N, sizeof *row);
+    float *kept = rf__push(g, (size_t)(at->N * H), sizeof *kept);
+    if (g->error.code) return &g->nil.t;
+    for (int64_t n = 0; n < at->N; n++) {
+        const int64_t m = rf__min64(at->position[n], clip);
+        zero[n] = 0;
+        row[n] = (int32_t)(theta ? clip - m : clip + m);
+        for (int64_t h = 0; h < H; h++) kept[n * H + h] = at->position[n] == 0 ? 0 : 1;
+    }
+    rf_tensor *x = rf_mix(g, b, 1, minus, (const int32_t *const[]){row}, at->N);
+    if (!theta) return x;
+    x = rf_add(g, rf_mix(g, theta, 1, one, (const int32_t *const[]){zero}, at->N), x);
+    return rf_mul(g, x, rf_constant(g, kept, 2, (int64_t[]){at->N, H}));
+}
+
+/* 1 where n is the first of its text: [N,H] */
+static rf_tensor *first(rf_graph *g, const rf_place *at)
+{
+    const int64_t H = at->config->num_attention_heads;
+    float *x = rf__push(g, (size_t)(at->N * H), sizeof *x);
+    if (!x) return &g->nil.t;
+    for (int64_t i = 0; i < at->N * H; i++) x[i] = at->position[i / H] == 0 ? 1 : 0;
+    return rf_constant(g, x, 2, (int64_t[]){at->N, H});
+}
+
+/* Rows 0 .. highest of U p, with zeros for [CLS], one for each token: [N,C] */
+static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *p, rf_tensor *u)
+{
+    const int64_t C = at->config->hidden_size, rows = (int64_t)at->highest + 1;
+    float *kept = rf__push(g, (size_t)(rows * C), sizeof *kept);
+    if (!kept) return &g->nil.t;
+    for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
+    rf_tensor *x = rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
+    return rf_rows(g, x, at->position, at->N);
+}
+
+static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+{
+    (void)qkv;
+    const rf_config *c = at->config;
+    const int64_t rows = (int64_t)at->highest + 1, D = c->hidden_size / c->num_attention_heads;
+    rf_tensor *const *w = at->shared;
+    int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
+    rf__relative_reach(g, at);
+    if (!rf__positions_below(g, at, c->max_position_embeddings, "max_position_embeddings")) return;
+    spec->clip = c->relative_attention_max_distance;
+    const int32_t *buckets = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
+    if (!place || !buckets) return;
+    for (int64_t i = 0; i < rows; i++) place[i] = (int32_t)i;
+    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], place, rows), NULL, 0, w[NORM], w[NORM_BIAS], c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *b = rf_rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
+    spec->scale = 1 / sqrt(2 * (double)D);
+    spec->relative_bias = b;
+    spec->more_query = rf_beside(g, projected(g, at, p, w[U_Q]), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
+    spec->more_key = rf_beside(g, projected(g, at, p, w[U_K]), instead(g, at, NULL, b, spec->clip), first(g, at));
+}
+
+static int64_t extent(const rf_config *c, char letter)
+{
+    (void)letter;
+    return c->relative_attention_num_buckets;
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
+    *flops = (2 * C * (double)T + 4 * C * C + 4 * (double)(T * c->num_attention_heads)) * L;
+    *bytes = 24 * C * L;
+}
+
+static const rf_row rows[] = {
+    {"roformer.encoder.position_embeddings.weight", "PC", RF_INIT_NORMAL, true, 0},
+    {"roformer.encoder.position_norm.weight", "C", RF_INIT_ONES, false, 0},
+    {"roformer.encoder.position_norm.bias", "C", RF_INIT_ZEROS, false, 0},
+    {"roformer.encoder.position_query.weight", "CC", RF_INIT_NORMAL, true, 0},
+    {"roformer.encoder.position_key.weight", "CC", RF_INIT_NORMAL, true, 0},
+    {"roformer.encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0},
+    {"roformer.encoder.all_to_cls", "1H", RF_INIT_ZEROS, false, 0},
+    {0},
+};
+
+const rf_position rf__position_tupe = {
+    .name = "tupe",
+    .equation = "score(m,n) = (<q_m, k_n> + <U_Q p_m, U_K p_n>) / sqrt(2D) + b[bucket(n - m), h],  [CLS] reset",
+    .source = "Ke et al. 2021",
+    .embedding = rows,
+    .extent = extent,
+    .check = rf__relative_bucket_check,
+    .relate = relate,
+    .cost = cost,
+};

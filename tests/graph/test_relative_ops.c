@@ -1,0 +1,136 @@
+/* test_relative_ops.c — mirrors src/graph/ops: the operations that relative positions brought, against their formulas in
+ * double, values and gradients (gradient.h). */
+#include "gradient.h"
+
+enum { N = 5, H = 3, D = 4, C = H * D, TYPES = 3, R = 6 };
+
+static rf_tensor *dots_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_dots(g, in[0], in[1], H, 0.5);
+}
+
+static void dots_formula(double *y, const double *const in[], const void *what)
+{
+    (void)what;
+    for (int i = 0; i < N * H; i++) {
+        y[i] = 0;
+        for (int d = 0; d < D; d++) y[i] += 0.5 * in[0][i * D + d] * in[1][i % H * D + d];
+    }
+}
+
+static void dots(void **state)
+{
+    (void)state;
+    t_gradient(&(t_gradient_case){.op = RF_OP_dots, .in = {{2, {N, C}}, {1, {C}}}, .ys = N * H, .depth = D + 8, .run = dots_run,
+                                  .formula = dots_formula});
+}
+
+static const int32_t types[N] = {0, 2, 1, 1, 0};
+
+static rf_tensor *segment_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_segment(g, in[0], in[1], in[2], H, types, TYPES);
+}
+
+static void segment_formula(double *y, const double *const in[], const void *what)
+{
+    const int64_t W = *(const int64_t *)what;
+    for (int n = 0; n < N; n++)
+        for (int h = 0; h < H; h++)
+            for (int t = 0; t < TYPES; t++) {
+                double s = 0;
+                for (int d = 0; d < D; d++)
+                    s += (in[0][n * W + h * D + d] + in[1][h * D + d]) * in[2][(t == types[n] ? 0 : C) + h * D + d];
+                y[(n * H + h) * TYPES + t] = s;
+            }
+}
+
+static void segment(void **state)
+{
+    (void)state;
+    for (int64_t W = C; W <= 3 * C; W += C)
+        t_gradient(&(t_gradient_case){.op = RF_OP_segment, .in = {{2, {N, W}}, {1, {C}}, {2, {2, C}}}, .ys = N * H * TYPES,
+                                      .depth = 4 * D + 8 * N, .run = segment_run, .formula = segment_formula, .what = &W});
+}
+
+static rf_tensor *beside_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_beside(g, in[0], in[1], in[2]);
+}
+
+static void beside_formula(double *y, const double *const in[], const void *what)
+{
+    (void)what;
+    for (int i = 0; i < N * H; i++)
+        for (int d = 0; d < D + 2; d++) y[i * (D + 2) + d] = d < D ? in[0][i * D + d] : in[d - D + 1][i];
+}
+
+static void beside(void **state)
+{
+    (void)state;
+    t_gradient(&(t_gradient_case){.op = RF_OP_beside, .in = {{2, {N, C}}, {2, {N, H}}, {2, {N, H}}}, .ys = N * H * (D + 2),
+                                  .depth = 1, .run = beside_run, .formula = beside_formula});
+}
+
+static rf_tensor *bias_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_kernel_bias(g, in[0], in[1], R, *(const int *)what);
+}
+
+static void bias_formula(double *y, const double *const in[], const void *what)
+{
+    for (int i = 0; i <= 2 * R; i++)
+        for (int h = 0; h < H; h++) {
+            const double p = exp(in[0][h]), q = exp(in[1][h]), r = abs(i - R);
+            y[i * H + h] = *(const int *)what ? (i == R ? 0 : -p * pow(r, q)) : -p * log(1 + q * r);
+        }
+}
+
+static void kernel_bias(void **state)
+{
+    (void)state;
+    for (int power = 0; power < 2; power++)
+        t_gradient(&(t_gradient_case){.op = RF_OP_kernel_bias, .in = {{1, {H}}, {1, {H}}}, .ys = (2 * R + 1) * H, .depth = 8,
+                                      .run = bias_run, .formula = bias_formula, .what = &power});
+}
+
+static void refusals(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (int i = 0; i < 4; i++) {
+        static const char *const says[] = {"dots: rows of 12, 5 heads", "segment: rows of 12", "beside: x is [5,12], a [5,5]",
+                                           "kernel_bias: a is [5], b [12]"};
+        rf_graph *g = NULL;
+        assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+        rf_tensor *x = rf_input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}), *w = rf_input(g, t_normal(C), NULL, 1, (int64_t[]){C});
+        rf_tensor *five = rf_input(g, t_normal(25), NULL, 2, (int64_t[]){N, 5}), *v = rf_input(g, t_normal(5), NULL, 1, (int64_t[]){5});
+        if (i == 0) rf_dots(g, x, w, 5, 1);
+        if (i == 1) rf_segment(g, x, w, x, H, types, TYPES);
+        if (i == 2) rf_beside(g, x, five, five);
+        if (i == 3) rf_kernel_bias(g, v, w, R, 0);
+        t_failed(rf_graph_error(g), RF_ESHAPE, says[i]);
+        rf_graph_free(g);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static void every_operation_has_a_gradient_case(void **state)
+{
+    (void)state;
+    static const rf_op_id mine[] = {RF_OP_dots, RF_OP_segment, RF_OP_beside, RF_OP_kernel_bias};
+    for (size_t i = 0; i < RF_COUNT(mine); i++) assert_true(t_gradient_seen[mine[i]]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dots),        cmocka_unit_test(segment),  cmocka_unit_test(beside),
+        cmocka_unit_test(kernel_bias), cmocka_unit_test(refusals), cmocka_unit_test(every_operation_has_a_gradient_case),
+    };
+    return cmocka_run_group_tests_name("graph/relative_ops", tests, NULL, NULL);
+}
