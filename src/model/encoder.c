@@ -241,7 +241,6 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
     rf_place at = {0};
     layer *l = rf__push(g, (size_t)L, sizeof *l);
     if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
-
     at.cache = cache;
     at.weight = at.shared = e->position;
     for (int64_t i = 0; i < L; i++) {

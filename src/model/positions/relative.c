@@ -9,7 +9,8 @@ int64_t rf__relative_reach(rf_graph *g, const rf_place *at)
     int64_t longest = 1;
     for (int64_t b = 0; b < at->B; b++) {
         const int32_t from = at->start[b], to = at->start[b + 1];
-        if (to - from > longest) longest = to - from;
+        const int64_t before = at->cache ? rf__cache_length(at->cache, b) : 0;
+        if (before + to - from > longest) longest = before + to - from;
         for (int32_t n = from + 1; n < to && at->chosen && !g->error.code; n++)
             if ((int64_t)at->position[n] != (int64_t)at->position[n - 1] + 1)
                 rf__stop(g, RF_ERANGE, "%s: positions must rise by one within a sequence, token %d has %d after %d",
