@@ -98,7 +98,7 @@ static void backward(void *arg, int64_t i, int worker)
     float *dq = w->d_qkv + at * 3 * C + h * w->width;
     const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_step = C, .dq = dq, .dk = dq + C,
                                   .dv = dq + 2 * C, .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C};
-    w->k->attention_back(&a, &g, w->scratch + (size_t)worker * w->each);
+    (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
 }
 
 static void prepare(work *w)

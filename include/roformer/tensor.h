@@ -48,8 +48,9 @@ rf_status rf_graph_reset(rf_graph *g);
  * i-th dropout of a step is a function of (seed, step, i, element), and p = 0 everywhere when record is 0.            */
 void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
 
-/* The type that products of rf_linear and rf_vocab_loss, forward and backward, and those of rf_attention forward are computed
- * in: RF_F32, or RF_BF16 with f32 sums (see gemm.h).  Then what an activation is kept by is bf16, too.  Holds until it is changed.                 */
+/* The type that products of rf_linear, rf_attention and rf_vocab_loss are computed in, forward and backward: RF_F32, or
+ * RF_BF16 with f32 sums (see gemm.h and attention_bf16 in kernels.def).  Then what an activation is kept by is bf16, too.
+ * Holds until it is changed.                                                                                        */
 void rf_graph_products(rf_graph *g, rf_type type);
 
 const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK while nothing has failed                    */

@@ -14,5 +14,5 @@ size_t rfk_attention_scratch(const rfk_attention *a)
 
 size_t rfk_attention_back_scratch(const rfk_attention *a)
 {
-    return bytes(rfk__back_room(a).end, 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
+    return bytes(rf__max64(rfk__back_room(a).end, rfk__bf16_back_room(a).end), 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
 }

@@ -192,7 +192,7 @@ static void loss_over_the_vocabulary(void **state)
 
 /* Attention of two texts, turned: each head is what the kernel gives (test_attention_bf16.c), for any number of threads and
  * recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which make a score of size
- * 1, of the power and of v: 4 units allow for that twice. */
+ * 1, of v and the result's adjoint, of powers and the scores' adjoints: 4 units allow for that and once more. */
 static void attention_of_rounded_numbers(void **state)
 {
     (void)state;

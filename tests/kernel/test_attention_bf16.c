@@ -1,4 +1,4 @@
-/* test_attention_bf16.c — mirrors src/kernel/attention_bf16.inc, attention_bf16.h and src/kernel/ref/attention_bf16.c.
+/* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h and src/kernel/ref/attention_bf16.c.
  *
  * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double, and
  * carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then, its
@@ -19,7 +19,7 @@ typedef struct shape {
     double size;                /* of q; 0: 1 */
 } shape;
 
-typedef struct problem { rfk_attention a; void *scratch; } problem;
+typedef struct problem { rfk_attention a; rfk_attention_grad g; void *scratch, *back_scratch; } problem;
 
 static void tables(rfk_attention *a, int64_t rotary)
 {
@@ -45,7 +45,8 @@ static problem make(shape s)
     problem p = {.a = {.q_step = step, .k_step = step + 1, .v_step = step + 1, .queries = s.queries, .keys = s.keys, .width = D,
                        .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
                        .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
-                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2}};
+                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2},
+                 .g = {.d_out_step = step + 3, .dq_step = step + 4, .dk_step = step + 5, .dv_step = step + 6}};
     rfk_attention *a = &p.a;
     float *q = t_normal(q_size);
     if (s.size > 0)
@@ -54,16 +55,30 @@ static problem make(shape s)
     if (s.rotary) tables(a, s.rotary);
     a->out = t_floats((s.queries - 1) * a->out_step + D);
     a->lse = t_floats(s.queries);
+    p.g.d_out = t_normal((s.queries - 1) * p.g.d_out_step + D);
+    p.g.dq = t_floats((s.queries - 1) * p.g.dq_step + D);
+    p.g.dk = t_floats((s.keys - 1) * p.g.dk_step + D);
+    p.g.dv = t_floats((s.keys - 1) * p.g.dv_step + D);
     p.scratch = t_bytes(rfk_attention_scratch(a));
+    p.back_scratch = t_bytes(rfk_attention_back_scratch(a));
     return p;
 }
 
-static float *result_of(const problem *p)
+static float *dense(const float *x, int64_t rows, int64_t step, int64_t width)
 {
-    const int64_t D = p->a.width;
-    float *y = t_floats(p->a.queries * D);
-    for (int64_t t = 0; t < p->a.queries; t++) memcpy(y + t * D, p->a.out + t * p->a.out_step, (size_t)D * sizeof *y);
+    float *y = t_floats(rows * width);
+    for (int64_t r = 0; r < rows; r++) memcpy(y + r * width, x + r * step, (size_t)width * sizeof *y);
     return y;
+}
+
+static float *result_of(const problem *p) { return dense(p->a.out, p->a.queries, p->a.out_step, p->a.width); }
+
+/* Nothing between the rows was written: t_floats filled everything with NaN. */
+static void gaps_are_untouched(const char *isa, const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    for (int64_t r = 0; r + 1 < rows; r++)
+        for (int64_t i = width; i < step; i++)
+            if (!isnan(x[r * step + i])) fail_msg("%s: row %lld: wrote beyond the width", isa, (long long)r);
 }
 
 /* ---- the formula, with intervals ------------------------------------------------------------------------------------ */
@@ -194,9 +209,125 @@ static void within(const char *isa, const char *what, const float *got, const do
             fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i], want[i], e[i]);
 }
 
-/* Every rung's result and log-sum-exp of one problem. */
+/* <x, z> of D columns: what their intervals give, and D roundings, two after each other. */
+static about inner(const about *x, const about *z, int64_t D)
+{
+    about y = {0};
+    double size = 0;
+    for (int64_t i = 0; i < D; i++) {
+        y.x += x[i].x * z[i].x;
+        y.e += fabs(x[i].x) * z[i].e + x[i].e * fabs(z[i].x) + x[i].e * z[i].e;
+        size += fabs(x[i].x * z[i].x);
+    }
+    y.e += (double)(D + 2) * U * size;
+    return y;
+}
+
+/* Sums of n products in f32; `size` is that of what was added. */
+typedef struct total { double *x, *e, *size; } total;
+
+static total total_of(int64_t n) { return (total){doubles(n), doubles(n), doubles(n)}; }
+
+static void add_to(total y, int64_t row, about c, const about *z, int64_t D)
+{
+    for (int64_t i = 0; i < D; i++) {
+        y.x[row * D + i] += c.x * z[i].x;
+        y.e[row * D + i] += fabs(c.x) * z[i].e + c.e * fabs(z[i].x) + c.e * z[i].e;
+        y.size[row * D + i] += fabs(c.x * z[i].x);
+    }
+}
+
+/* c R^T of rows of sums of `terms`, in place; each of two terms is rounded three times. */
+static void turn_back(const rfk_attention *a, total y, int64_t rows, const int32_t *angle, double c, int64_t terms)
+{
+    const int64_t D = a->width, half = angle ? a->rotary / 2 : 0;
+    for (int64_t i = 0; i < rows * D; i++) {
+        y.e[i] = c * (y.e[i] + (double)(terms + 2) * U * y.size[i]);
+        y.x[i] *= c;
+    }
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t j = 0; j < half; j++) {
+            const int64_t re = r * D + (a->layout == RF_ROPE_PAIRS ? 2 * j : j), im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+            const double cosine = (double)a->cos[angle[r] * half + j], sine = (double)a->sin[angle[r] * half + j];
+            const double x0 = y.x[re], x1 = y.x[im], e0 = y.e[re] + 4 * U * fabs(x0), e1 = y.e[im] + 4 * U * fabs(x1);
+            y.x[re] = cosine * x0 + sine * x1;
+            y.x[im] = cosine * x1 - sine * x0;
+            y.e[re] = fabs(cosine) * e0 + fabs(sine) * e1;
+            y.e[im] = fabs(cosine) * e1 + fabs(sine) * e0;
+        }
+    for (int64_t i = 0; i < rows * D; i++) y.e[i] += 4 * U * fabs(y.x[i]);
+}
+
+/* From what the forward left in out and lse. */
+static void adjoints(const problem *p, total *dq, total *dk, total *dv)
+{
+    const rfk_attention *a = &p->a;
+    const int64_t D = a->width, T = a->queries, S = a->keys;
+    const int32_t *const q_row = a->cos ? a->q_row : NULL, *const k_row = a->cos ? a->k_row : NULL;
+    about *q = t_bytes((size_t)(T * D) * sizeof *q), *k = t_bytes((size_t)(S * D) * sizeof *k), *v = t_bytes((size_t)(S * D) * sizeof *v);
+    about *o = t_bytes((size_t)(T * D) * sizeof *o), *out = t_bytes((size_t)D * sizeof *out);
+    double *exact = doubles((T + S) * D);
+    rows_of(a, a->q, T, a->q_step, q_row, (double)(a->scale * 1.44269504F), exact, q);
+    rows_of(a, a->k, S, a->k_step, k_row, 1, exact, k);
+    rows_of(a, a->v, S, a->v_step, a->rotate_value ? k_row : NULL, 1, exact, v);
+    rows_of(a, p->g.d_out, T, p->g.d_out_step, NULL, 1, exact, o);
+    *dq = total_of(T * D), *dk = total_of(S * D), *dv = total_of(S * D);
+    for (int64_t t = 0; t < T; t++) {
+        for (int64_t i = 0; i < D; i++) out[i] = (about){(double)a->out[t * a->out_step + i], 0};
+        const about delta = inner(o + t * D, out, D);
+        const double lse = (double)a->lse[t] / log(2);
+        for (int64_t s = 0; s < S; s++) {
+            if (!sees(a, t, s)) continue;
+            const about score = inner(q + t * D, k + s * D, D), dp = inner(o + t * D, v + s * D, D);
+            const double keep = kept(a, t, s), P = exp2(score.x - lse);
+            const double off = P * (exp2(score.e + 3 * U * fabs(lse)) * (1 + (8 + fabs(score.x - lse)) * U) - 1);
+            const double ds = keep * dp.x - delta.x, e = keep * dp.e + delta.e + 4 * U * (keep * fabs(dp.x) + fabs(delta.x));
+            const about kp = rounded(keep * P, keep * off + 2 * U * keep * P);
+            const about d = rounded(P * ds, off * (fabs(ds) + e) + P * e + 2 * U * fabs(P * ds));
+            add_to(*dv, s, kp, o + t * D, D);
+            add_to(*dk, s, d, q + t * D, D);
+            add_to(*dq, t, d, k + s * D, D);
+        }
+    }
+    turn_back(a, *dq, T, q_row, (double)a->scale, S);
+    turn_back(a, *dk, S, k_row, log(2), T);
+    turn_back(a, *dv, S, a->rotate_value ? k_row : NULL, 1, T);
+}
+
+/* Every rung's adjoints, of the reference's result. */
+static void back(shape s)
+{
+    rfk_table k;
+    problem p = make(s);
+    const rfk_attention *a = &p.a;
+    const int64_t D = a->width, T = a->queries, S = a->keys;
+    total want[3];
+    const float *wide[2] = {NULL, NULL};
+    for (EACH_RUNG(k)) {
+        if (!k_at) {
+            k.attention_bf16(a, 0, T, p.scratch);
+            adjoints(&p, &want[0], &want[1], &want[2]);
+        }
+        k.attention_bf16_back(a, &p.g, p.back_scratch);
+        const float *dq = dense(p.g.dq, T, p.g.dq_step, D), *dk = dense(p.g.dk, S, p.g.dk_step, D), *dv = dense(p.g.dv, S, p.g.dv_step, D);
+        within(k.isa, "dq", dq, want[0].x, want[0].e, T * D);
+        within(k.isa, "dk", dk, want[1].x, want[1].e, S * D);
+        within(k.isa, "dv", dv, want[2].x, want[2].e, S * D);
+        gaps_are_untouched(k.isa, p.g.dq, T, p.g.dq_step, D);
+        gaps_are_untouched(k.isa, p.g.dk, S, p.g.dk_step, D);
+        gaps_are_untouched(k.isa, p.g.dv, S, p.g.dv_step, D);
+        if (strncmp(k.isa, "avx512", 6)) continue;
+        if (wide[0]) same_bits(dq, wide[0], T * D, "avx512: dq"), same_bits(dk, wide[1], S * D, "avx512: dk");
+        wide[0] = dq, wide[1] = dk;
+    }
+    t_check_fences();
+    t_free_all();
+}
+
+/* Every rung's result and log-sum-exp of one problem, and the adjoints. */
 static void one(shape s)
 {
+    back(s);
     rfk_table k;
     problem p = make(s);
     const rfk_attention *a = &p.a;
@@ -210,9 +341,7 @@ static void one(shape s)
         within(k.isa, "out", got, want.out, want.out_e, n);
         within(k.isa, "lse", a->lse, want.lse, want.lse_e, a->queries);
         within(k.isa, "out beside exact attention", got, want.exact, want.exact_e, n);
-        for (int64_t t = 0; t + 1 < a->queries; t++)
-            for (int64_t i = a->width; i < a->out_step; i++)
-                if (!isnan(a->out[t * a->out_step + i])) fail_msg("%s: row %lld: wrote beyond the width", k.isa, (long long)t);
+        gaps_are_untouched(k.isa, a->out, a->queries, a->out_step, a->width);
         if (!strncmp(k.isa, "avx512", 6)) {                /* with the instruction and without it */
             if (wide) same_bits(got, wide, n, "avx512");
             wide = got;
@@ -382,14 +511,16 @@ static void a_query_that_sees_nothing_gives_zeros(void **state)
     problem p = make((shape){.queries = 20, .keys = 5, .width = 10, .causal = 1});
     for (EACH_RUNG(k)) {
         k.attention_bf16(&p.a, 0, 20, p.scratch);
+        k.attention_bf16_back(&p.a, &p.g, p.back_scratch);
         for (int64_t t = 0; t < 20; t++)
             for (int64_t i = 0; i < 10; i++) {
                 assert_true((p.a.out[t * p.a.out_step + i] == 0) == (t < 15));
-                if (t < 15) assert_true(p.a.lse[t] == -INFINITY);
+                if (t < 15) assert_true(p.g.dq[t * p.g.dq_step + i] == 0 && p.a.lse[t] == -INFINITY);
             }
         p.a.keys = 0;
         k.attention_bf16(&p.a, 0, 20, p.scratch);
-        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0);
+        k.attention_bf16_back(&p.a, &p.g, p.back_scratch);
+        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0 && p.g.dq[19 * p.g.dq_step + i] == 0);
         p.a.keys = 5;
     }
     t_free_all();

@@ -101,7 +101,7 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, int worker)
         .dq2_step = H * s->E, .dk2_step = H * s->E,
         .relative = a->d_relative ? &a->d_relative[h] : NULL,
     };
-    if (p.queries) s->k->attention_back(&p, &d, a->scratch + (size_t)worker * a->each);
+    if (p.queries) (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
 }
 
 static void attend_back(void *arg, int64_t i, int worker)
