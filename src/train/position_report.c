@@ -183,10 +183,13 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
     rf__session_observe(lab->session, NULL, NULL);
     rf__free(lab->ctx, id);
     rf__free(lab->ctx, p);
+    if (status) {
+        rf__attention_report_free(lab->ctx, &r);
+        return status;
+    }
     average(&r, lab->pieces, causal(lab));
-    if (status) rf__attention_report_free(lab->ctx, &r);
-    else *out = r;
-    return status;
+    *out = r;
+    return RF_OK;
 }
 
 void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r)

@@ -220,11 +220,65 @@ static void what_cannot_be_measured(void **state)
     end(&b);
 }
 
+/* Every allocation fails once: out of memory, said so, nothing left behind. */
+static rf_status all_measures(rf_ctx *ctx, const struct bench *b, const char *corpus, rf_error *why)
+{
+    rf_model *model = NULL;
+    rf_session *session = NULL;
+    rf__stretches text = {0};
+    rf__shift shifted = {.by = 1};
+    rf__attention_report r = {0};
+    rf__length_loss l[RF__LENGTHS];
+    int n;
+    rf_status status = rf_model_open(ctx, b->folder, &model, why);
+    if (!status) status = rf_session_open(model, &session, why);
+    if (!status) status = rf__stretches_read(ctx, rf_model_tokenizer(model), &corpus, 1, NULL, 8, 2, &text, why);
+    const rf__lab lab = {.ctx = ctx, .model = model, .session = session, .text = &text, .pieces = 1, .seed = 3, .mlm_probability = 0.3};
+    if (!status) status = rf__measure_shift(&lab, &shifted, why);
+    if (!status) status = rf__measure_attention(&lab, &r, why);
+    if (!status) status = rf__measure_lengths(&lab, l, &n, why);
+    rf__attention_report_free(ctx, &r);
+    rf__stretches_free(ctx, &text);
+    rf_session_close(session);
+    rf_model_close(model);
+    return status;
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    struct bench b = begin("rotary", 8, 2);
+    t_memory memory = {0};
+    rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+    char *corpus = tiny_path(b.folder, "text.txt"), text[1600];
+    size_t n = 0;
+    for (int k = 0; k < 30; k++) n += (size_t)tiny_sentence(text + n, sizeof text - n, 1, (unsigned)k);
+    t_write(b.folder, "text.txt", text, n);
+    rf_error first = {0};
+    if (all_measures(ctx, &b, corpus, &first)) fail_msg("%s", first.text);
+    const long before = memory.live;                            /* with what the context keeps for products */
+    rf_status status = RF_ENOMEM;
+    long fail = 1;
+    for (; status && fail < 3000; fail++) {
+        rf_error why = {0};
+        memory.calls = 0;
+        memory.fail = fail;
+        status = all_measures(ctx, &b, corpus, &why);
+        if (status) t_failed(&why, RF_ENOMEM, "memory");
+        assert_int_equal(memory.live, before);
+    }
+    assert_int_equal(status, RF_OK);
+    assert_true(fail > 100);
+    free(corpus);
+    rf_ctx_free(ctx);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shifts_show_the_encoding), cmocka_unit_test(attention_adds_up), cmocka_unit_test(every_length_guesses_the_same),
-        cmocka_unit_test(what_cannot_be_measured),
+        cmocka_unit_test(what_cannot_be_measured), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("train/position_report", tests, NULL, NULL);
 }
