@@ -70,7 +70,7 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
 /* ---- pictures ---- */
 
 static const struct { const char *name; positions_picture *draw; } pictures[] = {
-    {"attention", positions_attention}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
+    {"attention", positions_attention}, {"bias", positions_bias}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
 };
 
 /* A picture of models, or a curve of what config.json says; neither, with a sentence. */
@@ -88,7 +88,7 @@ static void find_picture(const positions_args *a, const char *name, positions_pi
     }
     if (*curve && (a->models.n || a->text.n)) rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
     if (!*picture && !*curve)
-        rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths, angles, attention or extrapolation", name,
+        rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation", name,
                 near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
 }
 
@@ -178,7 +178,7 @@ static int run(void *arguments, cli_io *io)
         return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
-        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention or extrapolation");
+        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, bias or extrapolation");
         return cli_exit(io);
     }
     find_picture(a, a->words.item[1], &picture, &curve, &io->why);
@@ -199,7 +199,7 @@ static const cli_option options[] = {
     {"head_size", 0, CLI_INT, A(head_size), "D", NULL, 2, 65536, NULL, "columns of a head, instead of the config's", NULL},
     {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve", NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
-     "a trained model, for score, attention and extrapolation (which takes several); without it the shipped model", NULL},
+     "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped model", NULL},
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL, "text for the model: of attention a sentence, else files", NULL},
     {"layer", 0, CLI_INT, A(layer), "N", NULL, 0, 1e6, NULL, "this layer's attention only, from 0", NULL},
     {"head", 0, CLI_INT, A(head), "N", NULL, 0, 1e6, NULL, "this head's attention only, from 0", NULL},
@@ -225,17 +225,18 @@ static const char *const examples[] = {
     "roformer positions plot decay --head_size 128 --max_distance 1000000 -o decay.svg",
     "roformer positions plot angles --max_distance 1000000",
     "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
+    "roformer positions plot bias -m alibi --max_length 64 -o bias.png",
     "roformer positions plot score -m my-model --text held-out.txt --max_distance 100000 -o score.svg",
     "roformer positions plot extrapolation -m rotary -m alibi --text held-out.txt -o length.svg",
     NULL,
 };
 
 const cli_command cmd_positions = {
-    "positions", "[plot decay|score|wavelengths|angles|attention|extrapolation]", "list position encodings, draw what they do",
+    "positions", "[plot decay|score|wavelengths|angles|attention|bias|extrapolation]", "list position encodings, draw what they do",
     "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in a forward, whether "
     "scores stay when all positions move (shift), whether it is defined for texts longer than those trained on (longer), and its equation.\n"
     "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of trained models "
-    "score (mean score of all queries with all keys over the offset of the key), attention (a map for each layer and head of one sentence) or extrapolation "
-    "(loss over the length of the pieces, as position-report measures it).",
+    "score (mean score of all queries with all keys over the offset of the key), attention (a map for each layer and head of one sentence), bias (the same map from position "
+    "alone: queries and keys zero) or extrapolation (loss over the length of the pieces, as position-report measures it).",
     examples, options, sizeof(positions_args), train_prepare, run,
 };

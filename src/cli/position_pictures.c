@@ -38,12 +38,21 @@ static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts,
 
 /* ---- attention of a sentence ---- */
 
-struct maps { int64_t L, H, T; float *p; };                         /* p [L,H,T,T] */
+/* bare: queries and keys are zero, so that what attention adds to scores by itself is left: attention from position alone. */
+struct maps { int64_t L, H, T; bool bare; float *p; };              /* p [L,H,T,T] */
 
 static void keep_map(void *user, rf_graph *g, const rf__view *view)
 {
     const struct maps *m = user;
-    rf__attention_probabilities(g, view, m->p + view->at->layer * m->H * m->T * m->T);
+    rf__view seen = *view;
+    const int64_t C = view->turned->dim[1] / 3;
+    if (m->bare) {
+        rf_tensor *values = rf__like(g, view->turned);
+        if (g->error.code) return;
+        memset(values->f32, 0, (size_t)(m->T * 3 * C) * sizeof *values->f32);
+        seen.turned = values;
+    }
+    rf__attention_probabilities(g, &seen, m->p + view->at->layer * m->H * m->T * m->T);
 }
 
 static bool wanted(const positions_args *a, const cli_io *io, int64_t l, int64_t h)
@@ -53,12 +62,13 @@ static bool wanted(const positions_args *a, const cli_io *io, int64_t l, int64_t
 
 static void put_map_rows(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
 {
-    lab_put(s, "layer\thead\tquery\tkey\tprobability\tquery_token\tkey_token\n");
+    lab_put(s, "layer\thead\tquery\tkey\tprobability%s\n", m->bare ? "" : "\tquery_token\tkey_token");
     for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
         const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
-        if (wanted(a, io, l, h))
-            lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g\t%s\t%s\n", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i],
-                    rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
+        if (!wanted(a, io, l, h)) continue;
+        lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i]);
+        if (m->bare) lab_put(s, "\n");
+        else lab_put(s, "\t%s\t%s\n", rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
     }
 }
 
@@ -70,6 +80,13 @@ static void put_labels(lab_script *s, const rf_tokenizer *t, const int32_t *id, 
         cli_gnuplot_quote(rf_tokenizer_token(t, id[n]), name, sizeof name);
         lab_put(s, "set xtics add ('%s' %lld)\nset ytics add ('%s' %lld)\n", name, (long long)n, name, (long long)n);
     }
+}
+
+static float darkest(const struct maps *m)
+{
+    float most = 0;
+    for (int64_t i = 0; i < m->L * m->H * m->T * m->T; i++) most = m->p[i] > most ? m->p[i] : most;
+    return most;
 }
 
 static void put_maps(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id,
@@ -84,10 +101,11 @@ static void put_maps(const positions_args *a, cli_io *io, lab_script *s, const s
         }
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set multiplot layout %lld,%lld title 'attention of queries (rows) to keys'\n"
-               "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:1]\nunset colorbox\nunset key\n"
-               "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (long long)rows, (long long)columns, (double)m->T - 0.5, (double)m->T - 0.5);
-    put_labels(s, t, id, m->T);
+    lab_put(s, "set multiplot layout %lld,%lld title 'attention of queries (rows) to keys%s'\n"
+               "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:%.4g]\nunset colorbox\nunset key\n"
+               "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (long long)rows, (long long)columns,
+            m->bare ? " from position alone" : "", m->bare ? (double)darkest(m) : 1, (double)m->T - 0.5, (double)m->T - 0.5);
+    if (!m->bare) put_labels(s, t, id, m->T);
     for (int64_t i = 0; i < m->L * m->H; i++)
         if (wanted(a, io, i / m->H, i % m->H))
             lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
@@ -101,7 +119,7 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const struct map
     lab_script s = {.out.fd = -1};
     char script[4096];
     const int64_t rows = cli_given(io->parsed, "layer") ? 1 : m->L, columns = cli_given(io->parsed, "head") ? 1 : m->H;
-    const int64_t panel = (CELL * m->T > LEAST ? CELL * m->T : LEAST) + LABELS;
+    const int64_t cell = m->bare ? 2 : CELL, panel = (cell * m->T > LEAST ? cell * m->T : LEAST) + LABELS;
     const int64_t natural = columns * panel > TITLE ? columns * panel : TITLE;
     const int64_t width = cli_given(io->parsed, "width") ? a->width : natural, height = cli_given(io->parsed, "height") ? a->height : 40 + rows * panel;
     if (begin(a, &s, script, sizeof script, width, height, &io->why)) return io->why.code;
@@ -110,27 +128,22 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const struct map
     return end(a, io, &s, script);
 }
 
-static rf_status map_sentence(const positions_args *a, cli_io *io, const lab_bench *b, rf_encoding *e)
+/* Runs the tokens and draws what attention made of them. */
+static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench *b, const int32_t *id, int64_t T, bool bare)
 {
     const rf_config *c = rf_model_config(b->model);
-    const rf_tokenizer *t = rf_model_tokenizer(b->model);
-    struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads};
+    struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
     const float *y;
-    size_t dropped = 0;
-    rf_status status = rf_encode(t, a->text.item[0], strlen(a->text.item[0]), NULL, 0, (size_t)a->train.t.max_length, 0, e, &dropped, why);
-    if (status) return status;
-    if (dropped) cli_note(io, "the text is cut to %lld tokens (--max_length)", (long long)a->train.t.max_length);
     if (cli_given(io->parsed, "layer") && a->layer >= m.L) return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)m.L - 1);
     if (cli_given(io->parsed, "head") && a->head >= m.H) return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)m.H - 1);
-    m.T = (int64_t)e->n;
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
-    const rf_batch batch = {.N = m.T, .B = 1, .id = e->id, .start = (const int32_t[]){0, (int32_t)m.T}};
+    const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
     rf__session_observe(b->session, keep_map, &m);
-    status = rf_session_hidden(b->session, &batch, &y, why);
+    rf_status status = rf_session_hidden(b->session, &batch, &y, why);
     rf__session_observe(b->session, NULL, NULL);
-    if (!status) status = draw_maps(a, io, &m, t, e->id);
+    if (!status) status = draw_maps(a, io, &m, rf_model_tokenizer(b->model), id);
     free(m.p);
     return status;
 }
@@ -139,10 +152,29 @@ rf_status positions_attention(const positions_args *a, cli_io *io)
 {
     lab_bench b;
     rf_encoding e;
+    size_t dropped = 0;
     if (a->text.n != 1 || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot attention wants one --text \"SENTENCE\" and one model");
     rf_encoding_init(&e, io->ctx);
-    if (!open_one(a, io, 0, 0, &b)) map_sentence(a, io, &b, &e);
+    rf_status status = open_one(a, io, 0, 0, &b);
+    const char *text = a->text.item[0];
+    if (!status) status = rf_encode(rf_model_tokenizer(b.model), text, strlen(text), NULL, 0, (size_t)a->train.t.max_length, 0, &e, &dropped, &io->why);
+    if (dropped) cli_note(io, "the text is cut to %lld tokens (--max_length)", (long long)a->train.t.max_length);
+    if (!status) map_tokens(a, io, &b, e.id, (int64_t)e.n, false);
     rf_encoding_clear(&e);
+    lab_close(io, &b);
+    return io->why.code;
+}
+
+rf_status positions_bias(const positions_args *a, cli_io *io)
+{
+    lab_bench b;
+    const int64_t T = a->train.t.max_length;
+    if (a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot bias wants one model and no --text");
+    int32_t *id = calloc((size_t)T, sizeof *id);
+    rf_status status = open_one(a, io, 0, 0, &b);
+    if (!id) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld tokens", (long long)T);
+    if (!status) map_tokens(a, io, &b, id, T, true);
+    free(id);
     lab_close(io, &b);
     return io->why.code;
 }

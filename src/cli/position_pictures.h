@@ -13,6 +13,6 @@ typedef struct positions_args {
 
 /* The numbers to standard output, or with -o the picture.  `models` of `a`, the shipped one when there is none. */
 typedef rf_status positions_picture(const positions_args *a, cli_io *io);
-positions_picture positions_attention, positions_score, positions_extrapolation;
+positions_picture positions_attention, positions_bias, positions_score, positions_extrapolation;
 
 #endif

@@ -47,6 +47,13 @@ awk -F '\t' 'NR > 1 { sum[$1 "/" $2 "/" $3] += $5; n++ } END { for (i in sum) { 
 [ "$(cut -f 7 out | sed -n 2,8p | tr '\n' ' ')" = "[CLS] the city of paris . [SEP] " ] || fail "tokens: $(cut -f 7 out | sed -n 2,8p)"
 expect 0 '' "$program" positions plot attention -m model --text "the city" --layer 1 --head 2
 [ "$(wc -l < out)" -eq 17 ] || fail "one head of four tokens: $(wc -l < out) lines"
+# From position alone: rotated zeros are alike; four heads of ALiBi lose 2^-2, 2^-4, 2^-6, 2^-8 nats a token.
+expect 0 '' "$program" positions plot bias -m model --max_length 8
+awk 'NR > 1 && ($5 < 0.12499 || $5 > 0.12501) { bad = 1 } END { exit bad || NR != 513 }' out || fail "rotary from position alone: $(head -n 2 out)"
+sed 's/"vocab_size"/"position_embedding_type": "alibi", "vocab_size"/' model/config.json > alibi.json && cp -r model alibi && mv alibi.json alibi/config.json
+expect 0 '' "$program" positions plot bias -m alibi --max_length 8 --layer 1
+awk 'NR > 1 && $3 == 0 { p[$2 "," $4] = $5 } END { for (h = 0; h < 4; h++) for (n = 1; n < 8; n++) {
+    r = log(p[h "," n - 1] / p[h "," n]) - 2 ^ (-2 * (h + 1)); if (r < -1e-4 || r > 1e-4) bad = 1 } exit bad }' out || fail "ALiBi: $(head -n 9 out)"
 expect 0 '' "$program" positions plot score -m model --text long.txt --max_length 16 --pieces 2 --max_distance 3
 [ "$(wc -l < out)" -eq 57 ] || fail "2 layers of 4 heads at 7 offsets: $(wc -l < out) lines"
 expect 0 '' "$program" positions plot extrapolation -m model -m model --text long.txt --max_length 16 --stretches 2
@@ -60,6 +67,7 @@ expect 3 'none does not turn' "$program" positions plot score -m none --text lon
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
     holds map.svg 'layer 1, head 3'
+    expect 0 'drawn' "$program" positions plot bias -m alibi --max_length 32 -o bias.svg
     expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 -o score.svg
     expect 0 'drawn' "$program" positions plot extrapolation -m model --text long.txt --max_length 16 --stretches 2 -o length.png
     expect 2 'FILE.svg' "$program" positions plot attention -m model --text x -o x.jpg

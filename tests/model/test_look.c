@@ -52,7 +52,7 @@ static double offset_value(const rf_attention_spec *s, int64_t r, int64_t h, int
     return (double)s->relative_value->f32[row * width + (width == C ? h * D : 0) + i];
 }
 
-struct seen { const char *keys; int layers; double worst; };
+struct seen { const char *keys; int layers; bool causal; };
 
 static void check_product(void *user, rf_graph *g, const rf__view *v)
 {
@@ -70,7 +70,7 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
             const float *row = p + (h * T + m) * T;
             double sum = 0;
             for (int64_t n = 0; n < T; n++) {
-                assert_true(row[n] >= 0 && row[n] <= 1.000001f);
+                assert_true(row[n] >= 0 && row[n] <= 1.000001f && !(s->causal && n > m && row[n] != 0));
                 sum += (double)row[n];
             }
             /* T divisions by one rounded sum, each within a few units of the last place */
@@ -93,14 +93,14 @@ static void probabilities_reproduce_attention(void **state)
         "\"rotary_value\":true,\"rotary_value_inverse\":true", "\"position_embedding_type\":\"rerope\",\"rerope_window\":5",
         "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}",
     };
-    for (const rf_position *const *p = rf__position_list; *p; p++) {
-        char keys[128];
-        if ((*p)->flags & RF_POSITION_CAUSAL) continue;
-        snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\"", (*p)->name);
-        struct seen s = {.keys = keys};
-        watch(keys, check_product, &s);
-        assert_int_equal(s.layers, 2);
-    }
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        for (int causal = ((*p)->flags & RF_POSITION_CAUSAL) != 0; causal < 2; causal++) {
+            char keys[128];
+            snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\",\"is_decoder\":%s", (*p)->name, causal ? "true" : "false");
+            struct seen s = {.keys = keys, .causal = causal};
+            watch(keys, check_product, &s);
+            assert_int_equal(s.layers, 2);
+        }
     for (size_t i = 0; i < RF_COUNT(variant); i++) watch(variant[i], check_product, &(struct seen){.keys = variant[i]});
     t_free_all();
 }
