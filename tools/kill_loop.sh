@@ -4,7 +4,8 @@
 #     run -> killed at a random moment -> the same command, resumed -> ... -> done: the bytes of the run that nothing happened to?
 #     and again from the beginning, until the time is over
 #
-# Each run is a tiny model's on one or two threads, drawn anew for each piece.  Prints the counts; exit code 1 when bytes differ or a
+# Each run is a tiny model's on one or two threads, drawn anew for each piece.  A piece lasts up to 1.2 s, and longer while no new
+# checkpoint appears (a machine with much else to do).  Prints the counts; exit code 1 when bytes differ or a
 # piece fails otherwise than by the kill.  ROFORMER_SEED chooses the moments.
 set -eu
 cd "$(dirname "$0")/.."
@@ -50,14 +51,18 @@ loop() {     # loop WHAT
     while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
         out=parts-$what
         rm -rf "$out"
+        stuck=0 newest=
         while :; do
             resume= threads=$(awk -v x="$(draw 1 3)" 'BEGIN { print int(x) }')
             if intact; then resume='--resume latest'; fi
             code=0
-            "$what" timeout --foreground -s KILL "$(draw 0.02 1.2)" "$program" 2> err || code=$?
+            "$what" timeout --foreground -s KILL "$(draw 0.02 $((1 + stuck)).2)" "$program" 2> err || code=$?
             [ "$code" -ne 0 ] || break
             [ "$code" -eq 137 ] || { echo "$what: exit code $code after $kills kills: $(cat err)"; exit 1; }
             kills=$((kills + 1))
+            now=$(ls "$out" 2> /dev/null || true)
+            if [ "$now" = "$newest" ]; then stuck=$((stuck + 1)); else stuck=0; fi
+            newest=$now
             if find "$out" -maxdepth 1 -name '*.tmp-*' | grep -q .; then saves=$((saves + 1)); fi
         done
         runs=$((runs + 1))
