@@ -49,12 +49,13 @@ expect 4 'bare/config.json' "$program" info -m bare
 fresh
 mkfifo to
 "$program" embed -m model --format f32 < to > out 2> err &
+pid=$!
 exec 3> to
-sleep 1
+if [ -r /proc/self/maps ]; then await grep -q model.safetensors "/proc/$pid/maps"; else sleep 1; fi
 : > model/model.safetensors
 printf 'the city of paris\n' >&3
 exec 3>&-
-wait $!
+wait $pid
 code=$?
 case $code in
 4) grep -qE 'model.safetensors: file was truncated while in use' err || fail "truncated: $(cat err)" ;;

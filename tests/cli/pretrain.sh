@@ -43,8 +43,7 @@ cp -r base stopped
 # shellcheck disable=SC2086
 "$program" pretrain --text text.txt --model stopped $shape --max_steps 1000000 --logging_steps 1 --save_steps 0 --eval_steps 0 2> log &
 pid=$!
-i=0
-while [ $i -lt 100 ] && ! grep -q 'step 2/' log; do sleep 0.1; i=$((i + 1)); done
+await grep -qs 'step 2/' log
 # shellcheck disable=SC2086
 expect 75 'stopped' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
 kill -s TERM $pid
@@ -61,12 +60,11 @@ rm -f log
 # shellcheck disable=SC2086
 "$program" pretrain --text text.txt --model asked $shape --max_steps 1000000 --logging_steps 1 --save_steps 0 --eval_steps 0 2> log &
 pid=$!
-wait_for() { i=0; while [ $i -lt 300 ] && ! grep -qs "$1" log; do sleep 0.1; i=$((i + 1)); done; }
-wait_for 'step 2/'
+await grep -qs 'step 2/' log
 kill -s USR1 $pid
-wait_for ': saved .*asked/checkpoint-'
+await grep -qs ': saved .*asked/checkpoint-' log
 step=$(sed -n 's/.*asked\/checkpoint-//p' log | head -1)
-wait_for "step $((step + 2))/"
+await grep -qs "step $((step + 2))/" log
 kill -s TERM $pid
 wait $pid
 code=$?

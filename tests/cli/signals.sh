@@ -3,6 +3,8 @@
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 
+more_than_a_header() { [ "$(wc -c < out)" -gt 128 ]; }
+
 # try SIGNAL CODE FORMAT PREFIX: lines come, then none; the signal arrives while the program waits for more
 try() {
     rm -f to out; mkfifo to
@@ -10,11 +12,7 @@ try() {
     pid=$!
     exec 3> to
     awk 'BEGIN { for (i = 0; i < 500; i++) print "the city of paris" }' >&3
-    for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-        [ "$3" = npy ] && { sleep 1; break; }
-        [ -s out ] && break
-        sleep 0.2
-    done
+    await more_than_a_header
     kill -s "$1" $pid
     wait $pid
     code=$?
@@ -39,7 +37,8 @@ rm -f to; mkfifo to
 pid=$!
 exec 3> to
 echo the >&3
-sleep 1
+begun() { ls | grep -q tmp; }
+await begun
 kill -s TERM $pid
 wait $pid
 [ $? -eq 143 ] || fail "TERM with -o"

@@ -43,8 +43,7 @@ expect 4 'nowhere' "$program" watch nowhere --once
 # shellcheck disable=SC2086
 "$program" pretrain -q --text a.txt --model base -o going $shape --max_steps 1000000 --save_steps 0 --eval_steps 0 2> log &
 pid=$!
-i=0
-while [ $i -lt 100 ] && ! [ -s going/metrics.jsonl ]; do sleep 0.1; i=$((i + 1)); done
+await test -s going/metrics.jsonl
 expect 0 '' "$program" watch going --once
 holds out ', running'
 kill -s TERM $pid

