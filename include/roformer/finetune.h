@@ -37,6 +37,7 @@ typedef struct rf_finetune_options {
     const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1              */
     double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                          */
     double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                    */
+    int64_t doc_stride;                 /* qa: tokens that two windows of a long context share                           */
     int64_t max_bad_lines;              /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
                                            files have some: 16)                                                          */
     int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file     */

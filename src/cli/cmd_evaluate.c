@@ -113,6 +113,8 @@ static const cli_option options[] = {
     {"dev", 0, CLI_FILE, offsetof(evaluate_args, dev), "FILE", NULL, 0, 0, NULL, "labelled examples, for a fine-tuned model", NULL},
     {"task", 0, CLI_TEXT, offsetof(evaluate_args, f.task), "NAME", NULL, 0, 0, NULL, "how they are read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(evaluate_args, f),
+    FINETUNE_EVAL_BATCH(evaluate_args, f),
+    FINETUNE_STRIDE(evaluate_args, f),
     FINETUNE_BAD_LINES(evaluate_args, f),
     TRAIN_SHARED,
     {"max_lengths", 0, CLI_TEXT, offsetof(evaluate_args, lengths), "N,N,...", NULL, 0, 0, NULL,

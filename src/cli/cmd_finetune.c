@@ -139,6 +139,8 @@ static const cli_option options[] = {
     {"class_weights", 0, CLI_TEXT, F(class_weights), "balanced|X,Y,...", NULL, 0, 0, NULL, "of the labels in the loss of cls and tag", NULL},
     {"r_drop", 0, CLI_REAL, F(r_drop), "ALPHA", NULL, 0, 1000, NULL, "R-Drop: every example twice, answers pulled together; 0: off", NULL},
     {"fgm", 0, CLI_REAL, F(fgm), "EPS", NULL, 0, 1000, NULL, "adversarial step of this length on the word embeddings; 0: off", NULL},
+    FINETUNE_EVAL_BATCH(finetune_args, f),
+    FINETUNE_STRIDE(finetune_args, f),
     FINETUNE_BAD_LINES(finetune_args, f),
     {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL, "above 1: K runs, each holding out another part of --train", NULL},
     {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated", "evaluation_strategy"},

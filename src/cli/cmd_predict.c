@@ -39,6 +39,8 @@ static const cli_option options[] = {
     {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue", "tsv", 0, 0, NULL, "glue: as its server takes submissions", NULL},
     {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(predict_args, f),
+    FINETUNE_EVAL_BATCH(predict_args, f),
+    FINETUNE_STRIDE(predict_args, f),
     {0},
 };
 #undef A

@@ -98,7 +98,6 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
                             rf__answers *z, rf_error *why)
 {
-    enum { TOKENS = 4096 };
     static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
     const char *own = rf_model_config(a->model)->finetuning_task;
     a->o = *o;
@@ -106,9 +105,10 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     rf_status status = rf__labelled_open(l, a->ctx, &a->o, why);
     if (!status && l->task != a->task)
         status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
+    l->nothing = rf_model_config(a->model)->version_2_with_negative;
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), a->max_length, file, wanted, t, why);
-    return status ? status : rf__answers_fill(z, t, TOKENS, logits, a, why);
+    return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }
 
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why)

@@ -1,17 +1,15 @@
 /* answers.c — logits of a file's items, batch after batch. */
+#include <math.h>
+
 #include "train/answers.h"
 
 int64_t rf__answer_columns(const rf__items *t) { return t->task == RF_TASK_QA ? 2 : t->task == RF_TASK_MC ? 1 : t->K; }
 
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t tokens, rf__logits *logits, void *user, rf_error *why)
+static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user, rf_error *why)
 {
-    a->ctx = t->ctx;
-    a->K = rf__answer_columns(t);
-    a->rows = 0;
     for (size_t i = 0; i < t->n;) {
-        enum { MOST = 1024 };
-        size_t which[MOST], n = 0, size = 0;
-        while (i < t->n && n < MOST && (!n || size + rf__item_size(t, i) <= (size_t)tokens)) {
+        size_t n = 0, size = 0;
+        while (i < t->n && n < most && (!n || size + rf__item_size(t, i) <= RF__ANSWER_TOKENS)) {
             size += rf__item_size(t, i);
             which[n++] = i++;
         }
@@ -29,6 +27,19 @@ rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t tokens, r
     return RF_OK;
 }
 
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why)
+{
+    most = rf__min64(most > 0 ? most : 32, RF__ANSWER_TOKENS);
+    size_t *which = rf__calloc(t->ctx, (size_t)most, sizeof *which);
+    a->ctx = t->ctx;
+    a->K = rf__answer_columns(t);
+    a->rows = 0;
+    if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld examples", (long long)most);
+    const rf_status status = fill(a, t, which, (size_t)most, logits, user, why);
+    rf__free(t->ctx, which);
+    return status;
+}
+
 void rf__answers_free(rf__answers *a)
 {
     if (!a->ctx) return;
@@ -37,22 +48,46 @@ void rf__answers_free(rf__answers *a)
     *a = (rf__answers){0};
 }
 
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t place[2], double *score)
+/* The best span of example i, if it is better than what there is. */
+static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t place[2], double *best)
 {
     const size_t at = t->start[t->first[i]], size = rf__item_size(t, i);
     const float *z = a->logit + 2 * at;
-    const double none = (double)z[0] + (double)z[1];
-    double best = -1e300;
-    place[0] = place[1] = -1;
+    bool better = false;
     for (size_t b = 0; b < size; b++) {
         if (t->from[at + b] == UINT32_MAX) continue;                      /* not of the context */
         for (size_t e = b; e < size && e < b + (size_t)most; e++) {
             const double sum = (double)z[2 * b] + (double)z[2 * e + 1];
-            if (t->from[at + e] == UINT32_MAX || sum <= best) continue;
-            best = sum;
+            if (t->from[at + e] == UINT32_MAX || sum <= *best) continue;
+            *best = sum;
             place[0] = (int32_t)b;
             place[1] = (int32_t)e;
+            better = true;
         }
     }
+    return better;
+}
+
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score)
+{
+    double best = -INFINITY, none = INFINITY;
+    place[0] = place[1] = -1;
+    *item = t->window[q];
+    for (size_t i = t->window[q]; i < t->window[q + 1]; i++) {
+        const float *z = a->logit + 2 * t->start[t->first[i]];
+        none = fmin(none, (double)z[0] + (double)z[1]);
+        if (span_of(a, t, i, most, place, &best)) *item = i;
+    }
     *score = best - none;
+}
+
+rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score)
+{
+    enum { MOST = 30 };                                                  /* transformers' max_answer_length */
+    size_t i;
+    int32_t place[2];
+    rf__answer_span(a, t, q, MOST, &i, place, score);
+    const size_t at = t->start[t->first[i]];
+    if (place[0] < 0 || (t->nothing && *score < 0)) return (rf__stretch){0, 0};
+    return (rf__stretch){t->from[at + (size_t)place[0]], t->to[at + (size_t)place[1]]};
 }

@@ -16,14 +16,20 @@ typedef struct rf__answers {
     rf__item_batch batch;
 } rf__answers;
 
-/* Batches of about `tokens` tokens, in order. */
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t tokens, rf__logits *logits, void *user, rf_error *why);
+/* Batches of at most `most` examples (0: 32), in order; of long ones fewer, so that a batch of several has at most
+ * RF__ANSWER_TOKENS tokens.  No answer depends on it. */
+enum { RF__ANSWER_TOKENS = 4096 };
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why);
 void rf__answers_free(rf__answers *a);
 
 int64_t rf__answer_columns(const rf__items *t);
 
-/* The best begin and end of item i (tokens of its sequence, begin <= end < begin + most) by the sum of their logits; both
- * -1 when the first token, "no answer", is better and allowed.  `score`: how much better than the other possibility. */
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t place[2], double *score);
+/* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its last
+ * token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how much better
+ * than no answer, which is worth the least of what the windows' first tokens say, as in SQuAD's baselines. */
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score);
+
+/* The bytes of the context that answer question q; none when there is no answer or, where that is allowed, it is better. */
+rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score);
 
 #endif

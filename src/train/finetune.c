@@ -29,6 +29,7 @@ static const rf__row rows[] = {
     {"frozen_layers",               RF__INT,    AT(frozen_layers), 0, 1024, 0, NULL, 0},
     {"r_drop",                      RF__REAL,   AT(r_drop), 0, 1000, 0, NULL, 0},
     {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
+    {"doc_stride",                  RF__INT,    AT(doc_stride), 0, 1 << 20, 128, NULL, 0},
     {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
 };
 static const struct { const char *name; size_t at; bool file; } words[] = {
@@ -146,8 +147,13 @@ static rf_status prepare(rf__run *r, rf_error *why)
         if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
         status = rf__class_weights(f->o.class_weights, &f->train, f->class_weight, why);
     }
-    rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n,
-                 (double)f->train.tokens / (double)f->train.n, f->train.cut, (long long)r->o.max_length, f->dev.n);
+    const double mean = (double)f->train.tokens / (double)f->train.n;
+    if (f->source.task == RF_TASK_QA)
+        rf__run_tell(r, "note", "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to evaluate on",
+                     f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
+    else
+        rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
+                     f->train.cut, (long long)r->o.max_length, f->dev.n);
     if (!status && f->source.bad)
         rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
                      f->source.first.text);
@@ -178,6 +184,7 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     snprintf(c->problem_type, sizeof c->problem_type, "%s", problem);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     c->task_max_length = r->o.max_length;
+    c->version_2_with_negative = f->source.nothing;
     c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
     c->label = rf__labelled_names(&f->source);
     if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;

@@ -123,12 +123,11 @@ static rf_status find(const rf_scores *s, const char *name, double *out, rf_erro
 
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
 {
-    enum { TOKENS = 4096 };
     rf__finetune *f = r->task;
     rf__state *t = &r->state;
     evaluation e = {.r = r};
     const double begin = rf__seconds();
-    rf_status status = rf__answers_fill(&f->answers, &f->dev, TOKENS, logits, &e, why);
+    rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size, logits, &e, why);
     if (status || !e.labels) return status;
     t->eval_loss = e.loss / (double)e.labels;
     f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};

@@ -1,7 +1,7 @@
 /* items.c — labelled examples as ids.
  *
- * Pairs are cut to max_length as transformers' longest_first does; a question keeps its words as long as half of the
- * length is left for the context.                                                                                     */
+ * Pairs are cut to max_length as transformers' longest_first does.  A question is cut to half of the length: the other half is
+ * left for the context.                                                                                               */
 #include <stdlib.h>
 
 #include "train/items.h"
@@ -14,7 +14,8 @@ void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokeniz
 
 void rf__items_free(rf__items *t)
 {
-    void *const all[] = {t->first, t->start, t->id, t->type, t->label, t->target, t->from, t->to, t->context, t->context_at};
+    void *const all[] = {t->first, t->start, t->id, t->type, t->label, t->target, t->from, t->to, t->context, t->context_at,
+                         t->window, t->gold, t->gold_at};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
     rf_encoding_clear(&t->scratch);
@@ -23,7 +24,7 @@ void rf__items_free(rf__items *t)
 
 /* ---- adding ---- */
 
-enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT };
+enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT };
 
 static rf_status no_memory(const rf__items *t, rf_error *why)
 {
@@ -95,56 +96,86 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
     return RF_OK;
 }
 
-/* The question's pieces; at most half of the sequence. */
-static rf_status put_question(rf__items *t, rf__text question, rf_error *why)
+static bool keep_context(rf__items *t, rf__text context, const rf__stretch answer[], size_t n)
 {
-    rf_encoding *e = &t->scratch;
-    const rf_status status = rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
-    if (status) return status;
-    for (size_t i = 0; i < e->n; i++) {
-        t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
-        put(t, e->id[i], 0);
-    }
-    return RF_OK;
-}
-
-static bool keep_context(rf__items *t, rf__text context)
-{
-    const size_t at = t->n ? t->context_at[t->n] : 0;
+    const size_t q = t->questions, at = q ? t->context_at[q] : 0, golds = q ? t->gold_at[q] : 0;
     if (!rf__grow(t->ctx, &t->context, &t->room[CONTEXT], at + context.size + 1, 1) ||
-        !rf__grow(t->ctx, &t->context_at, &t->room[CONTEXT_AT], t->n + 2, sizeof *t->context_at)) return false;
+        !rf__grow(t->ctx, &t->context_at, &t->room[CONTEXT_AT], q + 2, sizeof *t->context_at) ||
+        !rf__grow(t->ctx, &t->window, &t->room[WINDOW], q + 2, sizeof *t->window) ||
+        !rf__grow(t->ctx, &t->gold_at, &t->room[GOLD_AT], q + 2, sizeof *t->gold_at) ||
+        !rf__grow(t->ctx, &t->gold, &t->room[GOLD], 2 * (golds + n), sizeof *t->gold)) return false;
     memcpy(t->context + at, context.at, context.size);
-    t->context_at[t->n] = at;
-    t->context_at[t->n + 1] = at + context.size;
+    t->context_at[q] = at;
+    t->context_at[q + 1] = at + context.size;
+    for (size_t i = 0; i < n; i++) {
+        t->gold[2 * (golds + i)] = (uint32_t)answer[i].begin;
+        t->gold[2 * (golds + i) + 1] = (uint32_t)answer[i].end;
+    }
+    t->gold_at[q] = golds;
+    t->gold_at[q + 1] = golds + n;
+    if (!q) t->window[0] = t->n;
     return true;
 }
 
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, size_t begin, size_t end, rf_error *why)
+static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint32_t to)
+{
+    t->from[t->tokens] = from;
+    t->to[t->tokens] = to;
+    put(t, id, type);
+}
+
+/* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
+static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end, rf__stretch answer, rf_error *why)
+{
+    const rf_encoding *e = &t->scratch;
+    int32_t first = -1, last = -1;
+    if (!make_room(t, m + end - begin + 1) || !rf__grow(t->ctx, &t->label, &t->room[LABEL], 2 * (t->n + 1), sizeof *t->label))
+        return no_memory(t, why);
+    for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
+    for (size_t i = begin; i < end; i++) {
+        const int32_t here = (int32_t)(m + i - begin);
+        if (first < 0 && e->end[i] > answer.begin) first = here;
+        if (e->start[i] < answer.end) last = here;
+        put_from(t, e->id[i], 1, e->start[i], e->end[i]);
+    }
+    put_from(t, rf_tokenizer_sep(t->tokenizer), 1, UINT32_MAX, UINT32_MAX);
+    const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin && e->end[end - 1] >= answer.end;
+    t->label[2 * t->n] = whole ? first : 0;
+    t->label[2 * t->n + 1] = whole ? last : 0;
+    end_sequence(t);
+    return rf__items_end(t, -1, NULL, why);
+}
+
+static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__stretch answer, rf_error *why)
+{
+    const size_t n = t->scratch.n, room = (size_t)t->max_length - m - 1, stride = (size_t)rf__min64(t->doc_stride, (int64_t)room / 2);
+    size_t begin = 0, windows = 0;
+    rf_status status = RF_OK;
+    for (bool more = true; more && !status; begin += room - stride, windows++) {
+        const size_t end = n - begin < room ? n : begin + room;
+        status = put_window(t, question, m, begin, end, answer, why);
+        more = end < n;
+    }
+    t->cut += windows > 1;
+    return status;
+}
+
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__stretch answer[], size_t n, rf_error *why)
 {
     rf_encoding *e = &t->scratch;
-    const size_t origin = t->tokens;
-    int32_t place[2] = {-1, -1};
-    if (!make_room(t, (size_t)t->max_length) || !keep_context(t, context) ||
-        !rf__grow(t->ctx, &t->label, &t->room[LABEL], 2 * (t->n + 1), sizeof *t->label)) return no_memory(t, why);
-    rf_status status = put_question(t, question, why);
+    if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
+    rf_status status = rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
+    const size_t m = e->n;
+    int32_t *asked = status ? NULL : rf__alloc(t->ctx, (m ? m : 1) * sizeof *asked);
+    if (!status && !asked) return no_memory(t, why);
+    if (!status) memcpy(asked, e->id, m * sizeof *asked);
     if (!status) status = rf_encode(t->tokenizer, context.at, context.size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    if (!status && !keep_context(t, context, answer, n)) status = no_memory(t, why);
+    if (!status) status = put_windows(t, asked, m, n ? answer[0] : (rf__stretch){0, 0}, why);
+    rf__free(t->ctx, asked);
     if (status) return status;
-    const size_t room = (size_t)t->max_length - (t->tokens - origin) - 1, n = e->n < room ? e->n : room;
-    for (size_t i = 0; i < n; i++) {
-        const int32_t here = (int32_t)(t->tokens - origin);
-        if (begin < end && place[0] < 0 && e->end[i] > begin) place[0] = here;
-        if (begin < end && e->start[i] < end) place[1] = here;
-        t->from[t->tokens] = e->start[i];
-        t->to[t->tokens] = e->end[i];
-        put(t, e->id[i], 1);
-    }
-    if (begin >= end || place[0] < 0 || (n < e->n && e->end[n - 1] < end)) place[0] = place[1] = 0;    /* none, or cut off */
-    t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
-    put(t, rf_tokenizer_sep(t->tokenizer), 1);
-    t->label[2 * t->n] = place[0];
-    t->label[2 * t->n + 1] = place[1];
-    t->cut += n < e->n;
-    end_sequence(t);
+    t->unanswered += !n;
+    t->window[++t->questions] = t->n;
     return RF_OK;
 }
 

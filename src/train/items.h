@@ -1,7 +1,12 @@
 /* items.h — labelled examples as ids, end to end, and batches of them.
  *
  *     example i      sequences first[i] .. first[i+1]-1           one, but for choices: a sequence for each candidate
- *     sequence s     tokens start[s] .. start[s+1]-1              [CLS] text [SEP] ( pair [SEP] )                       */
+ *     sequence s     tokens start[s] .. start[s+1]-1              [CLS] text [SEP] ( pair [SEP] )
+ *
+ *     qa: question q     examples window[q] .. window[q+1]-1      [CLS] question [SEP] a part of the context [SEP]
+ *
+ * A context of c pieces in windows of w that share d: pieces k (w - d) .. k (w - d) + w - 1 for k = 0, 1, ... until one holds
+ * the last piece.  As transformers cuts with doc_stride d.                                                              */
 #ifndef RF_TRAIN_ITEMS_H
 #define RF_TRAIN_ITEMS_H
 
@@ -22,10 +27,16 @@ typedef struct rf__items {
                                            nothing there answers                                                        */
     float *target;                      /* reg, multilabel: [n K]                                                       */
     uint32_t *from, *to;                /* tag: the word, qa: bytes of the context that a token came from; [tokens]      */
-    char *context;                      /* qa: the contexts end to end                                                  */
-    size_t *context_at;                 /* [n+1]                                                                        */
+    int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                  */
+    bool nothing;                       /* qa: "no answer" is an answer                                                 */
+    size_t questions, unanswered;       /* qa; unanswered: without a right answer                                       */
+    size_t *window;                     /* [questions+1]                                                                */
+    char *context;                      /* the contexts end to end                                                      */
+    size_t *context_at;                 /* [questions+1]                                                                */
+    uint32_t *gold;                     /* right answers, a pair each: from and to, bytes of the context                */
+    size_t *gold_at;                    /* [questions+1] which of them                                                  */
     uint64_t hash;                      /* of ids and labels                                                            */
-    size_t room[10];
+    size_t room[13];
     rf_encoding scratch;
 } rf__items;
 
@@ -40,8 +51,13 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
 /* Words with a tag each (-1: none known): the first piece of a word carries it. */
 rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
 
-/* A question and a context in which bytes begin .. end-1 answer it (begin = end: nothing does).  The context is cut. */
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, size_t begin, size_t end, rf_error *why);
+/* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: nothing does), of which training
+ * takes the first: examples, one for each window.  A window that does not hold all of the answer is labelled [CLS]. */
+typedef struct rf__stretch { size_t begin, end; } rf__stretch;
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__stretch answer[], size_t n, rf_error *why);
+
+/* What is answered: examples, of qa questions. */
+static inline size_t rf__items_asked(const rf__items *t) { return t->task == RF_TASK_QA ? t->questions : t->n; }
 
 /* Ends the example: `label` for cls and mc (-1: not known), `target` [K] for reg and multilabel (NULL: not known). */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);

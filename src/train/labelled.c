@@ -160,6 +160,8 @@ typedef struct making {
     int32_t *id;                        /* its labels                                                                    */
     size_t n, room;
     float *target;                      /* multilabel: [labels]                                                          */
+    rf__stretch *answer;                   /* qa                                                                            */
+    size_t answer_room;
 } making;
 
 #define BAD(m, ...) ((m)->bad = true, rf__records_bad((m)->r, (m)->record->line, __VA_ARGS__))
@@ -268,23 +270,31 @@ static void answer_of(const json_t *answers, size_t i, const json_t **text, cons
     *start = json_is_array(answers) ? json_object_get(one, "answer_start") : json_array_get(json_object_get(answers, "answer_start"), i);
 }
 
+/* The bytes of answer i; false: it is bad. */
+static bool place_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__stretch *out)
+{
+    const rf__text a = string_of(text);
+    if (!json_is_string(text) || !json_is_integer(start) || !a.size) return BAD(m, "an answer has no text or no answer_start"), false;
+    out->begin = json_integer_value(start) < 0 ? context.size : bytes_of(context, json_integer_value(start));
+    out->end = out->begin + a.size;
+    if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
+    return BAD(m, "the answer '%s' is not in the context where answer_start says", rf__show(a, 40).text), false;
+}
+
 static rf_status make_question(making *m, rf__items *out, rf_error *why)
 {
     const json_t *j = m->record->json, *question = json_object_get(j, "question"), *context = json_object_get(j, "context");
     const json_t *answers = json_object_get(j, "answers"), *text = NULL, *start = NULL;
+    size_t n = 0;
     if (!json_is_string(question) || !json_is_string(context)) return BAD(m, "no question or no context"), RF_OK;
     if (m->wanted && !json_is_object(answers) && !json_is_array(answers)) return BAD(m, "no answers"), RF_OK;
-    size_t begin = 0, end = 0;
-    if (m->wanted) answer_of(answers, 0, &text, &start);
-    if (text) {
-        const rf__text c = string_of(context), a = string_of(text);
-        if (!json_is_string(text) || !json_is_integer(start)) return BAD(m, "an answer has no text or no answer_start"), RF_OK;
-        begin = bytes_of(c, json_integer_value(start));
-        end = begin + a.size;
-        if (end > c.size || memcmp(c.at + begin, a.at, a.size)) return BAD(m, "the answer is not in the context where answer_start says"), RF_OK;
+    for (; m->wanted; n++) {
+        answer_of(answers, n, &text, &start);
+        if (!text) break;
+        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_room, n + 1, sizeof *m->answer)) return rf_fail(why, RF_ENOMEM, "out of memory: answers");
+        if (!place_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
     }
-    const rf_status status = rf__items_question(out, string_of(question), string_of(context), begin, end, why);
-    return status ? status : rf__items_end(out, -1, NULL, why);
+    return rf__items_question(out, string_of(question), string_of(context), m->answer, n, why);
 }
 
 static rf_status make_choices(making *m, rf__items *out, rf_error *why)
@@ -325,6 +335,8 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     const rf_key key = rf__key(l->o->t.seed, 0x666f6c64);
     rf_status status = RF_OK;
     rf__items_init(out, l->ctx, t, l->task, rf__labelled_outputs(l), max_length);
+    out->doc_stride = l->o->doc_stride;
+    out->nothing = l->nothing;
     if (l->task == RF_TASK_MULTILABEL && !(m.target = rf__calloc(l->ctx, l->n ? l->n : 1, sizeof *m.target)))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     for (size_t i = 0; i < r->n && !status; i++) {
@@ -335,6 +347,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     }
     rf__free(l->ctx, m.id);
     rf__free(l->ctx, m.target);
+    rf__free(l->ctx, m.answer);
     return status;
 }
 
@@ -359,6 +372,7 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     if (!status && !r.n) status = rf__records_judge(&r, 0, why);
     if (!status) status = settle_labels(l, &r, why);
     if (!status) status = fill(l, &r, t, max_length, true, folds ? 1 : 0, train, why);
+    l->nothing = train->nothing = train->unanswered > 0;
     if (!status && folds) status = fill(l, &r, t, max_length, true, 2, dev, why);
     if (!status && folds && !dev->n) status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r.path, (long long)l->o->k_fold);
     if (!status) status = judge(l, &r, true, train, why);

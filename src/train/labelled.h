@@ -20,6 +20,7 @@ typedef struct rf__labelled {
     const rf_finetune_options *o;
     int64_t fold;                       /* with k_fold: the part that is held out                                        */
     bool fixed;                         /* the labels are given: those of a model                                        */
+    bool nothing;                       /* qa: some of the training questions have no answer, so that none is one        */
     size_t n, room;
     char **name;                        /* the labels, by id                                                             */
     uint64_t bad;                       /* lines that were passed over, and what was wrong with the first                */

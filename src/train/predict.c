@@ -58,21 +58,12 @@ static json_t *tags(const predicting *p, size_t i)
     return json_pack("{s:o}", "tags", list);
 }
 
-static json_t *answer(const predicting *p, size_t i)
+static json_t *answer(const predicting *p, size_t q)
 {
-    enum { MOST = 30 };
     const rf__items *t = p->t;
-    const size_t at = t->start[t->first[i]];
-    int32_t place[2];
     double score;
-    rf__answer_span(p->z, t, i, MOST, place, &score);
-    const char *text = t->context + t->context_at[i];
-    size_t from = 0, to = 0;
-    if (place[0] >= 0 && score >= 0) {
-        from = t->from[at + (size_t)place[0]];
-        to = t->to[at + (size_t)place[1]];
-    }
-    return json_pack("{s:s%, s:o}", "answer", text + from, to - from, "score", real(score));
+    const rf__stretch s = rf__answer_bytes(p->z, t, q, &score);
+    return json_pack("{s:s%, s:o}", "answer", t->context + t->context_at[q] + s.begin, s.end - s.begin, "score", real(isfinite(score) ? score : 0));
 }
 
 static json_t *choice(const predicting *p, size_t i)
@@ -152,7 +143,7 @@ static rf_status header(const predicting *p, rf_prediction_line *line, void *use
 static rf_status all_lines(const predicting *p, rf_prediction_line *line, void *user, rf_error *why)
 {
     rf_status status = header(p, line, user, why);
-    for (size_t i = 0; i < p->t->n && !status; i++) {
+    for (size_t i = 0; i < rf__items_asked(p->t) && !status; i++) {
         json_t *j = prediction(p, i);
         char *text = j && p->format == RF_PREDICTIONS_JSONL ? json_dumps(j, JSON_REAL_PRECISION(6)) : NULL;
         if (!j) status = rf_fail(why, RF_ENOMEM, "out of memory: a prediction");

@@ -139,37 +139,58 @@ static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__
     return RF_OK;
 }
 
-/* Bytes of the context from one token to another, as a string; of no answer "". */
-static char *part(const rf__items *t, size_t i, const int32_t place[2], bool some)
+/* Bytes of the context of question q, as a string. */
+static char *part(const rf__items *t, size_t q, rf__stretch s)
 {
-    const size_t at = t->start[t->first[i]];
-    const size_t from = some ? t->from[at + (size_t)place[0]] : 0, to = some ? t->to[at + (size_t)place[1]] : 0;
-    char *text = rf__alloc(t->ctx, to - from + 1);
+    char *text = rf__alloc(t->ctx, s.end - s.begin + 1);
     if (!text) return NULL;
-    memcpy(text, t->context + t->context_at[i] + from, to - from);
-    text[to - from] = 0;
+    memcpy(text, t->context + t->context_at[q] + s.begin, s.end - s.begin);
+    text[s.end - s.begin] = 0;
     return text;
+}
+
+/* One right answer (bytes that are none: "") against what was said; an answer of no word is none: *there. */
+static rf_status compare(const rf__items *t, size_t q, rf__stretch gold, const char *said, bool *there, double *exact, double *f1, rf_error *why)
+{
+    double e = 0, f = 0, empty = 0;
+    char *is = part(t, q, gold);
+    rf_status status = is ? rf__squad_score(t->ctx, is, "", &empty, &f, why) : no_memory(t, why);
+    if (!status) status = rf__squad_score(t->ctx, is, said, &e, &f, why);
+    rf__free(t->ctx, is);
+    if (status || (empty > 0 && gold.end > gold.begin)) return status;
+    *there = true;
+    *exact = fmax(*exact, e);
+    *f1 = fmax(*f1, f);
+    return RF_OK;
+}
+
+/* The best of all right answers; without one, "". */
+static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, double *exact, double *f1, rf_error *why)
+{
+    double score;
+    bool there = false;
+    char *said = part(t, q, rf__answer_bytes(a, t, q, &score));
+    rf_status status = said ? RF_OK : no_memory(t, why);
+    *exact = *f1 = 0;
+    for (size_t i = t->gold_at[q]; i < t->gold_at[q + 1] && !status; i++)
+        status = compare(t, q, (rf__stretch){t->gold[2 * i], t->gold[2 * i + 1]}, said, &there, exact, f1, why);
+    if (!status && !there) status = compare(t, q, (rf__stretch){0, 0}, said, &there, exact, f1, why);
+    rf__free(t->ctx, said);
+    return status;
 }
 
 static rf_status score_spans(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
 {
-    enum { MOST = 30 };
     double exact = 0, f1 = 0;
-    for (size_t i = 0; i < t->n; i++) {
-        int32_t p[2];
-        double score, e = 0, f = 0;
-        const int32_t *g = t->label + 2 * i;
-        rf__answer_span(a, t, i, MOST, p, &score);
-        char *is = part(t, i, g, g[0] > 0), *said = part(t, i, p, p[0] >= 0 && score >= 0);
-        const rf_status status = is && said ? rf__squad_score(t->ctx, is, said, &e, &f, why) : no_memory(t, why);
-        rf__free(t->ctx, is);
-        rf__free(t->ctx, said);
+    for (size_t q = 0; q < t->questions; q++) {
+        double e, f;
+        const rf_status status = score_question(a, t, q, &e, &f, why);
         if (status) return status;
         exact += e;
         f1 += f;
     }
-    add(out, "exact_match", exact / (double)t->n);
-    add(out, "f1", f1 / (double)t->n);
+    add(out, "exact_match", exact / (double)t->questions);
+    add(out, "f1", f1 / (double)t->questions);
     return RF_OK;
 }
 

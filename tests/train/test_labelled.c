@@ -259,7 +259,7 @@ static void bad_labels(void **state)
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\", 2], \"label\": 0}\n", "e.jsonl:1: choice 2 is not a string");
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [], \"label\": 0}\n", "e.jsonl:1: no list of choices");
     bad("qa", "e.jsonl", "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n",
-        "e.jsonl:1: the answer is not in the context");
+        "e.jsonl:1: the answer 'c' is not in the context where answer_start says");
     bad("qa", "e.jsonl", "{\"question\": \"a\"}\n", "e.jsonl:1: no question or no context");
 }
 
