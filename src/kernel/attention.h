@@ -8,8 +8,9 @@
  * stay in the second-level cache; the backward holds five arrays of a block where the forward holds two. */
 enum { RFK__BLOCK = 512, RFK__BACK_KEYS = 128, RFK__BACK_QUERIES = 96 };
 
-/* Queries for which the tables of offsets are packed at a time: a multiple of RFK__ROWS and of every vector. */
-enum { RFK__RELATED = 96 };
+/* Queries for which the tables of offsets are packed at a time, a multiple of RFK__ROWS: with the RFK__ROWS - 1 offsets more that
+ * a patch meets they are whole vectors.  And keys whose products are turned over at a time. */
+enum { RFK__RELATED = 186, RFK__ASIDE = 48 };
 
 /* The most that a rung packs together: keys of a panel, floats of a vector, rows of a patch. */
 enum { RFK__PANEL = 64, RFK__VECTOR = 16, RFK__ROWS = 6, RFK__NARROW = 64 };
@@ -70,7 +71,7 @@ static inline void rfk__relative_room(rfk__room *r, const rfk_attention *a, int6
     r->by_offset = rfk__place(r, RFK__ROWS * r->by_offset_step);
     if (!a->relative->key) return;
     r->aside_step = rfk__odd(queries);
-    r->aside = rfk__place(r, RFK__VECTOR * r->aside_step);
+    r->aside = rfk__place(r, RFK__ASIDE * r->aside_step);
     r->key_term = rfk__place(r, rfk__up(queries, RFK__VECTOR) * r->step);
 }
 

@@ -45,10 +45,13 @@ static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention
     const int64_t all = 2 * spec->clip + 1;
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, row);
     if (!rows) return;
-    rf_tensor *e = rf_norm(g, at->shared[0], NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    const bool fewer = all < 2 * span(c);                             /* short texts: only the rows that they meet are projected */
+    rf_tensor *const table = fewer ? rf_rows(g, at->shared[0], rows, all) : at->shared[0];
+    rf_tensor *const e = rf_norm(g, table, NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *const query = rf_linear(g, e, w[0], w[1], RF_ACT_NONE), *const key = rf_linear(g, e, w[2], w[3], RF_ACT_NONE);
     spec->scale = 1 / sqrt(3 * (double)(c->hidden_size / c->num_attention_heads));
-    spec->relative_query = rf_rows(g, rf_linear(g, e, w[0], w[1], RF_ACT_NONE), rows, all);
-    spec->relative_key = rf_rows(g, rf_linear(g, e, w[2], w[3], RF_ACT_NONE), rows, all);
+    spec->relative_query = fewer ? query : rf_rows(g, query, rows, all);
+    spec->relative_key = fewer ? key : rf_rows(g, key, rows, all);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
