@@ -1,33 +1,39 @@
-/* bench_attention.c — fused attention, forward and backward, as shares of the multiply-add peak.
+/* bench_attention.c — fused attention, forward and backward, in f32 and in bf16, as shares of the multiply-add peak.
  *
- *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--drop P] [--causal] [--width D]
- *                     [--bf16]
+ *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--type f32|bf16] [--drop P] [--causal]
+ *                     [--width D]
  *
  * Rotation and packing are part of what is timed; q, k and v are read where a projection writes them, [tokens][3][heads]
  * [width].  Counted are 4 T^2 D operations for each head forward and 10 T^2 D backward (half of it with --causal), the
- * exponentials not at all.  The peak is that of a register-only loop on the same threads, measured right before every
- * sample; printed are medians over the rounds.  --bf16: products in bf16, beside the peak of multiply-adds of bf16 where
- * there is an instruction for them.                                                                                  */
+ * exponentials not at all.  The types take turns, and so do the passes.  The peak is that of a register-only loop on the
+ * same threads, measured right before every sample: of f32, or of bf16 where there is an instruction for it.  Printed
+ * are medians over the rounds, the least time, and the shares' range; what takes long is repeated less often.
+ *
+ * 1 x 32,768 ("long") comes first, forward: the least time beside what 1 x 2,048 predicts, were it quadratic, and how far
+ * the process's resident set has grown at most.                                                                      */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 
 #include "kernel/peak.h"
 #include "roformer/kernels.h"
 
-enum { HEADS = 12, MOST = 64, ROUNDS = 101, QUERIES = 512, ANGLES = 4096 };
+enum { HEADS = 12, MOST = 64, ROUNDS = 101, QUERIES = 512, ANGLES = 32768, LONG = 32768, SHORT = 2048 };
 
-typedef struct problem { const char *name; int sequences; int32_t length[MOST]; } problem;
+typedef struct problem { const char *name; int sequences; int32_t each, length[MOST]; } problem;
 
 /* Ragged: a batch of 32 sentences as they come. */
 static problem problems[] = {
-    {"8x12x128", 8, {128, 128, 128, 128, 128, 128, 128, 128}},
-    {"4x12x512", 4, {512, 512, 512, 512}},
-    {"1x12x2048", 1, {2048}},
-    {"32x12x32", 32, {0}},
-    {"ragged", 32, {12, 7, 31, 24, 9, 55, 18, 130, 22, 16, 41, 5, 28, 73, 11, 200,
-                    35, 19, 26, 8, 14, 47, 95, 21, 33, 10, 29, 62, 17, 6, 38, 23}},
-    {"64x12x8", 64, {0}},
+    {"8x12x128", 8, 128, {0}},
+    {"8x12x256", 8, 256, {0}},
+    {"8x12x512", 8, 512, {0}},
+    {"8x12x1024", 8, 1024, {0}},
+    {"8x12x2048", 8, 2048, {0}},
+    {"32x12x32", 32, 32, {0}},
+    {"ragged", 32, 0, {12, 7, 31, 24, 9, 55, 18, 130, 22, 16, 41, 5, 28, 73, 11, 200,
+                       35, 19, 26, 8, 14, 47, 95, 21, 33, 10, 29, 62, 17, 6, 38, 23}},
+    {"64x12x8", 64, 8, {0}},
 };
 
 typedef struct unit { int32_t sequence, first, last, head; } unit;
@@ -101,7 +107,8 @@ static void backward(void *arg, int64_t i, int worker)
     (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
 }
 
-static void prepare(work *w)
+/* `back`: what the backward needs as well. */
+static void prepare(work *w, bool back)
 {
     w->count = 0;
     w->each = 0;
@@ -114,13 +121,13 @@ static void prepare(work *w)
     }
     const int64_t N = w->start[w->p->sequences], C = HEADS * w->width;
     w->qkv = filled(w->ctx, N * 3 * C);
-    w->d_out = filled(w->ctx, N * C);
     w->out = filled(w->ctx, N * C);
-    w->d_qkv = filled(w->ctx, N * 3 * C);
+    w->d_out = back ? filled(w->ctx, N * C) : NULL;
+    w->d_qkv = back ? filled(w->ctx, N * 3 * C) : NULL;
     w->lse = filled(w->ctx, N * HEADS);
     for (int b = 0; b < w->p->sequences; b++) {
         const rfk_attention a = attention_of(w, b, 0);
-        const size_t f = rfk_attention_scratch(&a), r = rfk_attention_back_scratch(&a);
+        const size_t f = rfk_attention_scratch(&a), r = back ? rfk_attention_back_scratch(&a) : 0;
         if (f > w->each) w->each = f;
         if (r > w->each) w->each = r;
     }
@@ -154,37 +161,102 @@ static double timed(work *w, rf_body *body, int64_t n)
     return (now - start) / runs;
 }
 
-static void measure(work *w, int rounds, bool json)
+static const char *const types[] = {"f32", "bf16"}, *const passes[] = {"forward", "backward", "both"};
+static const double flops[] = {4, 10, 14};
+
+/* Multiply-adds of the type, a second; where bf16 has no instruction, those of f32. */
+static double peak_of(const work *w)
 {
-    static sample s[3][ROUNDS];
+    const double half = w->bf16 ? rf__peak_bf16(w->ctx, 0.01) : 0;
+    return half > 0 ? half : rf__peak_flops(w->ctx, 0.01);
+}
+
+static void print_line(const work *w, int pass, double unit_flops, sample *s, int rounds, bool json)
+{
+    double least = INFINITY;
+    for (int r = 0; r < rounds; r++) least = fmin(least, s[r].ms);
+    qsort(s, (size_t)rounds, sizeof *s, by_share);
+    const sample m = s[rounds / 2];
+    const double gflops = flops[pass] * unit_flops / m.ms * 1e-6, low = s[0].share, high = s[rounds - 1].share;
+    if (json)
+        printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"drop\": %g, \"causal\": %d, "
+               "\"ms\": %.4f, \"least_ms\": %.4f, \"gflops\": %.1f, \"share_of_peak\": %.4f, \"share_low\": %.4f, "
+               "\"share_high\": %.4f, \"rounds\": %d, \"threads\": %d}\n",
+               w->p->name, passes[pass], w->k->isa, types[w->bf16], (long long)w->width, (double)w->drop, w->causal, m.ms, least,
+               gflops, m.share, low, high, rounds, rf_ctx_threads(w->ctx));
+    else
+        printf("%-10s %-5s %-9s %10.3f ms  least %10.3f ms %7.1f GFLOP/s  %5.1f %% of %s fma (%.1f-%.1f)\n", w->p->name,
+               types[w->bf16], passes[pass], m.ms, least, gflops, 100 * m.share, types[w->bf16], 100 * low, 100 * high);
+}
+
+/* `which`: 0 f32, 1 bf16, 2 both in turns. */
+static void measure(work *w, int which, int rounds, bool json)
+{
+    static sample s[2][3][ROUNDS];
     double squares = 0;
-    prepare(w);
+    prepare(w, true);
     for (int b = 0; b < w->p->sequences; b++) squares += (double)w->p->length[b] * w->p->length[b];
     const double unit_flops = squares * (double)(HEADS * w->width) * (w->causal ? 0.5 : 1);
-    for (int r = 0; r < rounds; r++) {
-        const double half = w->bf16 ? rf__peak_bf16(w->ctx, 0.01) : 0, peak = half > 0 ? half : rf__peak_flops(w->ctx, 0.01);
-        const double f = timed(w, forward, w->count), back = timed(w, backward, (int64_t)w->p->sequences * HEADS);
-        s[0][r] = (sample){1e3 * f, 4 * unit_flops / f / peak};
-        s[1][r] = (sample){1e3 * back, 10 * unit_flops / back / peak};
-        s[2][r] = (sample){1e3 * (f + back), 14 * unit_flops / (f + back) / peak};
-    }
-    static const char *const name[] = {"forward", "backward", "both"};
-    static const double flops[] = {4, 10, 14};
-    for (int i = 0; i < 3; i++) {
-        qsort(s[i], (size_t)rounds, sizeof *s[i], by_share);
-        const sample m = s[i][rounds / 2];
-        const double gflops = flops[i] * unit_flops / m.ms * 1e-6;
-        if (json)
-            printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"drop\": %g, \"causal\": %d, \"ms\": %.4f, "
-                   "\"gflops\": %.1f, \"share_of_peak\": %.4f, \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
-                   w->p->name, name[i], w->k->isa, w->bf16 ? "bf16" : "f32", (long long)w->width, (double)w->drop, w->causal, m.ms, gflops, m.share,
-                   s[i][0].share, s[i][rounds - 1].share, rf_ctx_threads(w->ctx));
-        else
-            printf("%-10s %-9s %-7s %9.3f ms %7.1f GFLOP/s  %5.1f %% of %s (%.1f-%.1f)\n", w->p->name, name[i], w->k->isa, m.ms,
-                   gflops, 100 * m.share, w->bf16 ? "bf16 fma" : "fma", 100 * s[i][0].share, 100 * s[i][rounds - 1].share);
+    if (unit_flops > 5e9) rounds = (rounds + 2) / 3;
+    for (int r = 0; r < rounds; r++)
+        for (int type = which == 1; type <= (which > 0); type++) {
+            w->bf16 = type;
+            const double before = peak_of(w), f = timed(w, forward, w->count);
+            const double peak = peak_of(w), back = timed(w, backward, (int64_t)w->p->sequences * HEADS);
+            s[type][0][r] = (sample){1e3 * f, 4 * unit_flops / f / before};
+            s[type][1][r] = (sample){1e3 * back, 10 * unit_flops / back / peak};
+            s[type][2][r] = (sample){1e3 * (f + back), 14 * unit_flops / (f * before + back * peak)};
+        }
+    for (int type = which == 1; type <= (which > 0); type++) {
+        w->bf16 = type;
+        for (int pass = 0; pass < 3; pass++) print_line(w, pass, unit_flops, s[type][pass], rounds, json);
     }
     fflush(stdout);
     finish(w);
+}
+
+/* The most that the process has had resident, in bytes. */
+static double resident(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss * 1024;
+}
+
+static double least_forward(work *w, problem *p, int runs)
+{
+    double least = INFINITY;
+    w->p = p;
+    prepare(w, false);
+    for (int r = 0; r < runs; r++) least = fmin(least, timed(w, forward, w->count));
+    finish(w);
+    return least;
+}
+
+/* The short text is timed before and after the long one. */
+static void measure_long(work *w, int which, bool json)
+{
+    problem few = {"1x12x2048", 1, SHORT, {SHORT}}, many = {"1x12x32768", 1, LONG, {LONG}};
+    for (int type = which == 1; type <= (which > 0); type++) {
+        w->bf16 = type;
+        const double earlier = least_forward(w, &few, 5), before = resident(), peak = peak_of(w), t = least_forward(w, &many, 1);
+        const double grown = resident() - before, least = fmin(earlier, least_forward(w, &few, 5));
+        const double ratio = LONG / SHORT, predicted = least * ratio * ratio;
+        const double ops = 4.0 * LONG * LONG * (double)(HEADS * w->width) * (w->causal ? 0.5 : 1);
+        const double numbers = 4.0 * LONG * (double)(HEADS * w->width) * sizeof(float);       /* q, k, v and the result */
+        if (json)
+            printf("{\"case\": \"attention %s forward\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"ms\": %.1f, "
+                   "\"gflops\": %.1f, \"share_of_peak\": %.4f, \"over_quadratic\": %.4f, \"resident_mb\": %.1f, "
+                   "\"scratch_mb\": %.3f, \"threads\": %d}\n",
+                   many.name, w->k->isa, types[type], (long long)w->width, 1e3 * t, ops / t * 1e-9, ops / t / peak, t / predicted,
+                   resident() * 1e-6, (double)w->each * rf_ctx_threads(w->ctx) * 1e-6, rf_ctx_threads(w->ctx));
+        else
+            printf("%-10s %-5s forward   %10.3f ms  %.3f x quadratic from %d (%.3f ms) %7.1f GFLOP/s  %5.1f %% of %s fma; resident set "
+                   "%.0f MB, %.0f MB q, k, v and the result; grown by %.0f MB\n",
+                   many.name, types[type], 1e3 * t, t / predicted, SHORT, 1e3 * least, ops / t * 1e-9, 100 * ops / t / peak,
+                   types[type], resident() * 1e-6, numbers * 1e-6, grown * 1e-6);
+        fflush(stdout);
+    }
 }
 
 static void angles(work *w)
@@ -205,7 +277,7 @@ static void angles(work *w)
 
 int main(int argc, char **argv)
 {
-    int threads = 2, rounds = 21;
+    int threads = 2, rounds = 21, which = 2;
     bool json = false;
     const char *isa = NULL, *only = NULL;
     static work w = {.width = 64};
@@ -213,7 +285,7 @@ int main(int argc, char **argv)
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         if (!strcmp(argv[i], "--json")) json = true;
         else if (!strcmp(argv[i], "--causal")) w.causal = 1;
-        else if (!strcmp(argv[i], "--bf16")) w.bf16 = true;
+        else if (!strcmp(argv[i], "--type")) which = !strcmp(value, "f32") ? 0 : !strcmp(value, "bf16") ? 1 : -1, i++;
         else if (!strcmp(argv[i], "--threads")) threads = atoi(value), i++;
         else if (!strcmp(argv[i], "--rounds")) rounds = atoi(value), i++;
         else if (!strcmp(argv[i], "--width")) w.width = atoi(value), i++;
@@ -225,8 +297,8 @@ int main(int argc, char **argv)
             return 2;
         }
     }
-    if (threads < 1 || rounds < 1 || rounds > ROUNDS || w.width < 1 || w.width > 4096) {
-        fprintf(stderr, "bench_attention: wants --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096\n", ROUNDS);
+    if (threads < 1 || rounds < 1 || rounds > ROUNDS || w.width < 1 || w.width > 4096 || which < 0) {
+        fprintf(stderr, "bench_attention: wants --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096, --type f32 or bf16\n", ROUNDS);
         return 2;
     }
     rf_ctx *ctx;
@@ -237,12 +309,12 @@ int main(int argc, char **argv)
     }
     w.ctx = ctx, w.k = rf_ctx_kernels(ctx);
     angles(&w);
+    if (!only || !strcmp(only, "long")) measure_long(&w, which, json);
     for (size_t i = 0; i < RF_COUNT(problems); i++) {
         problem *p = &problems[i];
-        for (int b = 0; b < p->sequences; b++)
-            if (!p->length[b]) p->length[b] = p->sequences == 64 ? 8 : 32;
+        for (int b = 0; p->each && b < p->sequences; b++) p->length[b] = p->each;
         w.p = p;
-        if (!only || !strcmp(only, p->name)) measure(&w, rounds, json);
+        if (!only || !strcmp(only, p->name)) measure(&w, which, rounds, json);
     }
     rf__free(ctx, w.cos);
     rf__free(ctx, w.sin);

@@ -59,6 +59,9 @@ for degree in (5, 6):
     show(f"exp(r) = 1 + r + r^2 q(r), degree {degree}",
          *fit(-half, half, lambda r: (exp(r) - 1 - r) / r ** 2, lambda r: r ** 2 / exp(r), degree - 2)[:2])
 
+for degree in (3, 4):
+    show(f"2^r on [0, 1], degree {degree}", *fit(0, 1, lambda r: mpf(2) ** r, lambda r: mpf(2) ** -r, degree)[:2])
+
 for top, bottom in ((3, 4), (4, 5), (5, 6)):
     mills = lambda t: exp(t * t / 2) * erfc(t / sqrt(2)) / 2
     show(f"exp(t^2/2) erfc(t/sqrt 2)/2 = P/Q on [0, 14], degrees {top} and {bottom}",

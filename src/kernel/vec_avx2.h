@@ -57,6 +57,13 @@ static inline vf v_scale2(vf a, vf n)
     return _mm256_mul_ps(_mm256_mul_ps(a, first), second);
 }
 
+static inline vf v_fraction(vf x, vf *whole)              /* from -151 on, where 2^x is 0 */
+{
+    x = v_max(_mm256_set1_ps(-151), x);
+    *whole = _mm256_floor_ps(x);
+    return _mm256_sub_ps(x, *whole);
+}
+
 static inline vf v_once(vf a) { return a; }
 
 static inline vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }

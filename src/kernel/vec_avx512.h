@@ -51,6 +51,13 @@ static inline vf v_copysign(vf size, vf sign)
 static inline vf v_round(vf a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline vf v_scale2(vf a, vf n) { return _mm512_scalef_ps(a, n); }             /* a 2^n, n integral, |n| <= 250 */
 
+/* x - floor(x), and as v_scale2's n floor(x), which it takes itself here. */
+static inline vf v_fraction(vf x, vf *whole)
+{
+    *whole = x;
+    return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+}
+
 /* The same number, by one load.  A compiler reads twice from memory what is used twice, and here a second load of 64
  * bytes costs: rotation takes 147 ns instead of 126 (12 heads of 64, 4 tokens; Zen 4).  Narrower vectors do not mind. */
 static inline vf v_once(vf a)

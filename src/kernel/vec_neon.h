@@ -61,6 +61,13 @@ static inline vf v_scale2(vf a, vf n)
     return vmulq_f32(vmulq_f32(a, first), second);
 }
 
+static inline vf v_fraction(vf x, vf *whole)              /* from -151 on, where 2^x is 0 */
+{
+    x = v_max(vdupq_n_f32(-151), x);
+    *whole = vrndmq_f32(x);
+    return vsubq_f32(x, *whole);
+}
+
 static inline vf v_once(vf a) { return a; }
 
 static inline vm v_lt(vf a, vf b) { return vcltq_f32(a, b); }
