@@ -103,7 +103,7 @@ json_t *cli_text_json(const char *text, size_t size);
 
 /* ---- signals -------------------------------------------------------------------------------------------------------- */
 
-void cli_signals_init(void);                /* SIGPIPE to errno, SIGBUS in a mapped file to a message and exit 4        */
+void cli_signals_init(void);                /* SIGPIPE, SIGXFSZ to errno, SIGBUS in a mapped file to a message and exit 4 */
 void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: the first is remembered, the second ends         */
 void cli_signals_catch_save(void);          /* SIGUSR1 asks for a checkpoint                                             */
 int cli_save_asked(void);                   /* whether it has come since the last call                                   */

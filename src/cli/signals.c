@@ -129,5 +129,6 @@ void cli_signals_init(void)
     sigemptyset(&ignore.sa_mask);
     sigemptyset(&act.sa_mask);
     sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);                          /* `ulimit -f`: the write fails instead, and is told */
     sigaction(SIGBUS, &act, NULL);
 }

@@ -126,18 +126,21 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
-    int64_t tokens = 0;
+    int64_t tokens = 0, longest = 0;
     rf__run_tell(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
     rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
+    if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
     if (f->o.r_drop > 0) {
         if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
             return rf_fail(why, RF_EARG, "r_drop: is for tasks with one label at a place, cls and tag");
         tokens *= 2;
+        longest *= 2;
     }
+    r->example = longest;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
     if (f->o.class_weights) {

@@ -91,7 +91,7 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
     return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, int64_t example, char *note, size_t size,
                            rf_error *why)
 {
     const double slabs = rf__memory_slabs(p, o), batch = rf__memory_batch(p, o, o->tokens_per_batch);
@@ -101,6 +101,7 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double
     if (left <= 0 || slabs + batch <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
     while (fits >= 8 && slabs + rf__memory_batch(p, o, fits) > left) fits /= 2;
-    if (fits < 8) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
-    return rf_fail(why, RF_ENOMEM, "out of memory: %s; tokens_per_batch %lld would fit", note, (long long)fits);
+    if (fits < rf__max64(example, 8)) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note, example ? "per_device_train_batch_size" : "tokens_per_batch",
+                   (long long)(example ? fits / example : fits));
 }

@@ -13,8 +13,9 @@ double rf__memory_left(const rf_ctx *ctx);
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
-/* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed. */
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, char *note, size_t size,
+/* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.  Where a
+ * batch is counted in examples, of up to `example` tokens (0: it is not), with the per_device_train_batch_size. */
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, int64_t example, char *note, size_t size,
                            rf_error *why);
 
 #endif

@@ -53,6 +53,7 @@ struct rf__run {
     rf__vocab vocab;
     rf_params params;
     rf__optimizer optimizer;
+    int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples         */
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
     rf__exchange exchange;              /* with the other ranks; of options.comm                                        */
     double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all       */

@@ -149,6 +149,9 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = share_again(r, saved, why);
     if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
+    if (!status && strcmp(r->state.version, rf_version()))
+        rf__run_tell(r, "note", "the checkpoint was written by version \"%s\", this is %s: bits need not be those of a run without the change",
+                     r->state.version, rf_version());
     /* numbers of another metric cannot be compared: the search for the best begins anew */
     if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
@@ -309,7 +312,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
-    if (!status) status = rf__memory_check(&r->params, &r->o, left, note, sizeof note, why);
+    if (!status) status = rf__memory_check(&r->params, &r->o, left, r->example, note, sizeof note, why);
     if (!status) rf__run_tell(r, "note", "%s", note);
     const rf__rule rule = rf__rule_of(&r->o);
     const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);

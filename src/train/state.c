@@ -142,7 +142,7 @@ static bool set_turns(rf__position *at, const json_t *list)
 static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
 {
     const char *kind = json_string_value(json_object_get(all, "format"));
-    const char *hash = json_string_value(json_object_get(all, "data"));
+    const char *hash = json_string_value(json_object_get(all, "data")), *version = json_string_value(json_object_get(all, "version"));
     char *end = NULL;
     if (!kind || strcmp(kind, format))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
@@ -153,6 +153,7 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
     if (!set_turns(&s->position, json_object_get(all, "data_streams")))
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
+    snprintf(s->version, sizeof s->version, "%s", version ? version : "");
     if (hash) s->data = strtoull(hash, &end, 16);
     if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
     return RF_OK;

@@ -23,6 +23,7 @@ typedef struct rf__state {
     int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                    */
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
     struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping              */
+    char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""         */
     rf__position position;
     struct { double loss, seconds, wait; int64_t labels, tokens, room; } interval;   /* since the last line of metrics.jsonl         */
 } rf__state;

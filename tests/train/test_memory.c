@@ -88,12 +88,19 @@ static void the_batch_that_would_fit_fits(void **state)
     for (int64_t room = 512; room <= 4096; room *= 2) {
         rf_error why = {0};
         const double left = slabs + 1.01 * rf__memory_batch(&p, &o, room);
-        const rf_status status = rf__memory_check(&p, &o, left, note, sizeof note, &why);
+        const rf_status status = rf__memory_check(&p, &o, left, 0, note, sizeof note, &why);
         char part[64];
         snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)room);
         assert_int_equal(status, RF_ENOMEM);                        /* the default is 8192 tokens */
         t_failed(&why, RF_ENOMEM, part);
         assert_non_null(strstr(why.text, "GB available"));
+        why = (rf_error){0};
+        rf__memory_check(&p, &o, left, 300, note, sizeof note, &why);           /* of examples of up to 300 tokens */
+        snprintf(part, sizeof part, "per_device_train_batch_size %lld would fit", (long long)room / 300);
+        t_failed(&why, RF_ENOMEM, part);
+        why = (rf_error){0};
+        rf__memory_check(&p, &o, left, room + 1, note, sizeof note, &why);
+        t_failed(&why, RF_ENOMEM, "no batch fits");
     }
     rf__params_free(&p);
     rf_ctx_free(ctx);

@@ -541,6 +541,32 @@ static void other_architecture_is_refused(void **state)
     end(&r);
 }
 
+/* A checkpoint of another version is taken, and said to be. */
+static void other_versions_are_told(void **state)
+{
+    (void)state;
+    run r = with_options(1);
+    r.o.stop_after = 4;
+    must(&r, RF_ESTOPPED);
+    r.o.resume_from_checkpoint = "latest";
+    must(&r, RF_ESTOPPED);
+    assert_null(strstr(r.notes, "written by version"));
+    char *path = tiny_path(r.out, "checkpoint-8"), *file = tiny_path(path, "trainer_state.json"),
+         *list = tiny_path(path, "COMPLETE");
+    json_t *saved = json_load_file(file, 0, NULL);
+    json_object_set_new(saved, "version", json_string("0.0.7"));
+    assert_int_equal(json_dump_file(saved, file, JSON_REAL_PRECISION(17)), 0);
+    json_decref(saved);
+    unlink(list);
+    assert_int_equal(rf__checksums_write(r.ctx, path, "COMPLETE", NULL, NULL), RF_OK);
+    free(list);
+    must(&r, RF_ESTOPPED);
+    noted(&r, "written by version \"0.0.7\"");
+    free(path);
+    free(file);
+    end(&r);
+}
+
 static void text_may_be_gone(void **state)
 {
     (void)state;
@@ -745,6 +771,7 @@ int main(void)
         cmocka_unit_test(does_not_run_over_an_earlier_run),
         cmocka_unit_test(other_text_is_refused),
         cmocka_unit_test(other_architecture_is_refused),
+        cmocka_unit_test(other_versions_are_told),
         cmocka_unit_test(text_may_be_gone),
         cmocka_unit_test(says_what_is_missing),
         cmocka_unit_test(falls_back_to_an_intact_checkpoint),

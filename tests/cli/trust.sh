@@ -1,0 +1,159 @@
+#!/bin/sh
+# trust.sh — what a run meets in a week (docs/reliability.md), through the program: signals, limits of time, memory and file
+# sizes, a folder that is taken away, data that is cut, a second run in the same folder, files that do not belong together.
+. "$(dirname "$0")/lib"
+awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book", noun); split("sees finds likes takes makes", verb);
+    for (i = 0; i < 600; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s %s the %s. ", noun[1 + int(rand() * 10)], verb[1 + int(rand() * 5)],
+        noun[1 + int(rand() * 10)]; print "\n" } }' > text.txt
+"$program" vocab -q --text text.txt --size 60 -o base || exit 1
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 64, "hidden_size": 64, "num_hidden_layers": 2,
+ "num_attention_heads": 2, "intermediate_size": 128}
+EOC
+shape="--text text.txt --model base --config small.json --tokens_per_batch 256 --max_length 64 --eval_documents 20 --eval_steps 0 --logging_steps 1 --threads 1"
+endless="$shape --max_steps 1000000 --save_total_limit 2"
+# shellcheck disable=SC2086
+pretrain() { out=$1; shift; expect "$@" "$program" pretrain $shape -o "$out" $more; }
+
+# ---- signals and time (T6, T7)
+
+# The first INT finishes the step and saves.  The second ends the program at once: what was saved before is what there is.
+default=
+if env --default-signal=INT true 2> /dev/null; then default='env --default-signal=INT'; fi
+# shellcheck disable=SC2086
+[ -z "$default" ] || {
+    $default "$program" pretrain $endless -o asked 2> log &
+    pid=$!
+    await grep -qs 'step 3/' log
+    kill -s INT $pid
+    wait $pid
+    code=$?
+    [ $code -eq 75 ] || fail "INT gives $code: $(tail -3 log)"
+    expect 0 '' "$program" verify asked
+}
+# Frozen, so that both signals are there before a step can end.
+# shellcheck disable=SC2086
+"$program" pretrain $endless --save_steps 5 -o twice 2> log &
+pid=$!
+await test -e twice/checkpoint-5/COMPLETE
+kill -s STOP $pid
+kill -s TERM $pid
+kill -s HUP $pid
+kill -s CONT $pid
+wait $pid
+code=$?
+case $code in 143 | 129) ;; *) fail "TERM and HUP give $code: $(tail -3 log)" ;; esac
+expect 0 'saved' "$program" pretrain --resume twice --stop_after 2
+expect 0 '' "$program" verify twice
+
+# Time that is over is a checkpoint and a good end.
+# shellcheck disable=SC2086
+expect 0 'saved checkpoint-[0-9]+; continue with --resume' "$program" pretrain $endless -o short --max_time 0.05
+expect 0 'saved' "$program" pretrain --resume short --stop_after 1 --max_time 0
+
+# ---- the folder (T8, T12, T14)
+
+# Taken away while the run goes on: the next save makes it anew, and it resumes.
+# shellcheck disable=SC2086
+"$program" pretrain $endless --save_steps 5 -o moved 2> log &
+pid=$!
+await test -e moved/checkpoint-10/COMPLETE
+mv moved away
+saved_again() { ls moved/checkpoint-*/COMPLETE > /dev/null 2>&1; }
+await saved_again
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 75 ] || fail "a folder that was taken away: $code: $(tail -3 log)"
+expect 0 '' "$program" verify moved
+expect 0 'metrics.jsonl is shorter than it was' "$program" pretrain --resume moved --stop_after 1
+
+# Its token cache is cut while it is read.
+# shellcheck disable=SC2086
+"$program" pretrain $endless --save_steps 5 -o cut 2> log &
+pid=$!
+await test -e cut/checkpoint-5/COMPLETE
+: > cut/tokens.cache
+wait $pid
+code=$?
+[ $code -eq 4 ] || fail "a cut cache: $code: $(tail -3 log)"
+holds log 'cut/tokens.cache: file was truncated while in use'
+expect 0 'saved' "$program" pretrain --resume cut --stop_after 1
+
+# Two fine-tunings in one folder: the second is told who holds it.
+awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 200; i++) print "the king sees the " (i % 2 ? "cat" : "dog") "\t" (i % 2 ? "a" : "b") }' > train.tsv
+more='--max_steps 2' pretrain pre 0 'saved'
+tune="--train train.tsv -m pre --threads 1"
+# shellcheck disable=SC2086
+"$program" finetune $tune -o held --max_steps 1000000 --logging_steps 1 > log 2>&1 &
+pid=$!
+await grep -qs 'step 2/' log
+# shellcheck disable=SC2086
+expect 75 "held/.lock: another run holds this folder: process $pid " "$program" finetune $tune -o held
+kill -s TERM $pid
+wait $pid
+[ $? -eq 75 ] || fail "TERM to finetune: $(tail -3 log)"
+
+# ---- memory (T13) and sizes of files (T3)
+
+# limited OPTION N COMMAND...   sh's own ulimit; a machine that cannot limit it says so
+limited() { sh -c 'ulimit "$1" "$2" || exit 99; shift 2; exec "$@"' limited "$@"; }
+if [ "$(limited -v 1000000 "$program" info --env > /dev/null 2>&1; echo $?)" -eq 0 ]; then
+    # shellcheck disable=SC2086
+    expect 5 'out of memory: .*GB available; tokens_per_batch [0-9]+ would fit' limited -v 1000000 "$program" pretrain $shape -o poor --tokens_per_batch 4000000 --max_steps 1
+    awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 4000; i++) { for (k = 0; k < 20; k++) printf "the king sees "; print "\t" i % 2 } }' > long.tsv
+    expect 5 'out of memory: .*per_device_train_batch_size [0-9]+ would fit' limited -v 1000000 "$program" finetune --train long.tsv -m pre --threads 1 -o poor --per_device_train_batch_size 65536
+    sed -i 's/"hidden_size": 64/"hidden_size": 65536/' small.json
+    # shellcheck disable=SC2086
+    expect 5 'no batch fits' "$program" pretrain $shape -o poor --max_steps 1
+    sed -i 's/"hidden_size": 65536/"hidden_size": 64/' small.json
+    [ ! -e poor ] || fail "a refused run left $(ls -a poor)"
+else
+    echo "SKIPPED: memory cannot be limited here"
+fi
+
+# Files of at most some kilobytes: no file is half there, no signal ends the program; with room it goes on to the same bytes.
+# shellcheck disable=SC2086
+expect 0 'step 12/12' "$program" pretrain $shape -o whole --max_steps 12 --save_steps 2
+# shellcheck disable=SC2086
+expect 0 'saved' "$program" pretrain $shape -o full --max_steps 12 --save_steps 2 --stop_after 4
+expect 4 '3 checkpoints in a row could not be saved: .*File too large' limited -f 300 "$program" pretrain --resume full
+grep -q 'no checkpoint at step 6: ' err || fail "not told: $(cat err)"
+[ "$(ls -a full | grep -c '^\.tmp')" -eq 0 ] || fail "left behind: $(ls -a full)"
+expect 0 '' "$program" verify full
+expect 0 'step 12/12' "$program" pretrain --resume full
+same whole/model.safetensors full/model.safetensors "after a full disk"
+# shellcheck disable=SC2086
+expect 4 'tokens.cache: .*File too large|tokens.*: cannot write' limited -f 8 "$program" pretrain $shape -o tiny --max_steps 1
+# shellcheck disable=SC2086
+expect 4 'cannot write' limited -f 8 "$program" prepare --text text.txt --model base -o tiny.cache
+[ ! -e tiny.cache ] || fail "half a cache"
+
+# ---- files that do not belong together
+
+sed 's/king/zebra/g; s/dog/otter/g' text.txt > other.txt
+"$program" vocab -q --text other.txt --size 50 -o other || exit 1
+"$program" prepare -q --text other.txt --model other -o other.cache > /dev/null || exit 1
+# shellcheck disable=SC2086
+expect 3 'other.cache: made with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
+sed 's/roformer/bert/' small.json > bert.json
+# shellcheck disable=SC2086
+expect 3 'bert.json: model_type is bert' "$program" pretrain $shape --config bert.json -o mixed --max_steps 1
+cp -r pre bert; cp bert.json bert/config.json
+expect 3 'bert/config.json: model_type is bert' "$program" finetune --train train.tsv -m bert -o mixed
+expect 4 'base: holds neither model.safetensors' "$program" finetune --train train.tsv -m base -o mixed
+: > empty.tsv
+expect 3 'empty.tsv: is empty' "$program" finetune --train empty.tsv -m pre -o mixed
+printf 'text\tlabel\n' > empty.tsv
+expect 3 'empty.tsv: holds no example' "$program" finetune --train train.tsv --dev empty.tsv -m pre -o mixed
+sed 's/b$/a/' train.tsv > one.tsv
+expect 3 'one.tsv: 1 label, .a., for all examples' "$program" finetune --train one.tsv -m pre -o mixed
+awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 20; i++) print "the king\t" (i == 7 ? "nan" : i) }' > nan.tsv
+expect 3 "nan.tsv:9: the label 'nan' is not a finite number" "$program" finetune --task reg --train nan.tsv -m pre -o mixed
+awk '{ print } NR == 8 { print "the king\ta\tb" }' train.tsv > wide.tsv
+expect 3 'wide.tsv:9: 3 columns, the header has 2' "$program" finetune --train wide.tsv -m pre -o mixed
+: > empty.txt
+# shellcheck disable=SC2086
+expect 3 'holds no document to train on' "$program" pretrain ${shape#*text.txt } --text empty.txt -o mixed --max_steps 1
+[ ! -e mixed ] || fail "a refused run left $(ls -a mixed)"
+done_testing
