@@ -133,6 +133,7 @@ typedef struct rf_config {
     int64_t max_relative_position;                   /* Shaw, NEZHA: offsets are cut to it                             */
     int64_t max_relative_positions, position_buckets;  /* DeBERTa; below 1: max_position_embeddings, no logarithm       */
     int64_t clamp_len;           /* Transformer-XL, XLNet: distances are cut to it; below 0: not                       */
+    int scale_embedding;         /* words times the root of embedding_size (Vaswani et al. 2017, Sec. 3.4)             */
     int64_t sandwich_width;      /* of the sines whose product Sandwich is                                             */
     double cape_max_global_shift, cape_max_local_shift, cape_max_global_scaling;   /* in training                     */
     int64_t conv_kernel_size;    /* of the convolution in front                                                        */

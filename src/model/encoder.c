@@ -1,6 +1,7 @@
 /* encoder.c — the RoFormer encoder, as its equations.                       Su et al. 2021; BERT's post-norm layers
  *
  *     h_0     = norm(word[id] + type[tt])  ( W_p + b_p  when embeddings are narrower than the model )
+ *               words times sqrt(E) with scale_embedding
  *     a       = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
  *     h       = norm(h + drop(a W_o))
  *     h       = norm(h + drop(act(h W_1) W_2))
@@ -11,6 +12,8 @@
  *
  * No position is added anywhere: it enters through R(m) alone.  Rotation turns interleaved pairs, as the checkpoints do.
  * Other encodings put something else in R's place: the row that config.json names is asked where positions come in (position.h). */
+#include <math.h>
+
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "model/position.h"
@@ -185,7 +188,9 @@ static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_place *at, co
 {
     const rf_config *c = &e->params->config;
     const rf_position *is = e->params->position;
-    rf_tensor *word = rf_embed(g, e->word, b->id, b->N);
+    const float scale = sqrtf((float)c->embedding_size);
+    const int32_t *const id[] = {b->id};
+    rf_tensor *word = c->scale_embedding ? rf_mix(g, e->word, 1, &scale, id, b->N) : rf_embed(g, e->word, b->id, b->N);
     if (is->embed) word = is->embed(g, at, word);
     rf_tensor *type = rf_embed(g, e->type, at->type, b->N);
     rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);

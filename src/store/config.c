@@ -67,6 +67,7 @@ static const struct key {
     OUR(rotary_heads, WHOLE, 0, 0, 4096, 0),
     OUR(rotary_value_inverse, TRUTH, 0, 0, 1, 0),
     OUR(sandwich_width, WHOLE, 128, 2, 65536, 0),
+    OUR(scale_embedding, TRUTH, 0, 0, 1, 0),
     OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
     OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, EXCLUSIVE_LOW),
 #undef KEY

@@ -27,6 +27,7 @@ static const struct { const char *keys; bool moves; } variants[] = {
     {"\"rotary_value\":true", true},
     {"\"rotary_value\":true,\"rotary_value_inverse\":true", false},
     {"\"use_logn_attn\":true,\"max_position_embeddings\":12", true},
+    {"\"scale_embedding\":true", false},
     {"\"rope_theta_per_layer\":[10000,50]", false},
     {"\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", true},
     {"\"position_embedding_type\":\"rerope\",\"rerope_window\":5", false},
