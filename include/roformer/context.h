@@ -17,7 +17,8 @@ extern "C" {
 
 typedef struct rf_ctx rf_ctx;
 
-/* Where memory comes from.  `alloc` returns `size` bytes aligned to 64, or NULL; `release` gets what alloc returned. */
+/* Where memory comes from.  `alloc` returns `size` bytes aligned to 64, or NULL; `release` gets what alloc returned.  Both may be
+ * called from several threads at once: those that share the context, and the one that writes a training run's checkpoints. */
 typedef struct rf_allocator {
     void *(*alloc)(void *user, size_t size);
     void (*release)(void *user, void *memory, size_t size);

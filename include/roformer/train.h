@@ -82,6 +82,7 @@ typedef struct rf_train_options {
     int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never                  */
     double max_time;                    /* seconds after which the run saves and stops; 0: never                         */
     rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                    */
+    int save_synchronously;             /* training waits until a checkpoint is on the disk; otherwise it goes on meanwhile */
     int allow_data_change;              /* resume on other text; the next epoch begins                                   */
     rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                           */
     rf_comm *comm;                      /* the processes that train together; NULL: one.  See below                      */
@@ -92,12 +93,13 @@ typedef struct rf_train_options {
 /* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.
  *
  * A resumed run takes its options from the checkpoint.  What the caller chose (see `given`) takes precedence, and a note
- * names it; stop_after, max_time and allow_data_change are always the caller's.                                       */
+ * names it; stop_after, max_time, save_synchronously and allow_data_change are always the caller's.                    */
 void rf_train_defaults(rf_train_options *o);
 
 typedef struct rf_train_progress {
     int64_t step, max_steps;
     double epoch, loss, grad_norm, learning_rate, tokens_per_second, seconds, eta_seconds;
+    double save_wait;                   /* seconds of this run that training waited for checkpoints                      */
     int64_t tokens;                     /* seen since the very start                                                     */
     double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first                                  */
     rf_objective objective;             /* MLM or CLM                                                                    */

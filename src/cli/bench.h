@@ -73,5 +73,6 @@ rf_status bench_gemm(bench_job *j);
 rf_status bench_tokenize(bench_job *j);
 rf_status bench_kernels(bench_job *j);
 rf_status bench_update(bench_job *j);           /* bench_update.c */
+rf_status bench_save(bench_job *j);             /* bench_save.c */
 
 #endif

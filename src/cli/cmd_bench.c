@@ -17,6 +17,7 @@ static const struct bench_case { const char *name, *what; rf_status (*run)(bench
     {"tokenize", "text to tokens", bench_tokenize},
     {"kernels", "single kernels on every rung, one thread", bench_kernels},
     {"update", "one update by each rule, beside a copy", bench_update},
+    {"save", "what training waits for a checkpoint", bench_save},
 };
 
 static const struct bench_case *find_case(const char *name, rf_error *why)
@@ -27,7 +28,7 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
         cli_consider(&near, cases[i].name);
     }
     rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
-            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels or update)");
+            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels, update or save)");
     return NULL;
 }
 
@@ -92,7 +93,7 @@ static const cli_option options[] = {
      "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again", NULL},
     CLI_DTYPE_OPTION(struct bench_args, dtype),
     {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
-     "train: activations of a layer are computed again in the backward", NULL},
+     "train, save: activations of a layer are computed again in the backward", NULL},
     {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "what the tokenizer reads; a sample otherwise", NULL},
     {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "for each row", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
@@ -110,7 +111,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_bench = {
-    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels|update]...", "measure speed, beside what the machine can do",
+    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...", "measure speed, beside what the machine can do",
     "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, and the "
     "share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the same moments on the same "
     "threads.",

@@ -148,6 +148,8 @@ static const cli_option options[] = {
     {"save_strategy", 0, CLI_CHOICE, F(save_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when checkpoints are written; the end has one always", NULL},
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 1, 1e12, NULL, "updates between checkpoints by steps", NULL},
     {"save_total_limit", 0, CLI_INT, T(save_total_limit), "N", NULL, 0, 1e6, NULL, "checkpoints that are kept, the best one besides; 0: all", NULL},
+    {"save_synchronously", 0, CLI_FLAG, T(save_synchronously), NULL, NULL, 0, 0, NULL,
+     "training waits until a checkpoint is on the disk; otherwise it goes on meanwhile", NULL},
     {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL, "the model is that of the best checkpoint", NULL},
     {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL, "loss, accuracy, f1, ...; without it the task's own", NULL},
     {"greater_is_better", 0, CLI_CHOICE, T(greater_is_better), "auto|true|false", NULL, 0, 0, NULL, "which end of the metric is good", NULL},

@@ -217,6 +217,8 @@ static const cli_option options[] = {
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL, "updates between two checkpoints; 0: at the end", NULL},
     {"save_total_limit", 0, CLI_INT, T(save_total_limit), "N", NULL, 0, 1e6, NULL,
      "checkpoints that are kept, the best one besides; 0: all", NULL},
+    {"save_synchronously", 0, CLI_FLAG, T(save_synchronously), NULL, NULL, 0, 0, NULL,
+     "training waits until a checkpoint is on the disk; otherwise it goes on meanwhile", NULL},
     {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
      "the trained model is that of the best checkpoint", NULL},
     {"metric_for_best_model", 0, CLI_CHOICE, T(metric_for_best_model), "eval_loss|eval_accuracy", NULL, 0, 0, NULL,

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "model/position.h"
+#include "store/store.h"
 
 enum { PLAIN = 0, JOINED = RF_ROW_JOINED, HEAD = RF_ROW_HEAD, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
 
@@ -405,6 +406,11 @@ static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type typ
 
 rf_status rf__params_save(const rf_params *params, const float *slab, rf_type type, const char *path, rf_error *why)
 {
+    return rf__params_write(params, slab, type, path, NULL, why);
+}
+
+rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd, rf_error *why)
+{
     rf_weight_out *out = rf__calloc(params->ctx, params->n + 1, sizeof *out);
     if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
     size_t n = params->n;
@@ -413,7 +419,7 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
         out[n] = out[n - 1];                                             /* the bias is the table's last row */
         out[n++].name = second_bias;
     }
-    const rf_status status = rf_weights_write(params->ctx, path, out, n, NULL, why);
+    const rf_status status = rf__weights_write(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
     rf__free(params->ctx, out);
     return status;
 }

@@ -77,4 +77,7 @@ char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weigh
 /* model.safetensors as transformers writes it: head tied to the word embeddings, stored once. */
 rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);
 
+/* The same with fd not NULL: the file is left to the caller to sync and close; *fd is as it was when it was not made. */
+rf_status rf__params_write(const rf_params *p, const float *slab, rf_type type, const char *path, int *fd, rf_error *why);
+
 #endif

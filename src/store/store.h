@@ -48,9 +48,10 @@ rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t si
                                   rf_error *why);
 
 /* rf_weights_write of tensors whose data is not there yet: NULL is asked for, by its place in the list, when its turn to be
- * written has come, and is lent until the next one.  NULL with a failure ends the writing. */
+ * written has come, and is lent until the next one.  NULL with a failure ends the writing.  With `fd` not NULL the file is in
+ * its place but not synced, nor is its folder: the caller does so, and closes *fd, which is as it was when none was made. */
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
 rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
-                            const char *const *metadata, rf__fetch *fetch, void *user, rf_error *why);
+                            const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);
 
 #endif

@@ -187,7 +187,7 @@ static rf_status sync_folder_of(const char *path, rf_error *why)
 }
 
 static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_out *const *sorted, size_t n,
-                         const later *from, const char *header, size_t size, rf_error *why)
+                         const later *from, const char *header, size_t size, int *unsynced, rf_error *why)
 {
     char temporary[4096];
     const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
@@ -195,11 +195,12 @@ static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_ou
     const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0) return refused(why, temporary, "create");
     rf_status status = write_file(ctx, fd, path, sorted, n, from, header, size, why);
-    if (!status && fsync(fd)) status = refused(why, path, "sync");
-    if (close(fd) && !status) status = refused(why, path, "close");
+    if (!status && !unsynced && fsync(fd)) status = refused(why, path, "sync");
+    if ((status || !unsynced) && close(fd) && !status) status = refused(why, path, "close");
+    if (!status && unsynced) *unsynced = fd;
     if (!status && rename(temporary, path)) status = refused(why, path, "replace");
     if (status) unlink(temporary);
-    return status ? status : sync_folder_of(path, why);
+    return status || unsynced ? status : sync_folder_of(path, why);
 }
 
 /* A pointer array sorted twice: by name, to see a name that occurs twice; then as it will be written. */
@@ -218,11 +219,11 @@ static rf_status sort(const char *path, const rf_weight_out **sorted, size_t cou
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why)
 {
-    return rf__weights_write(ctx, path, tensor, count, metadata, NULL, NULL, why);
+    return rf__weights_write(ctx, path, tensor, count, metadata, NULL, NULL, NULL, why);
 }
 
 rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
-                            const char *const *metadata, rf__fetch *fetch, void *user, rf_error *why)
+                            const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why)
 {
     const later from = {tensor, fetch, user};
     if (count > RF__MAX_TENSORS)
@@ -234,7 +235,7 @@ rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight
     for (size_t i = 0; i < count; i++) sorted[i] = &tensor[i];
     rf_status status = sort(path, sorted, count, why);
     if (!status) status = header_of(path, sorted, count, fetch != NULL, metadata, &header, &size, why);
-    if (!status) status = replace(ctx, path, sorted, count, &from, header, size, why);
+    if (!status) status = replace(ctx, path, sorted, count, &from, header, size, fd, why);
     free(header);
     rf__free(ctx, sorted);
     return status;

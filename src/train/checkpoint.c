@@ -1,6 +1,7 @@
 /* checkpoint.c — how a checkpoint comes to be:
  *
- *     .tmp-<step>-<pid>/   every file written, synced      (a kill here leaves a folder that the next start removes)
+ *     .tmp-<step>-<pid>/   every file written, synced      (a kill here leaves a folder that the next start removes);
+ *                          weights and moments first, and all of them before the first sync: then the run may change them
  *         COMPLETE         list of files, sizes, CRC-32C, and a CRC of the list itself; written and synced last
  *     rename to checkpoint-<step>, sync of the folder      (from here on it counts)
  *     only then are old checkpoints removed
@@ -65,18 +66,43 @@ static rf_status room_for(const rf__checkpoint *c, const char *folder, rf_error 
     return rf_fail(why, RF_EIO, "%s: a checkpoint needs %.1f MB, %.1f MB are free", folder, need * 1e-6, there * 1e-6);
 }
 
+/* The files of the slabs; fd -1: there is none. */
+enum { MODEL, MOMENTS, MEANS, SLABS };
+typedef struct slab_file { char path[4096]; int fd; } slab_file;
+
+static rf_status write_slabs(const rf__checkpoint *c, const char *folder, slab_file f[SLABS], rf_error *why)
+{
+    static const char *const name[SLABS] = {"model.safetensors", "optimizer.safetensors", "ema.safetensors"};
+    const rf__optimizer *o = c->optimizer;
+    rf_status status = RF_OK;
+    for (int i = 0; i < SLABS; i++) f[i].fd = -1;
+    for (int i = 0; i < SLABS && !status; i++) status = rf__path(f[i].path, sizeof f[i].path, folder, name[i], why);
+    if (!status) status = rf__params_write(o->params, o->value, RF_F32, f[MODEL].path, &f[MODEL].fd, why);
+    if (!status) status = rf__optimizer_write(o, f[MOMENTS].path, &f[MOMENTS].fd, why);
+    if (!status && o->ema) status = rf__params_write(o->params, o->ema, RF_F32, f[MEANS].path, &f[MEANS].fd, why);
+    return status;
+}
+
+/* Closes them all; syncs them when all went well so far. */
+static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
+{
+    for (int i = 0; i < SLABS; i++) {
+        if (f[i].fd < 0) continue;
+        if (!status && fsync(f[i].fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
+        if (close(f[i].fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
+    }
+    return status;
+}
+
 static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_error *why)
 {
-    const rf_params *params = c->optimizer->params;
     char path[4096];
-    rf_status status = rf_config_write(c->ctx, folder, &params->config, why);
+    slab_file slabs[SLABS];
+    rf_status status = write_slabs(c, folder, slabs, why);
+    if (!status && c->read) status = c->read(c->user, why);
+    status = sync_slabs(slabs, status, why);
+    if (!status) status = rf_config_write(c->ctx, folder, &c->optimizer->params->config, why);
     if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
-    if (!status) status = rf__path(path, sizeof path, folder, "model.safetensors", why);
-    if (!status) status = rf__params_save(params, c->optimizer->value, RF_F32, path, why);
-    if (!status) status = rf__path(path, sizeof path, folder, "optimizer.safetensors", why);
-    if (!status) status = rf__optimizer_save(c->optimizer, path, why);
-    if (!status && c->optimizer->ema) status = rf__path(path, sizeof path, folder, "ema.safetensors", why);
-    if (!status && c->optimizer->ema) status = rf__params_save(params, c->optimizer->ema, RF_F32, path, why);
     if (!status) status = rf__path(path, sizeof path, folder, "trainer_state.json", why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);

@@ -12,6 +12,8 @@ typedef struct rf__checkpoint {
     rf__state *state;
     json_t *options;
     double epoch;
+    rf_status (*read)(void *user, rf_error *why);       /* or NULL: called when values and moments have been read, before    */
+    void *user;                                         /* the first sync; the save ends when it fails                       */
 } rf__checkpoint;
 
 /* Writes folder/checkpoint-<step>, replacing one of that name; `path` receives where.

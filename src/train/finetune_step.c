@@ -75,6 +75,7 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
     double before = 0;
     rf_status status = one_pass(r, b, stream | FIRST, weight, &before, why);
     if (status) return status;
+    rf__saver_read(&r->saver);
     move_words(r, f, leaf);
     memset(leaf, 0, r->params.total * sizeof *leaf);
     status = one_pass(r, b, stream, weight, loss_sum, why);

@@ -26,6 +26,7 @@ typedef struct loop {
     rf__run *run;
     int64_t saved_step;                 /* the last step that is in a checkpoint; -1: none                              */
     int failed_saves;                   /* in a row                                                                     */
+    struct { double metric; int64_t step; } best;       /* before the last save, which may fail                         */
 } loop;
 
 /* ---- one step ---- */
@@ -107,6 +108,7 @@ static void update(rf__run *r, step_result *s)
     rf__step step = {s->rate, 1, ++r->state.updates};
     s->rate = rf__rule_rate(&r->optimizer.rule, s->rate, step.update);
     if (o->max_grad_norm > 0 && s->norm > o->max_grad_norm) step.scale = o->max_grad_norm / s->norm;
+    rf__saver_read(&r->saver);
     rf__optimizer_update(&r->optimizer, &step);
 }
 
@@ -246,6 +248,7 @@ static void log_step(rf__run *r, const step_result *s)
 static rf_status score_job(rf__run *r, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
+    rf__saver_read(&r->saver);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     const rf_status status = r->job->evaluate(r, why);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
@@ -256,6 +259,7 @@ static rf_status score_job(rf__run *r, rf_error *why)
 static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
 {
     const rf__optimizer *const z = &r->optimizer;
+    rf__saver_read(&r->saver);
     rf_status status = RF_OK;
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     rf__mlm_batch_clear(s->batch);
@@ -305,61 +309,84 @@ static bool better(const rf_train_options *o, double a, double b)
     return greater ? a > b : a < b;
 }
 
-/* The first rank writes; the others send it what only they have, and learn how it went. */
-static rf_status write_checkpoint(rf__run *r, char *path, size_t size, rf_error *why)
+/* This step becomes the best one, when it is. */
+static void judge(loop *l)
 {
+    rf__run *r = l->run;
     rf__state *t = &r->state;
-    const rf__checkpoint c = {r->ctx, r->tokenizer, &r->optimizer, t, r->options, rf__run_epoch(r)};
+    l->best.metric = t->best_metric;
+    l->best.step = t->best_step;
+    if (t->eval_step != t->step || !isfinite(metric(r)) || (t->best_step && !better(&r->o, metric(r), t->best_metric))) return;
+    t->best_metric = metric(r);
+    t->best_step = t->step;
+}
+
+/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights that are not
+ * finite end it. */
+static rf_status saved(loop *l, int64_t step, rf_status status, const char *path, const rf_error *failed, bool last, rf_error *why)
+{
+    rf__run *r = l->run;
+    if (!status) {
+        l->failed_saves = 0;
+        l->saved_step = step;
+        rf__run_tell(r, "save", "%s", path);
+        return RF_OK;
+    }
+    r->state.best_metric = l->best.metric;
+    r->state.best_step = l->best.step;
+    l->failed_saves++;
+    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed->text);
+    if (l->failed_saves >= FAILED_SAVES)
+        return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed->text);
+    if (r->o.comm) r->o.comm->agreed = 0;
+    rf__run_tell(r, "note", "no checkpoint at step %" PRId64 ": %s", step, failed->text);
+    return RF_OK;
+}
+
+/* The checkpoint that is being written in the background, when it is written, or `wait`. */
+static rf_status settle(loop *l, bool wait, rf_error *why)
+{
+    rf__saver *s = &l->run->saver;
+    char path[4096];
+    rf_error failed = {0};
+    if (!s->running || !(wait || rf__saver_done(s))) return RF_OK;
+    const rf_status status = rf__saver_end(s, path, sizeof path, &failed);
+    return saved(l, s->state.step, status, path, &failed, false, why);
+}
+
+/* The first rank writes; the others send it what only they have, and learn how it went. */
+static rf_status write_here(rf__run *r, const rf__save *what, char *path, size_t size, rf_error *why)
+{
     rf_status status = RF_OK, served = RF_OK;
     if (rf__rank(r->o.comm)) {
         if (r->optimizer.partial) status = rf__optimizer_serve(&r->optimizer, why);
     } else {
-        status = rf__metrics_sync(&r->metrics, why);
-        if (!status) status = rf__events_sync(&r->events, why);
-        t->metrics_bytes = r->metrics.bytes;
-        t->events_bytes = r->events.bytes;
-        if (!status) status = rf__checkpoint_save(&c, r->folder, path, size, why);
+        status = rf__save_write(what, path, size, why);
         if (r->optimizer.partial) served = rf__optimizer_served(&r->optimizer, why);
     }
     return rf__agree(r->o.comm, status ? status : served, why);
 }
 
-static rf_status save_now(rf__run *r, char *path, size_t size, rf_error *why)
-{
-    rf__state *t = &r->state;
-    const rf__state before = *t;
-    const bool judged = t->eval_step == t->step && isfinite(metric(r));
-    if (judged && (!t->best_step || better(&r->o, metric(r), t->best_metric))) {
-        t->best_metric = metric(r);
-        t->best_step = t->step;
-    }
-    const rf_status status = write_checkpoint(r, path, size, why);
-    if (status) *t = before;
-    return status;
-}
-
-/* A failed save costs a note; the third in a row, the last chance of a run, or weights that are not finite end it. */
+/* In the background, when there are steps to go on with; several ranks' moments come together where all of them wait. */
 static rf_status save(loop *l, bool last, rf_error *why)
 {
     rf__run *r = l->run;
+    rf__state *t = &r->state;
     char path[4096] = "";
     rf_error failed = {0};
-    const rf_status status = save_now(r, path, sizeof path, &failed);
-    if (!status) {
-        l->failed_saves = 0;
-        l->saved_step = r->state.step;
-        if (!rf__rank(r->o.comm))
-            rf__checkpoints_prune(r->ctx, r->folder, r->state.step, r->o.save_total_limit, r->state.best_step);
-        rf__run_tell(r, "save", "%s", path);
-        return RF_OK;
-    }
-    l->failed_saves++;
-    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed.text);
-    if (l->failed_saves >= FAILED_SAVES)
-        return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed.text);
-    if (r->o.comm) r->o.comm->agreed = 0;
-    rf__run_tell(r, "note", "no checkpoint at step %" PRId64 ": %s", r->state.step, failed.text);
-    return RF_OK;
+    rf_status status = settle(l, true, why);
+    if (status) return status;
+    judge(l);
+    t->metrics_bytes = r->metrics.bytes;
+    t->events_bytes = r->events.bytes;
+    const rf__save what = {.checkpoint = {.ctx = r->ctx, .tokenizer = r->tokenizer, .optimizer = &r->optimizer, .state = t,
+                                          .options = r->options, .epoch = rf__run_epoch(r)},
+                           .metrics = &r->metrics, .events = &r->events, .folder = r->folder, .keep = r->o.save_total_limit};
+    if (!last && !r->o.comm && !r->o.save_synchronously && rf__saver_start(&r->saver, &what)) return RF_OK;
+    const double begin = rf__seconds();
+    status = write_here(r, &what, path, sizeof path, &failed);
+    r->saver.waited += rf__seconds() - begin;
+    return saved(l, t->step, status, path, &failed, last, why);
 }
 
 /* The mean of the last checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
@@ -469,6 +496,7 @@ static rf_status after_step(loop *l, const step_result *s, const rf__position *b
     log_step(r, s);
     if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
     if (!status) count_patience(r);
+    if (!status) status = settle(l, false, why);
     end = step == r->state.max_steps;
     if (!status) status = heed(r, why);
     const bool saving = due(step, r->o.save_steps) || end || r->stop || r->save;
@@ -491,6 +519,7 @@ static rf_status run_steps(loop *l, rf_error *why)
     }
     if (r->state.step >= r->state.max_steps) return save_model_once(r, why);
     /* a stop that was asked for while the checkpoint was being written finds it already there */
+    if (settle(l, true, why)) return why->code;
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {
         const rf_status status = save(l, true, why);
         if (status) return status;
@@ -511,8 +540,9 @@ rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const 
     rf__run *r = rf__calloc(ctx, 1, sizeof *r);
     if (!r) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
     rf_status status = rf__run_start(r, ctx, options, job, task, report, user, &first);
-    loop l = {r, -1, 0};
+    loop l = {.run = r, .saved_step = -1};
     if (!status) status = run_steps(&l, &first);
+    (void)settle(&l, true, NULL);                                   /* a run that fails leaves what it was writing */
     if (status) rf_fail(why, status, "%s", first.text);
     rf__run_end(r);
     rf__free(ctx, r);

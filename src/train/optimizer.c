@@ -471,6 +471,11 @@ static void keep_own(const moment *m)
 
 rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error *why)
 {
+    return rf__optimizer_write(o, path, NULL, why);
+}
+
+rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd, rf_error *why)
+{
     const rf_params *params = o->params;
     const char *const metadata[] = {"optim", rf__optim_name(o->rule.optim), NULL};
     rf_weight_out *out = rf__calloc(params->ctx, MOMENTS * params->n, sizeof *out);
@@ -482,7 +487,7 @@ rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error 
     for (size_t i = 0; i < n; i++)
         out[i] = (rf_weight_out){.name = kept[i].name, .type = RF_F32, .rank = kept[i].rank,
                                  .dim = {kept[i].dim[0], kept[i].dim[1]}, .data = o->partial ? NULL : kept[i].at};
-    if (!status) status = rf__weights_write(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, why);
+    if (!status) status = rf__weights_write(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, fd, why);
     rf__free(params->ctx, out);
     rf__free(params->ctx, kept);
     return status;

@@ -73,6 +73,7 @@ void rf__optimizer_update(rf__optimizer *o, const rf__step *step);
 /* optimizer.safetensors: the moments as "m.<name>" and "v.<name>", adafactor's matrices as "r.<name>" and "c.<name>";
  * the rule's name as metadata.  RF_EDATA when the file is another rule's. */
 rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error *why);
+rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd, rf_error *why);    /* as rf__params_write */
 rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why);
 
 /* Of several ranks the first one saves, and the others serve it the moments that they keep until it calls served; the file is

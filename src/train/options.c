@@ -76,6 +76,7 @@ static const row rows[] = {
     {"stop_after",                  INT,    AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
     {"max_time",                    REAL,   AT(max_time), 0, 1e9, 0, NULL, LOCAL},
     {"save_type",                   CHOICE, AT(save_type), 0, 1, RF_F32, types, 0},
+    {"save_synchronously",          FLAG,   AT(save_synchronously), 0, 1, 0, NULL, LOCAL},
     {"allow_data_change",           FLAG,   AT(allow_data_change), 0, 1, 0, NULL, LOCAL},
     {"text_format",                 CHOICE, AT(reader.format), 0, 3, RF_TEXT_AUTO, formats, 0},
     {"text_split",                  CHOICE, AT(reader.split), 0, 3, RF_SPLIT_BLANK, splits, 0},

@@ -11,6 +11,7 @@
 #include "train/exchange.h"
 #include "train/metrics.h"
 #include "train/options.h"
+#include "train/saver.h"
 
 typedef struct rf__run rf__run;
 
@@ -54,6 +55,7 @@ struct rf__run {
     rf_params params;
     rf__optimizer optimizer;
     int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples         */
+    rf__saver saver;                    /* whoever changes the optimizer's slabs calls rf__saver_read first             */
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
     rf__exchange exchange;              /* with the other ranks; of options.comm                                        */
     double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all       */

@@ -29,6 +29,7 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
     p->epoch = rf__run_epoch(r);
     p->tokens = r->state.tokens;
     p->seconds = r->state.seconds;
+    p->save_wait = r->saver.waited;
     p->eval_loss = r->state.eval_loss;
     p->eval_accuracy = r->state.eval_accuracy;
     p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : RF_OBJECTIVE_MLM;
@@ -526,6 +527,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
 void rf__run_end(rf__run *r)
 {
     const rf_ctx *ctx = r->ctx;
+    rf__saver_free(&r->saver);
     for (int64_t i = 0; r->batch && i < r->o.gradient_accumulation_steps; i++) rf__mlm_batch_free(ctx, &r->batch[i]);
     rf__free(ctx, r->batch);
     rf__pieces_free(ctx, &r->pieces);

@@ -3,6 +3,7 @@
 #include "t.h"
 
 #include <ftw.h>
+#include <pthread.h>
 #include <unistd.h>
 
 rf_ctx *t_ctx(int threads, const char *isa)
@@ -13,24 +14,35 @@ rf_ctx *t_ctx(int threads, const char *isa)
     return ctx;
 }
 
+/* A context's memory may be asked for by several threads at once. */
+static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
+
 static void *counting_alloc(void *user, size_t size)
 {
     t_memory *m = user;
-    const long call = ++m->calls;
-    if (m->fail && (call == m->fail || (m->forever && call > m->fail))) return NULL;
     void *p = NULL;
-    if (posix_memalign(&p, 64, size)) return NULL;
+    pthread_mutex_lock(&counting);
+    const long call = ++m->calls;
+    if (m->fail && (call == m->fail || (m->forever && call > m->fail))) goto out;
+    if (posix_memalign(&p, 64, size)) {
+        p = NULL;
+        goto out;
+    }
     m->live++;
     m->bytes += size;
     if (m->bytes > m->peak) m->peak = m->bytes;
+out:
+    pthread_mutex_unlock(&counting);
     return p;
 }
 
 static void counting_release(void *user, void *memory, size_t size)
 {
     t_memory *m = user;
+    pthread_mutex_lock(&counting);
     m->live--;
     m->bytes -= size;
+    pthread_mutex_unlock(&counting);
     free(memory);
 }
 

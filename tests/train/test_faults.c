@@ -1,5 +1,6 @@
-/* test_faults.c — mirrors src/train/checkpoint.c and loop.c: a run in a process of its own, which is killed, or whose
- * system calls fail.  Whatever happens, the run that is started again ends with the bits of one that nothing happened to.
+/* test_faults.c — mirrors src/train/checkpoint.c, saver.c and loop.c: a run in a process of its own, which is killed, or whose
+ * system calls fail, those of the thread that writes checkpoints among them.  Whatever happens, the run that is started again ends
+ * with the bits of one that nothing happened to.
  *
  *     kills at random moments      ROFORMER_KILLS=200 for more
  *     kills before the n-th write, sync, rename, ... of a run; the same, and what was not synced by then is lost, as when
@@ -256,65 +257,108 @@ static int lose(const char *path, const struct stat *st, int kind, struct FTW *f
 
 enum { KILLED = 1000, CANNOT_TRACE = 1001 };
 
+/* Whose calls count: those of all threads; those of the one that writes checkpoints in the background; the same, and the moment
+ * that is meant is not the call itself but when training can go no further without it. */
+enum whose { EVERYBODY, WRITER, WRITER_HELD };
+
+/* One run, all of whose threads are seen. */
+typedef struct watched {
+    pid_t leader, spoiling, held;       /* threads: the first one; who is in a call that fails; who is kept in one         */
+    long n, calls;
+    int error;
+    enum whose whose;
+    bool waiting;                       /* the first thread, for another one                                            */
+} watched;
+
+/* A call that thread `pid` is about to make.  false: it is not to be made now. */
+static bool entered(watched *s, pid_t pid, uint64_t call, const uint64_t *argument)
+{
+    if (pid == s->leader) s->waiting = call == SYS_futex || call == SYS_exit_group;
+    if (s->held && s->waiting) {
+        kill(s->leader, SIGKILL);
+        return true;
+    }
+    if (!changes_the_disk(call, argument)) return true;
+    if ((s->whose != EVERYBODY && pid == s->leader) || ++s->calls != s->n) {
+        follow(pid, call, argument);
+        return true;
+    }
+    if (s->whose == WRITER_HELD && s->waiting) kill(s->leader, SIGKILL);
+    else if (s->whose == WRITER_HELD) s->held = pid;
+    else if (!s->error) kill(s->leader, SIGKILL);
+    else if (spoil(pid, true, s->error)) s->spoiling = pid;
+    return !s->held;
+}
+
+/* A thread that stopped.  false: it is not to go on; *pass is the signal it gets. */
+static bool stopped(watched *s, pid_t pid, int status, intptr_t *pass)
+{
+    struct ptrace_syscall_info info;
+    *pass = 0;
+    if (status >> 16 || (pid != s->leader && WSTOPSIG(status) == SIGSTOP)) return true;       /* a thread begins */
+    if (WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+        *pass = WSTOPSIG(status);
+        return true;
+    }
+    if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof info, &info) <= 0) return true;   /* killed meanwhile */
+    if (info.op == PTRACE_SYSCALL_INFO_EXIT && pid == s->leader) s->waiting = false;
+    if (info.op == PTRACE_SYSCALL_INFO_EXIT && s->spoiling == pid) {
+        spoil(pid, false, s->error);
+        s->spoiling = 0;
+    }
+    return info.op != PTRACE_SYSCALL_INFO_ENTRY || entered(s, pid, info.entry.nr, (const uint64_t *)info.entry.args);
+}
+
 /* One run.  Its n-th call that changes the disk (0: none) is the moment of its death, or fails with `error`.  Returns
  * its exit status; *calls counts them. */
-static int traced(const fixture *f, long n, int error, long *calls)
+static int traced(const fixture *f, long n, int error, enum whose whose, long *calls)
 {
     int status;
-    const pid_t pid = start(f, true);
-    bool spoiling = false;
+    watched s = {.leader = start(f, true), .n = n, .error = error, .whose = whose};
     *calls = 0;
     memset(&disk.file, 0, sizeof disk.file);
     disk.n = 0;
-    waitpid(pid, &status, 0);
-    if (!WIFSTOPPED(status) || ptrace(PTRACE_SETOPTIONS, pid, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL))) {
-        kill(pid, SIGKILL);
-        waitpid(pid, &status, 0);
+    waitpid(s.leader, &status, 0);
+    if (!WIFSTOPPED(status) ||
+        ptrace(PTRACE_SETOPTIONS, s.leader, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE))) {
+        kill(s.leader, SIGKILL);
+        waitpid(s.leader, &status, 0);
         return CANNOT_TRACE;
     }
-    intptr_t pass = 0;
+    ptrace(PTRACE_SYSCALL, s.leader, NULL, NULL);
     for (;;) {
-        struct ptrace_syscall_info info;
-        ptrace(PTRACE_SYSCALL, pid, NULL, (void *)pass);
-        waitpid(pid, &status, 0);
-        if (WIFEXITED(status)) return WEXITSTATUS(status);
-        if (WIFSIGNALED(status)) return KILLED;
-        pass = WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
-        if (pass) continue;
-        if (ptrace(PTRACE_GET_SYSCALL_INFO, pid, (void *)sizeof info, &info) <= 0) return kill(pid, SIGKILL), CANNOT_TRACE;
-        if (info.op == PTRACE_SYSCALL_INFO_EXIT && spoiling) {
-            spoil(pid, false, error);
-            spoiling = false;
-        }
-        if (info.op != PTRACE_SYSCALL_INFO_ENTRY || !changes_the_disk(info.entry.nr, (const uint64_t *)info.entry.args)) continue;
-        if (++*calls != n) follow(pid, info.entry.nr, (const uint64_t *)info.entry.args);
-        else if (error) spoiling = spoil(pid, true, error);
-        else kill(pid, SIGKILL);
+        intptr_t pass;
+        const pid_t pid = waitpid(-1, &status, __WALL);
+        if (pid < 0) fail_msg("a process that is traced is gone");
+        *calls = s.calls;
+        if (pid == s.leader && WIFEXITED(status)) return WEXITSTATUS(status);
+        if (pid == s.leader && WIFSIGNALED(status)) return KILLED;
+        if (WIFSTOPPED(status) && stopped(&s, pid, status, &pass)) ptrace(PTRACE_SYSCALL, pid, NULL, (void *)pass);
     }
 }
 
-static bool tracing_works(long *calls)
+static bool tracing_works(enum whose whose, long *calls)
 {
     fixture f = make("6");
-    const int status = traced(&f, 0, 0, calls);
+    const int status = traced(&f, 0, 0, whose, calls);
     unmake(&f);
     if (status == CANNOT_TRACE) print_message("           skipped: processes cannot be traced here\n");
     else assert_int_equal(status, RF_OK);
     return status == RF_OK;
 }
 
-static void kills_at_calls(long first, bool power_fails)
+static void kills_at_calls(long first, enum whose whose, bool power_fails)
 {
     long calls, points = 0;
     disk.lost = 0;
-    if (!tracing_works(&calls)) return;
+    if (!tracing_works(whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
     const result want = undisturbed("6");
     fixture f = make("6");
     for (long n = stride == 1 ? 1 : first; n <= calls; n += stride, points++) {
         long seen;
         anew(&f);
-        assert_int_equal(traced(&f, n, 0, &seen), KILLED);
+        assert_int_equal(traced(&f, n, 0, whose, &seen), KILLED);
         if (power_fails && !access(f.out, F_OK)) assert_int_equal(nftw(f.out, lose, 8, FTW_PHYS), 0);
         finish(&f);
         const result got = result_of(&f);
@@ -322,38 +366,45 @@ static void kills_at_calls(long first, bool power_fails)
     }
     unmake(&f);
     print_message("           %ld of %ld calls, %d files lost\n", points, calls, disk.lost);
+    assert_true(points > 2);
     if (power_fails) assert_true(disk.lost > points / 2);          /* the log at least is nearly always behind */
 }
 
 static void killed_at_a_call(void **state)
 {
     (void)state;
-    kills_at_calls(1, false);
+    kills_at_calls(1, EVERYBODY, false);
 }
 
 static void power_fails_at_a_call(void **state)
 {
     (void)state;
-    kills_at_calls(11, true);
+    kills_at_calls(11, EVERYBODY, true);
+}
+
+/* The writer is as slow as it can be: training is as far ahead of the checkpoint as it ever gets, and nobody synced its log. */
+static void power_fails_ahead_of_the_writer(void **state)
+{
+    (void)state;
+    kills_at_calls(5, WRITER_HELD, true);
 }
 
 /* A failing call ends the run with a message, or costs a checkpoint, or a line of the log: never the bits. */
-static void a_call_fails(void **state)
+static void calls_fail(enum whose whose)
 {
-    (void)state;
     long calls, points = 0, ended = 0;
 #if !defined(__x86_64__)
     print_message("           skipped: written for x86-64\n");
     return;
 #endif
-    if (!tracing_works(&calls)) return;
+    if (!tracing_works(whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
     const result want = undisturbed("6");
     fixture f = make("6");
     for (long n = stride == 1 ? 1 : 4; n <= calls; n += stride, points++) {
         long seen;
         anew(&f);
-        const int status = traced(&f, n, n % 2 ? ENOSPC : EIO, &seen);
+        const int status = traced(&f, n, n % 2 ? ENOSPC : EIO, whose, &seen);
         if (status != RF_OK && status != RF_EIO) fail_msg("call %ld of %ld failed: status %d", n, calls, status);
         ended += status != RF_OK;
         /* what could not be removed is swept by the next start */
@@ -364,6 +415,20 @@ static void a_call_fails(void **state)
     }
     unmake(&f);
     print_message("           %ld of %ld calls, %ld ended the run\n", points, calls, ended);
+    assert_true(points > 2);
+    if (whose == WRITER) assert_int_equal(ended, 0);                /* the checkpoint of the end is not its work */
+}
+
+static void a_call_fails(void **state)
+{
+    (void)state;
+    calls_fail(EVERYBODY);
+}
+
+static void a_call_of_the_writer_fails(void **state)
+{
+    (void)state;
+    calls_fail(WRITER);
 }
 
 int main(int argc, char **argv)
@@ -374,7 +439,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(killed_at_random),
         cmocka_unit_test(killed_at_a_call),
         cmocka_unit_test(power_fails_at_a_call),
+        cmocka_unit_test(power_fails_ahead_of_the_writer),
         cmocka_unit_test(a_call_fails),
+        cmocka_unit_test(a_call_of_the_writer_fails),
     };
     return cmocka_run_group_tests_name("train/faults", tests, NULL, NULL);
 }

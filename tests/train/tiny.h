@@ -59,9 +59,10 @@ static inline char *tiny_model(void)
 
 static inline char *tiny_path(const char *folder, const char *name)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return strdup(path);
+    const size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    snprintf(path, size, "%s/%s", folder, name);
+    return path;
 }
 
 /* 20 steps of two small batches, with dropout, checkpoints every 4. `text` must outlive the options. */
