@@ -11,8 +11,10 @@
 
 static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
 {
+    const rf_position *named;
     rf_config_defaults(c);
-    const rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
+    rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
+    if (!status) status = rf__position_find(c, &named, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)
         return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns", (long long)a->head_size);

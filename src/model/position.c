@@ -12,19 +12,33 @@ const rf_position *const rf__position_list[] = {
 
 /* ---- finding --------------------------------------------------------------------------------------------------------- */
 
+/* What other programs and papers call them. */
+static const struct { const char *name, *ours; } elsewhere[] = {
+    {"rope", "rotary"}, {"roformer", "rotary"}, {"nope", "none"}, {"learned", "absolute"}, {"learnable", "absolute"}, {"bert", "absolute"},
+    {"relative_key", "shaw"}, {"relative", "shaw"}, {"transfo_xl", "transformer_xl"}, {"bloom", "alibi"}, {"mpt", "alibi"},
+    {"kerple", "kerple_log"}, {"disentangled", "deberta"}, {"conv", "convolution"}, {"rnn", "recurrent"},
+};
+
 static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
+
+static const char *nearest(const char *name)
+{
+    const char *best = rf__position_list[0]->name;
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        if (distance(name, (*p)->name) < distance(name, best)) best = (*p)->name;
+    for (size_t i = 0; i < RF_COUNT(elsewhere); i++)
+        if (!strcmp(name, elsewhere[i].name)) best = elsewhere[i].ours;
+    return best;
+}
 
 static rf_status unknown(const char *name, rf_error *why)
 {
-    const rf_position *best = rf__position_list[0];
     char clean[32];
-    for (const rf_position *const *p = rf__position_list; *p; p++)
-        if (distance(name, (*p)->name) < distance(name, best->name)) best = *p;
     snprintf(clean, sizeof clean, "%s", name);
     for (char *s = clean; *s; s++)
         if ((unsigned char)*s < 32 || *s == 127) *s = '?';
     return rf_fail(why, RF_EDATA, "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
-                   "(`roformer positions` lists all)", clean, best->name);
+                   "(`roformer positions` lists all)", clean, nearest(name));
 }
 
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)

@@ -218,7 +218,8 @@ static rf_status read_position(const char *file, const json_t *v, rf_config *c, 
     if (!json_is_string(v)) return wrong_type(file, "position_embedding_type", v, "a string", why);
     const char *name = json_string_value(v);
     if (strlen(name) >= sizeof c->position_embedding_type)
-        return rf_fail(why, RF_EDATA, "%s: position_embedding_type is \"%s\", which is not known", file, rf__printable(name).text);
+        return rf_fail(why, RF_EDATA, "%s: position_embedding_type is \"%s\", which is not known (`roformer positions` lists all)", file,
+                       rf__printable(name).text);
     memcpy(c->position_embedding_type, name, strlen(name) + 1);
     return RF_OK;
 }

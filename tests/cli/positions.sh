@@ -9,6 +9,11 @@ done
 expect 0 '' "$program" positions --json
 [ "$(wc -l < out)" -eq 1 ] && grep -q '"name": *"rotary"' out || fail "JSON: $(head -c 200 out)"
 
+# docs/positions.md states these figures, for every row and no other.
+"$program" positions | awk 'NR > 1 && /^[a-z]/ { print $1, $2, $3, $4, $5, $6 }' > listed
+sed -n '/^## What they cost/,/^## Looking/s/^| `\([a-z0-9_]*\)` | \(.*\) |$/\1 | \2/p' "$here/../../docs/positions.md" | tr -d '|' | tr -s ' ' > stated
+same listed stated 'what the program prints, and the table in docs/positions.md'
+
 # RoFormer's section 3.4.3: values computed in float64 for d = 64 and 128.
 expect 0 '' "$program" positions plot decay --head_size 64 --max_distance 1000000
 near() { awk -v d="$1" -v want="$2" '$1 == d { x = $2 - want; if (x < 0) x = -x; found = x < 2e-6 * want } END { exit !found }' out || fail "decay at $1: $(awk -v d="$1" '$1 == d' out)"; }
@@ -28,8 +33,66 @@ expect 2 'did you mean decay\?' "$program" positions plot decai
 expect 2 'plot' "$program" positions draw
 expect 2 'is odd' "$program" positions plot decay --head_size 63
 expect 2 'FILE.svg' "$program" positions plot decay -o x.jpg
-printf '{"rope_scaling": {"rope_type": "linear", "factor": 0.5}}' > config.json
-expect 3 'factor is 0.5' "$program" positions plot decay --config config.json
+
+# refused PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
+# no weights, which would be exit 4: so they were not looked for.
+mkdir bad
+printf '[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\n' > bad/vocab.txt
+refused() {
+    shape='"num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": 6'
+    case $2 in *'"hidden_size"'*) ;; *) shape="$shape, \"hidden_size\": 32" ;; esac
+    case $2 in *'"max_position_embeddings"'*) ;; *) shape="$shape, \"max_position_embeddings\": 64" ;; esac
+    printf '{"model_type": "roformer", %s, %s}' "$shape" "$2" > bad/config.json
+    expect 3 "$1" "$program" embed -m bad the
+    [ "$(wc -l < err)" -eq 1 ] || fail "more than a sentence about $2: $(cat err)"
+    expect 3 "$1" "$program" positions --config bad
+}
+kind() { printf '"position_embedding_type": "%s"' "$1"; }
+rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
+refused 'is 9, rotation needs an even head' '"hidden_size": 36'
+refused 'does not divide hidden_size 33' '"hidden_size": 33'
+refused 'turns 3 of a head.s 8 columns' '"partial_rotary_factor": 0.4'
+refused 'turns 0 of a head.s 8 columns' '"partial_rotary_factor": 0.1'
+refused 'partial_rotary_factor is 1.5, allowed' '"partial_rotary_factor": 1.5'
+refused 'partial_rotary_factor is 3, allowed' '"rope_parameters": {"partial_rotary_factor": 3}'
+refused 'rotary_heads is 9, there are 4' '"rotary_heads": 9'
+refused 'rope_theta is 0, allowed' '"rope_theta": 0'
+refused 'rope_theta is -3, allowed' '"rope_theta": -3'
+refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
+refused 'not valid JSON' '"rope_theta": NaN'
+refused 'per_layer\[1\] is -2' '"rope_theta_per_layer": [100, -2]'
+refused 'per_layer has 1 numbers, there are 2 layers' '"rope_theta_per_layer": [100]'
+refused 'factor is 0.5, wants' "$(rope linear '"factor": 0.5')"
+refused 'factor is 0, wants' "$(rope linear)"
+refused 'factor is -1, wants' "$(rope dynamic '"factor": -1')"
+refused 'factor is 0.99, wants' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
+refused 'original_max_position_embeddings is missing' "$(rope yarn '"factor": 4')"
+refused 'original_max_position_embeddings is missing' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
+refused 'original_max_position_embeddings is missing' "$(rope longrope)"
+refused '64 is below original_max_position_embeddings 128' "$(rope yarn '"original_max_position_embeddings": 128')"
+refused 'short_factor has 2 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1], "long_factor": [1, 1], "original_max_position_embeddings": 32')"
+refused 'long_factor has 5 numbers, a head has 4 planes' "$(rope longrope '"short_factor": [1, 1, 1, 1], "long_factor": [1, 1, 1, 1, 1], "original_max_position_embeddings": 32')"
+refused 'mrope_section has 3 planes, a head has 4' "$(rope default '"mrope_section": [1, 1, 1]')"
+refused 'rope_type is "linaer", known are' "$(rope linaer '"factor": 2')"
+refused 'max_position_embeddings is 4294967296, allowed' '"max_position_embeddings": 4294967296'
+refused 'relative_attention_num_buckets is 1, allowed' "$(kind t5), \"relative_attention_num_buckets\": 1"
+refused 'even number of buckets, at least 4' "$(kind tupe), \"relative_attention_num_buckets\": 2"
+refused 'even number of buckets' "$(kind t5), \"relative_attention_num_buckets\": 7"
+refused 'a distance beyond 8' "$(kind t5), \"relative_attention_max_distance\": 8"
+refused 'position_buckets is 1' "$(kind deberta), \"position_buckets\": 1"
+refused 'max_relative_position is 0, allowed' "$(kind shaw), \"max_relative_position\": 0"
+refused 'sandwich_width is 7' "$(kind sandwich), \"sandwich_width\": 7"
+refused 'clamp_len is -2, allowed' "$(kind xlnet), \"clamp_len\": -2"
+refused 'conv_kernel_size is 4' "$(kind convolution), \"conv_kernel_size\": 4"
+refused 'rerope_leak is 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
+refused '"alibi", which does not rotate' "$(kind alibi), $(rope linear '"factor": 2')"
+refused 'nearest is "alibi"' "$(kind alibbi)"
+refused 'nearest is "rotary"' "$(kind rope)"
+refused 'nearest is "shaw"' "$(kind relative_key)"
+refused 'which is not known' "$(kind "$(printf %0100d 0)")"
+refused '"xpos" makes sense in causal attention only' "$(kind xpos)"
+refused 'expected is a string' '"position_embedding_type": 7'
+expect 2 'max_distance' "$program" positions plot decay --max_distance 2147483648
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot decay -o decay.svg
     holds decay.svg '<svg'

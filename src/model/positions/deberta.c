@@ -70,7 +70,8 @@ static int64_t extent(const rf_config *c, char letter)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
-    *flops = (4 * C * (double)T + 4 * C * C * 2 * (double)span(c) / (double)rf__max64(T, 1)) * L;
+    const double rows = (double)rf__min64(2 * span(c), 2 * rf__max64(T, 1) - 1);
+    *flops = (4 * C * (double)T + 4 * C * C * rows / (double)rf__max64(T, 1)) * L;
     *bytes = 24 * C * L;
 }
 
