@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
-cmake --build "$build" --target bench_kernels bench_attention bench_relative bench_gemm bench_tokenizer roformer-program > /dev/null
+cmake --build "$build" --target bench_kernels bench_attention bench_relative bench_encodings bench_gemm bench_tokenizer roformer-program > /dev/null
 
 machine() {
     printf '%s, %s cores, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" \
@@ -34,7 +34,7 @@ bf16='
 python() { "${PEERS:-build/peers}/v/bin/python" "$@"; }
 
 # With names behind BUILD, only those.
-chosen=${2:-kernels attention relative gemm tokenizer forward train bf16}
+chosen=${2:-kernels attention relative encodings gemm tokenizer forward train bf16}
 for what in $chosen; do
     case $what in
     bf16) into bf16 sh -xc "$bf16" "$build" ;;
