@@ -143,6 +143,7 @@ typedef struct rf_config {
     char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""    */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
     int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
+    char task_text_column[128], task_pair_column[128], task_label_column[128];   /* of labelled files, when named; or "" */
     int version_2_with_negative; /* a head for answers may say that there is none                                     */
     rf_summary summary;
 } rf_config;

@@ -52,7 +52,8 @@ typedef struct rf_scores { int n; rf_score score[RF_SCORES]; } rf_scores;
 
 /* Trains on o->train, beginning with o->t.model, and leaves in o->t.output_dir what rf_pretrain leaves, but with the
  * head of the task, and labels in config.json.  `scores` (or NULL) receives the final model's on o->dev; with k_fold,
- * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...
+ * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...; the same call with
+ * resume_from_checkpoint "latest" goes on with them.
  *
  *   RF_EDATA     a line of a file is not what it must be: the message names file and line; a label of dev that training
  *                has not; fewer than two classes
@@ -85,7 +86,8 @@ typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, 
 rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_prediction_format format,
                               rf_prediction_line *line, void *user, rf_error *why);
 
-/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`. */
+/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the folder was
+ * fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same way. */
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why);
 
 #ifdef __cplusplus

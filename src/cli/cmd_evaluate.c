@@ -90,9 +90,11 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
     return cli_exit(io);
 }
 
+static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
+
 static int run(void *arguments, cli_io *io)
 {
-    const evaluate_args *e = arguments;
+    evaluate_args *e = arguments;
     train_args *a = arguments;
     char folder[4096];
     a->t.text = a->text.item;
@@ -102,6 +104,9 @@ static int run(void *arguments, cli_io *io)
         return cli_exit(io);
     }
     if (cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    e->f.t.given = was_given;
+    e->f.t.given_user = (void *)(uintptr_t)io->parsed;
+    e->f.t.max_length = a->t.max_length;
     if (e->dev) return on_examples(e, folder, io);
     a->t.model = folder;
     return e->lengths ? on_lengths(a, e->lengths, io) : on_text(a, io);

@@ -4,11 +4,13 @@
 
 #include "cli/commands.h"
 #include "cli/finetune_options.h"
+#include "cli/report.h"
+#include "cli/update_options.h"
 
 typedef struct finetune_args {
     rf_finetune_options f;
     const char *resume;
-    int head, json;
+    int head, json, report;
 } finetune_args;
 
 static void prepare(void *args)
@@ -17,7 +19,7 @@ static void prepare(void *args)
     rf_finetune_defaults(&a->f);
 }
 
-typedef struct watch { cli_io *io; cli_progress bar; double loss; int64_t every; char saved[1024]; } watch;
+typedef struct watch { cli_io *io; cli_progress bar; double loss; int64_t every; bool folds; char saved[1024]; } watch;
 
 static void show_step(watch *w, const rf_train_progress *p)
 {
@@ -48,7 +50,7 @@ static int report(void *user, const rf_train_progress *p)
     } else if (p->note) {
         cli_progress_line(&w->bar, p->note);
     }
-    return cli_stopped() ? RF_TRAIN_STOP : RF_TRAIN_GO;
+    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
 }
 
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
@@ -67,9 +69,18 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
 static int stopped(const watch *w)
 {
     const char *name = strrchr(w->saved, '/');
-    if (*w->saved) cli_error("saved %s; continue with --resume %s", name ? name + 1 : w->saved, w->saved);
+    if (*w->saved && w->folds) cli_error("saved %s; the same command with --resume latest goes on", w->saved);
+    else if (*w->saved) cli_error("saved %s; continue with --resume %s", name ? name + 1 : w->saved, w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
     return cli_stopped() ? CLI_LATER : CLI_DONE;
+}
+
+/* What was saved last is the folder of the run; of folds each has its own. */
+static void write_report(const watch *w, cli_io *io)
+{
+    char path[1100];
+    snprintf(path, sizeof path, "%s/report.html", w->saved);
+    if (!report_write(io, w->saved, path, NULL, &io->why)) cli_note(io, "%s written", path);
 }
 
 static int was_given(void *parsed, const char *option)
@@ -84,22 +95,25 @@ static int run(void *arguments, cli_io *io)
     rf_finetune_options *f = &a->f;
     char folder[4096];
     rf_scores scores = {.n = 0};
-    watch w = {.io = io, .every = f->t.logging_steps};
+    watch w = {.io = io, .every = f->t.logging_steps, .folds = f->k_fold > 1};
     f->pooled = a->head;
     f->t.resume_from_checkpoint = a->resume;
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
     if (!f->train && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
     else if (!f->t.output_dir && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
-    else if (!a->resume || f->t.model) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
+    else if (a->report && f->k_fold > 1) rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and k_fold makes several");
+    else if (!a->resume || f->t.model || f->k_fold > 1) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
-    if (!a->resume || f->t.model) f->t.model = folder;
+    if (!a->resume || f->t.model || f->k_fold > 1) f->t.model = folder;
     cli_signals_catch();
+    cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
     const rf_status status = rf_finetune(io->ctx, f, report, &w, &scores, &io->why);
     cli_progress_clear(&w.bar);
     if (status == RF_ESTOPPED) return stopped(&w);
     if (!status) cli_show_scores(&scores, a->json, &io->why);
+    if (!status && a->report) write_report(&w, io);
     return cli_exit(io);
 }
 
@@ -121,18 +135,8 @@ static const cli_option options[] = {
     {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the examples", NULL},
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
     {"per_device_train_batch_size", 0, CLI_INT, F(per_device_train_batch_size), "N", NULL, 1, 65536, NULL, "examples of a batch, packed without padding", "batch_size"},
-    {"gradient_accumulation_steps", 0, CLI_INT, T(gradient_accumulation_steps), "N", NULL, 1, 1e6, NULL, "batches for one update", NULL},
     {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "longest example in tokens; pairs lose from the longer text", "max_seq_length"},
-    {"learning_rate", 0, CLI_REAL, T(learning_rate), "X", NULL, 0, 10, NULL, "largest step size", "lr"},
-    {"weight_decay", 0, CLI_REAL, T(weight_decay), "X", NULL, 0, 10, NULL, "of matrices; never of biases and norms", NULL},
-    {"warmup_ratio", 0, CLI_REAL, T(warmup_ratio), "P", NULL, 0, 1, NULL, "share of the updates while the step size rises, when warmup_steps is 0", NULL},
-    {"warmup_steps", 0, CLI_INT, T(warmup_steps), "N", NULL, 0, 1e12, NULL, "updates while the step size rises", NULL},
-    {"max_grad_norm", 0, CLI_REAL, T(max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},
-    {"lr_scheduler_type", 0, CLI_CHOICE, T(lr_scheduler_type), "linear|cosine|constant|constant_with_warmup", NULL, 0, 0, NULL,
-     "how the step size falls after warm-up", NULL},
-    {"optim", 0, CLI_CHOICE, T(optim), "adamw|lamb|adafactor|lion|sgd", NULL, 0, 0, NULL, "rule of the updates", NULL},
-    {"ema_decay", 0, CLI_REAL, T(ema_decay), "X", NULL, 0, 0.9999999, NULL, "above 0: the model is a moving mean of the weights", NULL},
-    {"bf16", 0, CLI_FLAG, T(bf16), NULL, NULL, 0, 0, NULL, "matrix products in bf16", NULL},
+    UPDATE_OPTIONS(finetune_args, f.t),
     {"dropout", 0, CLI_REAL, F(dropout), "P", NULL, -1, 0.99, NULL, "of encoder and head; -1: what the model's config says", NULL},
     {"layer_wise_lr_decay", 0, CLI_REAL, F(layer_wise_lr_decay), "X", NULL, 0.01, 1, NULL, "each layer learns at X times the rate of the one above", NULL},
     {"frozen_layers", 0, CLI_INT, F(frozen_layers), "N", NULL, 0, 1024, NULL, "above 0: embeddings and the first N layers keep their weights", NULL},
@@ -154,6 +158,7 @@ static const cli_option options[] = {
     {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL, "loss, accuracy, f1, ...; without it the task's own", NULL},
     {"greater_is_better", 0, CLI_CHOICE, T(greater_is_better), "auto|true|false", NULL, 0, 0, NULL, "which end of the metric is good", NULL},
     {"early_stopping_patience", 0, CLI_INT, T(early_stopping_patience), "N", NULL, 0, 1e6, NULL, "end after N evaluations in a row without a better one; 0: never", NULL},
+    {"report", 0, CLI_FLAG, A(report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
     {"logging_steps", 0, CLI_INT, T(logging_steps), "N", NULL, 1, 1e12, NULL, "updates between two lines of metrics.jsonl", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides every random choice", NULL},
     {"stop_after", 0, CLI_INT, T(stop_after), "N", NULL, 0, 1e12, NULL, "save and stop after N updates of this run; 0: never", NULL},

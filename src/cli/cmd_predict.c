@@ -12,12 +12,16 @@ static rf_status write_line(void *user, const char *line, size_t size, rf_error 
     return status ? status : cli_out_write(user, "\n", 1, why);
 }
 
+static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
+
 static int run(void *arguments, cli_io *io)
 {
-    const predict_args *a = arguments;
+    predict_args *a = arguments;
     char folder[4096];
     rf_answerer *m = NULL;
     cli_out out = {.fd = -1};
+    a->f.t.given = was_given;
+    a->f.t.given_user = (void *)(uintptr_t)io->parsed;
     if (!a->input) {
         rf_fail(&io->why, RF_EARG, "predict needs --input FILE");
         return cli_exit(io);
@@ -40,6 +44,7 @@ static const cli_option options[] = {
     {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(predict_args, f),
     FINETUNE_EVAL_BATCH(predict_args, f),
+    FINETUNE_LENGTH(predict_args, f),
     FINETUNE_STRIDE(predict_args, f),
     {0},
 };

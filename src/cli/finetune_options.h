@@ -22,6 +22,10 @@
     {"max_bad_lines", 0, CLI_INT, offsetof(args, f.max_bad_lines), "N", NULL, 0, 1e12, NULL,                                \
      "pass over up to N lines that are not what they must be, instead of none (glue/qqp: 16)", NULL}
 
+#define FINETUNE_LENGTH(args, f)                                                                                            \
+    {"max_length", 0, CLI_INT, offsetof(args, f.t.max_length), "N", NULL, 8, 1 << 20, NULL,                                  \
+     "longest example in tokens; without it as in fine-tuning", "max_seq_length"}
+
 /* A line for each score, or one JSON object. */
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why);
 

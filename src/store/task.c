@@ -106,6 +106,9 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
         if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
             status = rf_fail(why, RF_EDATA, "%s: task_max_length is not an integer in [0, %d]", file, 1 << 20);
     }
+    if (!status) status = read_string(file, root, "task_text_column", c->task_text_column, sizeof c->task_text_column, why);
+    if (!status) status = read_string(file, root, "task_pair_column", c->task_pair_column, sizeof c->task_pair_column, why);
+    if (!status) status = read_string(file, root, "task_label_column", c->task_label_column, sizeof c->task_label_column, why);
     const json_t *negative = json_object_get(root, "version_2_with_negative");
     if (!status && negative && !json_is_boolean(negative)) status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
     c->version_2_with_negative = json_is_true(negative);
@@ -171,6 +174,9 @@ static bool add_labels(json_t *to, const rf_config *c)
 
 json_t *rf__task_json(const rf_config *c)
 {
+    const struct { const char *key, *name; } column[] = {
+        {"task_text_column", c->task_text_column}, {"task_pair_column", c->task_pair_column}, {"task_label_column", c->task_label_column},
+    };
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
     if (!all || head == RF_HEAD_MLM) return all;
@@ -178,6 +184,8 @@ json_t *rf__task_json(const rf_config *c)
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
     if (fine && *c->finetuning_task) fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
     if (fine && c->task_max_length) fine = !json_object_set_new(all, "task_max_length", json_integer(c->task_max_length));
+    for (size_t i = 0; i < RF_COUNT(column) && fine; i++)
+        if (*column[i].name) fine = !json_object_set_new(all, column[i].key, json_string(column[i].name));
     if (fine && head == RF_HEAD_SPAN) fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
     if (fine && head == RF_HEAD_CHOICE) fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
     if (fine) return all;

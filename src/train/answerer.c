@@ -95,19 +95,31 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     return rf_session_logits(a->session, &view, z, rows, why);
 }
 
+/* Those that fine-tuning was told, unless others are named. */
+static void use_columns(rf_finetune_options *o, const rf_config *c)
+{
+    if (o->text_column || o->pair_column || o->label_column) return;
+    o->text_column = *c->task_text_column ? c->task_text_column : NULL;
+    o->pair_column = *c->task_pair_column ? c->task_pair_column : NULL;
+    o->label_column = *c->task_label_column ? c->task_label_column : NULL;
+}
+
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
                             rf__answers *z, rf_error *why)
 {
     static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
     const char *own = rf_model_config(a->model)->finetuning_task;
+    int64_t max_length = a->max_length;
     a->o = *o;
     if (!a->o.task) a->o.task = *own ? own : names[a->task];
+    use_columns(&a->o, rf_model_config(a->model));
+    if (o->t.given && o->t.given(o->t.given_user, "max_length")) max_length = o->t.max_length;
     rf_status status = rf__labelled_open(l, a->ctx, &a->o, why);
     if (!status && l->task != a->task)
         status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
     l->nothing = rf_model_config(a->model)->version_2_with_negative;
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
-    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), a->max_length, file, wanted, t, why);
+    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, wanted, t, why);
     return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }
 

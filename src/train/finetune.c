@@ -31,12 +31,15 @@ static const rf__row rows[] = {
     {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
     {"doc_stride",                  RF__INT,    AT(doc_stride), 0, 1 << 20, 128, NULL, 0},
     {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
+    {"k_fold",                      RF__INT,    AT(k_fold), 0, 1000, 0, NULL, 0},
 };
 static const struct { const char *name; size_t at; bool file; } words[] = {
     {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
     {"text_column", AT(text_column), false}, {"pair_column", AT(pair_column), false}, {"label_column", AT(label_column), false},
     {"labels", AT(labels), false},       {"metric", AT(metric), false},    {"class_weights", AT(class_weights), false},
 };
+
+enum { USUAL_LENGTH = 128 };
 
 void rf_finetune_defaults(rf_finetune_options *o)
 {
@@ -46,16 +49,27 @@ void rf_finetune_defaults(rf_finetune_options *o)
     o->t.learning_rate = 5e-5;
     o->t.weight_decay = 0;
     o->t.warmup_ratio = 0;
-    o->t.max_length = 128;
+    o->t.max_length = USUAL_LENGTH;
     o->t.logging_steps = 10;
     o->task = "cls";
 }
 
 static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
 
+/* A folder keeps the names of its columns (rf_config). */
+static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
+{
+    const char *const name[] = {"text", "pair", "label"}, *const column[] = {o->text_column, o->pair_column, o->label_column};
+    const size_t most = sizeof ((rf_config *)0)->task_text_column - 1;
+    for (size_t i = 0; i < RF_COUNT(column); i++)
+        if (column[i] && strlen(column[i]) > most)
+            return rf_fail(why, RF_EARG, "%s_column: a name of %zu bytes, at most %zu", name[i], strlen(column[i]), most);
+    return RF_OK;
+}
+
 static rf_status check(const rf_finetune_options *o, rf_error *why)
 {
-    if (rf__rows_check(o, rows, RF_COUNT(rows), why)) return RF_EARG;
+    if (rf__rows_check(o, rows, RF_COUNT(rows), why) || check_columns(o, why)) return RF_EARG;
     if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
         return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld", (long long)o->t.gradient_accumulation_steps);
     if (o->fgm > 0 && o->frozen_layers)
@@ -93,6 +107,7 @@ static void keep(const rf__run *r, json_t *options)
         if (text) json_object_set_new(all, words[i].name, json_string(whole ? whole : text));
         free(whole);
     }
+    if (f->o.k_fold > 1) json_object_set_new(all, "fold", json_integer(f->source.fold));
     json_object_set_new(options, "finetune", all);
 }
 
@@ -113,6 +128,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         *to = copy;
     }
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status) status = check(&f->o, why);
     const rf_train_options run = r->o;
     f->o.t = run;
@@ -143,6 +159,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     r->example = longest;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
+    if ((status = rf__score_known(f->source.task, f->train.K, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
         if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
             return rf_fail(why, RF_EARG, "class_weights: is for tasks with one label at a place, cls and tag");
@@ -188,6 +205,9 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     c->task_max_length = r->o.max_length;
     c->version_2_with_negative = f->source.nothing;
+    snprintf(c->task_text_column, sizeof c->task_text_column, "%s", f->o.text_column ? f->o.text_column : "");
+    snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");
+    snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
     c->label = rf__labelled_names(&f->source);
     if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
@@ -334,6 +354,14 @@ static rf_status find_files(rf__finetune *f, rf_error *why)
     return status || !train ? status : keep_path(f, path, &f->o.train, why);
 }
 
+/* What the preset says where the caller says nothing; a checkpoint has said it already. */
+static void settle_preset(rf_finetune_options *o)
+{
+    const rf__preset *p;
+    const bool chosen = o->t.given ? o->t.given(o->t.given_user, "max_length") : o->t.max_length != USUAL_LENGTH;
+    if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL)) o->t.max_length = p->max_length;
+}
+
 static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
                          rf_scores *scores, rf_error *why)
 {
@@ -344,6 +372,7 @@ static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_
     f->source.fold = fold;
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
+    settle_preset(&f->o);
     derive(&f->o);
     if (!status) status = check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
@@ -369,6 +398,16 @@ static void gather_folds(const rf_scores fold[], int64_t K, rf_scores *out)
     }
 }
 
+static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
+{
+    int64_t *step;
+    size_t n;
+    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
+    rf__free(ctx, step);
+    return n > 0;
+}
+
+/* One after another.  Resumed: those that have ended say their scores once more, the one that was stopped goes on. */
 static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
                            rf_error *why)
 {
@@ -378,9 +417,11 @@ static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_t
     for (int64_t k = 0; k < o->k_fold && !status; k++) {
         char name[64], folder[4096];
         rf_finetune_options one = *o;
+        one.t.resume_from_checkpoint = NULL;
         snprintf(name, sizeof name, "fold-%lld", (long long)k + 1);
         status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
         one.t.output_dir = folder;
+        if (!status && o->t.resume_from_checkpoint && has_checkpoint(ctx, folder)) one.t.resume_from_checkpoint = "latest";
         if (!status) status = one_run(ctx, &one, k, report, user, &fold[k], why);
     }
     if (!status && scores) gather_folds(fold, o->k_fold, scores);
@@ -392,10 +433,14 @@ rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
                       rf_error *why)
 {
     if (scores) scores->n = 0;
+    const char *resume = o->t.resume_from_checkpoint;
+    if (o->k_fold <= 1 && resume && rf__folder_has(resume, "fold-1"))
+        return rf_fail(why, RF_EARG, "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest", resume);
     if (o->k_fold <= 1) return one_run(ctx, o, 0, report, user, scores, why);
     if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
     if (o->dev) return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
-    if (!o->t.output_dir || o->t.resume_from_checkpoint)
-        return rf_fail(why, RF_EARG, "k_fold: needs output_dir, and its runs are resumed one by one");
+    if (!o->t.output_dir) return rf_fail(why, RF_EARG, "k_fold: needs output_dir, for a folder of each fold");
+    if (resume && strcmp(resume, "latest"))
+        return rf_fail(why, RF_EARG, "k_fold: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", resume);
     return all_folds(ctx, o, report, user, scores, why);
 }

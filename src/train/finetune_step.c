@@ -107,19 +107,15 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     return RF_OK;
 }
 
-/* The score of this name; RF_EARG lists those that the task has. */
+/* The score of this name, which rf__score_known has promised. */
 static rf_status find(const rf_scores *s, const char *name, double *out, rf_error *why)
 {
-    char all[512] = "";
-    for (int i = 0; i < s->n; i++) {
-        const size_t n = strlen(all);
+    for (int i = 0; i < s->n; i++)
         if (!strcmp(s->score[i].name, name)) {
             *out = s->score[i].value;
             return RF_OK;
         }
-        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", s->score[i].name);
-    }
-    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%s\", but %s", name, all);
+    return rf_fail(why, RF_EARG, "metric_for_best_model: no score \"%s\"", name);
 }
 
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)

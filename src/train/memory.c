@@ -34,14 +34,15 @@ double rf__memory_left(const rf_ctx *ctx)
 
 /* ---- what a step holds (src/model/encoder.c, src/graph/ops) ---------------------------------------------------------- */
 
-typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;
+typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;        /* labels: guessed tokens  */
 
 static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const rf_config *c = &p->config;
     return (shape){(double)tokens, (double)c->hidden_size, (double)c->embedding_size, (double)c->intermediate_size,
                    (double)c->num_attention_heads, (double)c->vocab_size, (double)c->num_hidden_layers,
-                   c->is_decoder ? (double)tokens : ceil(o->mlm_probability * (double)tokens), o->bf16 != 0, c->hidden_dropout_prob > 0};
+                   p->head != RF_HEAD_MLM ? 0 : c->is_decoder ? (double)tokens : ceil(o->mlm_probability * (double)tokens), o->bf16 != 0,
+                   c->hidden_dropout_prob > 0};
 }
 
 /* Kept of each token by a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their
@@ -62,6 +63,13 @@ static double embeddings(const shape *s)
 /* The head's rows, transform (twice), norm and adjoint, of each label. */
 static double head(const shape *s) { return 4 * (s->C + 4 * s->E); }
 
+/* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not count. */
+static double task_head(const rf_params *p, const shape *s)
+{
+    const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
+    return each ? 4 * s->N * ((s->drops ? s->C : 0) + 2 * (double)p->config.num_labels) : 0;
+}
+
 static double attention_scratch(const rf_params *p, const rf_train_options *o)
 {
     const rf_config *c = &p->config;
@@ -74,7 +82,7 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
 {
     const shape s = shape_of(p, o, tokens);
     const double logits = 4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
-    const double kept = s.N * embeddings(&s) + s.labels * head(&s), scratch = attention_scratch(p, o);
+    const double kept = s.N * embeddings(&s) + s.labels * head(&s) + task_head(p, &s), scratch = attention_scratch(p, o);
     if (!o->gradient_checkpointing)
         return kept + s.N * s.L * layer(&s) + fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
     const double again = s.N * (layer(&s) + passing(&s)) + scratch;

@@ -6,21 +6,21 @@
 #include "train/presets.h"
 
 static const rf__preset presets[] = {
-    {"cls", RF_TASK_CLS, NULL, NULL, NULL, {0}, NULL, "accuracy", 0},
-    {"reg", RF_TASK_REG, NULL, NULL, NULL, {0}, NULL, "pearson", 0},
-    {"multilabel", RF_TASK_MULTILABEL, NULL, NULL, NULL, {0}, NULL, "f1_micro", 0},
-    {"tag", RF_TASK_TAG, NULL, NULL, NULL, {0}, NULL, "f1", 0},
-    {"qa", RF_TASK_QA, NULL, NULL, NULL, {0}, NULL, "f1", 0},
-    {"mc", RF_TASK_MC, NULL, NULL, NULL, {0}, NULL, "accuracy", 0},
-    {"glue/cola", RF_TASK_CLS, "sentence", NULL, "label", {4, 0, 2}, "0,1", "matthews_correlation", 0},
-    {"glue/sst2", RF_TASK_CLS, "sentence", NULL, "label", {1, 0, 2}, "0,1", "accuracy", 0},
-    {"glue/mrpc", RF_TASK_CLS, "#1 String", "#2 String", "Quality", {4, 5, 1}, "0,1", "f1", 0},
-    {"glue/stsb", RF_TASK_REG, "sentence1", "sentence2", "score", {6, 7, 5}, NULL, "spearmanr", 0},     /* bare: sts-test  */
-    {"glue/qqp", RF_TASK_CLS, "question1", "question2", "is_duplicate", {4, 5, 6}, "0,1", "f1", 16},
-    {"glue/qnli", RF_TASK_CLS, "question", "sentence", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0},
-    {"glue/rte", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0},
-    {"glue/wnli", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "0,1", "accuracy", 0},
-    {"glue/mnli", RF_TASK_CLS, "sentence1", "sentence2", "gold_label", {0}, "entailment,neutral,contradiction", "accuracy", 0},
+    {"cls", RF_TASK_CLS, NULL, NULL, NULL, {0}, NULL, "accuracy", 0, 128},
+    {"reg", RF_TASK_REG, NULL, NULL, NULL, {0}, NULL, "pearson", 0, 128},
+    {"multilabel", RF_TASK_MULTILABEL, NULL, NULL, NULL, {0}, NULL, "f1_micro", 0, 128},
+    {"tag", RF_TASK_TAG, NULL, NULL, NULL, {0}, NULL, "f1", 0, 128},
+    {"qa", RF_TASK_QA, NULL, NULL, NULL, {0}, NULL, "f1", 0, 128},
+    {"mc", RF_TASK_MC, NULL, NULL, NULL, {0}, NULL, "accuracy", 0, 128},
+    {"glue/cola", RF_TASK_CLS, "sentence", NULL, "label", {4, 0, 2}, "0,1", "matthews_correlation", 0, 512},
+    {"glue/sst2", RF_TASK_CLS, "sentence", NULL, "label", {1, 0, 2}, "0,1", "accuracy", 0, 512},
+    {"glue/mrpc", RF_TASK_CLS, "#1 String", "#2 String", "Quality", {4, 5, 1}, "0,1", "f1", 0, 512},
+    {"glue/stsb", RF_TASK_REG, "sentence1", "sentence2", "score", {6, 7, 5}, NULL, "spearmanr", 0, 512},     /* bare: sts-test  */
+    {"glue/qqp", RF_TASK_CLS, "question1", "question2", "is_duplicate", {4, 5, 6}, "0,1", "f1", 16, 512},
+    {"glue/qnli", RF_TASK_CLS, "question", "sentence", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0, 512},
+    {"glue/rte", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0, 512},
+    {"glue/wnli", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "0,1", "accuracy", 0, 512},
+    {"glue/mnli", RF_TASK_CLS, "sentence1", "sentence2", "gold_label", {0}, "entailment,neutral,contradiction", "accuracy", 0, 512},
 };
 
 rf_status rf__preset_find(const char *name, const rf__preset **out, rf_error *why)
@@ -78,7 +78,7 @@ static int count(const char *folder, const char *stem, char one[256], char two[2
 
 rf_status rf__preset_file(const char *path, const char *part, bool maybe, char *out, size_t size, rf_error *why)
 {
-    static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "validation", "valid", "val", NULL};
+    static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "validation", "valid", "val", "dev_matched", NULL};
     char one[256] = "", two[256] = "";
     if (!rf__is_folder(path)) {
         if (strlen(path) >= size) return rf_fail(why, RF_ERANGE, "%.80s...: a path of %zu bytes", path, strlen(path));

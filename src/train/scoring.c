@@ -194,6 +194,23 @@ static rf_status score_spans(const rf__answers *a, const rf__items *t, rf_scores
     return RF_OK;
 }
 
+rf_status rf__score_known(rf_task task, int64_t K, const char *name, rf_error *why)
+{
+    static const char *const names[][7] = {
+        [RF_TASK_CLS] = {"loss", "accuracy", "f1", "f1_macro", "matthews_correlation"}, [RF_TASK_REG] = {"loss", "mse", "pearson", "spearmanr"},
+        [RF_TASK_MULTILABEL] = {"loss", "accuracy", "f1_micro", "f1_macro"}, [RF_TASK_TAG] = {"loss", "accuracy", "precision", "recall", "f1"},
+        [RF_TASK_QA] = {"loss", "exact_match", "f1"}, [RF_TASK_MC] = {"loss", "accuracy"},
+    };
+    char all[200] = "";
+    for (const char *const *one = names[task]; *one; one++) {
+        const size_t n = strlen(all);
+        if (task == RF_TASK_CLS && K != 2 && !strcmp(*one, "f1")) continue;             /* of two classes alone */
+        if (!strcmp(*one, name)) return RF_OK;
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", *one);
+    }
+    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s", name, all);
+}
+
 rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
 {
     switch (t->task) {

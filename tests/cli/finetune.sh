@@ -43,6 +43,49 @@ expect 0 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$p
 expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
 same model/model.safetensors parts/model.safetensors resumed
 
+# Columns that were named are those of the folder; evaluation's own length; metrics are known before the first step.
+sed '1s/text/words/; 1s/label/mood/' train.tsv > named.tsv
+sed '1s/text/words/; 1s/label/mood/' dev.tsv > named-dev.tsv
+few="-m pre --max_length 32 --max_steps 6 --per_device_train_batch_size 16"
+# shellcheck disable=SC2086
+expect 0 '' "$program" finetune -q $few --train named.tsv --dev named-dev.tsv --text_column words --label_column mood -o named
+expect 0 '' "$program" evaluate -m named --dev named-dev.tsv --json
+cp out whole
+expect 0 '' "$program" evaluate -m named --dev dev.tsv --text_column text --label_column label --json
+same out whole 'columns by other names'
+expect 0 '' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
+! grep -q '"eval_accuracy": 1.0' out || fail "max_length of evaluate does nothing: $(cat out)"
+expect 0 '' "$program" predict -m named --input named-dev.tsv --max_length 8
+# shellcheck disable=SC2086
+expect 2 'this task has no "precision", but loss, accuracy, f1, f1_macro, matthews_correlation' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
+
+# How updates are made: as in pre-training.
+# shellcheck disable=SC2086
+{
+    expect 0 '' "$program" finetune -q $few --train train.tsv --dev dev.tsv -o plain
+    expect 0 '' "$program" finetune -q $few --train train.tsv --dev dev.tsv -o again --gradient_checkpointing
+    same plain/model.safetensors again/model.safetensors 'gradient_checkpointing'
+    expect 0 'the model is the mean of checkpoints 6, 3' "$program" finetune $few --train train.tsv --dev dev.tsv -o mean --average_last 2 \
+        --save_strategy steps --save_steps 3 --optim lion --lr_scheduler_type one_cycle --warmup_steps 2 --logging_steps 1 --report_to tensorboard --report
+}
+[ -s mean/events.out.tfevents.roformer ] && grep -q '<polyline' mean/report.html || fail "what a run leaves to look at: $(ls mean)"
+
+# Folds: stopped in the second, the same command goes on, and ends with the bytes of an undisturbed one.
+folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_train_batch_size 8 --k_fold 3"
+# shellcheck disable=SC2086
+{
+    expect 0 '' "$program" finetune -q $folds -o whole-folds --json
+    cp out scores
+    expect 0 'the same command with --resume latest goes on' "$program" finetune $folds -o folds --stop_after 4
+    expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest
+    expect 0 '' "$program" finetune -q $folds -o folds --resume latest --json
+    same out scores 'scores of folds'
+    for k in 1 2 3; do same folds/fold-$k/model.safetensors whole-folds/fold-$k/model.safetensors "fold $k"; done
+    expect 2 'holds folds: the command that began them' "$program" finetune --resume folds
+    expect 2 'resumed with "latest"' "$program" finetune $folds -o folds --resume folds/fold-1/checkpoint-10
+    expect 2 'k_fold makes several' "$program" finetune $folds -o nothing --report
+}
+
 # Refused with a sentence.
 expect 2 'needs --train' "$program" finetune -o nothing
 expect 2 'needs -o DIR' "$program" finetune --train train.tsv -m pre

@@ -3,6 +3,7 @@
 #include "model/encoder.h"
 #include "t.h"
 #include "train/memory.h"
+#include "train/objective.h"
 #include "train/optimizer.h"
 
 typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
@@ -106,8 +107,69 @@ static void the_batch_that_would_fit_fits(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Bytes of the arena of two steps of fine-tuning: tags of every token, or a label for each text. */
+static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_t T, rf_task task)
+{
+    const int64_t N = B * T, labels = task == RF_TASK_TAG ? N : B;
+    float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
+    int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(B + 1) * 4), *label = t_bytes((size_t)N * 4);
+    rf_encoder *e = NULL;
+    rf_graph *g = NULL;
+    for (int64_t i = 0; i < N; i++) id[i] = (int32_t)(i * 7 % p->config.vocab_size), label[i] = (int32_t)(i % p->config.num_labels);
+    for (int64_t b = 0; b <= B; b++) start[b] = (int32_t)(b * T);
+    rf__params_init(p, value, 1);
+    memset(grad, 0, p->total * sizeof *grad);
+    assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    const rf_batch view = {.N = N, .B = B, .id = id, .start = start};
+    const rf__item_batch batch = {.N = N, .B = B, .n = (size_t)B, .K = p->config.num_labels, .labels = labels, .id = id, .start = start, .label = label};
+    for (uint64_t step = 0; step < 2; step++) {
+        rf_error why = {0};
+        double sum = 0;
+        rf_graph_reset(g);
+        rf_graph_record(g, 1, 1, step);
+        rf_tensor *z = rf__task_logits(g, e, rf__encode(g, e, &view), &view);
+        rf_tensor *loss = rf__objective_loss(g, z, &batch, &(rf__objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
+        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+    }
+    const double bytes = (double)rf_graph_memory(g);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    t_free_all();
+    return bytes;
+}
+
+/* Heads of fine-tuning: no vocabulary's scores, however large it is; logits of every token for tags. */
+static void heads_are_counted(void **state)
+{
+    (void)state;
+    static const struct { rf_head head; rf_task task; int64_t V, K, B, T; } cases[] = {
+        {RF_HEAD_SEQUENCE, RF_TASK_CLS, 60000, 3, 8, 64}, {RF_HEAD_POOLED, RF_TASK_CLS, 500, 3, 2, 256},
+        {RF_HEAD_TOKEN, RF_TASK_TAG, 60000, 9, 8, 64}, {RF_HEAD_TOKEN, RF_TASK_TAG, 500, 600, 8, 64},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_config c;
+        rf_params p;
+        rf_train_options o;
+        rf_train_defaults(&o);
+        rf_config_defaults(&c);
+        c.vocab_size = cases[i].V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = 3, c.num_attention_heads = 4;
+        c.intermediate_size = 512, c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0.1, c.num_labels = cases[i].K;
+        snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(cases[i].head));
+        o.max_length = cases[i].T, o.tokens_per_batch = cases[i].B * cases[i].T;
+        assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
+        const double want = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
+        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        rf__params_free(&p);
+        rf_ctx_free(ctx);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_estimate_is_what_a_step_holds), cmocka_unit_test(the_batch_that_would_fit_fits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted),
+        cmocka_unit_test(the_estimate_is_what_a_step_holds), cmocka_unit_test(the_batch_that_would_fit_fits)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }
