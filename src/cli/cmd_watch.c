@@ -122,6 +122,10 @@ static void print_status(const curve_run *r, double max_steps, bool alive)
         printf("  held-out loss %.4f", number(r->last_eval, "eval_loss"));
         if (!isnan(number(r->last_eval, "eval_accuracy"))) printf(" (%.1f %%)", 100 * number(r->last_eval, "eval_accuracy"));
     }
+    for (int m = CURVE_EVAL_ACCURACY + 1; m < CURVE_ACCURACY; m++) {                /* scores of fine-tuning */
+        const double x = number(r->last_eval, curve_kinds[m].key);
+        if (!isnan(x)) printf("  %s %.4f", curve_kinds[m].key + 5, x);
+    }
     if (r->skipped) printf("  %lld updates skipped", (long long)r->skipped);
     putchar('\n');
 }

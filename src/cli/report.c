@@ -68,6 +68,23 @@ static void put_number(FILE *to, const char *name, double x, const char *format,
     put_row(to, name, text);
 }
 
+/* What else the last evaluation said: the scores of a fine-tuned model. */
+static void put_scores(FILE *to, const json_t *line)
+{
+    static const char *const others[] = {"eval_loss", "eval_accuracy", "eval_seconds", "eval_labels", "eval_tokens"};
+    const char *key;
+    json_t *v;
+    json_object_foreach((json_t *)(uintptr_t)line, key, v) {
+        char name[80];
+        bool other = strncmp(key, "eval_", 5) != 0;
+        for (size_t i = 0; i < RF_COUNT(others); i++) other = other || !strcmp(key, others[i]);
+        if (other || !json_is_number(v)) continue;
+        snprintf(name, sizeof name, "held-out %s", key + 5);
+        for (char *c = name; *c; c++) *c = *c == '_' ? ' ' : *c;
+        put_number(to, name, json_number_value(v), "", 1);
+    }
+}
+
 static void put_summary(FILE *to, const curve_run *r, const json_t *state, const rf_config *config)
 {
     char text[128], time[32], count[32];
@@ -87,6 +104,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
     put_number(to, "loss", number(r->last, "loss"), "", 1);
     put_number(to, "held-out loss", number(r->last_eval, "eval_loss"), "", 1);
     put_number(to, "held-out accuracy", number(r->last_eval, "eval_accuracy"), " %", 100);
+    put_scores(to, r->last_eval);
     if (!isnan(best)) {
         snprintf(text, sizeof text, "%.6g at step %.0f", best, at);
         put_row(to, "best held-out loss", text);
@@ -107,6 +125,8 @@ static const char style[] =
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;margin:.5rem 0}\n"
     "th,td{text-align:left;padding:.15rem .8rem .15rem 0;border-bottom:1px solid #8884;font-weight:400;vertical-align:top}\n"
     "th{color:#777}figure{margin:1rem 0}figcaption{color:#777}figcaption span.a{color:#0072b2}figcaption span.b{color:#d55e00}\n"
+    "figcaption span.c{color:#008a5e}figcaption span.d{color:#b0578d}figcaption span.e{color:#8a6d00}polyline.c{stroke:#008a5e}polyline.d{stroke:#b0578d}\n"
+    "polyline.e{stroke:#8a6d00}circle.c{fill:#008a5e}circle.d{fill:#b0578d}circle.e{fill:#8a6d00}\n"
     "svg{width:100%;height:auto}svg text{font-size:11px;fill:#777}.grid{stroke:#8883;fill:none}polyline{fill:none;stroke-width:1.6}\n"
     "polyline.a{stroke:#0072b2}polyline.b{stroke:#d55e00}polyline.raw{stroke:#0072b2;stroke-width:1;opacity:.25}circle.b{fill:#d55e00}\n"
     ".mask{background:#0072b2;color:#fff;border-radius:.3rem;padding:0 .4rem}.right{color:#008a5e}small{color:#777}summary{cursor:pointer}\n"

@@ -70,6 +70,17 @@ static void line(FILE *to, const frame *f, const curve *c, const char *class)
     fputs("\"/>\n", to);
 }
 
+/* Of the losses and scores the measured ones have colours of their own, one after the other; a fifth has the first again. */
+static const char *class_of(const curve_run *r, int kind)
+{
+    static const char *const classes[] = {"b", "c", "d", "e"};
+    const int panel = curve_kinds[kind].panel;
+    int before = 0;
+    if (!curve_kinds[kind].measured || panel > 1) return "a";
+    for (int i = 0; i < kind; i++) before += curve_kinds[i].measured && curve_kinds[i].panel == panel && r->of[i].n;
+    return classes[before % 4];
+}
+
 void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, double first, double last)
 {
     frame f = {first, last > first ? last : first + 1, 0, 0};
@@ -78,7 +89,7 @@ void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, do
     svg_text(to, curve_panels[panel]);
     for (int i = 0; i < CURVES; i++)
         if (curve_kinds[i].panel == panel && r->of[i].n)
-            fprintf(to, " <span class=\"%s\">%s</span>", curve_kinds[i].measured && panel < 2 ? "b" : "a", curve_kinds[i].key);
+            fprintf(to, " <span class=\"%s\">%s</span>", class_of(r, i), curve_kinds[i].key);
     fprintf(to, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT, curve_panels[panel]);
     axes(to, &f);
     for (int i = 0; i < CURVES; i++) {
@@ -86,10 +97,10 @@ void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, do
         if (curve_kinds[i].panel != panel || !c->n) continue;
         const bool marks = curve_kinds[i].measured && panel < 2;
         if (raw && !curve_kinds[i].measured) line(to, &f, &raw->of[i], "raw");
-        line(to, &f, c, marks ? "b" : "a");
+        line(to, &f, c, class_of(r, i));
         for (size_t k = 0; marks && k < c->n && c->n <= 200; k++)
-            fprintf(to, "<circle class=\"b\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
-                    across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
+            fprintf(to, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
+                    class_of(r, i), across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
     }
     fputs("</svg></figure>\n", to);
 }

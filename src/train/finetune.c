@@ -139,6 +139,17 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 
 /* ---- data ---- */
 
+/* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
+static void tell_labels(rf__run *r, const rf__labelled *l)
+{
+    char all[600] = "";
+    size_t n = 0, shown = 0;
+    const char *const *name = rf__labelled_names(l);
+    for (; name && shown < l->n && n + 80 < sizeof all; shown++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "", rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
+    if (name) rf__run_tell(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
@@ -174,6 +185,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     else
         rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
                      f->train.cut, (long long)r->o.max_length, f->dev.n);
+    if (!status) tell_labels(r, &f->source);
     if (!status && f->source.bad)
         rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
                      f->source.first.text);

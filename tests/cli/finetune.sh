@@ -17,6 +17,7 @@ run="--train train.tsv --dev dev.tsv -m pre --learning_rate 5e-3 --warmup_ratio 
 # A whole run ends with a table; the folder says the same about the same file.
 # shellcheck disable=SC2086
 expect 0 'step 96/96' "$program" finetune $run -o model
+holds err '2 labels: neg, pos'
 holds err 'begins with the encoder of pre and a new head'
 holds out 'accuracy               1.0000'
 [ -s model/model.safetensors ] && [ -s model/metrics.jsonl ] && [ -s model/checksums.json ] || fail "files: $(ls model)"
@@ -68,6 +69,10 @@ expect 2 'this task has no "precision", but loss, accuracy, f1, f1_macro, matthe
     expect 0 'the model is the mean of checkpoints 6, 3' "$program" finetune $few --train train.tsv --dev dev.tsv -o mean --average_last 2 \
         --save_strategy steps --save_steps 3 --optim lion --lr_scheduler_type one_cycle --warmup_steps 2 --logging_steps 1 --report_to tensorboard --report
 }
+holds mean/report.html 'held-out matthews correlation'
+holds mean/report.html 'class="c" points'
+expect 0 '' "$program" watch --once mean
+holds out 'matthews_correlation '
 [ -s mean/events.out.tfevents.roformer ] && grep -q '<polyline' mean/report.html || fail "what a run leaves to look at: $(ls mean)"
 
 # Folds: stopped in the second, the same command goes on, and ends with the bytes of an undisturbed one.

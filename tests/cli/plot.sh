@@ -31,6 +31,13 @@ if command -v gnuplot > /dev/null; then
     # A last line that a crash cut short does not matter.
     printf '{"step": 51, "lo' >> run-a/metrics.jsonl
     expect 0 '' "$program" plot -q run-a -o loss.svg
+    # Scores of fine-tuning.
+    mkdir tuned && printf '{"step": %d, "loss": 1, "eval_loss": 1, "eval_f1": 0.%d, "eval_spearmanr": 0.5}\n' 1 5 2 6 > tuned/metrics.jsonl
+    expect 0 '' "$program" plot -q tuned -o tuned.svg
+    holds tuned.svg 'eval_f1'
+    holds tuned.svg 'eval_spearmanr'
+    expect 0 '' "$program" plot -q tuned run-a --metric eval_f1 -o one.svg
+    ! grep -q eval_loss one.svg || fail "curves that were not asked for"
     expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
 fi
 [ "$(ls | grep -c '\.tmp-')" -eq 0 ] || fail "temporary files are left: $(ls)"
