@@ -1,4 +1,4 @@
-/* test_ops.c — mirrors src/graph/ops and loss.c: every operation against its formula in double, values and gradients.
+/* test_ops.c — mirrors src/graph/ops: every operation against its formula in double, values and gradients; losses are in test_losses.c.
  *
  * The formulas below are those at the top of the operations' files, written once more, with loops and no shortcuts. */
 #include "gradient.h"
@@ -494,173 +494,13 @@ static void checkpoint(void **state)
     }
 }
 
-/* ---- vocab_loss ----------------------------------------------------------------------------------------------------------- */
-
-struct vocab { int64_t n, K, V; bool bias; };
-static const int32_t labels[] = {3, 0, 4, 4, 2, 1, 0, 3, 1};
-
-static rf_tensor *vocab_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    const struct vocab *v = what;
-    return rf_vocab_loss(g, in[0], in[1], in[2], labels, v->n, 0.37, NULL, NULL);
-}
-
-static void vocab_formula(double *y, const double *const in[], const void *what)
-{
-    const struct vocab *s = what;
-    y[0] = 0;
-    for (int64_t i = 0; i < s->n; i++) {
-        double sum = 0, of_label = 0;
-        for (int64_t v = 0; v < s->V; v++) {
-            double z = s->bias ? in[2][v] : 0;
-            for (int64_t k = 0; k < s->K; k++) z += in[0][i * s->K + k] * in[1][v * s->K + k];
-            sum += exp(z);
-            if (v == labels[i]) of_label = z;
-        }
-        y[0] += 0.37 * (log(sum) - of_label);
-    }
-}
-
-static void vocab_loss(void **state)
-{
-    (void)state;
-    static const struct vocab cases[] = {{9, 4, 5, true}, {1, 7, 23, true}, {6, 3, 300, false}};
-    for (size_t i = 0; i < RF_COUNT(cases); i++) {
-        const struct vocab *v = &cases[i];
-        t_gradient(&(t_gradient_case){
-            .op = RF_OP_vocab_loss, .ys = 1, .depth = (double)(v->K + v->n + 16), .run = vocab_run,
-            .formula = vocab_formula, .what = v,
-            .in = {{2, {v->n, v->K}}, {2, {v->V, v->K}}, {v->bias ? 1 : 0, {v->V}}}});
-    }
-}
-
-/* ---- losses over a head's logits -------------------------------------------------------------------------------------------- */
-
-struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; };
-static const int32_t loss_label[] = {1, 0, -1, 1, 0, 0, 1, -1, 1};
-static const float loss_weight[] = {0.5F, 2, 1}, loss_target[] = {1, 0, 0.25F, 1, 0, 1, 1, 0, 0, 1, 0.5F, 0, 1, 1, 0, 1};
-
-static double log_sum_exp(const double *z, int64_t n, int64_t step)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += exp(z[i * step]);
-    return log(sum);
-}
-
-static rf_tensor *row_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    const struct loss *l = what;
-    return rf_row_loss(g, in[0], loss_label, l->weighted ? loss_weight : NULL, 0.3, NULL, NULL);
-}
-
-static void row_loss_formula(double *y, const double *const in[], const void *what)
-{
-    const struct loss *l = what;
-    *y = 0;
-    for (int64_t i = 0; i < l->n; i++) {
-        const double *z = in[0] + i * l->K;
-        const int32_t label = loss_label[i];
-        if (label >= 0) *y += 0.3 * (l->weighted ? (double)loss_weight[label] : 1) * (log_sum_exp(z, l->K, 1) - z[label]);
-    }
-}
-
-static rf_tensor *span_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    const struct loss *l = what;
-    return rf_span_loss(g, in[0], l->start, l->B, loss_label, 0.7, NULL, NULL);
-}
-
-static void span_loss_formula(double *y, const double *const in[], const void *what)
-{
-    const struct loss *l = what;
-    *y = 0;
-    for (int64_t b = 0; b < l->B; b++)
-        for (int64_t k = 0; k < l->K; k++) {
-            const int32_t label = loss_label[b * l->K + k];
-            const double *z = in[0] + l->start[b] * l->K + k;
-            if (label >= 0) *y += 0.7 * (log_sum_exp(z, l->start[b + 1] - l->start[b], l->K) - z[label * l->K]);
-        }
-}
-
-static rf_tensor *binary_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    (void)what;
-    return rf_binary_loss(g, in[0], loss_target, 0.2, NULL);
-}
-
-static void binary_loss_formula(double *y, const double *const in[], const void *what)
-{
-    const struct loss *l = what;
-    *y = 0;
-    for (int64_t i = 0; i < l->n * l->K; i++) {
-        const double s = 1 / (1 + exp(-in[0][i])), t = loss_target[i];
-        *y -= 0.2 * (t * log(s) + (1 - t) * log(1 - s));
-    }
-}
-
-static rf_tensor *square_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    (void)what;
-    return rf_square_loss(g, in[0], loss_target, 0.2, NULL);
-}
-
-static void square_loss_formula(double *y, const double *const in[], const void *what)
-{
-    const struct loss *l = what;
-    *y = 0;
-    for (int64_t i = 0; i < l->n * l->K; i++) *y += 0.2 * pow(in[0][i] - (double)loss_target[i], 2);
-}
-
-static rf_tensor *divergence_run(rf_graph *g, rf_tensor *const in[], const void *what)
-{
-    const struct loss *l = what;
-    return rf_divergence(g, in[0], l->weighted ? loss_label : NULL, 0.4, NULL);
-}
-
-static void divergence_formula(double *y, const double *const in[], const void *what)
-{
-    const struct loss *l = what;
-    *y = 0;
-    for (int64_t i = 0; i < l->n / 2; i++) {
-        const double *x = in[0] + i * l->K, *z = in[0] + (l->n / 2 + i) * l->K;
-        if (l->weighted && loss_label[i] < 0) continue;
-        for (int64_t k = 0; k < l->K; k++) {
-            const double lp = x[k] - log_sum_exp(x, l->K, 1), lq = z[k] - log_sum_exp(z, l->K, 1);
-            *y += 0.4 * (exp(lp) * (lp - lq) + exp(lq) * (lq - lp));
-        }
-    }
-}
-
-/* depth: the sums are in double; what is rounded to f32 are the logits, the result and the gradient. */
-static void head_losses(void **state)
-{
-    (void)state;
-    static const struct loss rows[] = {{.n = 9, .K = 3, .weighted = true}, {.n = 4, .K = 2}, {.n = 1, .K = 5}};
-    static const struct loss spans[] = {{.n = 7, .K = 1, .B = 3, .start = {0, 3, 5, 7}}, {.n = 9, .K = 2, .B = 2, .start = {0, 2, 9}},
-                                        {.n = 2, .K = 1, .B = 1, .start = {0, 2}}};
-    static const struct loss flat[] = {{.n = 4, .K = 4}, {.n = 5, .K = 1}, {.n = 1, .K = 3}};
-    static const struct loss pairs[] = {{.n = 6, .K = 3, .weighted = true}, {.n = 2, .K = 2}, {.n = 10, .K = 4}};
-    for (size_t i = 0; i < 3; i++) {
-        const struct { rf_op_id op; const struct loss *l; rf_tensor *(*run)(rf_graph *, rf_tensor *const[], const void *);
-                       void (*formula)(double *, const double *const[], const void *); } all[] = {
-            {RF_OP_row_loss, &rows[i], row_loss_run, row_loss_formula},
-            {RF_OP_span_loss, &spans[i], span_loss_run, span_loss_formula},
-            {RF_OP_binary_loss, &flat[i], binary_loss_run, binary_loss_formula},
-            {RF_OP_square_loss, &flat[i], square_loss_run, square_loss_formula},
-            {RF_OP_divergence, &pairs[i], divergence_run, divergence_formula},
-        };
-        for (size_t j = 0; j < RF_COUNT(all); j++)
-            t_gradient(&(t_gradient_case){.op = all[j].op, .ys = 1, .depth = 8, .what = all[j].l, .run = all[j].run,
-                                          .formula = all[j].formula, .in = {{2, {all[j].l->n, all[j].l->K}}}});
-    }
-}
-
 /* ---- the list ------------------------------------------------------------------------------------------------------------- */
 
 static void every_operation_has_a_gradient_case(void **state)
 {
     (void)state;
-    static const rf_op_id elsewhere[] = {          /* test_position_ops.c, test_relative_ops.c */
+    static const rf_op_id elsewhere[] = {          /* test_losses.c, test_position_ops.c, test_relative_ops.c */
+        RF_OP_vocab_loss, RF_OP_row_loss, RF_OP_span_loss, RF_OP_binary_loss, RF_OP_square_loss, RF_OP_divergence,
         RF_OP_dots, RF_OP_segment, RF_OP_beside, RF_OP_kernel_bias,
         RF_OP_mul, RF_OP_mix, RF_OP_turn, RF_OP_spin, RF_OP_unfold, RF_OP_recur, RF_OP_flow, RF_OP_near_far,
     };
@@ -675,8 +515,7 @@ int main(void)
         cmocka_unit_test(linear),   cmocka_unit_test(add),    cmocka_unit_test(activate),
         cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
-        cmocka_unit_test(attention), cmocka_unit_test(checkpoint), cmocka_unit_test(vocab_loss),
-        cmocka_unit_test(head_losses),
+        cmocka_unit_test(attention), cmocka_unit_test(checkpoint),
         cmocka_unit_test(every_operation_has_a_gradient_case),
     };
     return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);
