@@ -89,7 +89,7 @@ void cli_help_all(FILE *to)
 {
     fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n", rf_version());
     fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
-    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-12s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-16s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(to, "\noptions of every command:\n");
     list_options(to, NULL, cli_common_options);
     fprintf(to, "  -V, --version                   print the version\n");

@@ -5,6 +5,11 @@
 expect 0 '' "$program" --help
 commands=$(sed -n '/^commands:/,/^$/p' out | awk 'NF > 1 { print $1 }')
 [ "$(echo "$commands" | wc -l)" -ge 12 ] || fail "few commands: $commands"
+for c in $commands; do
+    grep -q "^| .roformer $c[ \`]" "$here/../../README.md" || [ "$c" = help ] || fail "README's table of commands lacks $c"
+done
+listed=$(sed -n '/^## What they cost/,/^## Looking/p' "$here/../../docs/positions.md" | grep -c '^| `')
+grep -q "\[$listed of them\](docs/positions.md)" "$here/../../README.md" || fail "README has another number of encodings than $listed"
 expect 0 '' "$program" --man
 cp out man
 expect 0 '' "$program" completion bash
