@@ -100,11 +100,11 @@ def case(out, name, model, lengths, generator, full):
     c = model.config
     B, L = len(lengths), max(lengths)
     ids = torch.randint(0, c.vocab_size, (B, L), generator=generator)
-    types = torch.randint(0, c.type_vocab_size, (B, L), generator=generator)
+    types = torch.randint(0, max(1, c.type_vocab_size), (B, L), generator=generator)
     mask = torch.tensor([[int(t < n) for t in range(L)] for n in lengths])
     ids, types = ids * mask, types * mask
     call = dict(input_ids=ids, attention_mask=mask, token_type_ids=types, output_hidden_states=True)
-    if c.is_decoder:
+    if getattr(c, "is_decoder", False):
         call["labels"] = ids.masked_fill(mask == 0, -100)          # the class shifts them
     with torch.no_grad():
         answer = model(**call)
@@ -124,7 +124,7 @@ def case(out, name, model, lengths, generator, full):
     for b, t in rows:
         print(b, t, numbers(answer.hidden_states[-1][b, t, columns].tolist()),
               numbers(answer.logits[b, t, entries].tolist()), file=out)
-    if c.is_decoder:
+    if getattr(c, "is_decoder", False):
         print("loss", sum(n - 1 for n in lengths), numbers([float(answer.loss) if max(lengths) > 1 else 0]), file=out)
     return worst
 

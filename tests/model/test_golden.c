@@ -1,4 +1,5 @@
-/* test_golden.c — the encoder against transformers: tests/golden/models, see tests/golden/README.md.
+/* test_golden.c — the encoder against transformers: tests/golden/models and the models of tests/golden/relative, see
+ * tests/golden/README.md.
  *
  * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64
  * ones, which leaves the rest for ours.                                                                                */
@@ -7,7 +8,8 @@
 #include "roformer/model.h"
 
 static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
-                                     "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value"};
+                                     "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value",
+                                     "relative/bert_model", "relative/nezha_model", "relative/deberta_model", "relative/deberta_log_model"};
 
 static int number(FILE *f)
 {
@@ -112,7 +114,7 @@ static double check_model(const char *model, const char *isa, rf_type type)
     rf_model *m;
     rf_session *s;
     rf_error why = {0};
-    snprintf(folder, sizeof folder, "tests/golden/models/%s", model);
+    snprintf(folder, sizeof folder, "tests/golden/%s%s", strchr(model, '/') ? "" : "models/", model);
     if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s: %s", model, why.text);
     const rf_config *c = rf_model_config(m);
 
@@ -138,7 +140,7 @@ static void agrees_with_transformers(void **state)
     (void)state;
     for (size_t i = 0; i < RF_COUNT(models); i++) {
         const double worst = check_model(models[i], NULL, RF_F32);
-        print_message("%-14s largest difference %.1e\n", models[i], worst);
+        print_message("%-26s largest difference %.1e\n", models[i], worst);
         if (!(worst <= 1e-4)) fail_msg("%s differs by %.3g", models[i], worst);
     }
 }
@@ -158,7 +160,7 @@ static void bf16_is_near(void **state)
     (void)state;
     for (size_t i = 0; i < RF_COUNT(models); i++) {
         const double worst = check_model(models[i], NULL, RF_BF16);
-        print_message("%-14s largest difference in bf16 %.1e\n", models[i], worst);
+        print_message("%-26s largest difference in bf16 %.1e\n", models[i], worst);
         if (!(worst > 1e-5 && worst <= 0.12)) fail_msg("%s differs by %.3g", models[i], worst);
     }
 }
