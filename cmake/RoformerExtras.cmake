@@ -42,13 +42,15 @@ add_executable(experiment experiments/experiment.c experiments/run.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
 add_executable(glue experiments/glue/glue.c experiments/glue/tasks.c experiments/glue/table.c experiments/run.c)
 target_link_libraries(glue PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+add_executable(lengths experiments/lengths/lengths.c experiments/run.c)
+target_link_libraries(lengths PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 foreach(name decay planes)                           # what trained models do with positions
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 endforeach()
-set_target_properties(compare experiment glue glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare experiment glue lengths glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

@@ -4,7 +4,8 @@
  *
  * MODEL is a folder; a folder "checkpoint-N" stands at step N of the picture, others one after the other.
  *
- *     loss       at 128 tokens, with its standard error over stretches
+ *     loss       of masked tokens in pieces of 128, with its standard error over stretches of text
+ *     order      what the loss gains when all tokens are told to stand at position 0: what the model gets out of positions
  *     reach      sum_n P(m,n) |m - n| and the entropy of P, for each layer the mean over its heads
  *     near       heads that give more than half of their attention to the token itself and its two neighbours
  *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the most that the
@@ -14,16 +15,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "train/batch.h"
+#include "train/evaluate.h"
 #include "train/position_report.h"
 
 enum { LENGTH = 128, PIECES = 16, STRETCHES = 16, EIGHTHS = 8, LAYERS = 64 };
 
 typedef struct line {
     char name[256];
-    double step, loss, error, distance[LAYERS], entropy[LAYERS], share[EIGHTHS];
+    double step, loss, error, order, order_error, distance[LAYERS], entropy[LAYERS], share[EIGHTHS];
     int64_t L;
     int near, heads;
-    bool turns, scored;
+    bool turns, scored, step_known;
 } line;
 
 static rf_error why;
@@ -39,7 +42,8 @@ static void name_of(const char *folder, int number, line *out)
 {
     const char *slash = strrchr(folder, '/'), *last = slash && slash[1] ? slash + 1 : folder;
     snprintf(out->name, sizeof out->name, "%s", last);
-    out->step = strncmp(last, "checkpoint-", 11) ? number + 1 : atof(last + 11);
+    out->step_known = !strncmp(last, "checkpoint-", 11);
+    out->step = out->step_known ? atof(last + 11) : number + 1;
 }
 
 static bool looks_near(const rf__attention_report *r, int64_t i)
@@ -74,25 +78,73 @@ static void measure_heads(const rf__lab *lab, line *out)
     rf__attention_report_free(lab->ctx, &r);
 }
 
+/* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand. */
+static double losses(rf_session *session, const rf__mlm_batch *b, const int32_t *position, int64_t V, const char *name)
+{
+    rf_batch view = rf__mlm_batch_view(b);
+    const float *z;
+    double all = 0;
+    view.position = position;
+    check(rf_session_scores(session, &view, b->row, b->n, &z, &why), name);
+    for (int64_t i = 0; i < b->n; i++, z += V) {
+        double top = -INFINITY, sum = 0;
+        for (int64_t v = 0; v < V; v++) top = fmax(top, (double)z[v]);
+        for (int64_t v = 0; v < V; v++) sum += exp((double)z[v] - top);
+        all += log(sum) + top - (double)z[b->label[i]];
+    }
+    return all;
+}
+
+/* Mean and standard error of sums over n units with so many labels in all. */
+static void mean_of(const double sum[], int64_t n, double labels, double *mean, double *error)
+{
+    double total = 0, square = 0;
+    for (int64_t i = 0; i < n; i++) total += sum[i];
+    for (int64_t i = 0; i < n; i++) square += (sum[i] - total / (double)n) * (sum[i] - total / (double)n);
+    *mean = total / labels;
+    *error = sqrt(square * (double)n / (double)(n - 1)) / labels;
+}
+
+static void measure_losses(const rf__lab *lab, line *out)
+{
+    const rf__stretches *s = lab->text;
+    const int64_t V = rf_model_config(lab->model)->vocab_size, room = s->times * LENGTH;
+    double loss[STRETCHES] = {0}, order[STRETCHES] = {0}, labels = 0;
+    rf__vocab vocab;
+    rf__mlm_batch b;
+    int32_t *zero = calloc((size_t)room, sizeof *zero);
+    check(rf__vocab_new(lab->ctx, rf_model_tokenizer(lab->model), &vocab, &why), out->name);
+    check(rf__mlm_batch_new(lab->ctx, room, &b, &why), out->name);
+    if (!zero) exit(5);
+    const rf__masking masking = {rf__evaluation_key(42), 0.15, false, &vocab, false};
+    for (int64_t i = 0; i < s->n; i++) {
+        rf__mlm_batch_clear(&b);
+        for (int64_t k = 0; (k + 1) * (LENGTH - 2) <= s->size; k++)
+            rf__mlm_batch_add(&b, (rf__ids){s->id + i * s->size, sizeof *s->id}, (size_t)(k * (LENGTH - 2)), LENGTH - 2, false, &masking,
+                              (uint64_t)(i * s->times + k));
+        loss[i] = losses(lab->session, &b, NULL, V, out->name);
+        order[i] = losses(lab->session, &b, zero, V, out->name) - loss[i];
+        labels += (double)b.n;
+    }
+    mean_of(loss, s->n, labels, &out->loss, &out->error);
+    mean_of(order, s->n, labels, &out->order, &out->order_error);
+    rf__mlm_batch_free(lab->ctx, &b);
+    rf__vocab_free(lab->ctx, &vocab);
+    free(zero);
+}
+
 static void measure(rf_ctx *ctx, const char *const text[], int texts, const char *folder, line *out)
 {
     rf_model *model;
     rf_session *session;
     rf__stretches s;
-    rf__length_loss loss[RF__LENGTHS];
-    int n = 0;
     check(rf_model_open(ctx, folder, &model, &why), folder);
     check(rf_session_open(model, &session, &why), folder);
     check(rf__stretches_read(ctx, rf_model_tokenizer(model), text, texts, &(rf_reader_options){.split = RF_SPLIT_HEADING}, LENGTH, STRETCHES, &s, &why), folder);
-    s.times = 1;                                                /* the first length is enough */
-    const rf__lab lab = {.ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n, .seed = 42,
-                         .mlm_probability = 0.15};
+    const rf__lab lab = {.ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n};
     measure_heads(&lab, out);
-    if ((out->scored = rf_model_has_head(model) != 0)) {
-        check(rf__measure_lengths(&lab, loss, &n, &why), folder);
-        out->loss = loss[0].loss;
-        out->error = loss[0].error;
-    }
+    out->scored = rf_model_has_head(model) && !rf_model_config(model)->is_decoder;
+    if (out->scored) measure_losses(&lab, out);
     rf__stretches_free(ctx, &s);
     rf_session_close(session);
     rf_model_close(model);
@@ -101,8 +153,8 @@ static void measure(rf_ctx *ctx, const char *const text[], int texts, const char
 static void print_line(const line *x)
 {
     printf("%-20s", x->name);
-    if (x->scored) printf(" %7.4f %.4f", x->loss, x->error);
-    else printf(" %14s", "-");
+    if (x->scored) printf(" %7.3f (%.3f) %7.3f (%.3f)", x->loss, x->error, x->order, x->order_error);
+    else printf(" %31s", "-");
     for (int64_t l = 0; l < x->L; l++) printf(" %6.1f/%-5.2f", x->distance[l], x->entropy[l]);
     printf(" %3d of %-3d ", x->near, x->heads);
     for (int i = 0; i < EIGHTHS && x->turns; i++) printf(" %5.1f", 100 * x->share[i]);
@@ -116,14 +168,20 @@ static void draw(const char *folder, const line x[], int n)
     FILE *to = fopen(path, "w");
     if (!to) fprintf(stderr, "planes: %s cannot be written\n", path), exit(4);
     fprintf(to, "# drawn with: gnuplot planes.gp\n$x << EOD\n");
+    bool steps = true;
+    for (int i = 0; i < n; i++) steps = steps && x[i].step_known;
     for (int i = 0; i < n; i++) {
         fprintf(to, "%g", x[i].step);
-        for (int k = 0; k < EIGHTHS; k++) fprintf(to, " %.5f", x[i].share[k]);
+        for (int k = 0; k < EIGHTHS; k++) fprintf(to, x[i].turns ? " %.5f" : " ?", x[i].share[k]);
         for (int64_t l = 0; l < x[i].L; l++) fprintf(to, " %.4f", x[i].distance[l]);
         fprintf(to, "\n");
     }
     fprintf(to, "EOD\nset terminal svg background rgb 'white' size 1100,420 noenhanced font ',11'\nset output 'planes.svg'\nset multiplot layout 1,2\n"
-                "set grid\nset key outside right\nset xlabel 'step'\nset title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
+                "set grid\nset key outside right\nset datafile missing '?'\n");
+    if (steps) fprintf(to, "set xlabel 'step'\n");
+    else fprintf(to, "set xtics () rotate by 45 right\nset xrange [0.5:%d.5]\n", n);
+    for (int i = 0; i < n && !steps; i++) fprintf(to, "set xtics add ('%s' %d)\n", x[i].name, i + 1);
+    fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
     for (int k = 0; k < EIGHTHS; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
     fprintf(to, "\nset title 'mean distance of attention, by layer'\nplot ");
     for (int64_t l = 0; l < x[0].L; l++)
@@ -143,8 +201,8 @@ int main(int argc, char **argv)
     line *x = calloc((size_t)argc, sizeof *x);
     if (!x) return fprintf(stderr, "planes: out of memory\n"), 5;
     check(rf_ctx_new(NULL, &ctx, &why), "context");
-    printf("%-20s %7s %6s   distance/entropy of attention by layer | heads that look near | share of |q||k| by eighth of the planes, %%\n", "model", "loss",
-           "error");
+    printf("%-20s %-15s %-15s   distance/entropy of attention by layer | heads that look near | share of |q||k| by eighth of the planes, %%\n",
+           "model", "loss", "order");
     for (int i = 3; i < argc; i++) {
         name_of(argv[i], i - 3, &x[i - 3]);
         measure(ctx, text, texts, argv[i], &x[i - 3]);

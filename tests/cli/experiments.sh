@@ -24,6 +24,23 @@ expect 0 '== work/learned-2' "$experiment" pre.json work --data data --results r
 grep -qE '^learned +2 +[34]\.[0-9]{3} ± 0\.[0-9]{3}' results/pre/table.txt || fail "table of pre: $(cat results/pre/table.txt)"
 expect 0 '' "$experiment" pre.json work --data data --results results/pre --program "$program"
 
+# Its rotary model read at other lengths, as trained and stretched, with and without more training; done again: nothing.
+lengths=$(dirname "$program")/experiments/lengths
+{ sed -e 's/"pre"/"far"/' -e '/"evaluate"/d' -e '$s/}]}$/}],/' pre.json; cat << 'EOC'; } > far.json
+ "held_out": {"text": ["long.txt"], "documents": 2, "tokens": 100}, "stretched": "rotary", "trained_length": 32, "max_length": [32, 64],
+ "methods": [{"name": "as trained"}, {"name": "pi, x", "config": {"rope_scaling": {"rope_type": "linear", "factor": "FACTOR"}}}],
+ "adapt": {"max_length": 64, "control": "more", "options": {"max_steps": 1, "tokens_per_batch": 128}}}
+EOC
+for i in 1 2 3; do cut -f1 all.tsv | sed -n "$((i * 100)),$((i * 100 + 50))p" | tr '\n' ' '; echo; echo; done > data/long.txt
+expect 0 'more-adapted-32-2' "$lengths" far.json work --data data --results results/far --program "$program"
+[ "$(wc -l < results/far/runs.jsonl)" -eq 28 ] || fail "runs of far: $(cat results/far/runs.jsonl)"
+for is in x1-1:1.0 x2-1:2.0 adapted-64-1:2.0; do
+    grep -q "\"factor\": *${is#*:}" "work/far/pi-x-${is%:*}/config.json" || fail "config of far, $is: $(cat "work/far/pi-x-${is%:*}/config.json")"
+done
+[ "$(grep -c '"rotary","adapted":0.*:32,' results/far/runs.jsonl)" -eq 6 ] || fail "rows of far: $(cat results/far/runs.jsonl)"
+[ "$(grep '"rotary","adapted":0.*:32,' results/far/runs.jsonl | sed 's/.*loss//' | sort -u | wc -l)" -eq 2 ] || fail "a factor of 1 changes a loss"
+expect 0 '' "$lengths" far.json work --data data --results results/far --program "$program"
+
 # Two tasks: a file with a dev part and a header in one of its two training files, a file of pairs without a dev part.
 head -200 all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }' > data/one.tsv
 { printf '\357\273\277id\tlabel\ttext\n'; sed -n '201,400p' all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }'; echo "too short"; } | gzip > data/two.tsv.gz
