@@ -173,6 +173,38 @@ static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, number
     fputc('\n', f);
 }
 
+/* A curve for a row; of several seeds the mean in a band from the least to the largest. */
+static void draw(const experiment *e, json_t *rows)
+{
+    command words = {0};
+    json_t *row;
+    size_t i;
+    int drawn = 0;
+    say(&words, "%s", program);
+    say(&words, "plot");
+    say(&words, "-q");
+    json_array_foreach(rows, i, row) {
+        char folder[PATH], band[SEEDS * PATH + 64];
+        int seed[SEEDS], runs = 0, length = snprintf(band, 64, "%.60s=", json_string_value(json_object_get(row, "name")));
+        const int n = seeds_of(e, row, seed);
+        for (int s = 0; s < n; s++) {
+            run_folder(e, row, seed[s], folder);
+            if (!exists(folder, "model.safetensors")) continue;
+            length += snprintf(band + length, PATH + 1, "%s%s", runs++ ? "," : "", folder);
+        }
+        if (!runs || words.n > WORDS - 16) continue;
+        say_two(&words, "--band", band);
+        drawn++;
+    }
+    say_two(&words, "--metric", "loss");
+    say_two(&words, "--metric", "eval_loss");
+    say_two(&words, "--title", json_string_value(json_object_get(e->file, "title")));
+    say(&words, "-o");
+    say(&words, "%s/curves.svg", e->results);
+    if (drawn && execute(&words, NULL)) fprintf(stderr, "experiment: no picture was drawn\n");
+    forget(&words);
+}
+
 static void table(const experiment *e)
 {
     char path[PATH], raw_path[PATH];
@@ -192,28 +224,7 @@ static void table(const experiment *e)
                "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of its mean.\n");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
-    command words = {0};
-    say(&words, "%s", program);
-    say(&words, "plot");
-    say(&words, "-q");
-    int runs = 0;
-    json_array_foreach(rows, i, row) {
-        int seed[SEEDS];
-        const int n = seeds_of(e, row, seed);
-        for (int s = 0; s < n; s++) {
-            char folder[PATH];
-            run_folder(e, row, seed[s], folder);
-            if (!exists(folder, "model.safetensors") || words.n > WORDS - 12) continue;
-            say(&words, "%s", folder);
-            runs++;
-        }
-    }
-    say(&words, "--metric");
-    say(&words, "eval_loss");
-    say(&words, "-o");
-    say(&words, "%s/curves.svg", e->results);
-    if (runs && execute(&words, NULL)) fprintf(stderr, "experiment: no picture was drawn\n");
-    forget(&words);
+    draw(e, rows);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------------------------- */
