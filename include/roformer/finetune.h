@@ -40,6 +40,8 @@ typedef struct rf_finetune_options {
     int64_t doc_stride;                 /* qa: tokens that two windows of a long context share                           */
     int64_t max_bad_lines;              /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
                                            files have some: 16)                                                          */
+    const char *learning_rates;         /* "2e-5,3e-5": a run for each, and the one that is best on dev is named; NULL: one run */
+    int64_t seeds;                      /* with learning_rates: runs of each, with seed, seed + 1, ...; the best mean counts */
     int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file     */
 } rf_finetune_options;
 
@@ -52,8 +54,8 @@ typedef struct rf_scores { int n; rf_score score[RF_SCORES]; } rf_scores;
 
 /* Trains on o->train, beginning with o->t.model, and leaves in o->t.output_dir what rf_pretrain leaves, but with the
  * head of the task, and labels in config.json.  `scores` (or NULL) receives the final model's on o->dev; with k_fold,
- * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...; the same call with
- * resume_from_checkpoint "latest" goes on with them.
+ * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...; with learning_rates
+ * those of the best rate, in output_dir/lr-2e-05 (lr-2e-05-seed-42).  The same call with resume_from_checkpoint "latest" goes on.
  *
  *   RF_EDATA     a line of a file is not what it must be: the message names file and line; a label of dev that training
  *                has not; fewer than two classes

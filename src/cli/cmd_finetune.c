@@ -94,18 +94,19 @@ static int run(void *arguments, cli_io *io)
     finetune_args *a = arguments;
     rf_finetune_options *f = &a->f;
     char folder[4096];
+    const bool many = f->k_fold > 1 || f->learning_rates;
     rf_scores scores = {.n = 0};
-    watch w = {.io = io, .every = f->t.logging_steps, .folds = f->k_fold > 1};
+    watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
     f->pooled = a->head;
     f->t.resume_from_checkpoint = a->resume;
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
     if (!f->train && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
     else if (!f->t.output_dir && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
-    else if (a->report && f->k_fold > 1) rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and k_fold makes several");
-    else if (!a->resume || f->t.model || f->k_fold > 1) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
+    else if (a->report && many) rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several", f->k_fold > 1 ? "k_fold" : "learning_rates");
+    else if (!a->resume || f->t.model || many) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
-    if (!a->resume || f->t.model || f->k_fold > 1) f->t.model = folder;
+    if (!a->resume || f->t.model || many) f->t.model = folder;
     cli_signals_catch();
     cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
@@ -146,6 +147,8 @@ static const cli_option options[] = {
     FINETUNE_EVAL_BATCH(finetune_args, f),
     FINETUNE_STRIDE(finetune_args, f),
     FINETUNE_BAD_LINES(finetune_args, f),
+    {"learning_rates", 0, CLI_TEXT, F(learning_rates), "X,Y,...", NULL, 0, 0, NULL, "a run for each of these, and the best on --dev is named", NULL},
+    {"seeds", 0, CLI_INT, F(seeds), "N", NULL, 1, 1000, NULL, "with --learning_rates: N runs of each; the best mean counts", NULL},
     {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL, "above 1: K runs, each holding out another part of --train", NULL},
     {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated", "evaluation_strategy"},
     {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 1, 1e12, NULL, "updates between evaluations by steps", NULL},
@@ -171,6 +174,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -o mrpc",
     "roformer finetune --train reviews.tsv --dev dev.tsv -m my-model -o reviews --load_best_model_at_end",
+    "roformer finetune --task glue/rte --train RTE -o rte --learning_rates 2e-5,3e-5,4e-5,5e-5 --seeds 5",
     "roformer finetune --resume reviews/checkpoint-300",
     NULL,
 };

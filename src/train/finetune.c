@@ -52,6 +52,7 @@ void rf_finetune_defaults(rf_finetune_options *o)
     o->t.max_length = USUAL_LENGTH;
     o->t.logging_steps = 10;
     o->task = "cls";
+    o->seeds = 1;
 }
 
 static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
@@ -374,8 +375,8 @@ static void settle_preset(rf_finetune_options *o)
     if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL)) o->t.max_length = p->max_length;
 }
 
-static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
-                         rf_scores *scores, rf_error *why)
+rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
+                           rf_scores *scores, rf_error *why)
 {
     rf__finetune *f = rf__calloc(ctx, 1, sizeof *f);
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
@@ -391,68 +392,4 @@ static rf_status one_run(const rf_ctx *ctx, const rf_finetune_options *o, int64_
     if (!status && scores) *scores = f->scores;
     clear(f);
     return status;
-}
-
-/* Means and standard deviations (of a sample) of what the folds said. */
-static void gather_folds(const rf_scores fold[], int64_t K, rf_scores *out)
-{
-    *out = (rf_scores){.n = 0};
-    for (int i = 0; i < fold[0].n && out->n + 2 <= RF_SCORES; i++) {
-        double mean = 0, square = 0;
-        for (int64_t k = 0; k < K; k++) mean += fold[k].score[i].value / (double)K;
-        for (int64_t k = 0; k < K; k++) square += pow(fold[k].score[i].value - mean, 2);
-        rf_score *to = &out->score[out->n];
-        snprintf(to[0].name, sizeof to[0].name, "%s", fold[0].score[i].name);
-        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", fold[0].score[i].name);
-        to[0].value = mean;
-        to[1].value = sqrt(square / (double)(K - 1));
-        out->n += 2;
-    }
-}
-
-static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
-{
-    int64_t *step;
-    size_t n;
-    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
-    rf__free(ctx, step);
-    return n > 0;
-}
-
-/* One after another.  Resumed: those that have ended say their scores once more, the one that was stopped goes on. */
-static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
-                           rf_error *why)
-{
-    rf_status status = RF_OK;
-    rf_scores *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
-    if (!fold) return rf_fail(why, RF_ENOMEM, "out of memory: %lld folds", (long long)o->k_fold);
-    for (int64_t k = 0; k < o->k_fold && !status; k++) {
-        char name[64], folder[4096];
-        rf_finetune_options one = *o;
-        one.t.resume_from_checkpoint = NULL;
-        snprintf(name, sizeof name, "fold-%lld", (long long)k + 1);
-        status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
-        one.t.output_dir = folder;
-        if (!status && o->t.resume_from_checkpoint && has_checkpoint(ctx, folder)) one.t.resume_from_checkpoint = "latest";
-        if (!status) status = one_run(ctx, &one, k, report, user, &fold[k], why);
-    }
-    if (!status && scores) gather_folds(fold, o->k_fold, scores);
-    rf__free(ctx, fold);
-    return status;
-}
-
-rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
-                      rf_error *why)
-{
-    if (scores) scores->n = 0;
-    const char *resume = o->t.resume_from_checkpoint;
-    if (o->k_fold <= 1 && resume && rf__folder_has(resume, "fold-1"))
-        return rf_fail(why, RF_EARG, "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest", resume);
-    if (o->k_fold <= 1) return one_run(ctx, o, 0, report, user, scores, why);
-    if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
-    if (o->dev) return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
-    if (!o->t.output_dir) return rf_fail(why, RF_EARG, "k_fold: needs output_dir, for a folder of each fold");
-    if (resume && strcmp(resume, "latest"))
-        return rf_fail(why, RF_EARG, "k_fold: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", resume);
-    return all_folds(ctx, o, report, user, scores, why);
 }

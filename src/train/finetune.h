@@ -1,6 +1,7 @@
 /* finetune.h — a fine-tuning run: what it has beyond a run (run.h).
  *
- *     finetune.c         options, the job's hooks, folds
+ *     finetune.c         options, the job's hooks
+ *     finetune_many.c    folds, grids
  *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                  */
 #ifndef RF_TRAIN_FINETUNE_H
 #define RF_TRAIN_FINETUNE_H
@@ -30,6 +31,10 @@ typedef struct rf__finetune {
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
+
+/* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
+rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
+                           rf_scores *scores, rf_error *why);
 int64_t rf__finetune_batches(const rf__finetune *f);                    /* micro-batches of an epoch                    */
 
 #endif

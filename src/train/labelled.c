@@ -370,6 +370,8 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     l->layout.wanted = true;
     rf_status status = rf__records_read(&r, l->ctx, l->o->train, &l->layout, why);
     if (!status && !r.n) status = rf__records_judge(&r, 0, why);
+    if (!status && folds && r.n < (size_t)l->o->k_fold)
+        status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n, (long long)l->o->k_fold);
     if (!status) status = settle_labels(l, &r, why);
     if (!status) status = fill(l, &r, t, max_length, true, folds ? 1 : 0, train, why);
     l->nothing = train->nothing = train->unanswered > 0;

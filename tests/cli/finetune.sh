@@ -91,6 +91,25 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     expect 2 'k_fold makes several' "$program" finetune $folds -o nothing --report
 }
 
+# A grid: a run for each rate and seed, the best mean named, and its scores; stopped, the same command goes on.
+rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rates 1e-6,5e-3 --seeds 2"
+# shellcheck disable=SC2086
+{
+    expect 0 'learning rate 0.005: the best, accuracy' "$program" finetune $rates -o grid --json
+    cp out scores
+    holds scores 'eval_accuracy_std'
+    expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --warmup_ratio 0.1 --learning_rate 5e-3 --seed 43 -o point
+    same point/model.safetensors grid/lr-0.005-seed-43/model.safetensors 'a point of the grid'
+    expect 0 'the same command with --resume latest goes on' "$program" finetune $rates -o parts-of-grid --stop_after 9
+    expect 0 '' "$program" finetune -q $rates -o parts-of-grid --resume latest --json
+    same out scores 'scores of the grid'
+    expect 0 'learning rate 1e-06: the best, loss' "$program" finetune $rates -o worst --metric_for_best_model loss --greater_is_better true
+    expect 2 'no dev file to tell which is best' "$program" finetune --train train.tsv -m pre --learning_rates 1e-3 -o nothing
+    expect 2 'learning_rates: "1e-3,x" is not up to 32 numbers' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,x -o nothing
+    expect 2 'there are none' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
+    expect 3 'dev.tsv: holds 60 examples, too few for 61 folds' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
+}
+
 # Refused with a sentence.
 expect 2 'needs --train' "$program" finetune -o nothing
 expect 2 'needs -o DIR' "$program" finetune --train train.tsv -m pre
