@@ -16,7 +16,8 @@ function(rf_mpi_program name module)
 endfunction()
 
 # MPICH declares MPI_STATUSES_IGNORE, an address, as an array that the compiler finds too short.
-set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/mpi/comm.c PROPERTIES COMPILE_OPTIONS -Wno-stringop-overflow)
+set_source_files_properties(${PROJECT_SOURCE_DIR}/src/cli/mpi/comm.c PROPERTIES
+                            COMPILE_OPTIONS $<$<C_COMPILER_ID:GNU>:-Wno-stringop-overflow>)
 
 set(rf_mpi_openmpi ompi-c)
 set(rf_mpi_mpich mpich)
