@@ -166,4 +166,9 @@ rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error
     return append(e, &record, why);
 }
 
-rf_status rf__events_sync(rf__events *e, rf_error *why) { return e->fd >= 0 && fsync(e->fd) ? refused(e, "sync", why) : RF_OK; }
+rf_status rf__events_sync(rf__events *e, rf_error *why)
+{
+    if (e->lost) return rf_fail(why, RF_EIO, "%s: an earlier sync failed, and none can be trusted since", e->path);
+    e->lost = e->fd >= 0 && fsync(e->fd);
+    return e->lost ? refused(e, "sync", why) : RF_OK;
+}

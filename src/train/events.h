@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-typedef struct rf__events { int fd; int64_t bytes; char path[4096]; } rf__events;      /* fd -1: none are wanted        */
+typedef struct rf__events { int fd; int64_t bytes; bool lost; char path[4096]; } rf__events;      /* fd -1: none are wanted        */
 
 /* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint knows; a file that is empty then
  * gets its first record.  `now`: seconds since 1970. */

@@ -46,4 +46,9 @@ rf_status rf__metrics_add(rf__metrics *m, json_t *line, rf_error *why)
     return status;
 }
 
-rf_status rf__metrics_sync(rf__metrics *m, rf_error *why) { return fsync(m->fd) ? refused(m, "sync", why) : RF_OK; }
+rf_status rf__metrics_sync(rf__metrics *m, rf_error *why)
+{
+    if (m->lost) return rf_fail(why, RF_EIO, "%s: an earlier sync failed, and none can be trusted since", m->path);
+    m->lost = fsync(m->fd) != 0;
+    return m->lost ? refused(m, "sync", why) : RF_OK;
+}

@@ -1,0 +1,377 @@
+/* test_disk.c — mirrors src/train/checkpoint.c, src/train/metrics.c and src/train/events.c: the calls that bring a run to the disk
+ * answer badly, in this process.  The linker gives us the calls (--wrap, CMakeLists.txt), so that threads are included.
+ *
+ *     the disk is full after n bytes of a checkpoint: nothing, one byte, and all but one byte of every write
+ *     the n-th write, sync, close, rename, mkdir fails with EIO, until a run has no n-th
+ *     every write is short; every second write is interrupted
+ *     the clock of the wall runs backwards
+ *
+ * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one that nothing
+ * happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                                        */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <jansson.h>
+
+#include "tiny.h"
+#include "train/checkpoint.h"
+#include "train/folder.h"
+
+ssize_t __real_write(int fd, const void *data, size_t size);
+int __real_fsync(int fd);
+int __real_close(int fd);
+int __real_rename(const char *from, const char *to);
+int __real_mkdir(const char *path, mode_t mode);
+int __real_clock_gettime(clockid_t clock, struct timespec *t);
+ssize_t __wrap_write(int fd, const void *data, size_t size);
+int __wrap_fsync(int fd);
+int __wrap_close(int fd);
+int __wrap_rename(const char *from, const char *to);
+int __wrap_mkdir(const char *path, mode_t mode);
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------------- */
+
+enum plan { NOTHING, COUNT_WRITES, FULL, NTH_FAILS, LOG_IS_LOST, SHORT, INTERRUPTED };
+
+enum { WRITES = 4096, FAILED = 64 };
+
+static struct {
+    _Atomic int plan;
+    _Atomic long room;                  /* FULL: bytes of the checkpoint that still fit                                       */
+    _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                                       */
+    _Atomic int hits;                   /* calls that were answered badly                                                     */
+    long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                                  */
+    _Atomic int writes;
+    char unsynced[FAILED][512];         /* files whose sync failed                                                            */
+    _Atomic int failed;
+    _Atomic int again;                  /* syncs of a file whose sync had failed                                              */
+    _Atomic bool backwards;
+} plan;
+
+static char root[4096];
+
+static bool name_of(int fd, char *path, size_t size)
+{
+    char link[64];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    const ssize_t n = readlink(link, path, size - 1);
+    path[n > 0 ? n : 0] = 0;
+    return *root && strstr(path, root) == path;
+}
+
+static bool in_checkpoint(int fd)
+{
+    char path[4096];
+    return name_of(fd, path, sizeof path) && strstr(path, "/.tmp-");
+}
+
+static bool nth(void)
+{
+    if (plan.plan != NTH_FAILS || ++plan.seen != plan.n) return false;
+    plan.hits++;
+    errno = EIO;
+    return true;
+}
+
+ssize_t __wrap_write(int fd, const void *data, size_t size)
+{
+    char path[4096];
+    const int now = plan.plan;
+    if (now == NOTHING || !name_of(fd, path, sizeof path)) return __real_write(fd, data, size);
+    if (now == COUNT_WRITES && in_checkpoint(fd) && plan.writes < WRITES) plan.size[plan.writes++] = (long)size;
+    if (now == NTH_FAILS && nth()) return -1;
+    if (now == SHORT && size > 1) return __real_write(fd, data, 1 + size / 2);
+    if (now == INTERRUPTED && ++plan.seen % 2) return errno = EINTR, -1;
+    if (now != FULL || !in_checkpoint(fd)) return __real_write(fd, data, size);
+    const long room = plan.room;
+    if ((long)size <= room) {
+        plan.room -= (long)size;
+        return __real_write(fd, data, size);
+    }
+    plan.hits++;
+    plan.room = 0;
+    if (room) return __real_write(fd, data, (size_t)room);
+    errno = ENOSPC;
+    return -1;
+}
+
+/* A file whose sync failed may have lost pages that now count as written: syncing it again proves nothing. */
+int __wrap_fsync(int fd)
+{
+    char path[4096];
+    struct stat st;
+    if (!name_of(fd, path, sizeof path) || fstat(fd, &st)) return __real_fsync(fd);
+    if (plan.plan == LOG_IS_LOST && strstr(path, "/metrics.jsonl")) {
+        errno = EIO;
+        if (plan.hits) plan.again++;
+        return plan.hits++ ? 0 : -1;
+    }
+    if (plan.plan != NTH_FAILS) return __real_fsync(fd);
+    for (int i = 0; i < plan.failed && S_ISREG(st.st_mode); i++)
+        if (!strcmp(plan.unsynced[i], path)) plan.again++;
+    if (!nth()) return __real_fsync(fd);
+    snprintf(plan.unsynced[plan.failed++], sizeof plan.unsynced[0], "%.500s", path);
+    return -1;
+}
+
+int __wrap_close(int fd)
+{
+    char path[4096];
+    struct stat st;
+    const bool ours = plan.plan == NTH_FAILS && name_of(fd, path, sizeof path) && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    if (!ours || !nth()) return __real_close(fd);
+    __real_close(fd);
+    errno = EIO;
+    return -1;
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return *root && strstr(from, root) == from && nth() ? -1 : __real_rename(from, to);
+}
+
+int __wrap_mkdir(const char *path, mode_t mode)
+{
+    return *root && strstr(path, root) == path && nth() ? -1 : __real_mkdir(path, mode);
+}
+
+int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
+{
+    static _Atomic long calls;
+    const int result = __real_clock_gettime(clock, t);
+    if (plan.backwards && clock == CLOCK_REALTIME) t->tv_sec -= 3600 * ++calls;
+    return result;
+}
+
+/* ---- a run -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct run { char *model, *out, *corpus; const char *text[1]; rf_ctx *ctx; rf_error why; int refused; } run;
+
+static run begin(void)
+{
+    run r = {.model = tiny_model(), .ctx = t_ctx(1, NULL)};
+    r.out = tiny_path(r.model, "out");
+    r.corpus = tiny_path(r.model, "corpus.txt");
+    r.text[0] = r.corpus;
+    return r;
+}
+
+static void end(run *r)
+{
+    *root = 0;
+    rf_ctx_free(r->ctx);
+    free(r->model);
+    free(r->out);
+    free(r->corpus);
+}
+
+/* A checkpoint that could not be saved: those that are there are whole, and then there is room again. */
+static int heard(void *user, const rf_train_progress *p)
+{
+    run *r = user;
+    if (strcmp(p->event, "note") || !strstr(p->note, "no checkpoint at step")) return RF_TRAIN_GO;
+    r->refused++;
+    if (plan.plan != FULL) return RF_TRAIN_GO;
+    plan.plan = NOTHING;
+    if (tiny_count(r->out, ".tmp-")) fail_msg("a checkpoint that could not be saved is still there");
+    if (tiny_has(r->out, "checkpoint-4")) fail_msg("a checkpoint that could not be saved is there");
+    char *path = tiny_path(r->out, "checkpoint-2");
+    if (rf__checkpoint_verify(r->ctx, path, NULL)) fail_msg("the checkpoint before is damaged");
+    free(path);
+    return RF_TRAIN_GO;
+}
+
+/* Two steps without a fault, then the rest under the plan: ends with `status`. */
+static rf_status go(run *r, int64_t stop_after, bool resumed)
+{
+    rf_train_options o = tiny_options(r->model, r->text, r->out);
+    o.max_steps = 6;
+    o.save_steps = 2;
+    o.eval_steps = 4;
+    o.stop_after = stop_after;
+    if (resumed) o.resume_from_checkpoint = "latest";
+    r->why = (rf_error){0};
+    snprintf(root, sizeof root, "%s", r->out);
+    return rf_pretrain(r->ctx, &o, heard, r, &r->why);
+}
+
+static void first_two(run *r)
+{
+    rf__folder_remove(r->out);
+    plan.plan = NOTHING;
+    r->refused = 0;
+    if (go(r, 2, false) != RF_ESTOPPED) fail_msg("%s", r->why.text);
+}
+
+typedef struct result { uint32_t model, moments; } result;
+
+static result result_of(const run *r)
+{
+    return (result){tiny_crc(r->out, "model.safetensors"), tiny_crc(r->out, "checkpoint-6/optimizer.safetensors")};
+}
+
+static void same(result a, result b, const char *what, long n)
+{
+    if (a.model != b.model || a.moments != b.moments) fail_msg("%s, point %ld: the run ended with other bits", what, n);
+}
+
+static result undisturbed(run *r)
+{
+    plan.writes = 0;
+    first_two(r);
+    plan.plan = COUNT_WRITES;
+    if (go(r, 0, true)) fail_msg("%s", r->why.text);
+    plan.plan = NOTHING;
+    return result_of(r);
+}
+
+static long stride(void)
+{
+    const char *text = getenv("ROFORMER_SWEEP");
+    return text ? rf__max64(1, atol(text)) : 11;
+}
+
+/* ---- tests --------------------------------------------------------------------------------------------------------------- */
+
+static void full_at_any_byte(void **state)
+{
+    (void)state;
+    run r = begin();
+    const result want = undisturbed(&r);
+    const int writes = plan.writes / 2;                              /* of checkpoint-4; those of checkpoint-6 are the other half */
+    long before = 0, points = 0;
+    assert_in_range(writes, 20, WRITES / 2 - 1);
+    for (int i = 0; i < writes; before += plan.size[i++])
+        for (int part = 0; part < 3; part++) {
+            if ((i * 3 + part) % stride()) continue;
+            first_two(&r);
+            plan.room = before + (part == 0 ? 0 : part == 1 ? 1 : plan.size[i] - 1);
+            plan.hits = 0;
+            plan.plan = FULL;
+            if (go(&r, 0, true)) fail_msg("full in write %d: %s", i, r.why.text);
+            if (!plan.hits || r.refused != 1) fail_msg("full in write %d of %d: %d checkpoints were refused", i, writes, r.refused);
+            same(result_of(&r), want, "full", i);
+            points++;
+        }
+    print_message("           %ld of %d points in %ld bytes\n", points, 3 * writes, before);
+    end(&r);
+}
+
+static void any_call_fails(void **state)
+{
+    (void)state;
+    run r = begin();
+    const result want = undisturbed(&r);
+    long n = 1, points = 0, ended = 0;
+    for (bool reached = true; reached; n += stride(), points++) {
+        first_two(&r);
+        plan.n = n;
+        plan.seen = plan.hits = plan.failed = plan.again = 0;
+        plan.plan = NTH_FAILS;
+        const rf_status status = go(&r, 0, true);
+        plan.plan = NOTHING;
+        reached = plan.hits > 0;
+        if (status && status != RF_EIO) fail_msg("call %ld: status %d, %s", n, status, r.why.text);
+        if (plan.again) fail_msg("call %ld: %s was synced again", n, plan.unsynced[0]);
+        for (int step = 2; step <= 6; step += 2) {
+            char name[32];
+            snprintf(name, sizeof name, "checkpoint-%d", step);
+            char *path = tiny_path(r.out, name);
+            if (tiny_has(r.out, name) && rf__checkpoint_verify(r.ctx, path, &r.why)) fail_msg("call %ld: %s", n, r.why.text);
+            free(path);
+        }
+        ended += status != RF_OK;
+        if ((status || !tiny_has(r.out, "checkpoint-6") || tiny_count(r.out, ".tmp-")) && go(&r, 0, true)) fail_msg("%s", r.why.text);
+        same(result_of(&r), want, "a call failed", n);
+        assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
+    }
+    print_message("           %ld of %ld calls, %ld ended the run\n", points - 1, n - stride() - 1, ended);
+    assert_true(ended > 0 && ended < points);
+    end(&r);
+}
+
+/* No checkpoint after that tells of lines that may not be there; a run that is started again has them anew. */
+static void the_log_is_lost(void **state)
+{
+    (void)state;
+    run r = begin();
+    const result want = undisturbed(&r);
+    first_two(&r);
+    plan.hits = plan.again = 0;
+    plan.plan = LOG_IS_LOST;
+    const rf_status status = go(&r, 0, true);
+    plan.plan = NOTHING;
+    assert_int_equal(status, RF_EIO);
+    t_failed(&r.why, RF_EIO, "metrics.jsonl: an earlier sync failed");
+    assert_int_equal(plan.hits, 1);
+    assert_int_equal(plan.again, 0);
+    assert_true(tiny_has(r.out, "checkpoint-2") && !tiny_has(r.out, "checkpoint-6"));
+    if (go(&r, 0, true)) fail_msg("%s", r.why.text);
+    same(result_of(&r), want, "the log was lost", 0);
+    end(&r);
+}
+
+static void short_and_interrupted_writes(void **state)
+{
+    (void)state;
+    run r = begin();
+    const result want = undisturbed(&r);
+    static const enum plan how[] = {SHORT, INTERRUPTED};
+    for (size_t i = 0; i < RF_COUNT(how); i++) {
+        first_two(&r);
+        plan.plan = how[i];
+        const rf_status status = go(&r, 0, true);
+        plan.plan = NOTHING;
+        if (status || r.refused) fail_msg("plan %d: %s", (int)how[i], r.why.text);
+        same(result_of(&r), want, "short or interrupted", (long)i);
+    }
+    end(&r);
+}
+
+/* Times of a run are differences of the monotonic clock: they stay positive, and the bits do not see the clock. */
+static void the_clock_runs_backwards(void **state)
+{
+    (void)state;
+    run r = begin();
+    const result want = undisturbed(&r);
+    plan.backwards = true;
+    first_two(&r);
+    const rf_status status = go(&r, 0, true);
+    plan.backwards = false;
+    if (status) fail_msg("%s", r.why.text);
+    same(result_of(&r), want, "clock", 0);
+    char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
+    double before = 0;
+    int lines = 0;
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        const json_t *seconds = json_object_get(j, "seconds"), *rate = json_object_get(j, "tokens_per_second");
+        if (seconds && !(json_number_value(seconds) > before)) fail_msg("time stands still or goes back: %s", line);
+        if (rate && !(json_number_value(rate) > 0)) fail_msg("no speed: %s", line);
+        if (seconds) before = json_number_value(seconds), lines++;
+        json_decref(j);
+    }
+    if (f) fclose(f);
+    assert_true(lines > 1);
+    free(path);
+    end(&r);
+}
+
+int main(void)
+{
+    if (!getenv("TMPDIR") && !access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 1);         /* thousands of syncs */
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(full_at_any_byte),
+        cmocka_unit_test(any_call_fails),
+        cmocka_unit_test(the_log_is_lost),
+        cmocka_unit_test(short_and_interrupted_writes),
+        cmocka_unit_test(the_clock_runs_backwards),
+    };
+    return cmocka_run_group_tests_name("train/disk", tests, NULL, NULL);
+}
