@@ -5,7 +5,7 @@
  * MODEL is a folder; a folder "checkpoint-N" stands at step N of the picture, others one after the other.
  *
  *     loss       of masked tokens in pieces of 128, with its standard error over stretches of text
- *     order      what the loss gains when all tokens are told to stand at position 0: what the model gets out of positions
+ *     order      by how much the loss rises when all tokens are told to stand at position 0: what the model gets out of positions
  *     reach      sum_n P(m,n) |m - n| and the entropy of P, for each layer the mean over its heads
  *     near       heads that give more than half of their attention to the token itself and its two neighbours
  *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the most that the
@@ -78,14 +78,16 @@ static void measure_heads(const rf__lab *lab, line *out)
     rf__attention_report_free(lab->ctx, &r);
 }
 
-/* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand. */
+/* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand, and NaN when the encoding takes no others. */
 static double losses(rf_session *session, const rf__mlm_batch *b, const int32_t *position, int64_t V, const char *name)
 {
     rf_batch view = rf__mlm_batch_view(b);
     const float *z;
     double all = 0;
     view.position = position;
-    check(rf_session_scores(session, &view, b->row, b->n, &z, &why), name);
+    const rf_status status = rf_session_scores(session, &view, b->row, b->n, &z, &why);
+    if (position && status) return (double)NAN;
+    check(status, name);
     for (int64_t i = 0; i < b->n; i++, z += V) {
         double top = -INFINITY, sum = 0;
         for (int64_t v = 0; v < V; v++) top = fmax(top, (double)z[v]);
@@ -153,8 +155,10 @@ static void measure(rf_ctx *ctx, const char *const text[], int texts, const char
 static void print_line(const line *x)
 {
     printf("%-20s", x->name);
-    if (x->scored) printf(" %7.3f (%.3f) %7.3f (%.3f)", x->loss, x->error, x->order, x->order_error);
-    else printf(" %31s", "-");
+    if (x->scored) printf(" %7.3f (%.3f)", x->loss, x->error);
+    else printf(" %15s", "-");
+    if (x->scored && isfinite(x->order)) printf(" %7.3f (%.3f)", x->order, x->order_error);
+    else printf(" %15s", "-");
     for (int64_t l = 0; l < x->L; l++) printf(" %6.1f/%-5.2f", x->distance[l], x->entropy[l]);
     printf(" %3d of %-3d ", x->near, x->heads);
     for (int i = 0; i < EIGHTHS && x->turns; i++) printf(" %5.1f", 100 * x->share[i]);
