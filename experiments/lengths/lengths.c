@@ -326,19 +326,30 @@ static void print_lengths(const study *s, FILE *f, const char *title)
     fputc('\n', f);
 }
 
-/* Rows first .. last - 1, and their differences to the first one. */
+static bool known(const study *s, const row *r)
+{
+    for (int l = 0; l < s->lengths; l++)
+        if (r->loss[l].n) return true;
+    return false;
+}
+
+/* Of rows first .. last - 1 those that are known by now, and their differences to the first one. */
 static void print_block(const study *s, FILE *f, const row_list *rows, int first, int last, const char *title)
 {
-    if (first == last) return;
+    int n = 0;
+    for (int i = first; i < last; i++) n += known(s, &rows->at[i]);
+    if (!n) return;
     print_lengths(s, f, title);
     for (int i = first; i < last; i++) {
+        if (!known(s, &rows->at[i])) continue;
         fprintf(f, "%-24s %2d", rows->at[i].label, rows->at[i].loss[0].n);
         for (int l = 0; l < s->lengths; l++) print_cell(f, &rows->at[i].loss[l], 1, 17, 3);
         fputc('\n', f);
     }
-    if (last - first < 2) return;
+    if (n < 2) return;
     print_lengths(s, f, "  less the first row");
     for (int i = first + 1; i < last; i++) {
+        if (!known(s, &rows->at[i])) continue;
         fprintf(f, "%-24s %2d", rows->at[i].label, rows->at[i].loss[0].n);
         for (int l = 0; l < s->lengths; l++) print_difference(f, &rows->at[i].loss[l], &rows->at[first].loss[l]);
         fputc('\n', f);

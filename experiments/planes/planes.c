@@ -172,25 +172,27 @@ static void draw(const char *folder, const line x[], int n)
     FILE *to = fopen(path, "w");
     if (!to) fprintf(stderr, "planes: %s cannot be written\n", path), exit(4);
     fprintf(to, "# drawn with: gnuplot planes.gp\n$x << EOD\n");
-    bool steps = true;
-    for (int i = 0; i < n; i++) steps = steps && x[i].step_known;
+    bool steps = true, turns = false;
+    for (int i = 0; i < n; i++) steps = steps && x[i].step_known, turns = turns || x[i].turns;
     for (int i = 0; i < n; i++) {
         fprintf(to, "%g", x[i].step);
         for (int k = 0; k < EIGHTHS; k++) fprintf(to, x[i].turns ? " %.5f" : " ?", x[i].share[k]);
         for (int64_t l = 0; l < x[i].L; l++) fprintf(to, " %.4f", x[i].distance[l]);
-        fprintf(to, "\n");
+        fprintf(to, x[i].scored && isfinite(x[i].order) ? " %.4f %.4f\n" : x[i].scored ? " %.4f ?\n" : " ? ?\n", x[i].loss, x[i].order);
     }
-    fprintf(to, "EOD\nset terminal svg background rgb 'white' size 1100,420 noenhanced font ',11'\nset output 'planes.svg'\nset multiplot layout 1,2\n"
+    fprintf(to, "EOD\nset terminal svg background rgb 'white' size 1600,420 noenhanced font ',11'\nset output 'planes.svg'\nset multiplot layout 1,3\n"
                 "set grid\nset key outside right\nset datafile missing '?'\n");
     if (steps) fprintf(to, "set xlabel 'step'\n");
     else fprintf(to, "set xtics () rotate by 45 right\nset xrange [0.5:%d.5]\n", n);
     for (int i = 0; i < n && !steps; i++) fprintf(to, "set xtics add ('%s' %d)\n", x[i].name, i + 1);
-    fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
-    for (int k = 0; k < EIGHTHS; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
+    if (turns) fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
+    for (int k = 0; k < EIGHTHS && turns; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
+    if (!turns) fprintf(to, "set multiplot next");
     fprintf(to, "\nset title 'mean distance of attention, by layer'\nplot ");
     for (int64_t l = 0; l < x[0].L; l++)
         fprintf(to, "%s$x using 1:%lld with linespoints title '%lld'", l ? ", " : "", (long long)l + EIGHTHS + 2, (long long)l);
-    fprintf(to, "\nunset multiplot\n");
+    fprintf(to, "\nset title 'loss, and by how much it rises without order'\nplot $x using 1:%lld with linespoints title 'loss', "
+                "$x using 1:%lld with linespoints title 'order'\nunset multiplot\n", (long long)x[0].L + EIGHTHS + 2, (long long)x[0].L + EIGHTHS + 3);
     fclose(to);
 }
 
