@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #include "base/base.h"
+#include "median.h"
 #include "model/position.h"
 #include "roformer/model.h"
 
@@ -45,18 +46,6 @@ static double forward(const net *n)
     const double begun = rf__seconds();
     if (rf_session_hidden(n->session, &(rf_batch){.N = N, .B = B, .id = id, .start = start}, &hidden, &why)) die(why.text);
     return rf__seconds() - begun;
-}
-
-static int rising(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, rising);
-    return x[n / 2];
 }
 
 static void measure(const rf_ctx *ctx, const net *learned, const rf_position *is, int layers, int rounds, bool json)

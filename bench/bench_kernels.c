@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "median.h"
 #include "roformer/kernels.h"
 #include "roformer/rope.h"
 
@@ -140,18 +141,6 @@ static float *cut(float **block, int64_t n, uint64_t stream)
     rf__rng_init(&r, 1, stream);
     for (int64_t i = 0; i < n; i++) x[i] = i < 65536 ? rf__rng_normal(&r) : x[i - 65536];
     return x;
-}
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, ascending);
-    return x[n / 2];
 }
 
 /* This thread's own time: what other programs take of the processor is not counted. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "model/encoder.h"
+#include "median.h"
 #include "model/position.h"
 #include "roformer/model.h"
 
@@ -120,18 +121,6 @@ static void times(work *w, double t[KINDS])
         if (s[0] + s[1] + s[2] < best[2]) best[2] = s[0] + s[1] + s[2];
     }
     memcpy(t, best, sizeof best);
-}
-
-static int rising(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *x, int n)
-{
-    qsort(x, (size_t)n, sizeof *x, rising);
-    return x[n / 2];
 }
 
 static void measure(work *w, work *plain, const shape *s, int rounds, bool json)

@@ -19,13 +19,7 @@
 
 enum { LENGTHS = 8 };
 
-typedef struct experiment {
-    json_t *file;
-    const char *name, *work, *data, *results, *threads;
-    time_t until;                       /* 0: no end */
-} experiment;
-
-static void say_texts(command *c, const experiment *e, json_t *texts)
+static void say_texts(command *c, const request *e, json_t *texts)
 {
     size_t i;
     json_t *t;
@@ -35,12 +29,12 @@ static void say_texts(command *c, const experiment *e, json_t *texts)
 
 /* ---- one run ------------------------------------------------------------------------------------------------------------------ */
 
-static void run_folder(const experiment *e, json_t *row, int seed, char out[PATH])
+static void run_folder(const request *e, json_t *row, int seed, char out[PATH])
 {
     snprintf(out, PATH, "%s/%s-%d", e->work, json_string_value(json_object_get(row, "name")), seed);
 }
 
-static int seeds_of(const experiment *e, json_t *row, int seed[SEEDS])
+static int seeds_of(const request *e, json_t *row, int seed[SEEDS])
 {
     json_t *list = json_object_get(row, "seeds"), *s;
     if (!list) list = json_object_get(e->file, "seeds");
@@ -51,7 +45,7 @@ static int seeds_of(const experiment *e, json_t *row, int seed[SEEDS])
 }
 
 /* All rows read the same text: the ids that one run made serve the others. */
-static void share_tokens(const experiment *e, const char *folder)
+static void share_tokens(const request *e, const char *folder)
 {
     char from[PATH], to[PATH];
     if (snprintf(from, sizeof from, "%s/tokens.cache", e->work) >= PATH || snprintf(to, sizeof to, "%s/tokens.cache", folder) >= PATH)
@@ -61,7 +55,7 @@ static void share_tokens(const experiment *e, const char *folder)
 }
 
 /* True: the run is complete.  False: it was stopped, and goes on another time. */
-static bool train(const experiment *e, json_t *row, int seed)
+static bool train(const request *e, json_t *row, int seed)
 {
     char folder[PATH], config[PATH + 16], vocab[PATH];
     run_folder(e, row, seed, folder);
@@ -99,7 +93,7 @@ static bool train(const experiment *e, json_t *row, int seed)
     return !code && exists(folder, "model.safetensors");
 }
 
-static void evaluate(const experiment *e, json_t *row, int seed)
+static void evaluate(const request *e, json_t *row, int seed)
 {
     json_t *how = json_object_get(e->file, "evaluate"), *length;
     char folder[PATH], out[PATH + 64], unfinished[PATH + 80];
@@ -141,7 +135,7 @@ static bool read_evaluation(const char *folder, long long length, double *loss, 
     return true;
 }
 
-static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, numbers first[LENGTHS], bool is_first)
+static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers first[LENGTHS], bool is_first)
 {
     json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length"), *length;
     const char *name = json_string_value(json_object_get(row, "name"));
@@ -174,7 +168,7 @@ static void one_row(const experiment *e, FILE *f, FILE *raw, json_t *row, number
 }
 
 /* A curve for a row; of several seeds the mean in a band from the least to the largest. */
-static void draw(const experiment *e, json_t *rows)
+static void draw(const request *e, json_t *rows)
 {
     command words = {0};
     json_t *row;
@@ -205,11 +199,11 @@ static void draw(const experiment *e, json_t *rows)
     forget(&words);
 }
 
-static void table(const experiment *e)
+static void table(const request *e)
 {
     char path[PATH], raw_path[PATH];
-    snprintf(path, sizeof path, "%s/table.txt", e->results);
-    snprintf(raw_path, sizeof raw_path, "%s/runs.jsonl", e->results);
+    path_of(path, "%s/table.txt", e->results);
+    path_of(raw_path, "%s/runs.jsonl", e->results);
     FILE *f = fopen(path, "w"), *raw = fopen(raw_path, "w");
     if (!f || !raw) die("%s: %s", e->results, strerror(errno));
     json_t *rows = json_object_get(e->file, "rows"), *row, *length;
@@ -229,7 +223,7 @@ static void table(const experiment *e)
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------------------------- */
 
-static void make_vocabulary(const experiment *e)
+static void make_vocabulary(const request *e)
 {
     char folder[PATH];
     snprintf(folder, sizeof folder, "%s/vocab", e->work);
@@ -246,7 +240,7 @@ static void make_vocabulary(const experiment *e)
 }
 
 /* Seed by seed, so that an early end leaves every row with as many runs as any other. */
-static void run_all(const experiment *e)
+static void run_all(const request *e)
 {
     json_t *rows = json_object_get(e->file, "rows"), *row;
     for (int s = 0; s < SEEDS; s++) {
@@ -263,32 +257,9 @@ static void run_all(const experiment *e)
 
 int main(int argc, char **argv)
 {
-    static char results[PATH];
-    if (argc < 3) die("usage: experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]");
-    json_error_t bad;
-    experiment e = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
-    bool only_table = false;
-    if (!(e.file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
-    if (!e.data) e.data = "../shared/data";
-    if (!(e.name = json_string_value(json_object_get(e.file, "name")))) die("%s: no name", argv[1]);
-    snprintf(results, sizeof results, "results/%s", e.name);
-    e.results = results;
-    for (int i = 3; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(argv[i], "--table")) only_table = true;
-        else if (!value) die("%s: what?", argv[i]);
-        else if (!strcmp(argv[i], "--data")) e.data = value, i++;
-        else if (!strcmp(argv[i], "--results")) e.results = value, i++;
-        else if (!strcmp(argv[i], "--threads")) e.threads = value, i++;
-        else if (!strcmp(argv[i], "--program")) program = value, i++;
-        else if (!strcmp(argv[i], "--hours")) e.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
-        else die("%s: what?", argv[i]);
-    }
-    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
-    mkdir(e.work, 0777);
-    mkdir("results", 0777);
-    mkdir(e.results, 0777);
-    if (only_table) {
+    static request e;
+    read_request(&e, argc, argv, false);
+    if (e.only_table) {
         table(&e);
     } else {
         make_vocabulary(&e);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +50,44 @@ bool has_checkpoint(const char *folder)
     const bool any = !glob(pattern, 0, NULL, &found);
     if (any) globfree(&found);
     return any;
+}
+
+void make_folder(const char *path)
+{
+    if (mkdir(path, 0777) && errno != EEXIST) die("%s: %s", path, strerror(errno));
+}
+
+/* ---- what the command line asks for --------------------------------------------------------------------------------------------- */
+
+void read_request(request *r, int argc, char **argv, bool has_tasks)
+{
+    json_error_t bad;
+    const char *results = NULL;
+    if (argc < 3)
+        die("usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program ROFORMER]",
+            program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
+    *r = (request){.work = argv[2], .data = getenv("ROFORMER_DATA")};
+    if (!r->data) r->data = "../shared/data";
+    if (!(r->file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
+    if (!(r->name = json_string_value(json_object_get(r->file, "name")))) die("%s: no name", argv[1]);
+    for (int i = 3; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (!strcmp(argv[i], "--table")) r->only_table = true;
+        else if (!value) die("%s: what?", argv[i]);
+        else if (!strcmp(argv[i], "--data")) r->data = value, i++;
+        else if (!strcmp(argv[i], "--results")) results = value, i++;
+        else if (!strcmp(argv[i], "--tasks") && has_tasks) r->tasks = value, i++;
+        else if (!strcmp(argv[i], "--threads")) r->threads = value, i++;
+        else if (!strcmp(argv[i], "--program")) program = value, i++;
+        else if (!strcmp(argv[i], "--hours")) r->until = time(NULL) + (time_t)(3600 * atof(value)), i++;
+        else die("%s: what?", argv[i]);
+    }
+    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
+    if (!results) make_folder("results");
+    if (results) path_of(r->results, "%s", results);
+    else path_of(r->results, "results/%s", r->name);
+    make_folder(r->results);
+    make_folder(r->work);
 }
 
 /* ---- a command ---------------------------------------------------------------------------------------------------- */

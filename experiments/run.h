@@ -20,6 +20,23 @@ void path_of(char out[PATH], const char *format, ...) __attribute__((format(prin
 bool exists(const char *folder, const char *name);
 bool has_checkpoint(const char *folder);
 
+/* Makes the folder unless it is there; ends the program when it cannot. */
+void make_folder(const char *path);
+
+/* ---- what the command line asks for ---- */
+
+typedef struct request {
+    json_t *file;                       /* the reader's to release                                                 */
+    const char *name, *work, *data, *threads, *tasks;
+    char results[PATH];
+    time_t until;                       /* 0: no end                                                               */
+    bool only_table;
+} request;
+
+/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER], and --tasks A,B where that is
+ * `has_tasks`.  Reads the file, makes the folder of results; ends the program with what is wrong. */
+void read_request(request *r, int argc, char **argv, bool has_tasks);
+
 /* ---- a command ---- */
 
 typedef struct command { char *word[WORDS]; int n; } command;

@@ -16,7 +16,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "glue.h"
@@ -38,14 +37,14 @@ int seed_of(const study *s, size_t i) { return (int)json_integer_value(json_arra
 
 static void model_folder(const study *s, size_t row, size_t seed, char out[PATH])
 {
-    json_t *list = json_object_get(s->file, "pretrained_seeds");
+    json_t *list = json_object_get(s->asked.file, "pretrained_seeds");
     const json_int_t from = json_integer_value(json_array_get(list, seed % json_array_size(list)));
-    path_of(out, "%s/%s-%lld", s->work, row_name(s, row), (long long)from);
+    path_of(out, "%s/%s-%lld", s->asked.work, row_name(s, row), (long long)from);
 }
 
 static void run_folder(const study *s, const task *t, size_t row, size_t rate, size_t seed, char out[PATH])
 {
-    path_of(out, "%s/%s/%s/%s-%g-%d", s->work, s->name, t->name, row_name(s, row), rate_of(s, rate), seed_of(s, seed));
+    path_of(out, "%s/%s/%s/%s-%g-%d", s->asked.work, s->asked.name, t->name, row_name(s, row), rate_of(s, rate), seed_of(s, seed));
 }
 
 /* NaN: failed.  False: not there yet. */
@@ -107,7 +106,7 @@ static void say_columns(command *c, const task *t)
 
 static void data_file(const study *s, const task *t, const char *part, char out[PATH])
 {
-    path_of(out, "%s/%s/data/%s-%s.tsv", s->work, s->name, t->name, part);
+    path_of(out, "%s/%s/data/%s-%s.tsv", s->asked.work, s->asked.name, t->name, part);
 }
 
 static int finetune(const study *s, const task *t, const char *model, const char *folder, double rate, int seed)
@@ -128,9 +127,9 @@ static int finetune(const study *s, const task *t, const char *model, const char
     say(&words, "--seed");
     say(&words, "%d", seed);
     if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
-    if (s->threads) say_two(&words, "--threads", s->threads);
-    say_until(&words, s->until);
-    json_t *o = merged(json_object_get(s->file, "options"), json_object_get(t->json, "options"));
+    if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
+    say_until(&words, s->asked.until);
+    json_t *o = merged(json_object_get(s->asked.file, "options"), json_object_get(t->json, "options"));
     say_options(&words, o);
     json_decref(o);
     const int code = execute(&words, "/dev/null");
@@ -150,7 +149,7 @@ static int evaluate(const study *s, const task *t, const char *folder, const cha
     say_two(&words, "--dev", file);
     say_columns(&words, t);
     say(&words, "--json");
-    if (s->threads) say_two(&words, "--threads", s->threads);
+    if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
     const int code = execute(&words, out);
     forget(&words);
     return code;
@@ -183,14 +182,14 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
     if (exists(folder, "scores.json")) return DONE;
     model_folder(s, row, seed, model);
     if (!exists(model, "model.safetensors")) return NO_MODEL;
-    if (s->until && time(NULL) >= s->until) return LATER;
+    if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
     fprintf(stderr, "== %s\n", folder);
     path_of(scores, "%s/scores.json", folder);
     path_of(unfinished, "%s.unfinished", scores);
     if (!exists(folder, "model.safetensors")) {
         int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
         for (int again = 0; code == RESUMABLE && !exists(folder, "model.safetensors") && again < 20; again++) {
-            if (s->until && time(NULL) >= s->until) return LATER;
+            if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
             sleep(1);                                           /* one that was killed may hold the folder a little longer */
             code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
         }
@@ -249,29 +248,23 @@ static bool wanted(const char *list, const char *name)
     return !list;
 }
 
-static void make_folder(const char *path)
-{
-    if (mkdir(path, 0777) && errno != EEXIST) die("%s: %s", path, strerror(errno));
-}
-
-static void open_tasks(study *s, const char *chosen)
+static void open_tasks(study *s)
 {
     char folder[PATH], data[PATH];
-    const long long cap = json_integer_value(json_object_get(s->file, "train_examples"));
+    const long long cap = json_integer_value(json_object_get(s->asked.file, "train_examples"));
     json_t *one;
     size_t i;
-    make_folder(s->work);
-    path_of(folder, "%s/%s", s->work, s->name);
+    path_of(folder, "%s/%s", s->asked.work, s->asked.name);
     make_folder(folder);
     path_of(data, "%s/data", folder);
     make_folder(data);
-    json_array_foreach(json_object_get(s->file, "tasks"), i, one) {
+    json_array_foreach(json_object_get(s->asked.file, "tasks"), i, one) {
         task t = {.json = one, .name = json_string_value(json_object_get(one, "name"))};
         if (!t.name || !json_is_array(json_object_get(one, "metrics"))) die("task %zu has no name or no metrics", i + 1);
-        if (!wanted(chosen, t.name)) continue;
+        if (!wanted(s->asked.tasks, t.name)) continue;
         if (s->n == TASKS) die("more than %d tasks", TASKS);
-        task_files(one, s->data, data, cap, &t.train, &t.dev);
-        path_of(folder, "%s/%s/%s", s->work, s->name, t.name);
+        task_files(one, s->asked.data, data, cap, &t.train, &t.dev);
+        path_of(folder, "%s/%s/%s", s->asked.work, s->asked.name, t.name);
         make_folder(folder);
         s->task[s->n++] = t;
     }
@@ -280,45 +273,17 @@ static void open_tasks(study *s, const char *chosen)
 
 int main(int argc, char **argv)
 {
-    static const char usage[] = "usage: glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] "
-                                "[--table] [--program ROFORMER]";
-    char results[PATH];
-    const char *chosen = NULL;
-    bool only_table = false;
-    json_error_t bad;
-    if (argc < 3) die("%s", usage);
-    study s = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
-    if (!(s.file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
-    if (!s.data) s.data = "../shared/data";
-    if (!(s.name = json_string_value(json_object_get(s.file, "name")))) die("%s: no name", argv[1]);
-    path_of(results, "results/%s", s.name);
-    s.rows = json_object_get(s.file, "rows");
-    s.seeds = json_object_get(s.file, "seeds");
-    s.rates = json_object_get(s.file, "learning_rate");
+    static study s;
+    read_request(&s.asked, argc, argv, true);
+    s.rows = json_object_get(s.asked.file, "rows");
+    s.seeds = json_object_get(s.asked.file, "seeds");
+    s.rates = json_object_get(s.asked.file, "learning_rate");
     if (!json_array_size(s.rows) || !json_array_size(s.seeds) || !json_array_size(s.rates) ||
-        !json_array_size(json_object_get(s.file, "pretrained_seeds")) || json_array_size(s.seeds) > SEEDS)
+        !json_array_size(json_object_get(s.asked.file, "pretrained_seeds")) || json_array_size(s.seeds) > SEEDS)
         die("%s: rows, seeds (at most %d), pretrained_seeds and learning_rate are lists", argv[1], SEEDS);
-    for (int i = 3; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(argv[i], "--table")) only_table = true;
-        else if (!value) die("%s: what?", argv[i]);
-        else if (!strcmp(argv[i], "--data")) s.data = value, i++;
-        else if (!strcmp(argv[i], "--results")) s.results = value, i++;
-        else if (!strcmp(argv[i], "--tasks")) chosen = value, i++;
-        else if (!strcmp(argv[i], "--threads")) s.threads = value, i++;
-        else if (!strcmp(argv[i], "--program")) program = value, i++;
-        else if (!strcmp(argv[i], "--hours")) s.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
-        else die("%s: what?", argv[i]);
-    }
-    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
-    if (!s.results) {
-        make_folder("results");
-        s.results = results;
-    }
-    make_folder(s.results);
-    open_tasks(&s, chosen);
-    if (!only_table) run_all(&s);
+    open_tasks(&s);
+    if (!s.asked.only_table) run_all(&s);
     glue_table(&s);
-    json_decref(s.file);
+    json_decref(s.asked.file);
     return 0;
 }

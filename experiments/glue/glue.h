@@ -9,9 +9,8 @@ enum { TASKS = 16, ROWS = 8 };
 typedef struct task { json_t *json; const char *name; long long train, dev; } task;
 
 typedef struct study {
-    json_t *file, *rows, *seeds, *rates;
-    const char *name, *work, *data, *results, *threads;
-    time_t until;                       /* 0: no end */
+    request asked;
+    json_t *rows, *seeds, *rates;
     task task[TASKS];
     size_t n;
 } study;

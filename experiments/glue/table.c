@@ -27,7 +27,7 @@ static const char *shown(const char *metric)
 /* "MRPC   words     accuracy  71.6  Matthews  28.0  F1  80.9": the number behind the metric's name; NaN: there is none. */
 static double baseline(const study *s, const task *t, const char *what, const char *metric)
 {
-    const char *path = json_string_value(json_object_get(s->file, "baselines"));
+    const char *path = json_string_value(json_object_get(s->asked.file, "baselines"));
     FILE *f = path ? fopen(path, "r") : NULL;
     char line[512], first[64], second[64];
     double x = NAN;
@@ -149,7 +149,7 @@ static void text(const study *s, FILE *f)
 {
     json_t *note;
     size_t k;
-    fprintf(f, "%s\n\n", json_string_value(json_object_get(s->file, "title")));
+    fprintf(f, "%s\n\n", json_string_value(json_object_get(s->asked.file, "title")));
     head(s, f);
     for (size_t i = 0; i < s->n; i++)
         for (size_t m = 0; metric_name(&s->task[i], m); m++) metric_line(s, &s->task[i], metric_name(&s->task[i], m), f);
@@ -161,7 +161,7 @@ static void text(const study *s, FILE *f)
     fputc('\n', f);
     difference_lines(s, f);
     task_lines(s, f);
-    json_array_foreach(json_object_get(s->file, "notes"), k, note) fprintf(f, "%s%s\n", k ? "" : "\n", json_string_value(note));
+    json_array_foreach(json_object_get(s->asked.file, "notes"), k, note) fprintf(f, "%s%s\n", k ? "" : "\n", json_string_value(note));
 }
 
 /* ---- every number ------------------------------------------------------------------------------------------------------------ */
@@ -231,7 +231,7 @@ static void script(const study *s, FILE *f)
 static FILE *create(const study *s, const char *name)
 {
     char path[PATH];
-    path_of(path, "%s/%s", s->results, name);
+    path_of(path, "%s/%s", s->asked.results, name);
     FILE *f = fopen(path, "w");
     if (!f) die("%s: %s", path, strerror(errno));
     return f;
@@ -245,13 +245,13 @@ void glue_table(const study *s)
     for (size_t i = 0; i < sizeof file / sizeof *file; i++) {
         FILE *f = create(s, file[i].name);
         file[i].write(s, f);
-        if (fclose(f)) die("%s/%s: %s", s->results, file[i].name, strerror(errno));
+        if (fclose(f)) die("%s/%s: %s", s->asked.results, file[i].name, strerror(errno));
     }
     command words = {0};
     say(&words, "gnuplot");
     say(&words, "-e");
-    say(&words, "out = '%s/table.svg'", s->results);
-    say(&words, "%s/table.gp", s->results);
+    say(&words, "out = '%s/table.svg'", s->asked.results);
+    say(&words, "%s/table.gp", s->asked.results);
     if (execute(&words, "/dev/null")) fprintf(stderr, "glue: no picture was drawn\n");
     forget(&words);
 }

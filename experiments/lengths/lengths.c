@@ -12,7 +12,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../run.h"
@@ -21,12 +20,12 @@
 enum { LENGTHS = 8, ROWS = 48 };
 
 typedef struct study {
-    json_t *file, *methods, *adapt;
-    const char *name, *work, *data, *results, *threads, *base;
+    request asked;
+    json_t *methods, *adapt;
+    const char *base;
     double trained;                             /* length in training                        */
     long long length[LENGTHS];
     int lengths;
-    time_t until;
 } study;
 
 /* A line of the table: what was done to which model, and what came of it. */
@@ -40,11 +39,6 @@ typedef struct row {
 typedef struct row_list { row at[ROWS]; int n; } row_list;
 
 /* ---- folders -------------------------------------------------------------------------------------------------------------- */
-
-static void make_folder(const char *path)
-{
-    if (mkdir(path, 0777) && errno != EEXIST) die("%s: %s", path, strerror(errno));
-}
 
 /* "yarn, 4 turns" -> "yarn-4-turns" */
 static void plain(const char *label, char out[256])
@@ -63,26 +57,26 @@ static void start_folder(const study *s, const row *r, int seed, long long lengt
 {
     char label[256];
     if (!r->method) {
-        path_of(out, "%s/%s-%d", s->work, r->model, seed);
+        path_of(out, "%s/%s-%d", s->asked.work, r->model, seed);
         return;
     }
     plain(r->label, label);
-    path_of(out, "%s/%s/%s-x%g-%d", s->work, s->name, label, fmax(1, (double)length / s->trained), seed);
+    path_of(out, "%s/%s/%s-x%g-%d", s->asked.work, s->asked.name, label, fmax(1, (double)length / s->trained), seed);
 }
 
 static void adapted_folder(const study *s, const row *r, int seed, char out[PATH])
 {
     char label[256];
     plain(r->label, label);
-    path_of(out, "%s/%s/%s-adapted-%lld-%d", s->work, s->name, label, r->adapted, seed);
+    path_of(out, "%s/%s/%s-adapted-%lld-%d", s->asked.work, s->asked.name, label, r->adapted, seed);
 }
 
 static void score_file(const study *s, const row *r, int seed, long long length, char out[PATH])
 {
     char label[256];
     plain(r->label, label);
-    if (r->adapted) path_of(out, "%s/%s/scores/%s-adapted-%lld-%d-%lld.json", s->work, s->name, label, r->adapted, seed, length);
-    else path_of(out, "%s/%s/scores/%s-%d-%lld.json", s->work, s->name, label, seed, length);
+    if (r->adapted) path_of(out, "%s/%s/scores/%s-adapted-%lld-%d-%lld.json", s->asked.work, s->asked.name, label, r->adapted, seed, length);
+    else path_of(out, "%s/%s/scores/%s-%d-%lld.json", s->asked.work, s->asked.name, label, seed, length);
 }
 
 /* ---- a model with another config.json -------------------------------------------------------------------------------------- */
@@ -121,7 +115,7 @@ static bool make_start(const study *s, const row *r, int seed, long long length,
     static const char *const shared[] = {"model.safetensors", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json"};
     char trained[PATH], path[PATH];
     json_error_t bad;
-    path_of(trained, "%s/%s-%d", s->work, r->model, seed);
+    path_of(trained, "%s/%s-%d", s->asked.work, r->model, seed);
     start_folder(s, r, seed, length, folder);
     if (!exists(trained, "model.safetensors")) return fprintf(stderr, "lengths: %s is not there: left out\n", trained), false;
     if (!r->method) return true;
@@ -130,7 +124,7 @@ static bool make_start(const study *s, const row *r, int seed, long long length,
     path_of(path, "%s/config.json", trained);
     json_t *config = json_load_file(path, 0, &bad), *own;
     if (!config) die("%s:%d: %s", path, bad.line, bad.text);
-    json_object_update(config, json_object_get(s->file, "common"));
+    json_object_update(config, json_object_get(s->asked.file, "common"));
     own = filled(json_object_get(r->method, "config"), fmax(1, (double)length / s->trained));
     if (own) json_object_update(config, own);
     path_of(path, "%s/config.json", folder);
@@ -167,7 +161,7 @@ static void write_document(FILE *f, const rf_document *d, size_t size, const cha
 /* WORK/NAME/held-out.jsonl: the first documents with enough tokens. */
 static void make_text(const study *s, char out[PATH])
 {
-    json_t *how = json_object_get(s->file, "held_out"), *list = json_object_get(how, "text"), *one;
+    json_t *how = json_object_get(s->asked.file, "held_out"), *list = json_object_get(how, "text"), *one;
     const size_t tokens = (size_t)json_integer_value(json_object_get(how, "tokens"));
     const long long want = json_integer_value(json_object_get(how, "documents"));
     char unfinished[PATH], vocab[PATH], file[SEEDS][PATH];
@@ -180,16 +174,16 @@ static void make_text(const study *s, char out[PATH])
     rf_encoding e;
     size_t i;
     int n = 0;
-    path_of(out, "%s/%s/held-out.jsonl", s->work, s->name);
+    path_of(out, "%s/%s/held-out.jsonl", s->asked.work, s->asked.name);
     if (!access(out, F_OK)) return;
     json_array_foreach(list, i, one) {
         if (n == SEEDS) break;
-        path_of(file[n], "%s/%s", s->data, json_string_value(one));
+        path_of(file[n], "%s/%s", s->asked.data, json_string_value(one));
         name[n] = file[n];
         n++;
     }
     path_of(unfinished, "%s.unfinished", out);
-    path_of(vocab, "%s/vocab", s->work);
+    path_of(vocab, "%s/vocab", s->asked.work);
     need(rf_ctx_new(NULL, &ctx, &why), &why);
     need(rf_tokenizer_open(ctx, vocab, &t, &why), &why);
     need(rf_reader_open(ctx, name, n, NULL, &r, &why), &why);
@@ -214,25 +208,25 @@ static void make_text(const study *s, char out[PATH])
 
 /* ---- one measurement ---------------------------------------------------------------------------------------------------------- */
 
-static bool time_is_over(const study *s) { return s->until && time(NULL) >= s->until; }
+static bool time_is_over(const study *s) { return s->asked.until && time(NULL) >= s->asked.until; }
 
 /* False: the time is over. */
 static bool adapt(const study *s, const row *r, int seed, const char *start)
 {
     char folder[PATH], text[PATH];
-    json_t *list = json_object_get(s->file, "text"), *one;
+    json_t *list = json_object_get(s->asked.file, "text"), *one;
     command words = {0};
     size_t i;
     adapted_folder(s, r, seed, folder);
     if (exists(folder, "model.safetensors")) return true;
     if (time_is_over(s)) return false;
     make_folder(folder);
-    share(s->work, folder, "tokens.cache");
+    share(s->asked.work, folder, "tokens.cache");
     say(&words, "%s", program);
     say(&words, "pretrain");
     say(&words, "--text");
     json_array_foreach(list, i, one) {
-        path_of(text, "%s/%s", s->data, json_string_value(one));
+        path_of(text, "%s/%s", s->asked.data, json_string_value(one));
         say(&words, "%s", text);
     }
     say_two(&words, "--model", start);
@@ -242,8 +236,8 @@ static bool adapt(const study *s, const row *r, int seed, const char *start)
     say(&words, "--max_length");
     say(&words, "%lld", r->adapted);
     if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
-    if (s->threads) say_two(&words, "--threads", s->threads);
-    say_until(&words, s->until);
+    if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
+    say_until(&words, s->asked.until);
     say_options(&words, json_object_get(s->adapt, "options"));
     fprintf(stderr, "== %s\n", folder);
     const int code = execute(&words, NULL);
@@ -265,8 +259,8 @@ static void evaluate(const study *s, const char *folder, const char *text, long 
     say(&words, "--json");
     say(&words, "--max_length");
     say(&words, "%lld", length);
-    if (s->threads) say_two(&words, "--threads", s->threads);
-    say_options(&words, json_object_get(json_object_get(s->file, "held_out"), "options"));
+    if (s->asked.threads) say_two(&words, "--threads", s->asked.threads);
+    say_options(&words, json_object_get(json_object_get(s->asked.file, "held_out"), "options"));
     const int code = execute(&words, unfinished);
     forget(&words);
     if (code) die("%s: evaluate ended with %d", folder, code);
@@ -373,10 +367,10 @@ static void draw_panel(const study *s, FILE *f, const row_list *rows, int first,
 static void draw(const study *s, const row_list *rows, const int block[4])
 {
     char path[PATH];
-    path_of(path, "%s/%s.gp", s->results, s->name);
+    path_of(path, "%s/%s.gp", s->asked.results, s->asked.name);
     FILE *f = fopen(path, "w");
     if (!f) die("%s: %s", path, strerror(errno));
-    fprintf(f, "# drawn with: gnuplot %s.gp\n", s->name);
+    fprintf(f, "# drawn with: gnuplot %s.gp\n", s->asked.name);
     for (int i = 0; i < rows->n; i++) {
         fprintf(f, "$x%d << EOD\n", i);
         for (int l = 0; l < s->lengths; l++)
@@ -384,7 +378,7 @@ static void draw(const study *s, const row_list *rows, const int block[4])
         fprintf(f, "EOD\n");
     }
     fprintf(f, "set terminal svg background rgb 'white' size 1500,420 noenhanced font ',11'\nset output '%s.svg'\nset multiplot layout 1,3\n"
-               "set grid\nset logscale x 2\nset key outside below maxcols 3\nset xlabel 'length in tokens'\nset ylabel 'loss'\n", s->name);
+               "set grid\nset logscale x 2\nset key outside below maxcols 3\nset xlabel 'length in tokens'\nset ylabel 'loss'\n", s->asked.name);
     draw_panel(s, f, rows, block[0], block[1], "as trained at 128, without adaptation");
     draw_panel(s, f, rows, block[1], block[2], "after a short adaptation");
     draw_panel(s, f, rows, block[2], block[3], "other encodings, trained at 128");
@@ -392,8 +386,8 @@ static void draw(const study *s, const row_list *rows, const int block[4])
     command words = {0};
     say(&words, "gnuplot");
     say(&words, "-e");
-    say(&words, "cd '%s'", s->results);
-    say(&words, "%s.gp", s->name);
+    say(&words, "cd '%s'", s->asked.results);
+    say(&words, "%s.gp", s->asked.name);
     if (execute(&words, NULL)) fprintf(stderr, "lengths: no picture was drawn\n");
     forget(&words);
 }
@@ -401,7 +395,7 @@ static void draw(const study *s, const row_list *rows, const int block[4])
 static void write_runs(const study *s, const row_list *rows)
 {
     char path[PATH];
-    path_of(path, "%s/runs.jsonl", s->results);
+    path_of(path, "%s/runs.jsonl", s->asked.results);
     FILE *f = fopen(path, "w");
     if (!f) die("%s: %s", path, strerror(errno));
     for (int i = 0; i < rows->n; i++)
@@ -415,21 +409,21 @@ static void write_runs(const study *s, const row_list *rows)
 static void table(const study *s, row_list *rows, const int block[4])
 {
     char path[PATH], title[128];
-    json_t *notes = json_object_get(s->file, "notes"), *one;
+    json_t *notes = json_object_get(s->asked.file, "notes"), *one;
     size_t i;
-    path_of(path, "%s/table.txt", s->results);
+    path_of(path, "%s/table.txt", s->asked.results);
     for (int k = 0; k < rows->n; k++) read_scores(s, &rows->at[k]);
     FILE *f = fopen(path, "w");
     if (!f) die("%s: %s", path, strerror(errno));
-    fprintf(f, "%s\n", json_string_value(json_object_get(s->file, "title")));
+    fprintf(f, "%s\n", json_string_value(json_object_get(s->asked.file, "title")));
     print_block(s, f, rows, block[0], block[1], "without adaptation");
     snprintf(title, sizeof title, "adapted at %lld", json_integer_value(json_object_get(s->adapt, "max_length")));
     print_block(s, f, rows, block[1], block[2], title);
     print_block(s, f, rows, block[2], block[3], "other encodings");
     fprintf(f, "\nn seeds; loss of held-out text in nats for each masked token, mean ± standard deviation over the seeds; differences are paired by\n"
                "seed, with the 95 %% interval of their mean.  The same %lld documents of %lld tokens in pieces of each length.\n",
-            json_integer_value(json_object_get(json_object_get(s->file, "held_out"), "documents")),
-            json_integer_value(json_object_get(json_object_get(s->file, "held_out"), "tokens")));
+            json_integer_value(json_object_get(json_object_get(s->asked.file, "held_out"), "documents")),
+            json_integer_value(json_object_get(json_object_get(s->asked.file, "held_out"), "tokens")));
     json_array_foreach(notes, i, one) fprintf(f, "%s\n", json_string_value(one));
     if (fclose(f)) die("%s: %s", path, strerror(errno));
     write_runs(s, rows);
@@ -447,7 +441,7 @@ static void add(row_list *rows, row r)
 /* block[0] .. methods .. block[1] .. adapted .. block[2] .. other models .. block[3] */
 static void list_rows(const study *s, row_list *rows, int block[4])
 {
-    json_t *seeds = json_object_get(s->file, "seeds"), *one;
+    json_t *seeds = json_object_get(s->asked.file, "seeds"), *one;
     const long long at = json_integer_value(json_object_get(s->adapt, "max_length"));
     const char *control = json_string_value(json_object_get(s->adapt, "control"));
     size_t i;
@@ -464,7 +458,7 @@ static void list_rows(const study *s, row_list *rows, int block[4])
             add(rows, (row){.label = control, .model = s->base, .method = one, .seeds = seeds, .adapted = (long long)s->trained});
     }
     block[2] = rows->n;
-    json_array_foreach(json_object_get(s->file, "rows"), i, one) {
+    json_array_foreach(json_object_get(s->asked.file, "rows"), i, one) {
         json_t *own = json_object_get(one, "seeds");
         const char *name = json_string_value(json_object_get(one, "name"));
         add(rows, (row){.label = name, .model = name, .seeds = own ? own : seeds});
@@ -490,9 +484,9 @@ static bool run_block(const study *s, row_list *rows, const int block[4], int fi
 static void run_all(const study *s, row_list *rows, const int block[4])
 {
     char text[PATH], folder[PATH];
-    path_of(folder, "%s/%s", s->work, s->name);
+    path_of(folder, "%s/%s", s->asked.work, s->asked.name);
     make_folder(folder);
-    path_of(folder, "%s/%s/scores", s->work, s->name);
+    path_of(folder, "%s/%s/scores", s->asked.work, s->asked.name);
     make_folder(folder);
     make_text(s, text);
     if (run_block(s, rows, block, block[0], block[1], text) && run_block(s, rows, block, block[2], block[3], text))
@@ -501,54 +495,28 @@ static void run_all(const study *s, row_list *rows, const int block[4])
 
 static void read_file(study *s, const char *path)
 {
-    json_error_t bad;
-    json_t *one;
+    json_t *file = s->asked.file, *one;
     size_t i;
-    if (!(s->file = json_load_file(path, 0, &bad))) die("%s:%d: %s", path, bad.line, bad.text);
-    s->name = json_string_value(json_object_get(s->file, "name"));
-    s->base = json_string_value(json_object_get(s->file, "stretched"));
-    s->methods = json_object_get(s->file, "methods");
-    s->adapt = json_object_get(s->file, "adapt");
-    s->trained = json_number_value(json_object_get(s->file, "trained_length"));
-    json_array_foreach(json_object_get(s->file, "max_length"), i, one)
+    s->base = json_string_value(json_object_get(file, "stretched"));
+    s->methods = json_object_get(file, "methods");
+    s->adapt = json_object_get(file, "adapt");
+    s->trained = json_number_value(json_object_get(file, "trained_length"));
+    json_array_foreach(json_object_get(file, "max_length"), i, one)
         if (s->lengths < LENGTHS) s->length[s->lengths++] = json_integer_value(one);
-    if (!s->name || !s->base || !json_array_size(s->methods) || !(s->trained > 0) || !s->lengths)
-        die("%s: name, stretched, methods, trained_length and max_length are needed", path);
+    if (!s->base || !json_array_size(s->methods) || !(s->trained > 0) || !s->lengths)
+        die("%s: stretched, methods, trained_length and max_length are needed", path);
 }
 
 int main(int argc, char **argv)
 {
-    static const char usage[] = "usage: lengths FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] "
-                                "[--program ROFORMER]";
+    static study s;
     static row_list rows;
-    char results[PATH];
-    bool only_table = false;
     int block[4];
-    if (argc < 3) die("%s", usage);
-    study s = {.work = argv[2], .data = getenv("ROFORMER_DATA")};
-    if (!s.data) s.data = "../shared/data";
+    read_request(&s.asked, argc, argv, false);
     read_file(&s, argv[1]);
-    path_of(results, "results/%s", s.name);
-    for (int i = 3; i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (!strcmp(argv[i], "--table")) only_table = true;
-        else if (!value) die("%s: what?", argv[i]);
-        else if (!strcmp(argv[i], "--data")) s.data = value, i++;
-        else if (!strcmp(argv[i], "--results")) s.results = value, i++;
-        else if (!strcmp(argv[i], "--threads")) s.threads = value, i++;
-        else if (!strcmp(argv[i], "--program")) program = value, i++;
-        else if (!strcmp(argv[i], "--hours")) s.until = time(NULL) + (time_t)(3600 * atof(value)), i++;
-        else die("%s: what?", argv[i]);
-    }
-    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
-    if (!s.results) {
-        make_folder("results");
-        s.results = results;
-    }
-    make_folder(s.results);
     list_rows(&s, &rows, block);
-    if (!only_table) run_all(&s, &rows, block);
+    if (!s.asked.only_table) run_all(&s, &rows, block);
     table(&s, &rows, block);
-    json_decref(s.file);
+    json_decref(s.asked.file);
     return 0;
 }

@@ -4,6 +4,7 @@
 
 #include "model/position.h"
 #include "roformer/model.h"
+#include "work.h"
 
 enum { T = 100, V = 97, SEQUENCES = 3 };
 
@@ -43,23 +44,6 @@ static bool config_at(size_t i, rf_config *c, const char **name)
     *c = small(variants[i]);
     *name = variants[i];
     return true;
-}
-
-struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
-
-static struct work begin(const rf_config *c, int threads, const char *isa)
-{
-    struct work w = {.ctx = t_ctx(threads, isa)};
-    rf_error why = {0};
-    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
-    return w;
-}
-
-static void end(struct work *w)
-{
-    rf_session_close(w->session);
-    rf_model_close(w->model);
-    rf_ctx_free(w->ctx);
 }
 
 /* Text i is a fixed function of i alone. */

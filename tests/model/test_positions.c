@@ -4,6 +4,7 @@
 #include "model/encoder.h"
 #include "model/position.h"
 #include "roformer/model.h"
+#include "work.h"
 
 /* The smallest model that has everything, with more keys of config.json. */
 static rf_config small(const char *keys)
@@ -57,23 +58,6 @@ static bool config_at(size_t i, struct config *out)
     if (i >= RF_COUNT(variants)) return false;
     *out = (struct config){small(variants[i].keys), variants[i].keys, NULL, variants[i].moves};
     return !rf__position_find(&out->c, &out->is, NULL);
-}
-
-struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
-
-static struct work begin(const rf_config *c, int threads, const char *isa)
-{
-    struct work w = {.ctx = t_ctx(threads, isa)};
-    rf_error why = {0};
-    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
-    return w;
-}
-
-static void end(struct work *w)
-{
-    rf_session_close(w->session);
-    rf_model_close(w->model);
-    rf_ctx_free(w->ctx);
 }
 
 #define EACH(t) \

@@ -4,6 +4,7 @@
 #include "t.h"
 
 #include "roformer/model.h"
+#include "work.h"
 
 static rf_config small(void)
 {
@@ -17,23 +18,6 @@ static rf_config small(void)
     c.intermediate_size = 64;
     c.initializer_range = 0.2;
     return c;
-}
-
-struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
-
-static struct work begin(const rf_config *c, int threads, const char *isa)
-{
-    struct work w = {.ctx = t_ctx(threads, isa)};
-    rf_error why = {0};
-    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
-    return w;
-}
-
-static void end(struct work *w)
-{
-    rf_session_close(w->session);
-    rf_model_close(w->model);
-    rf_ctx_free(w->ctx);
 }
 
 enum { TEXTS = 7 };

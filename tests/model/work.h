@@ -1,0 +1,26 @@
+/* work.h — a model of random weights and a session on it, for the tests of this folder. */
+#ifndef TESTS_MODEL_WORK_H
+#define TESTS_MODEL_WORK_H
+
+#include "t.h"
+
+#include "roformer/model.h"
+
+struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
+
+static inline struct work begin(const rf_config *c, int threads, const char *isa)
+{
+    struct work w = {.ctx = t_ctx(threads, isa)};
+    rf_error why = {0};
+    if (rf_model_random(w.ctx, c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    return w;
+}
+
+static inline void end(struct work *w)
+{
+    rf_session_close(w->session);
+    rf_model_close(w->model);
+    rf_ctx_free(w->ctx);
+}
+
+#endif
