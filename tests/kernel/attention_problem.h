@@ -1,0 +1,157 @@
+/* attention_problem.h — what the tests of attention in f32 and in bf16 share: problems, which keys a query sees, and what holds for both.
+ *
+ * FORWARD and BACK, defined before, name the members of rfk_table under test. */
+#ifndef ATTENTION_PROBLEM_H
+#define ATTENTION_PROBLEM_H
+
+#include "rungs.h"
+
+/* ---- problems ----------------------------------------------------------------------------------------------------- */
+
+enum { ANGLES = 97 };
+
+typedef struct shape {
+    int64_t queries, keys, width, rotary;
+    rf_rope_layout layout;
+    int rotate_value, causal;
+    int64_t prefix, window;
+    float drop;
+    int gap;                    /* rows lie `width` plus so many apart */
+    double size;                /* of q; 0: 1 */
+} shape;
+
+typedef struct problem { rfk_attention a; rfk_attention_grad g; void *scratch, *back_scratch; } problem;
+
+static inline void tables(rfk_attention *a, int64_t rotary)
+{
+    const int64_t half = rotary / 2;
+    float *cosines = t_floats(ANGLES * half), *sines = t_floats(ANGLES * half);
+    for (int64_t m = 0; m < ANGLES; m++)
+        for (int64_t i = 0; i < half; i++) {
+            const double angle = (double)m * pow(10000, -2.0 * (double)i / (double)rotary);
+            cosines[m * half + i] = (float)cos(angle);
+            sines[m * half + i] = (float)sin(angle);
+        }
+    int32_t *q_row = t_bytes((size_t)a->queries * sizeof *q_row), *k_row = t_bytes((size_t)a->keys * sizeof *k_row);
+    for (int64_t t = 0; t < a->queries; t++) q_row[t] = (int32_t)(t * 5 % ANGLES);
+    for (int64_t s = 0; s < a->keys; s++) k_row[s] = (int32_t)((s * 3 + 1) % ANGLES);
+    a->cos = cosines, a->sin = sines, a->q_row = q_row, a->k_row = k_row, a->rotary = rotary;
+}
+
+/* Fresh random rows; the last row of each array ends with the array, so that a step too far meets a fence. */
+static inline problem make(shape s)
+{
+    if (!s.keys) s.keys = s.queries;
+    const int64_t D = s.width, step = D + s.gap, q_size = (s.queries - 1) * step + D, k_size = (s.keys - 1) * (step + 1) + D;
+    problem p = {.a = {.q_step = step, .k_step = step + 1, .v_step = step + 1, .queries = s.queries, .keys = s.keys, .width = D,
+                       .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
+                       .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
+                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2},
+                 .g = {.d_out_step = step + 3, .dq_step = step + 4, .dk_step = step + 5, .dv_step = step + 6}};
+    rfk_attention *a = &p.a;
+    float *q = t_normal(q_size);
+    if (s.size > 0)
+        for (int64_t i = 0; i < q_size; i++) q[i] *= (float)s.size;
+    a->q = q, a->k = t_normal(k_size), a->v = t_normal(k_size);
+    if (s.rotary) tables(a, s.rotary);
+    a->out = t_floats((s.queries - 1) * a->out_step + D);
+    a->lse = t_floats(s.queries);
+    p.g.d_out = t_normal((s.queries - 1) * p.g.d_out_step + D);
+    p.g.dq = t_floats((s.queries - 1) * p.g.dq_step + D);
+    p.g.dk = t_floats((s.keys - 1) * p.g.dk_step + D);
+    p.g.dv = t_floats((s.keys - 1) * p.g.dv_step + D);
+    p.scratch = t_bytes(rfk_attention_scratch(a));
+    p.back_scratch = t_bytes(rfk_attention_back_scratch(a));
+    return p;
+}
+
+static inline float *dense(const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    float *y = t_floats(rows * width);
+    for (int64_t r = 0; r < rows; r++) memcpy(y + r * width, x + r * step, (size_t)width * sizeof *y);
+    return y;
+}
+
+static inline float *result_of(const problem *p) { return dense(p->a.out, p->a.queries, p->a.out_step, p->a.width); }
+
+/* Nothing between the rows was written: t_floats filled everything with NaN. */
+static inline void gaps_are_untouched(const char *isa, const float *x, int64_t rows, int64_t step, int64_t width)
+{
+    for (int64_t r = 0; r + 1 < rows; r++)
+        for (int64_t i = width; i < step; i++)
+            if (!isnan(x[r * step + i])) fail_msg("%s: row %lld: column %lld beyond the width was written", isa, (long long)r, (long long)i);
+}
+
+/* ---- what a query sees --------------------------------------------------------------------------------------------- */
+
+static inline int sees(const rfk_attention *a, int64_t t, int64_t s)
+{
+    const int64_t place = t + a->keys - a->queries;
+    return (!a->causal || s <= place || s < a->prefix) && (!a->window || llabs((long long)(s - place)) <= a->window);
+}
+
+static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
+{
+    uint32_t word[4];
+    rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);
+    return (double)word[s % 4] >= floor((double)a->drop * 4294967296.0) ? 1 / (1 - (double)a->drop) : 0;
+}
+
+/* ---- what holds for both ----------------------------------------------------------------------------------------------- */
+
+static void a_query_that_sees_nothing_gives_zeros(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 20, .keys = 5, .width = 10, .causal = 1});
+    for (EACH_RUNG(k)) {
+        k.FORWARD(&p.a, 0, 20, p.scratch);
+        k.BACK(&p.a, &p.g, p.back_scratch);
+        for (int64_t t = 0; t < 20; t++)
+            for (int64_t i = 0; i < 10; i++) {
+                assert_true((p.a.out[t * p.a.out_step + i] == 0) == (t < 15));
+                if (t < 15) assert_true(p.g.dq[t * p.g.dq_step + i] == 0 && p.a.lse[t] == -INFINITY);
+            }
+        p.a.keys = 0;
+        k.FORWARD(&p.a, 0, 20, p.scratch);
+        k.BACK(&p.a, &p.g, p.back_scratch);
+        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0 && p.g.dq[19 * p.g.dq_step + i] == 0);
+        p.a.keys = 5;
+    }
+    t_free_all();
+}
+
+/* Without a place for the log-sum-exp, and the same bits. */
+static void the_log_sum_exp_is_optional(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 40, .width = 16});
+    for (EACH_RUNG(k)) {
+        k.FORWARD(&p.a, 0, 40, p.scratch);
+        const float *with = result_of(&p);
+        rfk_attention a = p.a;
+        a.lse = NULL;
+        k.FORWARD(&a, 0, 40, p.scratch);
+        same_bits(result_of(&p), with, 40 * 16, "out");
+    }
+    t_free_all();
+}
+
+/* A sick number is seen in every row that sees its key, and in no other. */
+static void a_sick_key_is_not_hidden(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 64, .width = 16, .causal = 1});
+    float *key = copied(p.a.k, 63 * p.a.k_step + 16, 0);
+    key[50 * p.a.k_step + 3] = NAN;
+    p.a.k = key;
+    for (EACH_RUNG(k)) {
+        k.FORWARD(&p.a, 0, 64, p.scratch);
+        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 50));
+    }
+    t_free_all();
+}
+
+#endif
