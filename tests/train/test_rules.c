@@ -1,53 +1,8 @@
 /* test_rules.c — mirrors src/train/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes to
  * the same bits, means of weights end in the model, spikes are skipped. */
 #define _GNU_SOURCE
-#include <jansson.h>
-
 #include "roformer/checkpoint.h"
-#include "tiny.h"
-
-typedef struct run {
-    rf_ctx *ctx;
-    char *model, *out, *corpus;
-    const char *text[1];
-    rf_train_options o;
-    char notes[4096];
-    rf_error why;
-} run;
-
-static int listen(void *user, const rf_train_progress *p)
-{
-    run *r = user;
-    const size_t n = strlen(r->notes);
-    if (!strcmp(p->event, "note")) snprintf(r->notes + n, sizeof r->notes - n, "%s\n", p->note);
-    return 0;
-}
-
-static run begin(void)
-{
-    run r = {.ctx = t_ctx(1, NULL), .model = tiny_model(), .out = strdup(t_folder())};
-    r.corpus = tiny_path(r.model, "corpus.txt");
-    r.o = tiny_options(r.model, r.text, r.out);
-    return r;
-}
-
-static void must(run *r, rf_status want)
-{
-    r->text[0] = r->corpus;
-    r->o.text = r->text;
-    r->why = (rf_error){0};
-    r->notes[0] = 0;
-    const rf_status got = rf_pretrain(r->ctx, &r->o, listen, r, &r->why);
-    if (got != want) fail_msg("%s: %s", rf_status_text(got), r->why.text);
-}
-
-static void end(run *r)
-{
-    rf_ctx_free(r->ctx);
-    free(r->model);
-    free(r->out);
-    free(r->corpus);
-}
+#include "whole_run.h"
 
 /* ---- the same bits ---- */
 
@@ -78,7 +33,7 @@ static void every_rule_resumes(void **state)
     (void)state;
     for (int schedule = RF_SCHEDULE_LINEAR; schedule <= RF_SCHEDULE_ONE_CYCLE; schedule++) {
         const int optim = schedule % 5;
-        run a = begin(), b = begin();
+        run a = with_options(1), b = with_options(1);
         choose(&a.o, optim, schedule);
         choose(&b.o, optim, schedule);
         must(&a, RF_OK);
@@ -131,7 +86,7 @@ static double *values(const run *r, const char *name, size_t *n)
 static void the_mean_moves_as_printed(void **state)
 {
     (void)state;
-    run r = begin();
+    run r = with_options(1);
     size_t n;
     r.o.save_steps = 1;
     r.o.ema_decay = 0.75;
@@ -154,7 +109,7 @@ static void the_mean_moves_as_printed(void **state)
 static void the_mean_is_evaluated(void **state)
 {
     (void)state;
-    run r = begin();
+    run r = with_options(1);
     char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
     const char *valid[1];
     rf_mlm_score s;
@@ -191,11 +146,11 @@ static void the_mean_is_evaluated(void **state)
 static void the_last_checkpoints_are_averaged(void **state)
 {
     (void)state;
-    run r = begin();
+    run r = with_options(1);
     size_t n;
     r.o.average_last = 3;
     must(&r, RF_OK);
-    if (!strstr(r.notes, "the model is the mean of checkpoints 20, 16, 12\n")) fail_msg("notes: %s", r.notes);
+    noted(&r, "the model is the mean of checkpoints 20, 16, 12\n");
     double *a = values(&r, "checkpoint-20", &n), *b = values(&r, "checkpoint-16", &n), *c = values(&r, "checkpoint-12", &n);
     double *got = values(&r, "model.safetensors", &n);
     for (size_t i = 0; i < n; i++) t_near(got[i], (a[i] + b[i] + c[i]) / 3, 4 * 0x1p-24 * (fabs(a[i]) + fabs(b[i]) + fabs(c[i])));
@@ -212,7 +167,7 @@ static void the_last_checkpoints_are_averaged(void **state)
 static void spikes_are_skipped(void **state)
 {
     (void)state;
-    run r = begin();
+    run r = with_options(1);
     char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
     double mean = 0, variance = 0;
     int seen = 0, spikes = 0;
@@ -245,7 +200,7 @@ static void spikes_are_skipped(void **state)
     fclose(f);
     print_message("           %d updates, %d spikes\n", seen, spikes);
     assert_true(spikes > 3 && seen + spikes == 120);
-    if (!strstr(r.notes, "the loss is far above what it was: the update is skipped")) fail_msg("notes: %s", r.notes);
+    noted(&r, "the loss is far above what it was: the update is skipped");
     free(path);
     end(&r);
 }

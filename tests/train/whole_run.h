@@ -2,9 +2,7 @@
 #ifndef TESTS_TRAIN_WHOLE_RUN_H
 #define TESTS_TRAIN_WHOLE_RUN_H
 
-#include <jansson.h>
-
-#include "tiny.h"
+#include "result.h"
 
 typedef struct run {
     rf_ctx *ctx;
@@ -15,6 +13,7 @@ typedef struct run {
     int64_t save_at;                    /* and for a checkpoint at this one                                             */
     char notes[4096];
     int steps, evals, saves;
+    double loss;                        /* of the last step                                                             */
     rf_error why;
 } run;
 
@@ -22,7 +21,7 @@ static inline int listen(void *user, const rf_train_progress *p)
 {
     run *r = user;
     const size_t n = strlen(r->notes);
-    r->steps += !strcmp(p->event, "step");
+    if (!strcmp(p->event, "step")) r->steps++, r->loss = p->loss;
     r->evals += !strcmp(p->event, "eval");
     r->saves += !strcmp(p->event, "save");
     if (!strcmp(p->event, "note")) snprintf(r->notes + n, sizeof r->notes - n, "%s\n", p->note);
@@ -71,35 +70,6 @@ static inline void must(run *r, rf_status want)
 static inline void noted(const run *r, const char *part)
 {
     if (!strstr(r->notes, part)) fail_msg("no note says \"%s\" in:\n%s", part, r->notes);
-}
-
-/* All that a run leaves, without what a clock wrote. */
-typedef struct result { uint32_t model, optimizer, metrics; int lines; } result;
-
-static inline result result_of(const char *folder, int64_t last)
-{
-    char name[64], *path = tiny_path(folder, "metrics.jsonl"), line[1024];
-    result r = {.model = tiny_crc(folder, "model.safetensors")};
-    snprintf(name, sizeof name, "checkpoint-%d/optimizer.safetensors", (int)last);
-    r.optimizer = tiny_crc(folder, name);
-    FILE *f = fopen(path, "r");
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f)) {
-        json_t *j = json_loads(line, 0, NULL);
-        if (!j) fail_msg("not JSON: %s", line);
-        json_object_del(j, "seconds");
-        json_object_del(j, "tokens_per_second");
-        json_object_del(j, "eval_seconds");
-        json_object_del(j, "input_wait");
-        char *text = json_dumps(j, JSON_SORT_KEYS);
-        r.metrics = rf__crc32c(r.metrics, text, strlen(text));
-        r.lines++;
-        free(text);
-        json_decref(j);
-    }
-    fclose(f);
-    free(path);
-    return r;
 }
 
 static inline void same(result a, result b)

@@ -1,0 +1,84 @@
+/* layer.h — an attention layer of the library, for the tests of relative encodings: what `relate` adds, and attention. */
+#ifndef TESTS_MODEL_LAYER_H
+#define TESTS_MODEL_LAYER_H
+
+#include "gradient.h"
+#include "t.h"
+
+#include "model/encoder.h"
+#include "model/position.h"
+#include "roformer/model.h"
+
+enum { PARAMETERS = 12 };
+
+struct layer {
+    rf_ctx *ctx;
+    rf_graph *g;
+    rf_params params;
+    rf_positions *kept;
+    size_t n;                                                    /* the encoding's parameters                          */
+    const rf_param *p[PARAMETERS];
+    float *value[PARAMETERS], *grad[PARAMETERS];
+};
+
+static inline rf_config config_of(int64_t H, int64_t D, bool causal, const char *keys)
+{
+    char text[1024];
+    rf_config c;
+    rf_error why = {0};
+    snprintf(text, sizeof text, "{\"vocab_size\":8,\"hidden_size\":%d,\"num_hidden_layers\":1,\"num_attention_heads\":%d,\"type_vocab_size\":2,"
+             "\"intermediate_size\":8,\"is_decoder\":%s,%s}", (int)(H * D), (int)H, causal ? "true" : "false", keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    return c;
+}
+
+static inline void open_layer(struct layer *l, const rf_config *c, const char *isa)
+{
+    rf_error why = {0};
+    *l = (struct layer){.ctx = t_ctx(2, isa)};
+    if (rf__params_new(l->ctx, c, &l->params, &why) || rf__positions_new(l->ctx, c, &l->kept, &why) || rf_graph_new(l->ctx, &l->g, &why))
+        fail_msg("%s", why.text);
+    for (size_t i = 0; i < l->params.n; i++) {
+        if (!l->params.p[i].looked_up) continue;
+        assert_true(l->n < PARAMETERS);
+        l->p[l->n] = &l->params.p[i];
+        l->value[l->n] = t_normal((int64_t)l->params.p[i].count);
+        l->grad[l->n++] = t_bytes(l->params.p[i].count * sizeof(float));
+    }
+}
+
+static inline void close_layer(struct layer *l)
+{
+    rf_graph_free(l->g);
+    rf__positions_free(l->kept);
+    rf__params_free(&l->params);
+    rf_ctx_free(l->ctx);
+}
+
+/* What the encoder asks of the row, and then attention; dqkv NULL: without a backward. */
+static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const rf_batch *b, rf_attention_spec *spec)
+{
+    const rf_config *c = &l->params.config;
+    const rf_position *is = l->params.position;
+    const int64_t C = c->hidden_size;
+    rf_tensor *shared[PARAMETERS], *own[PARAMETERS];
+    size_t n[2] = {0, 0};
+    rf_place at;
+    assert_int_equal(rf_graph_reset(l->g), RF_OK);
+    rf_graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
+    assert_true(rf__positions_place(l->g, l->kept, c, b, &at));
+    for (size_t i = 0; i < l->n; i++) {
+        rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, l->p[i]->dim);
+        if (l->p[i]->layer < 0) shared[n[0]++] = t;
+        else own[n[1]++] = t;
+    }
+    at.layer = 0, at.shared = shared, at.weight = own;
+    rf_tensor *x = rf_input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
+    *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
+    is->relate(l->g, &at, x, spec);
+    rf_tensor *y = rf_attention(l->g, x, spec);
+    if (rf_graph_error(l->g)->code) fail_msg("%s: %s", is->name, rf_graph_error(l->g)->text);
+    return y;
+}
+
+#endif
