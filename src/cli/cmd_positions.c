@@ -8,6 +8,7 @@
 #include "cli/position_curves.h"
 #include "cli/position_pictures.h"
 #include "model/position.h"
+#include "store/store.h"
 
 static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
 {
@@ -15,6 +16,7 @@ static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
     rf_config_defaults(c);
     rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
     if (!status) status = rf__position_find(c, &named, &io->why);
+    if (status && a->config) rf__config_named(a->config, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)
         return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns", (long long)a->head_size);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "model/model.h"
+#include "store/store.h"
 
 static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up && strncmp(p->name, "roformer.embeddings.", 20); }
 
@@ -154,7 +155,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     rf_config config;
     rf_model *m = NULL;
     rf_status status = rf_config_read(ctx, folder, &config, why);
-    if (!status) status = begin(ctx, &config, type, &m, why);
+    if (!status && (status = begin(ctx, &config, type, &m, why))) rf__config_named(folder, why);
     if (!status) status = load(m, folder, why);
     if (!status && has_tokenizer(folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);

@@ -292,6 +292,19 @@ rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf
     return s;
 }
 
+/* The end of a long name says more than its beginning. */
+void rf__config_named(const char *path, rf_error *why)
+{
+    static const char usual[] = "config.json:";
+    char text[sizeof why->text];
+    struct stat st;
+    const size_t n = strlen(path);
+    if (!why || strncmp(why->text, usual, sizeof usual - 1)) return;
+    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/config.json" : "", why->text + sizeof usual - 1);
+    memcpy(why->text, text, sizeof text);
+}
+
 /* ---- writing -------------------------------------------------------------------------------------------------------- */
 
 /* The shortest decimal that reads back as x: jansson's own takes 17 digits for 0.1 and is told here how many to take. */

@@ -40,6 +40,10 @@ bool rf__config_has_rope(const rf_config *c);
 char *rf__config_rope_json(const rf_config *c);
 char *rf__config_thetas_json(const rf_config *c);
 
+/* Checks of a config that is in memory say "config.json: ..."; this puts the file (or its folder's config.json) that it was read
+ * from in the place of that. */
+void rf__config_named(const char *path, rf_error *why);
+
 /* Whether positions enter in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 

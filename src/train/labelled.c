@@ -327,12 +327,38 @@ static rf_status make(making *m, rf__items *out, rf_error *why)
 
 /* ---- all of them ---- */
 
-/* Records of `part`: 0 all, 1 those that the fold does not hold out, 2 those that it does. */
-static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool wanted, int part, rf__items *out,
-                      rf_error *why)
+/* fold[i], the part that holds out record i.  Records lie class by class (a task of one label a text; of the others there is one
+ * class), shuffled within each, and are dealt like cards:
+ *
+ *     record at place j of that order -> part j mod K
+ *
+ * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and file. */
+static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
+{
+    const rf_key key = rf__key(l->o->t.seed, 0x666f6c64);
+    const size_t classes = l->task == RF_TASK_CLS ? l->n + 1 : 1;        /* the last one: labels that are bad */
+    int64_t *class = rf__alloc(l->ctx, r->n * sizeof *class);
+    size_t *order = rf__alloc(l->ctx, r->n * sizeof *order), *next = rf__calloc(l->ctx, classes + 1, sizeof *next);
+    const bool fine = class && order && next;
+    for (size_t i = 0; fine && i < r->n; i++) {
+        class[i] = classes > 1 ? find(l, r->record[i].label) : 0;
+        if (class[i] < 0) class[i] = (int64_t)l->n;
+        order[rf__shuffled(i, r->n, key, 0)] = i;
+        next[class[i] + 1]++;
+    }
+    for (size_t k = 0; fine && k < classes; k++) next[k + 1] += next[k];                /* where each class begins */
+    for (size_t j = 0; fine && j < r->n; j++) fold[order[j]] = (int64_t)(next[class[order[j]]]++ % (size_t)l->o->k_fold);
+    rf__free(l->ctx, class);
+    rf__free(l->ctx, order);
+    rf__free(l->ctx, next);
+    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
+}
+
+/* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. */
+static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool wanted, const int64_t fold[], bool held,
+                      rf__items *out, rf_error *why)
 {
     making m = {.l = l, .r = r, .wanted = wanted};
-    const rf_key key = rf__key(l->o->t.seed, 0x666f6c64);
     rf_status status = RF_OK;
     rf__items_init(out, l->ctx, t, l->task, rf__labelled_outputs(l), max_length);
     out->doc_stride = l->o->doc_stride;
@@ -340,8 +366,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     if (l->task == RF_TASK_MULTILABEL && !(m.target = rf__calloc(l->ctx, l->n ? l->n : 1, sizeof *m.target)))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     for (size_t i = 0; i < r->n && !status; i++) {
-        const int64_t of = part ? (int64_t)(rf__shuffled(i, r->n, key, 0) * (uint64_t)l->o->k_fold / r->n) : 0;
-        if (part && (of == l->fold) != (part == 2)) continue;
+        if (fold && (fold[i] == l->fold) != held) continue;
         m.record = &r->record[i];
         status = make(&m, out, why);
     }
@@ -363,6 +388,23 @@ static rf_status judge(rf__labelled *l, const rf__records *r, bool wanted, const
     return RF_OK;
 }
 
+/* All of the file to train on, or this run's part of it, and the rest to evaluate on. */
+static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev,
+                               rf_error *why)
+{
+    const long long folds = l->o->k_fold > 1 ? (long long)l->o->k_fold : 0;
+    int64_t *fold = NULL;
+    rf_status status = RF_OK;
+    if (folds && !(fold = rf__alloc(l->ctx, r->n * sizeof *fold))) return rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
+    if (folds) status = deal(l, r, fold, why);
+    if (!status) status = fill(l, r, t, max_length, true, fold, false, train, why);
+    l->nothing = train->nothing = train->unanswered > 0;
+    if (!status && folds) status = fill(l, r, t, max_length, true, fold, true, dev, why);
+    if (!status && folds && !dev->n) status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
+    rf__free(l->ctx, fold);
+    return status;
+}
+
 rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev, rf_error *why)
 {
     rf__records r;
@@ -373,10 +415,7 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     if (!status && folds && r.n < (size_t)l->o->k_fold)
         status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n, (long long)l->o->k_fold);
     if (!status) status = settle_labels(l, &r, why);
-    if (!status) status = fill(l, &r, t, max_length, true, folds ? 1 : 0, train, why);
-    l->nothing = train->nothing = train->unanswered > 0;
-    if (!status && folds) status = fill(l, &r, t, max_length, true, 2, dev, why);
-    if (!status && folds && !dev->n) status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r.path, (long long)l->o->k_fold);
+    if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
     if (!status) status = judge(l, &r, true, train, why);
     rf__records_free(&r);
     return status || folds || !l->o->dev ? status : rf__labelled_read(l, t, max_length, l->o->dev, true, dev, why);
@@ -386,7 +425,7 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
                              rf_error *why)
 {
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
-    if (!status) status = fill(l, r, t, max_length, wanted, 0, out, why);
+    if (!status) status = fill(l, r, t, max_length, wanted, NULL, false, out, why);
     return status ? status : judge(l, r, wanted, out, why);
 }
 

@@ -228,7 +228,9 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) r->job->configure(r, &c, &head);
     if (!status) status = check_head(&c, head, why);
-    return status ? status : rf__params_new_head(r->ctx, &c, head, &r->params, why);
+    if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
+    if (status) rf__config_named(!*r->from && r->o.config ? r->o.config : folder, why);
+    return status;
 }
 
 static bool same_shape(const rf_config *a, const rf_config *b)

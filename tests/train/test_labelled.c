@@ -300,6 +300,88 @@ static void a_line_without_end(void **state)
     free(text);
 }
 
+/* ---- folds ---- */
+
+/* 47 texts of as many lengths as there are texts, so that a text is known by its length; classes of 29, 11, 6 and 1. */
+enum { FOLD_TEXTS = 47, FOLD_CLASSES = 4 };
+static int class_of_text(int i) { return i % 8 < 5 && i < 46 ? 0 : i == 46 ? 3 : i % 8 == 7 ? 2 : 1; }
+
+static char *fold_file(char *folder)
+{
+    char text[FOLD_TEXTS * (FOLD_TEXTS * 4 + 8) + 16];
+    size_t n = (size_t)sprintf(text, "text\tlabel\n");
+    for (int i = 0; i < FOLD_TEXTS; i++) {
+        for (int w = 0; w < i; w++) n += (size_t)sprintf(text + n, "the ");
+        n += (size_t)sprintf(text + n, "\t%c\n", 'a' + class_of_text(i));
+    }
+    t_write(folder, "train.tsv", text, n);
+    char *path = malloc(strlen(folder) + 16);
+    sprintf(path, "%s/train.tsv", folder);
+    return path;
+}
+
+/* part[i]: the fold that holds out text i, by what each of K runs reads. */
+static void parts_of(const char *path, const char *task, int K, uint64_t seed, int part[])
+{
+    for (int i = 0; i < FOLD_TEXTS; i++) part[i] = -1;
+    for (int k = 0; k < K; k++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        rf_tokenizer *t;
+        rf__labelled l = {.fold = k};
+        rf__items train = {0}, dev = {0};
+        rf_error why = {0};
+        const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+        const rf_finetune_options o = {.task = task, .train = path, .k_fold = K, .t = {.seed = seed}};
+        assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
+        if (rf__labelled_open(&l, ctx, &o, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why)) fail_msg("%s", why.text);
+        assert_int_equal(train.n + dev.n, FOLD_TEXTS);
+        for (size_t i = 0; i < dev.n; i++) {
+            const size_t text = rf__item_size(&dev, i) - 2;
+            assert_int_equal(part[text], -1);                            /* no other fold holds it out */
+            part[text] = k;
+        }
+        rf__items_free(&train);
+        rf__items_free(&dev);
+        rf__labelled_close(&l);
+        rf_tokenizer_free(t);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* Numbers in each of K parts of those texts that belong to `class` (-1: all) differ by one at most. */
+static void dealt_evenly(const int part[], int K, int class)
+{
+    int count[16] = {0}, all = 0;
+    for (int i = 0; i < FOLD_TEXTS; i++)
+        if (class < 0 || class_of_text(i) == class) {
+            assert_true(part[i] >= 0);
+            count[part[i]]++;
+            all++;
+        }
+    for (int k = 0; k < K; k++)
+        if (count[k] != all / K && count[k] != (all + K - 1) / K) fail_msg("class %d: %d of %d in part %d of %d", class, count[k], all, k, K);
+}
+
+static void folds_are_stratified_by_class(void **state)
+{
+    (void)state;
+    char *path = fold_file((char *)(uintptr_t)t_folder());
+    int part[FOLD_TEXTS], again[FOLD_TEXTS], other[FOLD_TEXTS], differ = 0;
+    static const int folds[] = {2, 3, 5, 10};
+    for (size_t f = 0; f < RF_COUNT(folds); f++) {
+        parts_of(path, "cls", folds[f], 42, part);
+        for (int class = -1; class < FOLD_CLASSES; class++) dealt_evenly(part, folds[f], class);
+    }
+    parts_of(path, "cls", 10, 42, again);
+    parts_of(path, "cls", 10, 43, other);
+    assert_memory_equal(part, again, sizeof part);                       /* a function of the seed */
+    for (int i = 0; i < FOLD_TEXTS; i++) differ += part[i] != other[i];
+    assert_true(differ > FOLD_TEXTS / 2);
+    parts_of(path, "multilabel", 5, 42, part);                           /* no classes: sizes alone */
+    dealt_evenly(part, 5, -1);
+    free(path);
+}
+
 /* ---- tasks and folders ---- */
 
 static void files_of_a_folder(void **state)
@@ -471,7 +553,7 @@ int main(void)
         cmocka_unit_test(rows_are_what_they_say), cmocka_unit_test(quotes_of_csv),     cmocka_unit_test(objects_of_json),
         cmocka_unit_test(squad_as_it_is_published), cmocka_unit_test(sentences_of_conll), cmocka_unit_test(bad_bytes),
         cmocka_unit_test(bad_rows),               cmocka_unit_test(bad_columns),       cmocka_unit_test(bad_labels),
-        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(a_line_without_end),
+        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(folds_are_stratified_by_class), cmocka_unit_test(a_line_without_end),
         cmocka_unit_test(real_files_are_read_as_python_reads_them), cmocka_unit_test(folders_of_glue), cmocka_unit_test(files_of_a_folder),      cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests_name("train/labelled", tests, NULL, NULL);
