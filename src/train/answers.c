@@ -5,14 +5,33 @@
 
 int64_t rf__answer_columns(const rf__items *t) { return t->task == RF_TASK_QA ? 2 : t->task == RF_TASK_MC ? 1 : t->K; }
 
+/* The batch that begins with example i: how many examples, and their tokens. */
+static size_t batch_at(const rf__items *t, size_t i, size_t most, size_t *tokens)
+{
+    const size_t begin = i;
+    *tokens = 0;
+    for (; i < t->n && i - begin < most && (i == begin || *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS); i++) *tokens += rf__item_size(t, i);
+    return i - begin;
+}
+
+static size_t at_most(int64_t examples) { return (size_t)rf__min64(examples > 0 ? examples : 32, RF__ANSWER_TOKENS); }
+
+int64_t rf__answers_tokens(const rf__items *t, int64_t most)
+{
+    size_t largest = 0, tokens;
+    for (size_t i = 0; i < t->n;) {
+        i += batch_at(t, i, at_most(most), &tokens);
+        if (tokens > largest) largest = tokens;
+    }
+    return (int64_t)largest;
+}
+
 static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user, rf_error *why)
 {
     for (size_t i = 0; i < t->n;) {
-        size_t n = 0, size = 0;
-        while (i < t->n && n < most && (!n || size + rf__item_size(t, i) <= RF__ANSWER_TOKENS)) {
-            size += rf__item_size(t, i);
-            which[n++] = i++;
-        }
+        size_t tokens;
+        const size_t n = batch_at(t, i, most, &tokens);
+        for (size_t j = 0; j < n; j++) which[j] = i++;
         const float *z;
         int64_t rows;
         rf_status status = rf__item_batch_fill(&a->batch, t, which, n, false, why);
@@ -29,13 +48,13 @@ static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t
 
 rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why)
 {
-    most = rf__min64(most > 0 ? most : 32, RF__ANSWER_TOKENS);
-    size_t *which = rf__calloc(t->ctx, (size_t)most, sizeof *which);
+    const size_t each = at_most(most);
+    size_t *which = rf__calloc(t->ctx, each, sizeof *which);
     a->ctx = t->ctx;
     a->K = rf__answer_columns(t);
     a->rows = 0;
-    if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld examples", (long long)most);
-    const rf_status status = fill(a, t, which, (size_t)most, logits, user, why);
+    if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu examples", each);
+    const rf_status status = fill(a, t, which, each, logits, user, why);
     rf__free(t->ctx, which);
     return status;
 }

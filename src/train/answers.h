@@ -20,6 +20,7 @@ typedef struct rf__answers {
  * RF__ANSWER_TOKENS tokens.  No answer depends on it. */
 enum { RF__ANSWER_TOKENS = 4096 };
 rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why);
+int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches               */
 void rf__answers_free(rf__answers *a);
 
 int64_t rf__answer_columns(const rf__items *t);

@@ -168,7 +168,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
         tokens *= 2;
         longest *= 2;
     }
-    r->example = longest;
+    f->longest = longest;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
     if ((status = rf__score_known(f->source.task, f->train.K, f->metric + 5, why))) return status;
@@ -224,6 +224,16 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
     c->label = rf__labelled_names(&f->source);
     if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
+}
+
+void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
+{
+    const rf__finetune *f = r->task;
+    *own = (rf__memory_job){
+        .example = f->longest,
+        .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
+        .copies = f->o.fgm > 0 ? (double)r->params.p[0].count * sizeof *f->words : 0,
+    };
 }
 
 /* Does the folder have this head with these labels already? */
@@ -321,7 +331,7 @@ static rf_status finish(rf__run *r, rf_error *why)
     return f->dev.n ? rf__finetune_evaluate(r, why) : RF_OK;
 }
 
-static const rf__job job = {restore, keep, prepare, configure, begin, open, rf__finetune_gather, rf__finetune_gradient,
+static const rf__job job = {restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
                             rf__finetune_evaluate, epoch_of, metric, finish};
 
 /* ---- all of it ---- */

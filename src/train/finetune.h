@@ -25,8 +25,12 @@ typedef struct rf__finetune {
     float *words;                       /* FGM: the word embeddings as they were                                         */
     rf__answers answers;                /* of the last evaluation                                                        */
     rf_scores scores;
+    int64_t longest;                    /* tokens of an example, with R-Drop of both                                     */
     char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                              */
 } rf__finetune;
+
+/* FGM's copy of the word embeddings; evaluations, which may take larger batches; the longest example. */
+void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);

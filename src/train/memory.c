@@ -99,16 +99,28 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
     return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, int64_t example, char *note, size_t size,
+/* The first layer beside the embeddings that it reads: query, key, value; attention and its projection; the feed-forward inside
+ * and out; both norms. */
+double rf__memory_forward(const rf_params *p, int64_t tokens)
+{
+    const rf_config *c = &p->config;
+    const double E = (double)c->embedding_size, C = (double)c->hidden_size, F = (double)c->intermediate_size;
+    const bool projected = c->embedding_size != c->hidden_size;
+    return 4 * (double)tokens * (3 * E + (projected ? C : 0) + 8 * C + F);
+}
+
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left, char *note, size_t size,
                            rf_error *why)
 {
-    const double slabs = rf__memory_slabs(p, o), batch = rf__memory_batch(p, o, o->tokens_per_batch);
+    const int64_t example = job ? job->example : 0;
+    const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0), least = rf__memory_forward(p, job ? job->evaluated : 0);
+    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least);
     snprintf(note, size, "%.2f million parameters: needs %.2f GB (%.2f GB weights, gradients and moments, %.2f GB a batch), "
              "%.1f GB available", (double)rf_config_parameters(&p->config) * 1e-6, (slabs + batch) * 1e-9, slabs * 1e-9,
              batch * 1e-9, left * 1e-9);
     if (left <= 0 || slabs + batch <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + rf__memory_batch(p, o, fits) > left) fits /= 2;
+    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) > left) fits /= 2;
     if (fits < rf__max64(example, 8)) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
     return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note, example ? "per_device_train_batch_size" : "tokens_per_batch",
                    (long long)(example ? fits / example : fits));

@@ -13,9 +13,19 @@ double rf__memory_left(const rf_ctx *ctx);
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
+/* An evaluation of so many tokens at once, nothing recorded. */
+double rf__memory_forward(const rf_params *p, int64_t tokens);
+
+/* What a job has besides. */
+typedef struct rf__memory_job {
+    int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples          */
+    int64_t evaluated;                  /* tokens of the largest batch of an evaluation                                 */
+    double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were         */
+} rf__memory_job;
+
 /* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.  Where a
- * batch is counted in examples, of up to `example` tokens (0: it is not), with the per_device_train_batch_size. */
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, double left, int64_t example, char *note, size_t size,
+ * batch is counted in examples, with the per_device_train_batch_size.  job NULL: pre-training. */
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left, char *note, size_t size,
                            rf_error *why);
 
 #endif

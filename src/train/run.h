@@ -9,6 +9,7 @@
 #include "train/evaluate.h"
 #include "train/events.h"
 #include "train/exchange.h"
+#include "train/memory.h"
 #include "train/metrics.h"
 #include "train/options.h"
 #include "train/saver.h"
@@ -21,6 +22,7 @@ typedef struct rf__job {
     void (*keep)(const rf__run *r, json_t *options);                                /* ... and into the next           */
     rf_status (*prepare)(rf__run *r, rf_error *why);                                /* the data; the tokenizer is open  */
     void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model          */
+    void (*memory)(const rf__run *r, rf__memory_job *own);                          /* what it needs besides            */
     rf_status (*begin)(rf__run *r, rf_error *why);                                  /* weights of the first step        */
     rf_status (*open)(rf__run *r, rf_error *why);                                   /* the place in the data, max_steps  */
     void (*gather)(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);    /* the examples of a micro-batch    */
@@ -54,7 +56,6 @@ struct rf__run {
     rf__vocab vocab;
     rf_params params;
     rf__optimizer optimizer;
-    int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples         */
     rf__saver saver;                    /* whoever changes the optimizer's slabs calls rf__saver_read first             */
     bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
     rf__exchange exchange;              /* with the other ranks; of options.comm                                        */

@@ -307,6 +307,7 @@ static rf_status open_exchange(rf__run *r, rf_error *why)
 static rf_status open_model(rf__run *r, rf_error *why)
 {
     char note[256];
+    rf__memory_job own = {0};
     if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
     const bool trained = *r->from || (!r->o.config && has_weights(r->o.model));
     rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
@@ -315,7 +316,8 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
-    if (!status) status = rf__memory_check(&r->params, &r->o, left, r->example, note, sizeof note, why);
+    if (!status && r->job) r->job->memory(r, &own);
+    if (!status) status = rf__memory_check(&r->params, &r->o, &own, left, note, sizeof note, why);
     if (!status) rf__run_tell(r, "note", "%s", note);
     const rf__rule rule = rf__rule_of(&r->o);
     const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);

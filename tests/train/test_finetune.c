@@ -5,6 +5,7 @@
 #include "roformer/finetune.h"
 #include "tiny.h"
 #include "train/answerer.h"
+#include "train/finetune.h"
 #include "train/objective.h"
 #include "train/scoring.h"
 
@@ -325,6 +326,29 @@ static void class_weights_balance(void **state)
     assert_int_equal(rf__class_weights("1,-2,3", &t, w, &why), RF_EARG);
 }
 
+/* ---- memory ---- */
+
+/* Dev examples of 5, 9, 3 and 2 tokens: at most two at once make batches of 14 and 5. */
+static void what_a_run_needs_besides_is_counted(void **state)
+{
+    (void)state;
+    size_t first[] = {0, 1, 2, 3, 4}, start[] = {0, 5, 14, 17, 19};
+    rf_param word = {.count = 30522 * 768};
+    rf__finetune f = {.longest = 77, .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start}, .o = {.per_device_eval_batch_size = 2}};
+    rf__run r = {.task = &f, .params = {.p = &word, .n = 1}};
+    rf__memory_job own;
+    rf__finetune_memory(&r, &own);
+    assert_true(own.copies <= 0);
+    assert_int_equal(own.example, 77);
+    assert_int_equal(own.evaluated, 14);
+    f.o.fgm = 0.5;
+    rf__finetune_memory(&r, &own);
+    assert_true(fabs(own.copies - 4.0 * 30522 * 768) < 1);
+    f.o.per_device_eval_batch_size = 32;
+    rf__finetune_memory(&r, &own);
+    assert_int_equal(own.evaluated, 19);
+}
+
 /* ---- refusals ---- */
 
 static void refuses(const char *name, const char *text, const char *task, rf_status want, const char *part)
@@ -389,7 +413,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(frozen_layers_stay),
         cmocka_unit_test(folds_hold_out_each_example_once), cmocka_unit_test(the_best_is_loaded), cmocka_unit_test(every_task_learns_by_heart),
-        cmocka_unit_test(class_weights_balance), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files),   cmocka_unit_test(a_label_that_training_has_not),
+        cmocka_unit_test(class_weights_balance), cmocka_unit_test(what_a_run_needs_besides_is_counted), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files),   cmocka_unit_test(a_label_that_training_has_not),
     };
     return cmocka_run_group_tests_name("train/finetune", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include "train/memory.h"
 #include "train/objective.h"
 #include "train/optimizer.h"
+#include "train/tree.h"
 
 typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
 
@@ -89,18 +90,18 @@ static void the_batch_that_would_fit_fits(void **state)
     for (int64_t room = 512; room <= 4096; room *= 2) {
         rf_error why = {0};
         const double left = slabs + 1.01 * rf__memory_batch(&p, &o, room);
-        const rf_status status = rf__memory_check(&p, &o, left, 0, note, sizeof note, &why);
+        const rf_status status = rf__memory_check(&p, &o, NULL, left, note, sizeof note, &why);
         char part[64];
         snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)room);
         assert_int_equal(status, RF_ENOMEM);                        /* the default is 8192 tokens */
         t_failed(&why, RF_ENOMEM, part);
         assert_non_null(strstr(why.text, "GB available"));
         why = (rf_error){0};
-        rf__memory_check(&p, &o, left, 300, note, sizeof note, &why);           /* of examples of up to 300 tokens */
+        rf__memory_check(&p, &o, &(rf__memory_job){.example = 300}, left, note, sizeof note, &why);           /* of examples of up to 300 tokens */
         snprintf(part, sizeof part, "per_device_train_batch_size %lld would fit", (long long)room / 300);
         t_failed(&why, RF_ENOMEM, part);
         why = (rf_error){0};
-        rf__memory_check(&p, &o, left, room + 1, note, sizeof note, &why);
+        rf__memory_check(&p, &o, &(rf__memory_job){.example = room + 1}, left, note, sizeof note, &why);
         t_failed(&why, RF_ENOMEM, "no batch fits");
     }
     rf__params_free(&p);
@@ -139,6 +140,32 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
     return bytes;
 }
 
+static double evaluated(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_t T)
+{
+    const int64_t N = B * T;
+    float *value = t_floats((int64_t)p->total);
+    int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(B + 1) * 4);
+    rf_encoder *e = NULL;
+    rf_graph *g = NULL;
+    for (int64_t i = 0; i < N; i++) id[i] = (int32_t)(i * 7 % p->config.vocab_size);
+    for (int64_t b = 0; b <= B; b++) start[b] = (int32_t)(b * T);
+    rf__params_init(p, value, 1);
+    assert_int_equal(rf__encoder_new(p, value, NULL, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    const rf_batch view = {.N = N, .B = B, .id = id, .start = start};
+    for (int lap = 0; lap < 2; lap++) {
+        rf_graph_reset(g);
+        rf_graph_record(g, 0, 0, 0);
+        rf__task_logits(g, e, rf__encode(g, e, &view), &view);
+        assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    }
+    const double bytes = (double)rf_graph_memory(g);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    t_free_all();
+    return bytes;
+}
+
 /* Heads of fine-tuning: no vocabulary's scores, however large it is; logits of every token for tags. */
 static void heads_are_counted(void **state)
 {
@@ -167,9 +194,76 @@ static void heads_are_counted(void **state)
     }
 }
 
+/* An evaluation records nothing: one layer at a time, and what a task adds is a handful of rows. */
+static void evaluations_are_counted(void **state)
+{
+    (void)state;
+    static const struct { int64_t V, E, C, L, H, F, B, T; } cases[] = {
+        {500, 128, 128, 4, 4, 512, 8, 64}, {500, 64, 192, 2, 3, 384, 4, 128}, {500, 256, 256, 1, 4, 256, 16, 32},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        rf_config c;
+        rf_params p;
+        rf_config_defaults(&c);
+        c.vocab_size = cases[i].V, c.embedding_size = cases[i].E, c.hidden_size = cases[i].C, c.num_hidden_layers = cases[i].L;
+        c.num_attention_heads = cases[i].H, c.intermediate_size = cases[i].F, c.num_labels = 3;
+        snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
+        assert_int_equal(rf__params_new_head(ctx, &c, RF_HEAD_SEQUENCE, &p, NULL), RF_OK);
+        const double want = evaluated(ctx, &p, cases[i].B, cases[i].T), got = rf__memory_forward(&p, cases[i].B * cases[i].T);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
+        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        rf__params_free(&p);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* "needs X GB": of the note, in bytes; a digit is 10 MB, so models are made large enough. */
+static double needed(const rf_params *p, const rf_train_options *o, const rf__memory_job *job)
+{
+    char note[256];
+    double gb = 0;
+    assert_int_equal(rf__memory_check(p, o, job, 1e15, note, sizeof note, NULL), RF_OK);
+    assert_int_equal(sscanf(strstr(note, "needs "), "needs %lf GB", &gb), 1);
+    return gb * 1e9;
+}
+
+/* What an option costs moves the printed estimate by so many bytes. P parameters, W of them word embeddings. */
+static void options_move_the_estimate(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_config c;
+    rf_params p;
+    rf_train_options o;
+    rf_train_defaults(&o);
+    rf_config_defaults(&c);
+    assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+    const double P = (double)p.total, W = (double)c.vocab_size * (double)c.embedding_size, digit = 1e7, plain = needed(&p, &o, NULL);
+    assert_int_equal(p.p[0].count, (size_t)W);
+    t_near(needed(&p, &o, &(rf__memory_job){.copies = 4 * W}) - plain, 4 * W, digit);                  /* FGM: the words once more */
+    rf_train_options with = o;
+    with.ema_decay = 0.999;
+    t_near(needed(&p, &with, NULL) - plain, 4 * P, digit);                                             /* their moving mean */
+    with = o, with.average_last = 5;
+    t_near(needed(&p, &with, NULL) - plain, 0, digit);                                                 /* read into weights and gradients */
+    with = o, with.gradient_accumulation_steps = 4;
+    t_near(needed(&p, &with, NULL) - plain, 4 * P * (rf__tree_slabs(0, 4) - 1.0), digit);
+    with = o, with.tokens_per_batch *= 2;                                                              /* R-Drop: every example twice */
+    t_near(needed(&p, &with, NULL) - plain, rf__memory_batch(&p, &with, 2 * o.tokens_per_batch) - rf__memory_batch(&p, &o, o.tokens_per_batch), digit);
+    with = o, with.gradient_checkpointing = 1;
+    t_near(plain - needed(&p, &with, NULL), rf__memory_batch(&p, &o, o.tokens_per_batch) - rf__memory_batch(&p, &with, o.tokens_per_batch), digit);
+    const double batch = rf__memory_batch(&p, &o, o.tokens_per_batch), large = rf__memory_forward(&p, 1 << 20);
+    assert_true(large > 2 * batch);
+    t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 1 << 20}) - plain, large - batch, digit);      /* the larger of both */
+    t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 64}) - plain, 0, digit);
+    rf__params_free(&p);
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted), cmocka_unit_test(evaluations_are_counted), cmocka_unit_test(options_move_the_estimate),
         cmocka_unit_test(the_estimate_is_what_a_step_holds), cmocka_unit_test(the_batch_that_would_fit_fits)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }

@@ -137,12 +137,12 @@ static void memory_is_asked_first(void **state)
     assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
     const rf__rule rule = rf__rule_of(&o);
     t_near(rf__optimizer_bytes(&p, &rule, 1), 16.0 * (double)rf_config_parameters(&c), 1e6);
-    assert_int_equal(rf__memory_check(&p, &o, 64e9, 0, note, sizeof note, &why), RF_OK);
+    assert_int_equal(rf__memory_check(&p, &o, NULL, 64e9, note, sizeof note, &why), RF_OK);
     assert_non_null(strstr(note, "million parameters"));
-    rf__memory_check(&p, &o, 4e9, 0, note, sizeof note, &why);
+    rf__memory_check(&p, &o, NULL, 4e9, note, sizeof note, &why);
     t_failed(&why, RF_ENOMEM, "would fit");
     why = (rf_error){0};
-    rf__memory_check(&p, &o, 1e9, 0, note, sizeof note, &why);
+    rf__memory_check(&p, &o, NULL, 1e9, note, sizeof note, &why);
     t_failed(&why, RF_ENOMEM, "no batch fits");
     assert_true(rf__memory_left(ctx) > 1e6);
     rf__params_free(&p);
