@@ -321,7 +321,7 @@ def transformer_xl():
 
 SIZES = dict(vocab_size=67, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, max_position_embeddings=64)
 OURS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings", "hidden_act",
-        "layer_norm_eps", "max_relative_position", "max_relative_positions", "position_buckets")
+        "layer_norm_eps", "max_relative_position", "max_relative_positions", "position_buckets", "share_att_key")
 
 
 def fill(model, generator):
@@ -381,6 +381,17 @@ def whole_new():
                     norm_rel_ebd="layer_norm", hidden_act="gelu")
     whole("deberta_model", 71, DebertaV2ForMaskedLM(DebertaV2Config(**relative, type_vocab_size=2, max_relative_positions=10)), "deberta")
     whole("deberta_log_model", 72, DebertaV2ForMaskedLM(DebertaV2Config(**relative, type_vocab_size=0, position_buckets=16)), "deberta")
+    whole_shared()
+
+
+def whole_shared():
+    """As the published DeBERTa-v3 checkpoints are, but for their size."""
+    from transformers import DebertaV2Config, DebertaV2ForMaskedLM
+
+    config = DebertaV2Config(**SIZES, relative_attention=True, pos_att_type="p2c|c2p", share_att_key=True, position_biased_input=False,
+                             norm_rel_ebd="layer_norm", hidden_act="gelu", type_vocab_size=0, position_buckets=16, max_relative_positions=-1,
+                             layer_norm_eps=1e-7)
+    whole("deberta_v3_model", 74, DebertaV2ForMaskedLM(config), "deberta")
 
 
 def whole_old():

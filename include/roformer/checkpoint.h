@@ -132,6 +132,7 @@ typedef struct rf_config {
     int64_t relative_attention_num_buckets, relative_attention_max_distance;       /* T5's and TUPE's                  */
     int64_t max_relative_position;                   /* Shaw, NEZHA: offsets are cut to it                             */
     int64_t max_relative_positions, position_buckets;  /* DeBERTa; below 1: max_position_embeddings, no logarithm       */
+    int share_att_key;           /* DeBERTa: places are projected by the words' key and query matrices                */
     int64_t clamp_len;           /* Transformer-XL, XLNet: distances are cut to it; below 0: not                       */
     int scale_embedding;         /* words times the root of embedding_size (Vaswani et al. 2017, Sec. 3.4)             */
     int64_t sandwich_width;      /* of the sines whose product Sandwich is                                             */

@@ -92,6 +92,9 @@ rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N
 /* y = act(x w^T + b)        x [N,K], w [M,K], b [M] or NULL                                                           */
 rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act);
 
+/* The same by rows first .. first + count - 1 of w and of b alone: y [N,count].  The other rows' gradients get nothing. */
+rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count, rf_act act);
+
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_mul(rf_graph *g, rf_tensor *a, rf_tensor *b);
 rf_tensor *rf_activate(rf_graph *g, rf_tensor *x, rf_act act);

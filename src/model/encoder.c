@@ -47,7 +47,6 @@ struct rf_encoder {
 static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    const rf_position *is = params->position;
     const size_t layers = (size_t)params->config.num_hidden_layers;
     rf_encoder *e = rf__calloc(ctx, 1, sizeof *e);
     if (e) {
@@ -57,8 +56,10 @@ static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
         e->grad = rf__calloc(ctx, params->n, sizeof *e->grad);
         e->packed = rf__calloc(ctx, params->n, sizeof *e->packed);
         e->layer = rf__calloc(ctx, layers, sizeof *e->layer);
-        while (is->embedding && is->embedding[e->per_embedding].name) e->per_embedding++;
-        while (is->layer && is->layer[e->per_layer].name) e->per_layer++;
+        for (size_t i = 0; i < params->n; i++) {
+            e->per_embedding += params->p[i].looked_up && params->p[i].layer == -1;
+            e->per_layer += params->p[i].looked_up && params->p[i].layer == 0;
+        }
         e->position = rf__calloc(ctx, e->per_embedding + layers * e->per_layer + 1, sizeof *e->position);
     }
     if (!e || !e->value || !e->grad || !e->packed || !e->layer || !e->position ||
@@ -254,6 +255,8 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
         }, e->observer, e->observer_user};
         l[i].at.layer = i;
         l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
+        l[i].at.qkv = e->layer[i].qkv;
+        l[i].at.qkv_bias = e->layer[i].qkv_bias;
         if (!why.code && is->angles && is->angles(g, &l[i].at, &l[i].spec, &why)) rf__stop(g, why.code, "%s", why.text);
     }
     const rf_graph_mark mark = rf_graph_here(g);

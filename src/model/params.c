@@ -119,6 +119,7 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
 static bool wanted(const rf_row *r, const rf_config *c)
 {
     if ((r->flags & PROJECTED) && c->embedding_size == c->hidden_size) return false;
+    if ((r->flags & RF_ROW_UNSHARED) && c->share_att_key) return false;
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 
@@ -144,8 +145,9 @@ static bool append_position(rf_params *out, const rf_row *r, int index, const ch
 {
     bool fits = true;
     for (; r && r->name; r++) {
+        const size_t before = out->n;
         fits &= append(out, r, index, format_prefix);
-        out->p[out->n - 1].looked_up = true;
+        if (out->n > before) out->p[before].looked_up = true;
     }
     return fits;
 }

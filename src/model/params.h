@@ -24,6 +24,7 @@ enum {
     RF_ROW_HEAD = 2,
     RF_ROW_PROJECTED = 4,       /* only when E != C                                                                     */
     RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                           */
+    RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                           */
 };
 
 typedef struct rf_param {

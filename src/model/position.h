@@ -40,6 +40,7 @@ typedef struct rf_place {
     bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence      */
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                     */
     rf_tensor *const *shared;           /* those of the embeddings, wherever the place is                               */
+    rf_tensor *qkv, *qkv_bias;          /* [3C,C], [3C]: the layer's matrices of queries, keys and values               */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                               */
     rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */

@@ -68,6 +68,7 @@ static const struct key {
     OUR(rotary_value_inverse, TRUTH, 0, 0, 1, 0),
     OUR(sandwich_width, WHOLE, 128, 2, 65536, 0),
     OUR(scale_embedding, TRUTH, 0, 0, 1, 0),
+    OUR(share_att_key, TRUTH, 0, 0, 1, 0),
     OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
     OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, EXCLUSIVE_LOW),
 #undef KEY
@@ -224,6 +225,24 @@ static rf_status read_position(const char *file, const json_t *v, rf_config *c, 
     return RF_OK;
 }
 
+/* Keys of DeBERTa's own config.json that would change the mathematics; where they are not given, they are as we compute it. */
+static rf_status refuse_debertas(const char *file, const json_t *root, const rf_config *c, rf_error *why)
+{
+    if (strcmp(c->position_embedding_type, "deberta")) return RF_OK;
+    const json_t *norm = json_object_get(root, "norm_rel_ebd"), *kinds = json_object_get(root, "pos_att_type");
+    const json_t *kernel = json_object_get(root, "conv_kernel_size");
+    if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd is not \"layer_norm\": positions pass a norm here", file);
+    char *text = kinds ? json_dumps(kinds, JSON_ENCODE_ANY) : NULL;
+    const bool both = !kinds || (text && strstr(text, "c2p") && strstr(text, "p2c") && !strstr(text, "p2p"));
+    free(text);
+    if (!both) return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type is not \"p2c|c2p\": attention has both terms here", file);
+    if (kernel && json_integer_value(kernel) > 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: conv_kernel_size is %lld: the convolution beside DeBERTa's first layer is not here", file,
+                       (long long)json_integer_value(kernel));
+    return RF_OK;
+}
+
 static rf_status read_architecture(const char *file, const json_t *v, rf_config *c, rf_error *why)
 {
     if (!v || json_is_null(v) || (json_is_array(v) && !json_array_size(v))) return RF_OK;
@@ -253,6 +272,7 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
     if (!s) s = rf__config_read_rope(file, root, c, why);
     if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
+    if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!embedding) c->embedding_size = c->hidden_size;

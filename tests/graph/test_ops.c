@@ -56,6 +56,36 @@ static void linear(void **state)
     }
 }
 
+/* Rows [first, first + M) of `rows`. */
+struct linear_part { struct linear l; int64_t first, rows; };
+
+static rf_tensor *linear_part_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    const struct linear_part *p = what;
+    return rf_linear_part(g, in[0], in[1], in[2], p->first, p->l.M, p->l.act);
+}
+
+static void linear_part_formula(double *y, const double *const in[], const void *what)
+{
+    const struct linear_part *p = what;
+    linear_formula(y, (const double *const[]){in[0], in[1] + p->first * p->l.K, in[2] ? in[2] + p->first : NULL}, &p->l);
+}
+
+static void linear_part(void **state)
+{
+    (void)state;
+    static const struct linear_part cases[] = {
+        {{3, 4, 5, RF_ACT_NONE, true}, 5, 15}, {{7, 3, 2, RF_ACT_GELU, false}, 1, 3}, {{5, 6, 19, RF_ACT_NONE, true}, 0, 40},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const struct linear_part *p = &cases[i];
+        t_gradient(&(t_gradient_case){
+            .op = RF_OP_linear, .ys = p->l.N * p->l.M, .depth = (double)(p->l.K + p->l.N + 8), .what = p, .run = linear_part_run,
+            .formula = linear_part_formula,
+            .in = {{2, {p->l.N, p->l.K}}, {2, {p->rows, p->l.K}}, {p->l.bias ? 1 : 0, {p->rows}}}});
+    }
+}
+
 /* ---- add, activate, dropout ------------------------------------------------------------------------------------------ */
 
 struct flat { int64_t n; rf_act act; double p; int64_t dims[3]; };
@@ -512,7 +542,7 @@ static void every_operation_has_a_gradient_case(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(linear),   cmocka_unit_test(add),    cmocka_unit_test(activate),
+        cmocka_unit_test(linear),   cmocka_unit_test(linear_part), cmocka_unit_test(add),    cmocka_unit_test(activate),
         cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
         cmocka_unit_test(attention), cmocka_unit_test(checkpoint),

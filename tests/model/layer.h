@@ -18,6 +18,7 @@ struct layer {
     rf_positions *kept;
     size_t n;                                                    /* the encoding's parameters                          */
     const rf_param *p[PARAMETERS];
+    size_t count[PARAMETERS];                                    /* with share_att_key the last two are of q, k and v  */
     float *value[PARAMETERS], *grad[PARAMETERS];
 };
 
@@ -32,19 +33,26 @@ static inline rf_config config_of(int64_t H, int64_t D, bool causal, const char 
     return c;
 }
 
+static inline void add_parameter(struct layer *l, const rf_param *p, size_t joined)
+{
+    assert_true(l->n < PARAMETERS);
+    l->p[l->n] = p;
+    l->count[l->n] = joined * p->count;
+    l->value[l->n] = t_normal((int64_t)l->count[l->n]);
+    l->grad[l->n] = t_bytes(l->count[l->n] * sizeof(float));
+    l->n++;
+}
+
 static inline void open_layer(struct layer *l, const rf_config *c, const char *isa)
 {
     rf_error why = {0};
     *l = (struct layer){.ctx = t_ctx(2, isa)};
     if (rf__params_new(l->ctx, c, &l->params, &why) || rf__positions_new(l->ctx, c, &l->kept, &why) || rf_graph_new(l->ctx, &l->g, &why))
         fail_msg("%s", why.text);
-    for (size_t i = 0; i < l->params.n; i++) {
-        if (!l->params.p[i].looked_up) continue;
-        assert_true(l->n < PARAMETERS);
-        l->p[l->n] = &l->params.p[i];
-        l->value[l->n] = t_normal((int64_t)l->params.p[i].count);
-        l->grad[l->n++] = t_bytes(l->params.p[i].count * sizeof(float));
-    }
+    for (size_t i = 0; i < l->params.n; i++)
+        if (l->params.p[i].looked_up) add_parameter(l, &l->params.p[i], 1);
+    for (size_t i = 0; i < l->params.n && c->share_att_key; i++)
+        if (strstr(l->params.p[i].name, "attention.self.query.")) add_parameter(l, &l->params.p[i], 3);
 }
 
 static inline void close_layer(struct layer *l)
@@ -68,8 +76,10 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     rf_graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
     assert_true(rf__positions_place(l->g, l->kept, c, b, &at));
     for (size_t i = 0; i < l->n; i++) {
-        rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, l->p[i]->dim);
-        if (l->p[i]->layer < 0) shared[n[0]++] = t;
+        const int64_t joined = (int64_t)(l->count[i] / l->p[i]->count), dim[2] = {joined * l->p[i]->dim[0], l->p[i]->dim[1]};
+        rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, dim);
+        if (joined > 1) *(l->p[i]->rank == 2 ? &at.qkv : &at.qkv_bias) = t;
+        else if (l->p[i]->layer < 0) shared[n[0]++] = t;
         else own[n[1]++] = t;
     }
     at.layer = 0, at.shared = shared, at.weight = own;

@@ -26,6 +26,7 @@ static const char *const variants[] = {
     "\"use_logn_attn\":true,\"max_position_embeddings\":12", "\"rope_theta_per_layer\":[10000,50]",
     "\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", "\"tie_word_embeddings\":false",
     "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":9", "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":1",
+    "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"share_att_key\":true",
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
 };
 

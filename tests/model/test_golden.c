@@ -9,7 +9,8 @@
 
 static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
                                      "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value",
-                                     "relative/bert_model", "relative/nezha_model", "relative/deberta_model", "relative/deberta_log_model"};
+                                     "relative/bert_model", "relative/nezha_model", "relative/deberta_model", "relative/deberta_log_model",
+                                     "relative/deberta_v3_model"};
 
 static int number(FILE *f)
 {

@@ -33,6 +33,7 @@ static const struct { const char *keys; bool moves; } variants[] = {
     {"\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", true},
     {"\"position_embedding_type\":\"rerope\",\"rerope_window\":5", false},
     {"\"position_embedding_type\":\"rerope\",\"rerope_window\":5,\"rerope_leak\":4", false},
+    {"\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"share_att_key\":true", false},
     {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", false},
     {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4},\"max_position_embeddings\":12", true},
     {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}", false},

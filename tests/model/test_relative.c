@@ -106,8 +106,9 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
         for (int r = 0; r < 2 * span; r++) {
             double x[C];
             layer_norm(x, w[0] + r * C, w[1], w[2], c->layer_norm_eps);
-            times_matrix(p->a[r], x, w[3], w[4]);                                      /* keys of places */
-            times_matrix(p->b[r], x, w[5], w[6]);                                      /* queries        */
+            const bool share = c->share_att_key;                                       /* w[3], w[4]: of queries, keys, values */
+            times_matrix(p->a[r], x, share ? w[3] + C * C : w[3], share ? w[4] + C : w[4]);            /* keys of places */
+            times_matrix(p->b[r], x, share ? w[3] : w[5], share ? w[4] : w[6]);                        /* queries        */
         }
     }
 }
@@ -202,6 +203,8 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":5",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10",
+    "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15,\"share_att_key\":true",
+    "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10,\"share_att_key\":true",
     "\"position_embedding_type\":\"kerple_log\"",
     "\"position_embedding_type\":\"kerple_power\"",
     "\"position_embedding_type\":\"sandwich\",\"sandwich_width\":8",
@@ -251,12 +254,12 @@ static void check(const rf_config *c)
     double *qkv = t_bytes(N * 3 * C * sizeof *qkv), *w[PARAMETERS], y[N * C], most = 1;
     open_layer(&l, c, NULL);
     for (size_t i = 0; i < l.n; i++) {
-        w[i] = t_bytes(l.p[i]->count * sizeof **w);
-        for (size_t j = 0; j < l.p[i]->count; j++) {
+        w[i] = t_bytes(l.count[i] * sizeof **w);
+        for (size_t j = 0; j < l.count[i]; j++) {
             l.value[i][j] *= 0.5f;
             w[i][j] = (double)l.value[i][j];
         }
-        memset(l.grad[i], 0, l.p[i]->count * sizeof(float));
+        memset(l.grad[i], 0, l.count[i] * sizeof(float));
     }
     for (int i = 0; i < N * 3 * C; i++) qkv[i] = (double)x[i], dx[i] = 0;
     formula(c, y, qkv, w);
@@ -265,7 +268,7 @@ static void check(const rf_config *c)
     t_close_to(got->f32, y, N * C, 200 * FLT_EPSILON * most, 0);
     if (rf_backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s", why.text);
     compare("query, key and value", c, dx, qkv, N * 3 * C, qkv, w, weight);
-    for (size_t i = 0; i < l.n; i++) compare(l.p[i]->name, c, l.grad[i], w[i], l.p[i]->count, qkv, w, weight);
+    for (size_t i = 0; i < l.n; i++) compare(l.p[i]->name, c, l.grad[i], w[i], l.count[i], qkv, w, weight);
     close_layer(&l);
     t_free_all();
 }

@@ -291,7 +291,7 @@ static void configs_survive(void **state)
     static const char text[] =
         "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,\"partial_rotary_factor\":0.8,\"rope_interleave\":false,"
         "\"rotary_heads\":1,\"rotary_value\":true,\"use_logn_attn\":true,\"position_grid_width\":5,\"position_grid_height\":4,"
-        "\"rope_theta_per_layer\":[10000,500.25,1],\"position_step\":0.25,\"conv_kernel_size\":5,\"hierarchical_alpha\":0.3,"
+        "\"rope_theta_per_layer\":[10000,500.25,1],\"position_step\":0.25,\"conv_kernel_size\":5,\"hierarchical_alpha\":0.3,\"share_att_key\":true,"
         "\"xpos_scale_base\":256,\"position_embedding_type\":\"rotary_axial\","
         "\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2.5,\"attention_factor\":1.1,\"original_max_position_embeddings\":64,"
         "\"short_factor\":[1,1.5,2,3],\"long_factor\":[1,2.5,4,5],\"mrope_section\":[1,1,2]}}";
@@ -311,6 +311,7 @@ static void configs_survive(void **state)
     assert_true(c.rotary_heads == back.rotary_heads && c.use_logn_attn == back.use_logn_attn && c.position_step == back.position_step);
     assert_true(c.position_grid_width == back.position_grid_width && c.position_grid_height == back.position_grid_height);
     assert_true(c.conv_kernel_size == back.conv_kernel_size && c.hierarchical_alpha == back.hierarchical_alpha);
+    assert_true(c.share_att_key && back.share_att_key);
     assert_true(c.xpos_scale_base == back.xpos_scale_base && back.rope_thetas == 3 && back.rope_scaling.sections == 3);
     rf_ctx_free(ctx);
 }

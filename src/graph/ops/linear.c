@@ -8,12 +8,15 @@
  * adjoint needs, and dz takes the place of dy.  Where x is itself act(z) of a linear and spent, it is not kept but
  * computed again from that z.
  *
+ * Where only rows [first, first + count) of w are wanted, these take w's place.
+ *
  * In bf16 the three products round x, w and dz to bf16 on their way in; z is rounded once, kept as bf16, and y is made
  * of what is kept. */
 #include "graph/graph.h"
 
 struct saved {
     rf_act act;
+    int64_t first;                      /* of the rows of w that y is made by: as many as y has columns */
     float *z;                           /* f32 */
     uint16_t *z16;                      /* bf16, in a buffer of halves(n) floats */
     const struct saved *maker;          /* of the linear that made x, when x is to be computed again */
@@ -21,7 +24,10 @@ struct saved {
 
 static int64_t halves(int64_t n) { return (n + 1) / 2; }
 
-static const uint16_t *half(const rf_graph *g, const rf_tensor *w) { return g->products == RF_BF16 ? w->bf16 : NULL; }
+static const uint16_t *half(const rf_graph *g, const rf_tensor *w, int64_t first)
+{
+    return g->products == RF_BF16 && w->bf16 ? w->bf16 + first * w->dim[1] : NULL;
+}
 
 /* ---- backward ---- */
 
@@ -53,47 +59,62 @@ void rf__linear_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     rf_tensor *x = n->in[0], *w = n->in[1], *b = n->in[2];
-    const int64_t N = x->dim[0], K = x->dim[1], M = w->dim[0];
-    float *dz = n->out->grad, beta;
+    const int64_t N = x->dim[0], K = x->dim[1], M = n->out->dim[1], first = s->first;
+    float *dz = n->out->grad, beta = 1;
 
     act_back(g, s, dz, N * M);
     if (w->tracked) {
-        float *again, *dw = rf__adjoint_here(g, w, &beta);
+        float *again, *dw = M < w->dim[0] ? rf__adjoint_sum(g, w) : rf__adjoint_here(g, w, &beta);
         const float *was = values(g, s, x, &again);
         rf__gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_turned = 1, .b = was, .ldb = K,
-                                    .beta = beta, .c = dw, .ldc = K, .type = g->products});
+                                    .beta = beta, .c = dw ? dw + first * K : NULL, .ldc = K, .type = g->products});
         rf__give(g, again, N * K);
     }
     if (b && b->tracked) {
         float *db = rf__adjoint_sum(g, b);
-        if (db) rf__column_sums(g, db, dz, N, M);
+        if (db) rf__column_sums(g, db + first, dz, N, M);
     }
     if (x->tracked) {
         float *dx = rf__adjoint_here(g, x, &beta);
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32, .b16 = half(g, w), .ldb = K,
+        rf__gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32 + first * K, .b16 = half(g, w, first), .ldb = K,
                                     .beta = beta, .c = dx, .ldc = K, .type = g->products});
     }
 }
 
 /* ---- forward ---- */
 
-static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, float *y)
+typedef struct part { int64_t first, count; } part;        /* rows of w */
+
+/* Packed rows come all together: those that are wanted are copied out. */
+static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y)
 {
-    const int64_t N = x->dim[0], K = x->dim[1], M = w->dim[0];
-    const float *bias = b ? b->f32 : NULL;
+    const int64_t N = x->dim[0], all = w->dim[0];
+    const rf_mark mark = rf__scratch(g);
+    float *whole = p->count < all ? rf__push(g, (size_t)N, (size_t)all * sizeof *whole) : y;
+    if (!whole) return;
+    rf_packed_product(g->ctx, w->packed, N, x->f32, x->dim[1], b ? b->f32 : NULL, act, whole, all, &g->error);
+    if (whole == y) return;
+    for (int64_t n = 0; n < N; n++) memcpy(y + n * p->count, whole + n * all + p->first, (size_t)p->count * sizeof *y);
+    rf__scratch_end(g, mark);
+}
+
+static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y)
+{
+    const int64_t N = x->dim[0], K = x->dim[1];
     if (w->packed && !g->train)
-        rf_packed_product(g->ctx, w->packed, N, x->f32, K, bias, act, y, M, &g->error);
+        packed_part(g, x, w, b, act, p, y);
     else
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = M, .k = K, .a = x->f32, .lda = K, .b = w->f32, .b16 = half(g, w), .ldb = K,
-                                    .b_turned = 1, .c = y, .ldc = M, .bias = bias, .act = act, .type = g->products});
+        rf__gemm(g, &(rf_gemm_call){.m = N, .n = p->count, .k = K, .a = x->f32, .lda = K, .b = w->f32 + p->first * K,
+                                    .b16 = half(g, w, p->first), .ldb = K, .b_turned = 1, .c = y, .ldc = p->count,
+                                    .bias = b ? b->f32 + p->first : NULL, .act = act, .type = g->products});
 }
 
 /* The product and then the activation, with z kept where `s` has room for it. */
-static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, float *y,
+static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y,
                             const struct saved *s)
 {
-    const int64_t n = x->dim[0] * w->dim[0];
-    product(g, x, w, b, RF_ACT_NONE, s->z ? s->z : y);
+    const int64_t n = x->dim[0] * p->count;
+    product(g, x, w, b, RF_ACT_NONE, p, s->z ? s->z : y);
     if (g->error.code) return;
     if (g->products == RF_BF16) rf__act_round(g, act, s->z16, y, n);
     else rf__act_forward(g, act, y, s->z ? s->z : y, n);
@@ -112,6 +133,11 @@ static const struct saved *drop(rf_graph *g, rf_tensor *x)
 
 rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_act act)
 {
+    return rf_linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
+}
+
+rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count, rf_act act)
+{
     rf_act_kernels known;
     RF_WANT(g, "linear", x, 2);
     if (!w || !w->packed || g->train) RF_WANT(g, "linear", w, 2);
@@ -119,17 +145,20 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
     RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x has %lld columns, w takes %lld", (long long)x->dim[1],
             (long long)w->dim[1]);
     RF_VECTOR(g, "linear", b, w->dim[0]);
+    RF_NEED(g, first >= 0 && count >= 0 && first <= w->dim[0] && count <= w->dim[0] - first, RF_ERANGE,
+            "linear: %lld rows of w from row %lld, it has %lld", (long long)count, (long long)first, (long long)w->dim[0]);
     RF_NEED(g, rf__act(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;
-    const int64_t N = x->dim[0], M = w->dim[0];
+    const int64_t N = x->dim[0], M = count;
+    const part p = {first, count};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, M});
-    struct saved s = {.act = act};
+    struct saved s = {.act = act, .first = first};
     if (track && act && bf16) s.z16 = (uint16_t *)(void *)rf__floats(g, halves(N * M));
     if (track && act && !bf16) s.z = rf__floats(g, N * M);
     if (g->error.code) return &g->nil.t;
-    if (g->train && act) product_and_act(g, x, w, b, act, y->f32, &s);
-    else product(g, x, w, b, act, y->f32);
+    if (g->train && act) product_and_act(g, x, w, b, act, &p, y->f32, &s);
+    else product(g, x, w, b, act, &p, y->f32);
     if (g->error.code) return &g->nil.t;
     if (!track) return y;
     s.maker = drop(g, x);

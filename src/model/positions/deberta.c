@@ -2,8 +2,9 @@
  *
  *     score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),       d = clamp(bucket(m - n) + S, 0, 2S - 1)
  *
- * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer.  Both terms take the row of
- * m - n, as the authors' code does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
+ * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer: its own for places, or with
+ * share_att_key (the published version 2 and 3) those of its words.  Both terms take the row of m - n, as the authors' code
+ * does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
  * S = position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
  * (version 2); else S = max_relative_positions, and bucket is the distance itself. */
 #include "model/position.h"
@@ -36,22 +37,34 @@ static int64_t row(const rf_config *c, int64_t r)
 /* Beyond this distance rows do not change. */
 static int64_t reach(const rf_config *c) { return rf__max64(farthest(c), span(c)) + 1; }
 
+enum { QUERY, KEY };
+
+/* W e + b: by the layer's own matrices of places, or with share_att_key by those of its words. */
+static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *e, int which)
+{
+    rf_tensor *const *w = at->weight + (which == KEY ? 0 : 2);
+    const int64_t C = at->config->hidden_size;
+    return at->config->share_att_key ? rf_linear_part(g, e, at->qkv, at->qkv_bias, which * C, C, RF_ACT_NONE)
+                                     : rf_linear(g, e, w[0], w[1], RF_ACT_NONE);
+}
+
+/* Rows fall as r rises, so those that distances to `clip` meet lie side by side: these alone are projected, each once. */
 static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const rf_config *c = at->config;
-    rf_tensor *const *w = at->weight;
     spec->clip = rf__min64(rf__relative_reach(g, at), reach(c));
-    const int64_t all = 2 * spec->clip + 1;
+    const int64_t all = 2 * spec->clip + 1, highest = row(c, -spec->clip), n = highest - row(c, spec->clip) + 1;
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, row);
-    if (!rows) return;
-    const bool fewer = all < 2 * span(c);                             /* short texts: only the rows that they meet are projected */
-    rf_tensor *const table = fewer ? rf_rows(g, at->shared[0], rows, all) : at->shared[0];
-    rf_tensor *const e = rf_norm(g, table, NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
-    rf_tensor *const query = rf_linear(g, e, w[0], w[1], RF_ACT_NONE), *const key = rf_linear(g, e, w[2], w[3], RF_ACT_NONE);
+    int32_t *met = rf__push(g, (size_t)n, sizeof *met), *place = rf__push(g, (size_t)all, sizeof *place);
+    if (!rows || !met || !place) return;
+    for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
+    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)(highest - rows[i]);
+    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *const query = projected(g, at, e, QUERY), *const key = projected(g, at, e, KEY);
     spec->scale = 1 / sqrt(3 * (double)(c->hidden_size / c->num_attention_heads));
-    spec->relative_query = fewer ? query : rf_rows(g, query, rows, all);
-    spec->relative_key = fewer ? key : rf_rows(g, key, rows, all);
+    spec->relative_query = n == all ? key : rf_rows(g, key, place, all);
+    spec->relative_key = n == all ? query : rf_rows(g, query, place, all);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
@@ -82,10 +95,10 @@ static const rf_row shared[] = {
     {0},
 };
 static const rf_row layer[] = {
-    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, 0},
-    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, 0},
-    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, 0},
-    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, 0},
+    {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},
+    {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, RF_ROW_UNSHARED},
+    {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},
+    {"attention.self.pos_query_proj.bias", "C", RF_INIT_ZEROS, false, RF_ROW_UNSHARED},
     {0},
 };
 
