@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/store.h"
@@ -13,14 +14,17 @@
 
 static const char format[] = "roformer-checkpoint-1";
 
-/* Read, not mapped: a checkpoint's pages are not to count as this process's memory. */
+/* Read, not mapped: a checkpoint's pages are not to count as this process's memory.  A FIFO in a folder from elsewhere is not
+ * waited for. */
 static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
 {
     enum { ROOM = 1 << 18 };
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    rf_status status = fstat(fd, &st) || !S_ISREG(st.st_mode) ? rf_fail(why, RF_EIO, "%s: not a file", path) : RF_OK;
     char *buffer = rf__alloc(ctx, ROOM);
-    rf_status status = buffer ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    if (!status && !buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     ssize_t n = 1;
     *size = 0;
     *crc = 0;
@@ -119,13 +123,21 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
     return strcmp(hex, want) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
 }
 
+/* Of a file beside the list, and fit to be shown. */
+static bool plain_name(const char *name)
+{
+    bool plain = name && *name;
+    for (const char *p = name; plain && *p; p++) plain = *p != '/' && (unsigned char)*p >= 32 && *p != 127;
+    return plain;
+}
+
 static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
 {
     const char *name = json_string_value(json_object_get(entry, "name"));
     const char *want = json_string_value(json_object_get(entry, "crc32c"));
     const json_int_t bytes = json_integer_value(json_object_get(entry, "size"));
     rf_error damage = {0};
-    if (!name || !want || strchr(name, '/')) return rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
+    if (!plain_name(name) || !want) return rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
     const rf_status status = compare(c, name, bytes, want, &damage);
     if (c->report) c->report(c->user, name, status ? damage.text : NULL);
     return status ? rf_fail(why, status, "%s: %s", name, damage.text) : RF_OK;

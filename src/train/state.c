@@ -96,6 +96,12 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
 
 /* ---- reading ---- */
 
+/* Above this a run cannot have come; below it there is room to count on. */
+static bool is_count(const json_t *j)
+{
+    return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) <= (json_int_t)1 << 53;
+}
+
 static bool set(rf__state *s, const row *r, const json_t *j)
 {
     char *p = (char *)s + r->at;
@@ -104,7 +110,7 @@ static bool set(rf__state *s, const row *r, const json_t *j)
     const int64_t whole = json_integer_value(j);
     if (r->real) memcpy(p, &real, sizeof real);
     else memcpy(p, &whole, sizeof whole);
-    return r->real ? json_is_number(j) || json_is_null(j) : json_is_integer(j) && whole >= 0;
+    return r->real ? json_is_number(j) || json_is_null(j) : is_count(j);
 }
 
 static bool set_waiting(rf__position *at, const json_t *list)
@@ -113,9 +119,8 @@ static bool set_waiting(rf__position *at, const json_t *list)
     if (!json_is_array(list) || n > RF__WAITING) return false;
     for (size_t i = 0; i < n; i++) {
         const json_t *epoch = json_array_get(json_array_get(list, i), 0), *piece = json_array_get(json_array_get(list, i), 1);
-        if (!json_is_integer(epoch) || !json_is_integer(piece)) return false;
+        if (!is_count(epoch) || !is_count(piece)) return false;
         at->waiting[i] = (rf__place){json_integer_value(epoch), json_integer_value(piece)};
-        if (at->waiting[i].epoch < 0 || at->waiting[i].piece < 0) return false;
     }
     at->waits = (int)n;
     return true;
@@ -132,7 +137,7 @@ static bool set_turns(rf__position *at, const json_t *list)
         for (size_t k = 0; k < 3; k++) {
             const json_t *x = json_array_get(json_array_get(list, i), k);
             number[k] = json_integer_value(x);
-            if (!json_is_integer(x) || number[k] < 0) return false;
+            if (!is_count(x)) return false;
         }
         at->turn[i + 1] = (rf__turn){number[0], number[1], number[2]};
     }
@@ -153,10 +158,27 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
     if (!set_turns(&s->position, json_object_get(all, "data_streams")))
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
-    snprintf(s->version, sizeof s->version, "%s", version ? version : "");
+    snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     if (hash) s->data = strtoull(hash, &end, 16);
     if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
     return RF_OK;
+}
+
+rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options, rf_error *why)
+{
+    rf__state s;
+    rf__state_init(&s);
+    json_t *all = rf__json_parse(text, size, 0, name, why);
+    if (!all) return RF_EDATA;
+    rf_status status = read_all(all, name, &s, why);
+    json_t *saved = json_object_get(all, "options");
+    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", name);
+    if (!status) {
+        *out = s;
+        *options = json_incref(saved);
+    }
+    json_decref(all);
+    return status;
 }
 
 rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why)
@@ -164,20 +186,9 @@ rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, js
     enum { LIMIT = 1 << 24 };
     char *text;
     size_t size;
-    rf__state s;
-    rf__state_init(&s);
     rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
     if (status) return status;
-    json_t *all = rf__json_parse(text, size, 0, path, why);
+    status = rf__state_parse(text, size, path, out, options, why);
     rf__free(ctx, text);
-    if (!all) return RF_EDATA;
-    status = read_all(all, path, &s, why);
-    json_t *saved = json_object_get(all, "options");
-    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", path);
-    if (!status) {
-        *out = s;
-        *options = json_incref(saved);
-    }
-    json_decref(all);
     return status;
 }

@@ -35,6 +35,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
                          rf_error *why);
 
 /* `*options` gets a new reference.  RF_EDATA names the key that is missing or out of its range. */
+rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options, rf_error *why);
 rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why);
 
 #endif

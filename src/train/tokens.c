@@ -123,7 +123,7 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
     rf__tokens c = *out;
     const header h = *header_of;
     size_t ids = 0, lengths = 0, size = 0;
-    bool good = (int)h.width == rf__id_width(t);
+    bool good = (int)h.width == rf__id_width(t) && h.tokens <= c.map.size;
     good = good && rf__mul(h.tokens, h.width, &ids) && rf__mul(h.documents, sizeof *c.length, &lengths);
     ids = (ids + 3) & ~(size_t)3;
     good = good && rf__add(ids, lengths, &size) && rf__add(size, sizeof h, &size) && size == c.map.size;

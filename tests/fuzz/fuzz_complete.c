@@ -1,0 +1,107 @@
+/* fuzz_complete.c — any bytes as a COMPLETE beside a few files.  With an odd first byte the list's own CRC is set right, so that
+ * what is behind it is met:
+ *
+ *     five    "12345"       none    ""       folder/       pipe    a FIFO that nobody writes       loop    a link to itself
+ *
+ * Refused with a sentence of printable text, or every file that the list names is there with its size and CRC.           */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/store.h"
+#include "train/checksums.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static char folder[64];
+
+static char *in(const char *name)
+{
+    static char path[96];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return path;
+}
+
+static void put(const char *name, const void *data, size_t size)
+{
+    FILE *f = fopen(in(name), "wb");
+    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();
+}
+
+static void clean(void)
+{
+    static const char *const file[] = {"five", "none", "pipe", "loop", "COMPLETE"};
+    for (size_t i = 0; i < RF_COUNT(file); i++) unlink(in(file[i]));
+    rmdir(in("folder"));
+    rmdir(folder);
+}
+
+static void prepare(void)
+{
+    const char *room = getenv("TMPDIR");
+    snprintf(folder, sizeof folder, "%.40s/rf-complete-XXXXXX", room && strlen(room) < 40 ? room : "/tmp");
+    if (!mkdtemp(folder)) abort();
+    atexit(clean);
+    put("five", "12345", 5);
+    put("none", "", 0);
+    if (mkdir(in("folder"), 0777) || mkfifo(in("pipe"), 0666) || symlink("loop", in("loop"))) abort();
+}
+
+/* The list with the CRC that it would have, had the program written it; NULL when it is not a list at all. */
+static char *with_crc(const uint8_t *data, size_t size)
+{
+    char hex[16];
+    json_t *all = rf__json_parse((const char *)data, size, 0, "input", NULL);
+    if (!all) return NULL;
+    json_object_del(all, "crc32c");
+    char *text = json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
+    if (!text) abort();
+    snprintf(hex, sizeof hex, "%08x", (unsigned)rf__crc32c(0, text, strlen(text)));
+    free(text);
+    json_object_set_new(all, "crc32c", json_string(hex));
+    text = json_dumps(all, JSON_COMPACT);
+    json_decref(all);
+    return text;
+}
+
+struct seen { int files, damaged; };
+
+static void report(void *user, const char *file, const char *damage)
+{
+    struct seen *s = user;
+    s->files++;
+    s->damaged += damage != NULL;
+    if (damage) return;
+    if (strcmp(file, "five") && strcmp(file, "none") && strcmp(file, "COMPLETE")) abort();
+}
+
+/* Whatever a list holds is shown on a terminal. */
+static void check_words(const char *text)
+{
+    for (; *text; text++)
+        if ((unsigned char)*text < 32 || *text == 127) abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static rf_ctx *ctx;
+    if (!ctx) {
+        if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+        prepare();
+    }
+    if (!size) return 0;
+    char *fixed = data[0] & 1 ? with_crc(data + 1, size - 1) : NULL;
+    if (fixed) put("COMPLETE", fixed, strlen(fixed));
+    else put("COMPLETE", data + 1, size - 1);
+    free(fixed);
+    rf_error why = {0}, all = {0};
+    struct seen seen = {0, 0};
+    const rf_status s = rf__checksums_verify(ctx, folder, "COMPLETE", NULL, NULL, &why);
+    const rf_status t = rf__checksums_verify(ctx, folder, "COMPLETE", report, &seen, &all);
+    if (s != why.code || t != all.code || s != t || strcmp(why.text, all.text) || (s && !*why.text)) abort();
+    if (!s && (!seen.files || seen.damaged)) abort();
+    check_words(why.text);
+    return 0;
+}
