@@ -26,6 +26,7 @@ typedef struct rf_finetune_options {
     rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used            */
     const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL      */
     const char *text_column, *pair_column, *label_column;       /* names or numbers from 1; NULL: by the file's header   */
+    const char *id_column;              /* prediction: of what an example calls itself; NULL: id, idx, index, guid or qid if there */
     const char *labels;                 /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
     int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                   */
     rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                   */
@@ -78,12 +79,16 @@ const rf_labels *rf_answerer_labels(const rf_answerer *a);
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why);
 
-/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.
+/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.  Where the file says what
+ * its examples are called, that comes first: a column or member "id".
  *
  *   TSV     a header, then label and probability; number; labels with commas; tags with spaces; answer; choice
  *   JSONL   {"label": .., "score": ..}, {"labels": [..]}, {"tags": [..]}, {"answer": .., "score": ..}, ...
- *   GLUE    "index<TAB>prediction", as GLUE's server takes them                                                        */
-typedef enum rf_prediction_format { RF_PREDICTIONS_TSV, RF_PREDICTIONS_JSONL, RF_PREDICTIONS_GLUE } rf_prediction_format;
+ *   GLUE    "index<TAB>prediction", as GLUE's server takes them; the index is the file's own, or else the place from 0
+ *   SQUAD   {"<id>": "<answer>", ...}, one object over all lines, as SQuAD's script reads it: "" when there is no answer
+ *
+ *   RF_EARG  SQUAD of another task than qa       RF_EDATA  SQUAD, and a question has no id                             */
+typedef enum rf_prediction_format { RF_PREDICTIONS_TSV, RF_PREDICTIONS_JSONL, RF_PREDICTIONS_GLUE, RF_PREDICTIONS_SQUAD } rf_prediction_format;
 typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, rf_error *why);
 rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_prediction_format format,
                               rf_prediction_line *line, void *user, rf_error *why);

@@ -40,9 +40,10 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION(predict_args, model),
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
-    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue", "tsv", 0, 0, NULL, "glue: as its server takes submissions", NULL},
+    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, "glue: as its server takes submissions; squad: id and answer, as its script reads them", NULL},
     {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(predict_args, f),
+    {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL, "column of what an example is called; without it id, idx, index, guid or qid", NULL},
     FINETUNE_EVAL_BATCH(predict_args, f),
     FINETUNE_LENGTH(predict_args, f),
     FINETUNE_STRIDE(predict_args, f),
@@ -53,12 +54,13 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer predict -m mrpc --input MRPC/dev.tsv -o predictions.tsv",
     "roformer predict -m mrpc --input test.tsv --format glue -o MRPC.tsv",
+    "roformer predict -m squad --input dev-v2.0.json --format squad -o answers.json",
     NULL,
 };
 
 const cli_command cmd_predict = {
     "predict", "--input FILE", "label a file of examples with a fine-tuned model",
-    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: its label and "
-    "probability, number, tags, answer or choice.",
+    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: its id where "
+    "the file has one, its label and probability, number, tags, answer or choice.",
     examples, options, sizeof(predict_args), NULL, run,
 };

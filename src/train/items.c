@@ -15,7 +15,7 @@ void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokeniz
 void rf__items_free(rf__items *t)
 {
     void *const all[] = {t->first, t->start, t->id, t->type, t->label, t->target, t->from, t->to, t->context, t->context_at,
-                         t->window, t->gold, t->gold_at};
+                         t->window, t->gold, t->gold_at, t->name, t->name_at};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
     rf_encoding_clear(&t->scratch);

@@ -35,6 +35,9 @@ typedef struct rf__items {
     size_t *context_at;                 /* [questions+1]                                                                */
     uint32_t *gold;                     /* right answers, a pair each: from and to, bytes of the context                */
     size_t *gold_at;                    /* [questions+1] which of them                                                  */
+    char *name;                         /* what the examples (qa: questions) call themselves, end to end; to predict alone */
+    size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                    */
+    bool numbers;                       /* all of them are integers of JSON                                             */
     uint64_t hash;                      /* of ids and labels                                                            */
     size_t room[13];
     rf_encoding scratch;
@@ -58,6 +61,13 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
 
 /* What is answered: examples, of qa questions. */
 static inline size_t rf__items_asked(const rf__items *t) { return t->task == RF_TASK_QA ? t->questions : t->n; }
+
+/* What example (qa: question) i calls itself; at NULL: nothing. */
+static inline rf__text rf__items_name(const rf__items *t, size_t i)
+{
+    if (!t->name_at || t->name_at[i] == t->name_at[i + 1]) return (rf__text){NULL, 0};
+    return (rf__text){t->name + t->name_at[i], t->name_at[i + 1] - t->name_at[i]};
+}
 
 /* Ends the example: `label` for cls and mc (-1: not known), `target` [K] for reg and multilabel (NULL: not known). */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);

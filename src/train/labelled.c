@@ -23,6 +23,7 @@ rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetun
         .text = o->text_column ? o->text_column : p->text,
         .pair = o->text_column || o->pair_column ? o->pair_column : p->pair,
         .label = o->label_column ? o->label_column : p->label,
+        .id = o->id_column,
     };
     if (!own) memcpy(l->layout.bare, p->bare, sizeof p->bare);
     return RF_OK;
@@ -376,6 +377,41 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     return status;
 }
 
+/* The name of a record as text; `number` is room for one. */
+static rf__text name_of(const rf__labelled *l, const rf__record *r, char number[32], bool *integer)
+{
+    const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
+    *integer = json_is_integer(id);
+    if (!*integer) return r->id;
+    snprintf(number, 32, "%lld", (long long)json_integer_value(id));
+    return (rf__text){number, strlen(number)};
+}
+
+/* To predict, every record is an example: what it calls itself goes with it. */
+static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__items *out, rf_error *why)
+{
+    char number[32];
+    size_t size = 0, n = 0, integers = 0;
+    bool integer;
+    if (r->n != rf__items_asked(out)) return RF_OK;                          /* a bad line, which ends the reading */
+    for (size_t i = 0; i < r->n; i++, integers += integer) {
+        const rf__text name = name_of(l, &r->record[i], number, &integer);
+        n += name.size > 0;
+        size += name.size;
+    }
+    if (!n) return RF_OK;
+    out->numbers = integers == r->n;
+    out->name = rf__alloc(l->ctx, size);
+    out->name_at = rf__calloc(l->ctx, r->n + 1, sizeof *out->name_at);
+    if (!out->name || !out->name_at) return rf_fail(why, RF_ENOMEM, "out of memory: ids of %zu examples", r->n);
+    for (size_t i = 0; i < r->n; i++) {
+        const rf__text name = name_of(l, &r->record[i], number, &integer);
+        if (name.size) memcpy(out->name + out->name_at[i], name.at, name.size);
+        out->name_at[i + 1] = out->name_at[i] + name.size;
+    }
+    return RF_OK;
+}
+
 /* The file as a whole: may so many of its lines be bad, and is there an example left? */
 static rf_status judge(rf__labelled *l, const rf__records *r, bool wanted, const rf__items *out, rf_error *why)
 {
@@ -426,6 +462,7 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
 {
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
     if (!status) status = fill(l, r, t, max_length, wanted, NULL, false, out, why);
+    if (!status && !wanted) status = keep_names(l, r, out, why);
     return status ? status : judge(l, r, wanted, out, why);
 }
 

@@ -72,7 +72,7 @@ static json_t *choice(const predicting *p, size_t i)
     return json_pack("{s:I}", "label", (json_int_t)largest(p->z->logit + at, (int64_t)(p->t->first[i + 1] - at)));
 }
 
-static json_t *prediction(const predicting *p, size_t i)
+static json_t *said_of(const predicting *p, size_t i)
 {
     switch (p->a->task) {
     case RF_TASK_CLS:        return text_label(p, i);
@@ -83,6 +83,23 @@ static json_t *prediction(const predicting *p, size_t i)
     case RF_TASK_MC:         return choice(p, i);
     }
     return NULL;
+}
+
+/* {"id": .., ..}, when the example says what it is called; in a table that has the column, always. */
+static json_t *prediction(const predicting *p, size_t i)
+{
+    const rf__text name = rf__items_name(p->t, i);
+    json_t *said = said_of(p, i), *all;
+    if (!said || (!name.at && !(p->t->name_at && p->format == RF_PREDICTIONS_TSV))) return said;
+    char number[32] = "";
+    if (p->t->numbers) snprintf(number, sizeof number, "%.*s", (int)name.size, name.at);
+    all = json_pack("{s:o}", "id", p->t->numbers ? json_integer(strtoll(number, NULL, 10)) : json_stringn(name.at ? name.at : "", name.size));
+    if (all && json_object_update(all, said)) {
+        json_decref(all);
+        all = NULL;
+    }
+    json_decref(said);
+    return all;
 }
 
 /* ---- lines ---- */
@@ -116,42 +133,79 @@ static rf_status table_line(const predicting *p, const json_t *j, size_t i, rf_p
     const char *key;
     json_t *value;
     char *text = NULL;
+    const bool glue = p->format == RF_PREDICTIONS_GLUE;
     json_object_foreach((json_t *)(uintptr_t)j, key, value) {
         char *one = field(value, p->a->task == RF_TASK_TAG ? ' ' : ',');
         const size_t n = (text ? strlen(text) : 0) + (one ? strlen(one) : 0) + 40;
         char *all = malloc(n);
         if (all && one && text) snprintf(all, n, "%s\t%s", text, one);
-        else if (all && one && p->format == RF_PREDICTIONS_GLUE) snprintf(all, n, "%zu\t%s", i, one);
+        else if (all && one && glue && strcmp(key, "id")) snprintf(all, n, "%zu\t%s", i, one);
         else if (all && one) snprintf(all, n, "%s", one);
         free(text);
         free(one);
         text = all;
-        if (p->format == RF_PREDICTIONS_GLUE) break;                         /* the prediction alone */
+        if (glue && strcmp(key, "id")) break;                                /* the prediction alone */
     }
     const rf_status status = text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a line");
     free(text);
     return status;
 }
 
+static rf_status text_line(const char *text, rf_prediction_line *line, void *user, rf_error *why)
+{
+    return line(user, text, strlen(text), why);
+}
+
 static rf_status header(const predicting *p, rf_prediction_line *line, void *user, rf_error *why)
 {
     static const char *const names[] = {"label\tscore", "score", "labels", "tags", "answer\tscore", "label"};
-    const char *text = p->format == RF_PREDICTIONS_GLUE ? "index\tprediction" : names[p->a->task];
-    return p->format == RF_PREDICTIONS_JSONL ? RF_OK : line(user, text, strlen(text), why);
+    char text[64];
+    if (p->format == RF_PREDICTIONS_JSONL) return RF_OK;
+    if (p->format == RF_PREDICTIONS_SQUAD) return text_line("{", line, user, why);
+    if (p->format == RF_PREDICTIONS_GLUE) return text_line("index\tprediction", line, user, why);
+    snprintf(text, sizeof text, "%s%s", p->t->name_at ? "id\t" : "", names[p->a->task]);
+    return text_line(text, line, user, why);
+}
+
+/* "<id>": "<answer>", as a line of one object. */
+static rf_status squad_line(const predicting *p, size_t q, rf_prediction_line *line, void *user, rf_error *why)
+{
+    const rf__text name = rf__items_name(p->t, q);
+    const bool last = q + 1 == p->t->questions;
+    double score;
+    if (!name.at) return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
+    const rf__stretch s = rf__answer_bytes(p->z, p->t, q, &score);
+    json_t *j = json_pack("[s%, s%]", name.at, name.size, p->t->context + p->t->context_at[q] + s.begin, s.end - s.begin);
+    char *key = json_dumps(json_array_get(j, 0), JSON_ENCODE_ANY), *answer = json_dumps(json_array_get(j, 1), JSON_ENCODE_ANY);
+    const size_t size = (key ? strlen(key) : 0) + (answer ? strlen(answer) : 0) + 8;
+    char *text = key && answer ? malloc(size) : NULL;
+    if (text) snprintf(text, size, "%s: %s%s", key, answer, last ? "" : ",");
+    const rf_status status = text ? text_line(text, line, user, why) : rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
+    free(text);
+    free(answer);
+    free(key);
+    json_decref(j);
+    return status ? status : last ? text_line("}", line, user, why) : RF_OK;
+}
+
+static rf_status one_line(const predicting *p, size_t i, rf_prediction_line *line, void *user, rf_error *why)
+{
+    if (p->format == RF_PREDICTIONS_SQUAD) return squad_line(p, i, line, user, why);
+    json_t *j = prediction(p, i);
+    char *text = j && p->format == RF_PREDICTIONS_JSONL ? json_dumps(j, JSON_REAL_PRECISION(6)) : NULL;
+    rf_status status;
+    if (!j) status = rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
+    else if (p->format != RF_PREDICTIONS_JSONL) status = table_line(p, j, i, line, user, why);
+    else status = text ? text_line(text, line, user, why) : rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
+    free(text);
+    json_decref(j);
+    return status;
 }
 
 static rf_status all_lines(const predicting *p, rf_prediction_line *line, void *user, rf_error *why)
 {
     rf_status status = header(p, line, user, why);
-    for (size_t i = 0; i < rf__items_asked(p->t) && !status; i++) {
-        json_t *j = prediction(p, i);
-        char *text = j && p->format == RF_PREDICTIONS_JSONL ? json_dumps(j, JSON_REAL_PRECISION(6)) : NULL;
-        if (!j) status = rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
-        else if (p->format != RF_PREDICTIONS_JSONL) status = table_line(p, j, i, line, user, why);
-        else status = text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
-        free(text);
-        json_decref(j);
-    }
+    for (size_t i = 0; i < rf__items_asked(p->t) && !status; i++) status = one_line(p, i, line, user, why);
     return status;
 }
 
@@ -161,6 +215,8 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};
+    if (format == RF_PREDICTIONS_SQUAD && a->task != RF_TASK_QA)
+        return rf_fail(why, RF_EARG, "format squad: is for answers to questions, and this model does something else");
     rf_status status = rf__answerer_file(a, o, file, false, &l, &t, &z, why);
     if (!status) status = all_lines(&(predicting){a, &t, &z, format}, line, user, why);
     rf__answers_free(&z);

@@ -14,6 +14,7 @@ enum { COLUMNS = 256, LINE = 64 << 20 };
 
 const char *const rf__usual_text[] = {"text", "sentence", "sentence1", "text_a", "question", "question1", "premise", NULL};
 const char *const rf__usual_pair[] = {"pair", "text_pair", "sentence2", "text_b", "question2", "hypothesis", NULL};
+const char *const rf__usual_id[] = {"id", "idx", "index", "guid", "qid", NULL};
 const char *const rf__usual_label[] = {"label", "labels", "score", "gold_label", "target", "class", NULL};
 
 bool rf__is_number(const char *s) { return *s && strspn(s + (*s == '-'), "0123456789") == strlen(s + (*s == '-')) && s[*s == '-']; }
@@ -218,7 +219,7 @@ static void unquote(char *data, row *w)
 
 /* ---- columns ---- */
 
-typedef struct places { int text, pair, label; size_t fields; } places;  /* from 0, -1: none; fields: of every row, 0: any  */
+typedef struct places { int text, pair, label, id; size_t fields; } places;      /* from 0, -1: none; fields: of a row, 0: any */
 
 static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
 
@@ -250,10 +251,10 @@ static rf_status must_have(const rf__records *r, int found, const char *what, co
 /* All columns that are named are numbers: the table has no header. */
 static rf_status by_number(const rf__layout *l, const rf__records *r, places *p, bool *all, rf_error *why)
 {
-    const char *const given[] = {l->text, l->pair, l->label};
-    int at[3] = {-1, -1, -1};
+    const char *const given[] = {l->text, l->pair, l->label, l->id};
+    int at[] = {-1, -1, -1, -1};
     *all = l->text != NULL;
-    for (int i = 0; i < 3; i++) {
+    for (size_t i = 0; i < RF_COUNT(given); i++) {
         if (!given[i]) continue;
         if (!rf__is_number(given[i])) *all = false;
         else if (numbered(given[i]) < 1 || numbered(given[i]) > COLUMNS)
@@ -262,7 +263,7 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, places *p,
     }
     if (*all && l->wanted && !l->label)
         return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too", short_path(r));
-    *p = (places){at[0], at[1], at[2], 0};
+    *p = (places){at[0], at[1], at[2], at[3], 0};
     return RF_OK;
 }
 
@@ -274,16 +275,19 @@ static rf_status find_places(const rf__layout *l, const rf__records *r, const ro
     if (status || all) return status;
     p->text = column(l->text, rf__usual_text, head);
     if (p->text == -1 && l->bare[0]) {
-        *p = (places){l->bare[0] - 1, l->bare[1] - 1, l->bare[2] - 1, 0};
+        *p = (places){l->bare[0] - 1, l->bare[1] - 1, l->bare[2] - 1, -1, 0};
         return RF_OK;
     }
     *header = true;
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
     p->label = l->wanted ? column(l->label, rf__usual_label, head) : -1;
+    p->id = l->wanted ? -1 : column(l->id, rf__usual_id, head);
+    if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" are none */
     p->fields = head->n;
     status = must_have(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
     if (!status && l->wanted) status = must_have(r, p->label, "label", l->label, head, why);
+    if (!status && l->id && !l->wanted) status = must_have(r, p->id, "id", l->id, head, why);
     return status;
 }
 
@@ -299,7 +303,7 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
 /* Is the row one of the table?  Otherwise it is counted as bad. */
 static bool row_fits(rf__records *r, uint64_t line, const row *w, const places *p)
 {
-    const int64_t most = rf__max64(p->text, rf__max64(p->pair, p->label));
+    const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
     if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next comma");
     else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
     else if (p->fields && w->n != p->fields) rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
@@ -330,6 +334,7 @@ static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_er
         rf__record one = {.text = w.field[p.text], .line = line};
         if (p.pair >= 0) one.pair = w.field[p.pair];
         if (p.label >= 0 && l->wanted) one.label = w.field[p.label];
+        if (p.id >= 0 && !l->wanted) one.id = w.field[p.id];
         status = rf__records_add(r, one, why);
     }
     return status;

@@ -19,6 +19,7 @@
 
 typedef struct rf__record {
     rf__text text, pair, label;         /* at NULL: none                                                                 */
+    rf__text id;                        /* the example's own name, read without `wanted`; at NULL: none, or json's integer */
     uint64_t line;                      /* from 1; of a .json that is one document: the example                          */
     json_t *json;                       /* the object, of JSON and CoNLL                                                 */
 } rf__record;
@@ -27,6 +28,7 @@ typedef struct rf__record {
 typedef struct rf__layout {
     rf_task task;
     const char *text, *pair, *label;    /* names, or numbers from 1 of a table without a header; NULL: the usual names   */
+    const char *id;                     /* likewise; read without `wanted`, and need not be there when it is NULL         */
     int bare[3];                        /* text, pair, label when the first line has no such names; 0: none; all 0: it must */
     bool wanted;                        /* labels must be there; otherwise they are not looked at                        */
 } rf__layout;
@@ -55,6 +57,9 @@ void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...) RF_
 /* RF_EDATA with the first bad line and their number when there are more than `most`, or no example. */
 rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why);
 
+/* The id of an object, or NULL. */
+const json_t *rf__record_id(const json_t *object, const char *wanted);
+
 /* The member `wanted` of an object, or the first of the usual names for a label that is there. */
 const json_t *rf__record_member(const json_t *object, const char *wanted);
 
@@ -76,6 +81,6 @@ bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t siz
 /* RF_EDATA: there is no column or member of this name (NULL: none of `usual`), but those of `names`. */
 rf_status rf__records_no_column(const rf__records *r, const char *what, const char *wanted, const rf__text names[], size_t n, rf_error *why);
 
-extern const char *const rf__usual_text[], *const rf__usual_pair[], *const rf__usual_label[];
+extern const char *const rf__usual_text[], *const rf__usual_pair[], *const rf__usual_label[], *const rf__usual_id[];
 
 #endif

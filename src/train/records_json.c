@@ -21,6 +21,12 @@ static const json_t *member(const json_t *object, const char *wanted, const char
 
 const json_t *rf__record_member(const json_t *object, const char *wanted) { return member(object, wanted, rf__usual_label); }
 
+const json_t *rf__record_id(const json_t *object, const char *wanted)
+{
+    const json_t *v = member(object, wanted, rf__usual_id);
+    return json_is_string(v) || json_is_integer(v) ? v : NULL;
+}
+
 /* ---- objects ---- */
 
 static const char *kind_of(const json_t *j)
@@ -92,6 +98,13 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     if (texts || l->task == RF_TASK_MC) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
     if (fine && texts && (pair || l->pair)) fine = text_of(r, pair, "second text", line, &one.pair);
     if (fine && texts && l->wanted && !listed) fine = label_of(r, l, j, line, &one.label);
+    const json_t *id = l->wanted ? NULL : rf__record_id(j, l->id);
+    if (fine && l->id && !l->wanted && !id) {
+        const json_t *v = json_object_get(j, l->id);
+        rf__records_bad(r, line, "the id is %s, and must be a string or an integer", kind_of(v));
+        fine = false;
+    }
+    if (json_is_string(id)) one.id = string_of(id);
     if (fine) return rf__records_add(r, one, why);
     json_decref(j);
     return RF_OK;
@@ -191,7 +204,7 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
 rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
 {
     json_t *root = NULL;
-    const char *const given[] = {l->text, l->pair, l->label};
+    const char *const given[] = {l->text, l->pair, l->label, l->wanted ? NULL : l->id};
     for (size_t i = 0; i < RF_COUNT(given); i++)
         if (given[i] && rf__is_number(given[i]))
             return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path, given[i]);
