@@ -102,6 +102,7 @@ typedef struct rf_train_progress {
     double save_wait;                   /* seconds of this run that training waited for checkpoints                      */
     int64_t tokens;                     /* seen since the very start                                                     */
     double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first                                  */
+    const char *metric;                 /* what eval_accuracy is: "eval_accuracy", of a fine-tuning run its own metric   */
     rf_objective objective;             /* MLM or CLM                                                                    */
     const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note"      */
     const char *note;                   /* with "note", "save": a sentence or a path                                     */

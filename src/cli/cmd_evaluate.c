@@ -99,11 +99,9 @@ static int run(void *arguments, cli_io *io)
     char folder[4096];
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
-    if (!a->text.n == !e->dev) {
-        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
-        return cli_exit(io);
-    }
-    if (cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    if (a->text.n && e->dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
+    if (!a->text.n && !e->dev) rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
+    if (io->why.code || cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
     e->f.t.given = was_given;
     e->f.t.given_user = (void *)(uintptr_t)io->parsed;
     e->f.t.max_length = a->t.max_length;

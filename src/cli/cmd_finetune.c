@@ -41,7 +41,8 @@ static int report(void *user, const rf_train_progress *p)
     } else if (!strcmp(p->event, "data")) {
         cli_progress_show(&w->bar, "reading ", -1, p->note ? p->note : "the examples");
     } else if (!strcmp(p->event, "eval")) {
-        snprintf(text, sizeof text, "step %lld: dev loss %.4f, metric %.4f", (long long)p->step, p->eval_loss, p->eval_accuracy);
+        snprintf(text, sizeof text, "step %lld: dev loss %.4f, %s %.4f", (long long)p->step, p->eval_loss,
+                 strncmp(p->metric, "eval_", 5) ? p->metric : p->metric + 5, p->eval_accuracy);
         cli_progress_line(&w->bar, text);
     } else if (!strcmp(p->event, "save")) {
         snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");

@@ -15,7 +15,7 @@
 #include "model/params.h"
 #include "model/position.h"
 
-struct args { const char *model; int json, env, tensors; };
+struct args { const char *model; int json, env, tensors; cli_list folder; };
 
 static const char *type_name(rf_type t)
 {
@@ -297,7 +297,8 @@ static int run(void *arguments, cli_io *io)
     if (a->env) {
         o = environment(io);
     } else {
-        if (cli_model_folder(a->model, folder, sizeof folder, &io->why)) return cli_exit(io);
+        if (a->folder.n && cli_given(io->parsed, "model")) rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
+        if (io->why.code || cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why)) return cli_exit(io);
         o = json_object();
         describe(io, folder, o, &tensors, &io->why);
     }
@@ -319,15 +320,16 @@ static const cli_option options[] = {
     {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "this program and this machine, for a report of a fault", NULL},
     {"tensors", 0, CLI_FLAG, A(tensors), NULL, NULL, 0, 0, NULL, "list every tensor (--json always does)", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };
 #undef A
 
-static const char *const examples[] = {"roformer info -m my-model --tensors", "roformer info --env", NULL};
+static const char *const examples[] = {"roformer info my-model --tensors", "roformer info --env", NULL};
 
 const cli_command cmd_info = {
-    "info", "", "show what a model folder holds, or what this machine can do",
-    "Of a folder: shape, number of parameters, position encoding, tokenizer, weights, whether they fit together, and which tensors would not be "
+    "info", "[DIR]", "show what a model folder holds, or what this machine can do",
+    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, weights, whether they fit together, and which tensors would not be "
     "used.  With --env: version, libraries, processor, kernels, memory.",
     examples, options, sizeof(struct args), NULL, run,
 };

@@ -105,6 +105,7 @@ static rf_status take_caches(train_args *a, rf_error *why)
         if (!a->mix.n) continue;
         a->cache_weight[i] = strtod(colon + 1, &end);
         if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
+        if (!(a->cache_weight[i] > 1e-9 && a->cache_weight[i] < 1e9)) return rf_fail(why, RF_EARG, "--mix %.100s: the weight is not in 1e-9 to 1e9", name);
     }
     a->t.data = a->cache_name;
     a->t.datas = list->n;

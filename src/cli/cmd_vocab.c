@@ -25,14 +25,20 @@ typedef struct job {
     rf_vocab_trainer *trainer;
     double bytes;
     int64_t documents;
+    bool made;                  /* the folder is ours: a failure takes it away again                                    */
 } job;
 
 /* The folder is made and tried before anything is read. */
-static rf_status prepare_folder(const struct args *a, rf_error *why)
+static rf_status prepare_folder(job *j)
 {
+    const struct args *a = j->a;
+    rf_error *why = &j->io->why;
     char path[4096];
-    if (mkdir(a->output, 0777) && errno != EEXIST)
+    struct stat st;
+    j->made = !mkdir(a->output, 0777);
+    if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
+    if (!stat(a->output, &st) && !S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
     const int n = snprintf(path, sizeof path, "%s/vocab.txt", a->output);
     if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
     if (access(a->output, W_OK | X_OK))
@@ -89,6 +95,9 @@ static rf_status learn(job *j)
         if (rf_tokenizer_size(t) < j->a->size)
             cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
                      (long long)j->a->size, (long long)j->a->least);
+        if (rf_tokenizer_size(t) > j->a->size)
+            cli_note(j->io, "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N most frequent",
+                     (long long)j->a->size);
     }
     rf_tokenizer_free(t);
     if (vocab) rf_vocab_trainer_release(j->trainer, vocab);
@@ -104,12 +113,13 @@ static int run(void *arguments, cli_io *io)
     j.options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
     if (!a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
     else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
-    else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->reader, &j.reader, why) && !prepare_folder(a, why) &&
+    else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->reader, &j.reader, why) && !prepare_folder(&j) &&
              !rf_vocab_trainer_new(io->ctx, &j.options, (size_t)a->max_words, &j.trainer, why)) {
         cli_progress_init(&j.bar, io, 10);
         if (!count_words(&j)) learn(&j);
         cli_progress_clear(&j.bar);
     }
+    if (why->code && j.made) rmdir(a->output);
     rf_vocab_trainer_free(j.trainer);
     rf_reader_close(j.reader);
     return cli_exit(io);

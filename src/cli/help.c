@@ -30,19 +30,20 @@ static void wrap(FILE *to, const char *text, int column, int width)
 {
     int at = column;
     while (*text) {
-        const size_t word = strcspn(text, " \n");
-        if (at > column && at + 1 + (int)word > width) {
+        const size_t gap = strspn(text, " "), word = strcspn(text + gap, " \n");
+        if (at > column && at + (int)(gap + word) > width) {
             fprintf(to, "\n%*s", column, "");
             at = column;
+        } else if (at > column) {
+            at += fprintf(to, "%*s", (int)gap, "");
         }
-        if (at > column) at += fprintf(to, " ");
-        at += fprintf(to, "%.*s", (int)word, text);
-        text += word;
+        at += fprintf(to, "%.*s", (int)word, text + gap);
+        text += gap + word;
         if (*text == '\n') {
             fprintf(to, "\n%*s", column, "");
             at = column;
+            text++;
         }
-        if (*text) text++;
     }
     fprintf(to, "\n");
 }
@@ -71,13 +72,27 @@ static void option_notes(const cli_command *c, const cli_option *o, char *out, s
     if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
 }
 
+/* "  --name a|b|c": a list that is too long for a line goes on below its first word.  Returns the cursor's column. */
+static int put_head(FILE *to, const char *head, int width)
+{
+    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or room for it, name, space               */
+    int at = fprintf(to, "  ");
+    while (*head) {
+        const size_t choice = strcspn(head, "|"), word = choice + (head[choice] == '|');
+        if (at + (int)word > width && at > below) at = fprintf(to, "\n%*s", below, "") - 1;
+        at += fprintf(to, "%.*s", (int)word, head);
+        head += word;
+    }
+    return at;
+}
+
 static void list_options(FILE *to, const cli_command *c, const cli_option *o)
 {
-    char head[128], notes[512];
+    char head[512], notes[512];
     for (; o->kind; o++) {
         if (o->kind == CLI_OPERANDS) continue;
         option_head(o, head, sizeof head);
-        const int n = fprintf(to, "  %s", head);
+        const int n = put_head(to, head, help_width(to));
         if (n > COLUMN - 2) fprintf(to, "\n%*s", COLUMN, "");
         else fprintf(to, "%*s", COLUMN - n, "");
         option_notes(c, o, notes, sizeof notes);
@@ -106,7 +121,7 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
         fprintf(to, "\n");
         wrap(to, c->description, 0, help_width(to));
     }
-    fprintf(to, "\noptions:\n");
+    if (c->options->kind && c->options->kind != CLI_OPERANDS) fprintf(to, "\noptions:\n");
     list_options(to, c, c->options);
     fprintf(to, "\noptions of every command:\n");
     list_options(to, NULL, cli_common_options);
@@ -211,8 +226,10 @@ void cli_manual(FILE *to)
     fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
     fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
     fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
-          "masked-language-model training that can be killed at any moment and goes\n"
-          "on with the same bits, filling of blanks, embedding of texts.\n"
+          "masked and causal language models, fine-tuning on labelled examples, all of\n"
+          "which can be killed at any moment and go on with the same bits; filling of\n"
+          "blanks, writing on, embedding and labelling of texts; every position encoding\n"
+          "that the paper compares with.\n"
           "Data goes to standard output, everything else to standard error.\n"
           "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);
     man_options(to, NULL, cli_common_options);

@@ -55,17 +55,17 @@ static void keep_map(void *user, rf_graph *g, const rf__view *view)
     rf__attention_probabilities(g, &seen, m->p + view->at->layer * m->H * m->T * m->T);
 }
 
-static bool wanted(const positions_args *a, const cli_io *io, int64_t l, int64_t h)
+static bool wanted(const positions_args *a, int64_t l, int64_t h)
 {
-    return (!cli_given(io->parsed, "layer") || a->layer == l) && (!cli_given(io->parsed, "head") || a->head == h);
+    return (a->layer < 0 || a->layer == l) && (a->head < 0 || a->head == h);
 }
 
-static void put_map_rows(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
+static void put_map_rows(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
 {
     lab_put(s, "layer\thead\tquery\tkey\tprobability%s\n", m->bare ? "" : "\tquery_token\tkey_token");
     for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
         const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
-        if (!wanted(a, io, l, h)) continue;
+        if (!wanted(a, l, h)) continue;
         lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i]);
         if (m->bare) lab_put(s, "\n");
         else lab_put(s, "\t%s\t%s\n", rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
@@ -89,11 +89,11 @@ static float darkest(const struct maps *m)
     return most;
 }
 
-static void put_maps(const positions_args *a, cli_io *io, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id,
+static void put_maps(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id,
                      int64_t rows, int64_t columns)
 {
     for (int64_t i = 0; i < m->L * m->H; i++) {
-        if (!wanted(a, io, i / m->H, i % m->H)) continue;
+        if (!wanted(a, i / m->H, i % m->H)) continue;
         lab_put(s, "$a%lld << EOD\n", (long long)i);
         for (int64_t q = 0; q < m->T; q++) {
             for (int64_t n = 0; n < m->T; n++) lab_put(s, "%.3g ", (double)m->p[(i * m->T + q) * m->T + n]);
@@ -107,7 +107,7 @@ static void put_maps(const positions_args *a, cli_io *io, lab_script *s, const s
             m->bare ? " from position alone" : "", m->bare ? (double)darkest(m) : 1, (double)m->T - 0.5, (double)m->T - 0.5);
     if (!m->bare) put_labels(s, t, id, m->T);
     for (int64_t i = 0; i < m->L * m->H; i++)
-        if (wanted(a, io, i / m->H, i % m->H))
+        if (wanted(a, i / m->H, i % m->H))
             lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
     lab_put(s, "unset multiplot\n");
 }
@@ -118,13 +118,13 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const struct map
     enum { CELL = 16, LEAST = 130, LABELS = 110, TITLE = 360 };
     lab_script s = {.out.fd = -1};
     char script[4096];
-    const int64_t rows = cli_given(io->parsed, "layer") ? 1 : m->L, columns = cli_given(io->parsed, "head") ? 1 : m->H;
+    const int64_t rows = a->layer >= 0 ? 1 : m->L, columns = a->head >= 0 ? 1 : m->H;
     const int64_t cell = m->bare ? 2 : CELL, panel = (cell * m->T > LEAST ? cell * m->T : LEAST) + LABELS;
     const int64_t natural = columns * panel > TITLE ? columns * panel : TITLE;
     const int64_t width = cli_given(io->parsed, "width") ? a->width : natural, height = cli_given(io->parsed, "height") ? a->height : 40 + rows * panel;
     if (begin(a, &s, script, sizeof script, width, height, &io->why)) return io->why.code;
-    if (a->output) put_maps(a, io, &s, m, t, id, rows, columns);
-    else put_map_rows(a, io, &s, m, t, id);
+    if (a->output) put_maps(a, &s, m, t, id, rows, columns);
+    else put_map_rows(a, &s, m, t, id);
     return end(a, io, &s, script);
 }
 
@@ -135,8 +135,8 @@ static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
     const float *y;
-    if (cli_given(io->parsed, "layer") && a->layer >= m.L) return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)m.L - 1);
-    if (cli_given(io->parsed, "head") && a->head >= m.H) return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)m.H - 1);
+    if (a->layer >= m.L) return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)m.L - 1);
+    if (a->head >= m.H) return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)m.H - 1);
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
     const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
@@ -189,7 +189,7 @@ static int64_t offset(int64_t most, int64_t i)
     return i <= 2 * EACH ? (int64_t)(EACH * pow((double)most / EACH, (double)(i - EACH) / EACH) + 0.5) : -1;
 }
 
-static void put_score_rows(const positions_args *a, cli_io *io, lab_script *s, const rf__attention_report *r, double *room)
+static void put_score_rows(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room)
 {
     double mean, variance;
     lab_put(s, "layer\thead\toffset\tmean\tdeviation\n");
@@ -197,7 +197,7 @@ static void put_score_rows(const positions_args *a, cli_io *io, lab_script *s, c
         for (int64_t h = 0; h < r->H; h++) {
             int64_t last = 0, d;
             while (offset(a->distance, last) >= 0) last++;
-            for (int64_t i = 1 - last; i < last && wanted(a, io, l, h) && !cli_stopped(); i++) {
+            for (int64_t i = 1 - last; i < last && wanted(a, l, h) && !cli_stopped(); i++) {
                 d = i < 0 ? -offset(a->distance, -i) : offset(a->distance, i);
                 rf__head_score(&r->sums[l], h, (double)d, room, &mean, &variance);
                 lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean, sqrt(variance));
@@ -253,7 +253,7 @@ rf_status positions_score(const positions_args *a, cli_io *io)
                                 cli_given(io->parsed, "height") ? a->height : 40 + 320 * ((r.L + wide - 1) / wide), &io->why);
     if (!status) {
         if (a->output) put_scores(a, &s, &r, room, wide);
-        else put_score_rows(a, io, &s, &r, room);
+        else put_score_rows(a, &s, &r, room);
         end(a, io, &s, script);
     }
     free(room);

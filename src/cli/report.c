@@ -185,7 +185,8 @@ rf_status report_write(cli_io *io, const char *folder, const char *path, const c
     FILE *to = open_memstream(&page, &size);
     if (to) put_page(io, to, folder, &r, samples);
     const bool whole = to && !ferror(to);
-    if ((to && fclose(to)) || !whole) status = rf_fail(why, RF_ENOMEM, "out of memory: a report");
+    status = io->why.code;
+    if (((to && fclose(to)) || !whole) && !status) status = rf_fail(why, RF_ENOMEM, "out of memory: a report");
     if (!status && !(status = cli_out_open(&out, path, why))) {
         status = cli_out_write(&out, page, size, why);
         if (!status) status = cli_out_commit(&out, why);

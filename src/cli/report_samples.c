@@ -128,8 +128,9 @@ static void from_text(guessing *g, const char *text)
 {
     rf_encoding e;
     sample s = {.n = 0};
+    rf_error *why = &g->io->why;
     rf_encoding_init(&e, g->io->ctx);
-    if (!rf_encode(g->t, text, strlen(text), NULL, 0, WORDS + 2, 0, &e, NULL, NULL)) {
+    if (!rf_encode(g->t, text, strlen(text), NULL, 0, WORDS + 2, 0, &e, NULL, why)) {
         s.n = (int)e.n;
         for (int i = 0; i < s.n; i++) {
             s.id[i] = e.id[i];
@@ -137,6 +138,9 @@ static void from_text(guessing *g, const char *text)
             s.truth[s.masks] = -1;
             s.row[s.masks++] = i;
         }
+        if (!s.masks)
+            rf_fail(why, RF_EDATA, "--sample: no mask token (%s) in the first %d tokens of \"%.100s\"", rf_tokenizer_options_of(g->t)->mask,
+                    WORDS, text);
         put_sample(g, &s);
     }
     rf_encoding_clear(&e);
@@ -151,10 +155,12 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
     const bool guesses = g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
     if (guesses && !rf_session_open(g.model, &g.session, NULL)) {
         const char *data = json_string_value(json_array_get(json_object_get(options, "data"), 0));
-        for (int i = 0; samples && i < samples->n; i++) from_text(&g, samples->item[i]);
+        for (int i = 0; samples && i < samples->n && !io->why.code; i++) from_text(&g, samples->item[i]);
         snprintf(path, sizeof path, "%s/tokens.cache", folder);
         if (!g.written) from_cache(&g, data ? data : path);
     }
+    if (!guesses && samples && samples->n)
+        rf_fail(&io->why, RF_EUNSUPPORTED, "--sample: the model has no masked-language-model head, so it cannot guess");
     rf_session_close(g.session);
     rf_model_close(g.model);
 }

@@ -109,15 +109,22 @@ double rf__memory_forward(const rf_params *p, int64_t tokens)
     return 4 * (double)tokens * (3 * E + (projected ? C : 0) + 8 * C + F);
 }
 
+static const char *bytes_text(double bytes, char text[16])
+{
+    snprintf(text, 16, bytes < 1e9 ? "%.1f MB" : "%.2f GB", bytes * (bytes < 1e9 ? 1e-6 : 1e-9));
+    return text;
+}
+
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left, char *note, size_t size,
                            rf_error *why)
 {
     const int64_t example = job ? job->example : 0;
     const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0), least = rf__memory_forward(p, job ? job->evaluated : 0);
     const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least);
-    snprintf(note, size, "%.2f million parameters: needs %.2f GB (%.2f GB weights, gradients and moments, %.2f GB a batch), "
-             "%.1f GB available", (double)rf_config_parameters(&p->config) * 1e-6, (slabs + batch) * 1e-9, slabs * 1e-9,
-             batch * 1e-9, left * 1e-9);
+    char all[16], weights[16], one[16];
+    snprintf(note, size, "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch), %.1f GB available",
+             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch, all), bytes_text(slabs, weights), bytes_text(batch, one),
+             left * 1e-9);
     if (left <= 0 || slabs + batch <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
     while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) > left) fits /= 2;

@@ -32,6 +32,7 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
     p->save_wait = r->saver.waited;
     p->eval_loss = r->state.eval_loss;
     p->eval_accuracy = r->state.eval_accuracy;
+    p->metric = r->job && r->task ? r->job->metric(r) : "eval_accuracy";
     p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : RF_OBJECTIVE_MLM;
     p->event = event;
     p->note = text ? note : NULL;
@@ -118,6 +119,8 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
     char note[512] = "";
     rf_error damage = {0};
     rf_status status = RF_OK;
+    if (*r->from && !rf__folder_has(r->from, "COMPLETE") && !rf__folder_has(r->from, "trainer_state.json"))
+        return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
         status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from, damage.text);
@@ -215,7 +218,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = rf_config_read(r->ctx, r->o.config, &c, why);
-    } else if (rf__folder_has(folder, "config.json")) {
+    } else if (r->job || rf__folder_has(folder, "config.json")) {
         status = rf_config_read(r->ctx, folder, &c, why);
     } else {
         small_config(&c);

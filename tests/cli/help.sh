@@ -53,6 +53,10 @@ if command -v bash > /dev/null; then
     same wanted tried "bash completion"
 fi
 
+"$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cyclehow' || fail "a long list of choices is cut"
+"$program" help completion | grep -q '^options:$' && fail "a heading of no options"
+"$program" help pretrain | grep -q ' $' && fail "blanks at the ends of lines"
+
 expect 0 '' "$program" --version
 grep -qE '^roformer [0-9]+\.[0-9]+\.[0-9]+' out || fail "version: $(cat out)"
 expect 2 'unknown command emebd; did you mean embed\?' "$program" help emebd

@@ -33,8 +33,12 @@ expect 3 'vocab.txt' "$program" tokenize -m model x
 
 # The table of tensors, for people and for programs.
 expect 0 '' "$program" info -m good --tensors
-holds out 'roformer.embeddings.word_embeddings.weight'
-holds out 'score(m,n) = <R(m) q_m, R(n) k_n>'
+cp out by_option
+expect 0 '' "$program" info good --tensors
+same by_option out "info DIR"
+expect 2 'DIR and --model name the same thing' "$program" info good -m good
+holds by_option 'roformer.embeddings.word_embeddings.weight'
+holds by_option 'score(m,n) = <R(m) q_m, R(n) k_n>'
 expect 0 '' "$program" info -m good --json
 holds out '"parameters"'
 holds out '"shift_invariant": true'

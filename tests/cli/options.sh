@@ -39,7 +39,7 @@ expect 2 'pretrain needs --text' "$program" pretrain --model new
 expect 2 'evaluate needs --text' "$program" evaluate
 expect 2 'plot needs FILE' "$program" plot -o a.svg
 expect 2 'plot needs -o' "$program" plot metrics.jsonl -o a.gif
-expect 2 "unexpected argument 'x': info takes options only" "$program" info x
+expect 2 "unexpected argument 'x': demo takes options only" "$program" demo x
 expect 2 'completion needs' "$program" completion
 expect 2 "no completion for 'tcsh'" "$program" completion tcsh
 

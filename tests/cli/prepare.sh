@@ -28,6 +28,8 @@ expect 2 'not FILE:WEIGHT' "$program" pretrain --mix a.cache --model base -o run
 # shellcheck disable=SC2086
 expect 2 'not FILE:WEIGHT' "$program" pretrain --mix a.cache:x --model base -o run3 $shape
 # shellcheck disable=SC2086
+expect 2 'mix a.cache:0: the weight' "$program" pretrain --mix a.cache:0 --model base -o run3 $shape
+# shellcheck disable=SC2086
 expect 3 'a.txt: not a token cache' "$program" pretrain --data a.txt --model base -o run3 $shape
 expect 2 'prepare needs -o' "$program" prepare --text a.txt --model base
 expect 4 'none: cannot write there' "$program" prepare --text a.txt --model base -o none/x.cache

@@ -93,6 +93,9 @@ same whole/model.safetensors taken/model.safetensors "in place"
 before=$(ls stopped | sort | tr '\n' ' ')
 # shellcheck disable=SC2086
 expect 2 'resume' "$program" pretrain --text text.txt --model stopped $shape --max_steps 2
+mkdir plain
+expect 3 'plain: is not a checkpoint' "$program" pretrain --resume plain
+expect 2 'exclude one another' "$program" evaluate -m stopped --text text.txt --dev text.txt
 [ "$before" = "$(ls stopped | sort | tr '\n' ' ')" ] || fail "files changed: $(ls stopped)"
 expect 4 'nowhere' "$program" pretrain --text nowhere --model base --config small.json --max_steps 2
 expect 4 'nowhere' "$program" pretrain --text text.txt --model nowhere --max_steps 2

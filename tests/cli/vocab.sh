@@ -30,8 +30,13 @@ cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"
 expect 3 'no text' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i
-[ ! -e i/vocab.txt ] || fail "a vocabulary of nothing"
+[ ! -e i ] || fail "a folder of nothing is left"
 printf 'fine\n\nbro\377ken\n' > bad.txt
 expect 3 'bad.txt:3' "$program" vocab --text bad.txt -o j
-[ ! -e j/vocab.txt ] || fail "a vocabulary of broken text"
+[ ! -e j ] || fail "a folder of broken text is left"
+mkdir k
+expect 3 'no text' "$program" vocab --text empty.txt -o k
+[ -d k ] || fail "a folder that was there is gone"
+expect 4 'bad.txt: not a directory' "$program" vocab --text text.txt -o bad.txt
+expect 0 'more than the 20 asked for' "$program" vocab --text text.txt --size 20 -o l
 done_testing

@@ -23,6 +23,7 @@ expect 0 '' "$program" report -q 'run <1>' --sample 'the [MASK] sees the cat.' -
 holds out 'sees the cat.'
 expect 4 'nowhere: cannot open' "$program" report nowhere -o x.html
 expect 2 'report needs -o' "$program" report 'run <1>'
+expect 3 'sample: no mask token' "$program" report 'run <1>' --sample 'the cat.' -o x.html
 [ ! -e x.html ] || fail "a failed report left a page"
 
 # watch: what is there, once.
