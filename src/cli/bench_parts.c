@@ -40,7 +40,7 @@ rf_status bench_rope(bench_job *j)
             char name[48];
             const size_t n = (size_t)(tokens[i] * H * D);
             float *memory = rf__alloc(ctx, (2 * n + APART) * sizeof *memory);
-            turning t = {ctx, rope, memory, memory + n + APART, tokens[i], H, D};
+            turning t = {ctx, rope, memory, memory ? memory + n + APART : NULL, tokens[i], H, D};
             snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)tokens[i], (long long)H, (long long)D);
             if (!memory) status = rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers twice", n);
             for (size_t k = 0; k < 2 * n + APART && memory; k++) memory[k] = (float)(k % 1021) * 1e-3f;

@@ -23,11 +23,12 @@ typedef struct watch { cli_io *io; cli_progress bar; double loss; int64_t every;
 
 static void show_step(watch *w, const rf_train_progress *p)
 {
-    char text[256], eta[32];
+    char text[256], eta[32], loss[32];
     cli_duration(p->eta_seconds, eta, sizeof eta);
     w->loss = w->loss > 0 ? 0.9 * w->loss + 0.1 * p->loss : p->loss;
-    snprintf(text, sizeof text, "step %lld/%lld  epoch %.2f  loss %.4f  lr %.3g  ETA %s", (long long)p->step, (long long)p->max_steps,
-             p->epoch, w->bar.live ? w->loss : p->loss, p->learning_rate, eta);
+    cli_loss(w->bar.live ? w->loss : p->loss, loss, sizeof loss);
+    snprintf(text, sizeof text, "step %lld/%lld  epoch %.2f  loss %s  lr %.3g  ETA %s", (long long)p->step, (long long)p->max_steps,
+             p->epoch, loss, p->learning_rate, eta);
     if (w->bar.live) cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
     else if (p->step == p->max_steps || (w->every && p->step % w->every == 0)) cli_progress_line(&w->bar, text);
 }

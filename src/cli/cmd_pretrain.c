@@ -29,13 +29,14 @@ typedef struct watch {
 
 static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
 {
-    char eta[32], rate[16];
+    char eta[32], rate[16], shown[32];
+    cli_loss(loss, shown, sizeof shown);
     cli_duration(p->eta_seconds, eta, sizeof eta);
     cli_count(p->tokens_per_second, rate, sizeof rate);
     char perplexity[48] = "";
-    if (p->objective == RF_OBJECTIVE_CLM) snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
-    int n = snprintf(out, size, "step %lld/%lld  loss %.4f%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
-                     (long long)p->max_steps, loss, perplexity, p->learning_rate, rate, eta);
+    if (p->objective == RF_OBJECTIVE_CLM && isfinite(loss)) snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
+    int n = snprintf(out, size, "step %lld/%lld  loss %s%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
+                     (long long)p->max_steps, shown, perplexity, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
         snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
 }

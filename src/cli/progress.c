@@ -31,6 +31,12 @@ void cli_duration(double seconds, char *out, size_t size)
     else snprintf(out, size, "%ld:%02ld:%02ld", s / 3600, s / 60 % 60, s % 60);
 }
 
+void cli_loss(double loss, char *out, size_t size)
+{
+    if (isfinite(loss)) snprintf(out, size, "%.4f", loss);
+    else snprintf(out, size, "-");
+}
+
 void cli_count(double n, char *out, size_t size)
 {
     static const char unit[] = " kMGT";

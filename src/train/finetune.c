@@ -151,6 +151,15 @@ static void tell_labels(rf__run *r, const rf__labelled *l)
     if (name) rf__run_tell(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
 }
 
+/* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
+static rf_status check_labels(const rf__finetune *f, rf_error *why)
+{
+    const rf__items *t = &f->train;
+    for (size_t i = 0; i < t->tokens; i++)
+        if (f->source.task != RF_TASK_TAG || t->label[i] >= 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
@@ -159,6 +168,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
     rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
+    if (!status) status = check_labels(f, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;

@@ -105,15 +105,20 @@ static bool left_behind(const char *name)
 
 void rf__folder_unmake(const char *folder)
 {
+    static const char *const own[] = {".lock", "tokens.cache"};
     char path[4096];
     int others = 0;
     DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) others += strcmp(e->d_name, ".") && strcmp(e->d_name, "..") && strcmp(e->d_name, ".lock");
+    for (struct dirent *e; d && (e = readdir(d));) {
+        bool known = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+        for (size_t i = 0; i < RF_COUNT(own); i++) known = known || !strcmp(e->d_name, own[i]);
+        others += !known;
+    }
     if (!d) return;
     closedir(d);
-    if (others || rf__path(path, sizeof path, folder, ".lock", NULL)) return;
-    (void)unlink(path);
-    (void)rmdir(folder);
+    for (size_t i = 0; i < RF_COUNT(own) && !others; i++)
+        if (!rf__path(path, sizeof path, folder, own[i], NULL)) (void)unlink(path);
+    if (!others) (void)rmdir(folder);
 }
 
 void rf__folder_sweep(const char *folder)

@@ -16,7 +16,7 @@ void rf__folder_sweep(const char *folder);
 /* A folder and everything in it.  What cannot be removed stays. */
 void rf__folder_remove(const char *path);
 
-/* Takes a folder away in which there is nothing but the lock, which the caller holds. */
+/* Takes a folder away in which there is nothing but the lock, which the caller holds, and a token cache. */
 void rf__folder_unmake(const char *folder);
 
 /* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */

@@ -420,12 +420,24 @@ static rf_status open_tokens(rf__run *r, rf_error *why)
     return status ? status : rf__same(c, data_hash(r), "another text", why);
 }
 
+/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to guess.  The first few are enough to see. */
+static bool can_be_guessed(const rf__pieces *p, const rf__vocab *v)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < rf__piece_size(p, i); k++)
+            if (!(v->kind[rf__id(rf__piece_of(p, i)->ids, rf__piece_at(p, i) + k)] & RF__SPECIAL)) return true;
+    return false;
+}
+
 static rf_status cut_and_mix(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     rf_status status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
     if (!status) status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
     if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
+    if (!status && !rf__run_next(r) && !can_be_guessed(&r->pieces, &r->vocab))
+        status = rf_fail(why, RF_EDATA, "%s: nothing can be guessed: the vocabulary has a word for none of the text, every token is special",
+                         o->datas ? o->data[0] : o->text[0]);
     if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
     return status;
 }

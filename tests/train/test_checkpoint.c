@@ -46,6 +46,7 @@ static void bad_states_are_refused(void **unused)
         {"{\"format\": \"roformer-trainer-1\"}", "global_step is not what it must be", RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": -1}", "global_step", RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": 1.5}", "global_step", RF_EDATA},
+        {"{\"format\": \"roformer-trainer-1\", \"global_step\": 9223372036854775807}", "global_step", RF_EDATA},  /* cannot go on */
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     const char *folder = t_folder();
@@ -165,6 +166,7 @@ static void damage_is_seen(void **unused)
         {"optimizer.safetensors", "empty", "checkpoint-9 damaged (optimizer.safetensors: 0 bytes instead of "},
         {"trainer_state.json", "remove", "checkpoint-9 damaged (trainer_state.json: missing)"},
         {"vocab.txt", "flip", "checkpoint-9 damaged (vocab.txt: CRC)"},
+        {"vocab.txt", "pipe", "checkpoint-9 damaged (vocab.txt: cannot be read)"},
         {"COMPLETE", "remove", "checkpoint-9 damaged (COMPLETE: missing)"},
         {"COMPLETE", "flip", "checkpoint-9 damaged (COMPLETE"},
         {"COMPLETE", "empty", "checkpoint-9 damaged (COMPLETE"},
@@ -179,6 +181,7 @@ static void damage_is_seen(void **unused)
         snprintf(file, sizeof file, "%s/checkpoint-9/%s", f.out, c[i].file);
         if (!strcmp(c[i].what, "flip")) change_byte(file, 50);
         else if (!strcmp(c[i].what, "remove")) unlink(file);
+        else if (!strcmp(c[i].what, "pipe")) assert_true(!unlink(file) && !mkfifo(file, 0666));            /* nobody writes it */
         else assert_int_equal(truncate(file, !strcmp(c[i].what, "cut") ? 1000 : 0), 0);
         if (rf__checkpoint_latest(f.ctx, f.out, path, sizeof path, note, sizeof note, &why)) fail_msg("%s", why.text);
         if (!strstr(note, c[i].part)) fail_msg("\"%s\" lacks \"%s\"", note, c[i].part);

@@ -5,6 +5,7 @@
  *     the n-th write, sync, close, rename, mkdir fails with EIO, until a run has no n-th
  *     every write is short; every second write is interrupted
  *     the clock of the wall runs backwards
+ *     the first of two ranks has no room; ranks are threads (ranks.h)
  *
  * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one that nothing
  * happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                                        */
@@ -17,6 +18,7 @@
 
 #include <jansson.h>
 
+#include "ranks.h"
 #include "tiny.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
@@ -333,6 +335,72 @@ static void short_and_interrupted_writes(void **state)
     end(&r);
 }
 
+/* ---- several ranks, of which the first one writes ---- */
+
+typedef struct member { const run *r; int64_t save_steps; bool for_ever; int refused; } member;
+
+static int member_heard(void *user, const rf_train_progress *p)
+{
+    member *m = user;
+    if (strcmp(p->event, "note") || !strstr(p->note, "no checkpoint at step")) return RF_TRAIN_GO;
+    m->refused++;
+    if (!m->for_ever) plan.plan = NOTHING;
+    return RF_TRAIN_GO;
+}
+
+static rf_status train(rf_comm *c, void *arg, rf_error *why)
+{
+    member *m = arg;
+    rf_ctx *ctx = NULL;
+    rf_train_options o = tiny_options(m->r->model, m->r->text, m->r->out);
+    o.max_steps = 6;
+    o.save_steps = m->save_steps;
+    o.eval_steps = 4;
+    o.resume_from_checkpoint = "latest";
+    o.comm = c;
+    rf_status status = rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, why);
+    if (!status) status = rf_pretrain(ctx, &o, member_heard, m, why);
+    rf_ctx_free(ctx);
+    return status;
+}
+
+/* Moments of the second rank come to the first one while it writes: a disk that is full in between must not part them. */
+static void full_at_the_first_rank(void **state)
+{
+    (void)state;
+    enum { RANKS = 2, POINTS = 7 };
+    run r = begin();
+    ranks_one out[RANKS_MOST];
+    const result want = undisturbed(&r);
+    long bytes = 0;
+    for (int i = 0; i < plan.writes / 2; i++) bytes += plan.size[i];
+    for (int k = 0; k < POINTS; k++) {
+        member m[RANKS] = {{&r, 2, false, 0}, {&r, 2, false, 0}};
+        first_two(&r);
+        plan.room = bytes * k / POINTS;
+        plan.hits = 0;
+        plan.plan = FULL;
+        if (ranks_run(RANKS, train, m, sizeof *m, out)) fail_msg("point %d: %s", k, out[0].why.text);
+        if (!plan.hits || m[0].refused != 1 || m[1].refused != 1) fail_msg("point %d: refused %d and %d", k, m[0].refused, m[1].refused);
+        same(result_of(&r), want, "full at the first of two ranks", k);
+    }
+    member m[RANKS] = {{&r, 1, true, 0}, {&r, 1, true, 0}};
+    first_two(&r);
+    plan.room = 0;
+    plan.plan = FULL;
+    assert_int_equal(ranks_run(RANKS, train, m, sizeof *m, out), RF_EIO);
+    plan.plan = NOTHING;
+    for (int i = 0; i < RANKS; i++) {
+        t_failed(&out[i].why, RF_EIO, "3 checkpoints in a row could not be saved");
+        assert_int_equal(out[i].comm.c.agreed, 1);
+        assert_int_equal(m[i].refused, 2);
+    }
+    assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
+    if (go(&r, 0, true)) fail_msg("%s", r.why.text);
+    same(result_of(&r), want, "gone on by one", 0);
+    end(&r);
+}
+
 /* Times of a run are differences of the monotonic clock: they stay positive, and the bits do not see the clock. */
 static void the_clock_runs_backwards(void **state)
 {
@@ -371,6 +439,7 @@ int main(void)
         cmocka_unit_test(any_call_fails),
         cmocka_unit_test(the_log_is_lost),
         cmocka_unit_test(short_and_interrupted_writes),
+        cmocka_unit_test(full_at_the_first_rank),
         cmocka_unit_test(the_clock_runs_backwards),
     };
     return cmocka_run_group_tests_name("train/disk", tests, NULL, NULL);

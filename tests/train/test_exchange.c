@@ -1,6 +1,8 @@
 /* test_exchange.c — mirrors src/train/exchange.c and shares.c: several ranks train one model.  Ranks are threads here
  * (ranks.h); tests/mpi does the same over MPI. */
 #define _GNU_SOURCE
+#include <math.h>
+
 #include "ranks.h"
 #include "tiny.h"
 #include "train/exchange.h"
@@ -68,6 +70,8 @@ static void spans_are_shared_out(void **state)
 typedef struct member {
     rf_train_options o;
     int stop_at;                        /* this rank asks to stop after that step                                       */
+    int64_t nan_after, nan_until;       /* its gradients of the steps behind these are not finite; 0: they are          */
+    bool armed;                         /* the next of them to be sent                                                  */
     char notes[2048];
 } member;
 
@@ -75,6 +79,7 @@ static int listen(void *user, const rf_train_progress *p)
 {
     member *m = user;
     const size_t n = strlen(m->notes);
+    if (!strcmp(p->event, "step")) m->armed = m->nan_after && p->step >= m->nan_after && p->step < m->nan_until;
     if (!strcmp(p->event, "note")) snprintf(m->notes + n, sizeof m->notes - n, "%s\n", p->note);
     return m->stop_at && p->step >= m->stop_at ? RF_TRAIN_STOP : RF_TRAIN_GO;
 }
@@ -271,6 +276,67 @@ static void refusals_are_shared(void **state)
     end_world(&w);
 }
 
+/* One rank's gradient has a number that is not one, in a share that another rank sums: all of them skip that update, and only
+ * that one.  Ten in a row end all. */
+static member *ill;
+
+static rf_status send_nan(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
+{
+    if (!ill->armed || number < RF__FIRST_BUCKET || bytes < sizeof(float)) return ranks_send(c, number, to, data, bytes, why);
+    float *copy = malloc(bytes);
+    if (!copy) abort();
+    ill->armed = false;
+    memcpy(copy, data, bytes);
+    copy[0] = NAN;
+    const rf_status status = ranks_send(c, number, to, copy, bytes, why);
+    free(copy);
+    return status;
+}
+
+static rf_status train_ill(rf_comm *c, void *arg, rf_error *why)
+{
+    if (arg == ill) c->send = send_nan;
+    return train(c, arg, why);
+}
+
+static void one_that_is_not_finite(void **state)
+{
+    (void)state;
+    world w = make_world();
+    static member m[RANKS_MOST];
+    ranks_one out[RANKS_MOST];
+    result first = {0, 0, 0};
+    for (int ranks = 2; ranks <= 3; ranks++)
+        for (int who = 0; who < ranks; who++) {
+            char *folder = strdup(t_folder());
+            memset(m, 0, sizeof m);
+            ill = &m[who];
+            for (int i = 0; i < ranks; i++) m[i].o = options_of(&w, folder, 6 / ranks);
+            ill->nan_after = 2;
+            ill->nan_until = 3;
+            if (ranks_run(ranks, train_ill, m, sizeof *m, out)) fail_msg("rank %d of %d: %s", who, ranks, out[0].why.text);
+            for (int i = 0; i < ranks; i++) {
+                assert_non_null(strstr(m[i].notes, "step 3: the gradient is not finite: the update is skipped (1 in a row)"));
+                assert_null(strstr(m[i].notes, "(2 in a row)"));
+            }
+            const result got = result_of(folder);
+            if (ranks == 2 && !who) first = got;
+            else same(got, first, "an update was skipped");
+            free(folder);
+        }
+    char *folder = strdup(t_folder());
+    memset(m, 0, sizeof m);
+    ill = &m[1];
+    for (int i = 0; i < 2; i++) m[i].o = options_of(&w, folder, 1);
+    for (int i = 0; i < 2; i++) m[i].o.max_steps = 100, m[i].o.save_steps = m[i].o.eval_steps = 0;
+    ill->nan_after = 2;
+    ill->nan_until = 100;
+    ranks_run(2, train_ill, m, sizeof *m, out);
+    said_by_all(out, 2, RF_ENUMERIC, "step 12: 10 updates in a row were skipped: the gradient is not finite");
+    free(folder);
+    end_world(&w);
+}
+
 /* A rank that fails alone, in the middle: the others do not wait for ever. */
 static rf_status fall(rf_comm *c, void *arg, rf_error *why)
 {
@@ -308,6 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spans_are_shared_out), cmocka_unit_test(every_split_trains_the_same),
         cmocka_unit_test(any_number_resumes), cmocka_unit_test(refusals_are_shared), cmocka_unit_test(one_that_falls_ends_all),
+        cmocka_unit_test(one_that_is_not_finite),
     };
     return cmocka_run_group_tests_name("train/exchange", tests, NULL, NULL);
 }
