@@ -29,6 +29,7 @@ struct rf_encoder {
     float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                      */
     const rf_packed **packed;              /* one for each parameter, or NULL                                           */
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
+    bool still;                            /* values never change                                                       */
     int64_t frozen;                        /* embeddings and so many layers get no gradient                             */
     bool checkpoints;                      /* layers are computed again in the backward                                 */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
@@ -92,6 +93,7 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
         e->value[i] = value[i];
         e->packed[i] = packed[i];
     }
+    e->still = true;
     *out = e;
     return RF_OK;
 }
@@ -248,6 +250,7 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
     layer *l = rf__push(g, (size_t)L, sizeof *l);
     if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
     at.cache = cache;
+    at.still = e->still;
     at.weight = at.shared = e->position;
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {

@@ -13,7 +13,8 @@ struct rf_cache;
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
 
 /* The same over one pointer for each parameter, with weights packed for inference (entries may be NULL).  The packed
- * matrix of a layer's query stands for query, key and value together. */
+ * matrix of a layer's query stands for query, key and value together.  Values may not change while the encoder is there:
+ * what positions make of them is kept. */
 rf_status rf__encoder_view(const rf_params *params, float *const value[], const rf_packed *const packed[],
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);

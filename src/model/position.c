@@ -92,6 +92,7 @@ struct rf_positions {
     uint64_t batches;
     int64_t places;             /* layers and the embeddings                                                              */
     tables *table;              /* [places, RF_POSITION_PARTS]                                                            */
+    rf_kept *made;              /* [places, RF_POSITION_TABLES]                                                           */
     float *fixed;
     int64_t rows, width;        /* of fixed                                                                               */
 };
@@ -103,8 +104,9 @@ rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions 
         p->ctx = ctx;
         p->places = c->num_hidden_layers + 1;
         p->table = rf__calloc(ctx, (size_t)p->places * RF_POSITION_PARTS, sizeof *p->table);
+        p->made = rf__calloc(ctx, (size_t)p->places * RF_POSITION_TABLES, sizeof *p->made);
     }
-    if (!p || !p->table) {
+    if (!p || !p->table || !p->made) {
         rf__positions_free(p);
         return rf_fail(why, RF_ENOMEM, "out of memory: tables of positions of %lld layers", (long long)c->num_hidden_layers);
     }
@@ -119,6 +121,8 @@ void rf__positions_free(rf_positions *p)
         for (int s = 0; s < SIZES; s++) rf_rope_free(p->table[i].size[s]);
         rf_rope_free(p->table[i].custom);
     }
+    for (int64_t i = 0; p->made && i < p->places * RF_POSITION_TABLES; i++) rf__free(p->ctx, p->made[i].x);
+    rf__free(p->ctx, p->made);
     rf__free(p->ctx, p->table);
     rf__free(p->ctx, p->fixed);
     rf__free(p->ctx, p);
@@ -232,4 +236,26 @@ const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, 
     p->rows = more;
     p->width = width;
     return table;
+}
+
+/* ---- tables that an encoding makes ------------------------------------------------------------------------------------- */
+
+const rf_kept *rf__positions_kept(const rf_place *at, int64_t layer, int number)
+{
+    return &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
+}
+
+bool rf__positions_keep(rf_graph *g, const rf_place *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x)
+{
+    rf_kept *t = &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
+    if (g->error.code) return false;
+    rf__free(at->kept->ctx, t->x);
+    *t = (rf_kept){.x = rf__alloc(at->kept->ctx, (size_t)(rows * width) * sizeof *x), .width = width};
+    if (t->x) {
+        memcpy(t->x, x, (size_t)(rows * width) * sizeof *x);
+        t->rows = rows;
+        return true;
+    }
+    rf__stop(g, RF_ENOMEM, "out of memory: a table of %lld positions of width %lld", (long long)rows, (long long)width);
+    return false;
 }

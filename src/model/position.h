@@ -37,6 +37,7 @@ typedef struct rf_place {
     const int32_t *position;            /* [N]                                                                          */
     const int32_t *length;              /* [N] of the token's sequence: its largest position + 1, at least 1            */
     int32_t lowest, highest;            /* of all positions                                                             */
+    bool still;                         /* parameters never change: what is made of them alone may be kept              */
     bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence      */
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                     */
     rf_tensor *const *shared;           /* those of the embeddings, wherever the place is                               */
@@ -139,6 +140,13 @@ rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t 
 typedef void rf_position_row(const rf_config *c, int64_t position, float *row, int64_t width);
 const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill);
 
+/* Tables that an encoding makes, kept by a number: those of a place's layer, or of all with layer -1.  keep copies x; false:
+ * the graph has stopped. */
+enum { RF_POSITION_TABLES = 2 };
+typedef struct rf_kept { float *x; int64_t rows, width; } rf_kept;               /* x NULL, rows 0: not there yet       */
+const rf_kept *rf__positions_kept(const rf_place *at, int64_t layer, int number);
+bool rf__positions_keep(rf_graph *g, const rf_place *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x);
+
 /* ---- relative: what its files share (relative.c) ---------------------------------------------------------------------- */
 
 /* The largest distance of two tokens of one sequence.  Relative encodings go by the order of tokens: positions that the
@@ -149,7 +157,12 @@ int64_t rf__relative_reach(rf_graph *g, const rf_place *at);
 typedef int64_t rf_relative_row(const rf_config *c, int64_t r);
 const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, rf_relative_row *row);
 
-/* A constant [2 clip + 1, width], column i of offset r being value(r, i). */
+/* table[i] [2 clip + 1, width of it], i < n <= RF_POSITION_TABLES, as `make` makes them of parameters alone.  Where these never
+ * change, they are made once, for distances to a little beyond clip but not beyond `farthest`, and kept. */
+typedef void rf_relative_make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[]);
+void rf__relative_tables(rf_graph *g, const rf_place *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n);
+
+/* A constant [2 clip + 1, width], column i of offset r being value(r, i).  Numbers are made once and kept. */
 typedef double rf_relative_value(const rf_config *c, int64_t r, int64_t i);
 rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value);
 

@@ -16,6 +16,7 @@ struct layer {
     rf_graph *g;
     rf_params params;
     rf_positions *kept;
+    bool still;                                                  /* as in a session: parameters never change           */
     size_t n;                                                    /* the encoding's parameters                          */
     const rf_param *p[PARAMETERS];
     size_t count[PARAMETERS];                                    /* with share_att_key the last two are of q, k and v  */
@@ -82,7 +83,7 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
         else if (l->p[i]->layer < 0) shared[n[0]++] = t;
         else own[n[1]++] = t;
     }
-    at.layer = 0, at.shared = shared, at.weight = own;
+    at.layer = 0, at.shared = shared, at.weight = own, at.still = l->still;
     rf_tensor *x = rf_input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
     *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
     is->relate(l->g, &at, x, spec);

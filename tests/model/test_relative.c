@@ -290,10 +290,48 @@ static void formulas_and_gradients(void **state)
         }
 }
 
+/* What a session keeps of one batch for the next changes no bit, whatever lengths come after each other; and it is kept: parameters
+ * that are overwritten (which nobody may do) are not looked at again. */
+static void kept_tables_are_the_same(void **state)
+{
+    (void)state;
+    enum { LONG = 150 };
+    static const int32_t length[] = {3, 13, 7, 64, 65, LONG, 5};
+    static int32_t id[LONG], types[LONG];
+    for (size_t i = 0; i < RF_COUNT(cases); i++)
+        for (int causal = 0; causal < 2; causal++) {
+            const rf_config c = config_of(H, D, causal, cases[i]);
+            struct layer l, session;
+            rf_attention_spec spec;
+            open_layer(&l, &c, NULL);
+            open_layer(&session, &c, NULL);
+            session.still = true;
+            float *x = t_normal(LONG * 3 * C);
+            for (size_t p = 0; p < l.n; p++) memcpy(session.value[p], l.value[p], l.count[p] * sizeof(float));
+            for (size_t n = 0; n < RF_COUNT(length); n++) {
+                const int32_t T = length[n], ends[2] = {0, T};
+                if (is(&c, "tupe") && T > c.max_position_embeddings) continue;
+                const rf_batch b = {.N = T, .B = 1, .id = id, .type = types, .start = ends};
+                const rf_tensor *made = attend(&l, x, NULL, &b, &spec), *kept = attend(&session, x, NULL, &b, &spec);
+                assert_memory_equal(made->f32, kept->f32, (size_t)(T * C) * sizeof(float));
+            }
+            if (is(&c, "deberta") || is(&c, "transformer_xl")) {
+                const rf_batch b = {.N = 13, .B = 1, .id = id, .type = types, .start = (int32_t[]){0, 13}};
+                float first[13 * C];
+                memcpy(first, attend(&session, x, NULL, &b, &spec)->f32, sizeof first);
+                for (size_t p = 0; p < l.n; p++) memset(session.value[p], 0, l.count[p] * sizeof(float));
+                assert_memory_equal(first, attend(&session, x, NULL, &b, &spec)->f32, sizeof first);
+            }
+            close_layer(&l);
+            close_layer(&session);
+            t_free_all();
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formulas_and_gradients),
+        cmocka_unit_test(formulas_and_gradients), cmocka_unit_test(kept_tables_are_the_same),
     };
     return cmocka_run_group_tests_name("model/relative", tests, NULL, NULL);
 }

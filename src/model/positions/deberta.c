@@ -48,23 +48,36 @@ static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *e, int w
                                      : rf_linear(g, e, w[0], w[1], RF_ACT_NONE);
 }
 
-/* Rows fall as r rises, so those that distances to `clip` meet lie side by side: these alone are projected, each once. */
+/* Rows fall as r rises, so those that offsets to `clip` meet lie side by side: these alone are projected, each once.  In a
+ * causal model no offset above 0 is met: there the table repeats the row of 0, which nobody reads. */
+static void make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[])
+{
+    const rf_config *c = at->config;
+    const int64_t all = 2 * clip + 1, highest = row(c, -clip), lowest = row(c, c->is_decoder ? 0 : clip), n = highest - lowest + 1;
+    const int32_t *rows = rf__relative_rows(g, at, clip, row);
+    int32_t *met = rf__push(g, (size_t)n, sizeof *met), *place = rf__push(g, (size_t)all, sizeof *place);
+    table[QUERY] = table[KEY] = &g->nil.t;
+    if (!rows || !met || !place) return;
+    for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
+    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
+    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    for (int which = QUERY; which <= KEY; which++) {
+        rf_tensor *const x = projected(g, at, e, which);
+        table[which] = n == all ? x : rf_rows(g, x, place, all);
+    }
+}
+
+/* Projected queries meet keys, and projected keys meet queries. */
 static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const rf_config *c = at->config;
+    rf_tensor *table[2];
     spec->clip = rf__min64(rf__relative_reach(g, at), reach(c));
-    const int64_t all = 2 * spec->clip + 1, highest = row(c, -spec->clip), n = highest - row(c, spec->clip) + 1;
-    const int32_t *rows = rf__relative_rows(g, at, spec->clip, row);
-    int32_t *met = rf__push(g, (size_t)n, sizeof *met), *place = rf__push(g, (size_t)all, sizeof *place);
-    if (!rows || !met || !place) return;
-    for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
-    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)(highest - rows[i]);
-    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
-    rf_tensor *const query = projected(g, at, e, QUERY), *const key = projected(g, at, e, KEY);
     spec->scale = 1 / sqrt(3 * (double)(c->hidden_size / c->num_attention_heads));
-    spec->relative_query = n == all ? key : rf_rows(g, key, place, all);
-    spec->relative_key = n == all ? query : rf_rows(g, query, place, all);
+    rf__relative_tables(g, at, spec->clip, reach(c), make, table, 2);
+    spec->relative_query = table[KEY];
+    spec->relative_key = table[QUERY];
 }
 
 static rf_status check(const rf_config *c, rf_error *why)

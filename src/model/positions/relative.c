@@ -26,13 +26,43 @@ const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, 
     return rows;
 }
 
+/* The middle rows, offsets -clip .. clip, of a kept table; NULL: it does not reach so far. */
+static const float *middle(const rf_kept *t, int64_t clip)
+{
+    return t->rows > 2 * clip ? t->x + ((t->rows - 1) / 2 - clip) * t->width : NULL;
+}
+
 rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value)
 {
-    float *x = rf__push(g, (size_t)((2 * clip + 1) * width), sizeof *x);
+    const size_t n = (size_t)((2 * clip + 1) * width);
+    const float *kept = middle(rf__positions_kept(at, -1, 0), clip);
+    float *x = rf__push(g, n, sizeof *x);                /* a copy: a later batch may put a longer table in the kept one's place */
     if (!x) return &g->nil.t;
-    for (int64_t r = -clip; r <= clip; r++)
+    if (kept) memcpy(x, kept, n * sizeof *x);
+    for (int64_t r = -clip; r <= clip && !kept; r++)
         for (int64_t i = 0; i < width; i++) x[(r + clip) * width + i] = (float)value(at->config, r, i);
+    if (!kept) rf__positions_keep(g, at, -1, 0, 2 * clip + 1, width, x);
     return rf_constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
+}
+
+/* Longer tables are not kept: those to FAR distances are 6 MB for a layer of width 768.  They grow by STEP distances. */
+enum { FAR = 1024, STEP = 64 };
+
+void rf__relative_tables(rf_graph *g, const rf_place *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n)
+{
+    const bool keeps = at->still && clip < FAR;
+    bool have = keeps;
+    for (int i = 0; i < n && have; i++) have = middle(rf__positions_kept(at, at->layer, i), clip) != NULL;
+    if (!have) {
+        const int64_t wide = keeps ? rf__max64(clip, rf__min64(clip / STEP * STEP + STEP - 1, farthest)) : clip;
+        make(g, at, wide, table);
+        for (int i = 0; i < n && keeps; i++)
+            if (!rf__positions_keep(g, at, at->layer, i, 2 * wide + 1, table[i]->dim[1], table[i]->f32)) return;
+    }
+    for (int i = 0; i < n && keeps; i++) {
+        const rf_kept *t = rf__positions_kept(at, at->layer, i);
+        table[i] = rf_constant(g, middle(t, clip), 2, (int64_t[]){2 * clip + 1, t->width});
+    }
 }
 
 /* Half of a side's buckets hold one distance each, the others grow by a constant factor. */

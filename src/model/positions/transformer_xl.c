@@ -29,18 +29,31 @@ static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
     }
 }
 
+/* A, and <w, A>.  Of a causal model offsets to 0 alone are projected, which are the first; above, nobody reads. */
+static void make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[])
+{
+    const rf_config *c = at->config;
+    const int64_t H = c->num_attention_heads, C = c->hidden_size, all = 2 * clip + 1, n = c->is_decoder ? clip + 1 : all;
+    const int32_t *rows = rf__relative_rows(g, at, clip, numbered);
+    const float *fixed = rows ? rf__positions_fixed(g, at, all, C, wave) : NULL;
+    int32_t *place = rf__push(g, (size_t)all, sizeof *place);
+    table[0] = table[1] = &g->nil.t;
+    if (!fixed || !place) return;
+    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)rf__min64(i, n - 1);
+    rf_tensor *waves = rf_embed(g, rf_constant(g, fixed, 2, (int64_t[]){all, C}), rows, n);
+    table[0] = rf_linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
+    table[1] = rf_dots(g, table[0], at->weight[1], H, 1 / sqrt((double)(C / H)));
+    for (int i = 0; i < 2 && n < all; i++) table[i] = rf_rows(g, table[i], place, all);
+}
+
 static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
-    const rf_config *c = at->config;
-    const int64_t H = c->num_attention_heads, C = c->hidden_size, clip = rf__relative_reach(g, at), all = 2 * clip + 1;
-    const int32_t *rows = rf__relative_rows(g, at, clip, numbered);
-    const float *table = rows ? rf__positions_fixed(g, at, all, C, wave) : NULL;
-    if (!table) return;
-    rf_tensor *waves = rf_embed(g, rf_constant(g, table, 2, (int64_t[]){all, C}), rows, all);
-    spec->clip = clip;
-    spec->relative_query = rf_linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
-    spec->relative_bias = rf_dots(g, spec->relative_query, at->weight[1], H, 1 / sqrt((double)(C / H)));
+    rf_tensor *table[2];
+    spec->clip = rf__relative_reach(g, at);
+    rf__relative_tables(g, at, spec->clip, INT64_MAX, make, table, 2);
+    spec->relative_query = table[0];
+    spec->relative_bias = table[1];
 }
 
 static void relate_segments(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)

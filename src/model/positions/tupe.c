@@ -43,36 +43,52 @@ static rf_tensor *first(rf_graph *g, const rf_place *at)
     return rf_constant(g, x, 2, (int64_t[]){at->N, H});
 }
 
-/* Rows 0 .. highest of U p, with zeros for [CLS], one for each token: [N,C] */
-static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *p, rf_tensor *u)
+/* Rows 0 .. rows-1 of U p, with zeros for [CLS]: [rows,C] */
+static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *u, int64_t rows)
+{
+    const int64_t C = at->config->hidden_size;
+    rf_tensor *const *w = at->shared;
+    int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
+    float *kept = rf__push(g, (size_t)(rows * C), sizeof *kept);
+    if (!place || !kept) return &g->nil.t;
+    for (int64_t i = 0; i < rows; i++) place[i] = (int32_t)i;
+    for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
+    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], place, rows), NULL, 0, w[NORM], w[NORM_BIAS], at->config->layer_norm_eps, RF_NORM_LAYER);
+    return rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
+}
+
+/* One of these for each token: [N,C].  Where parameters never change they are made once, for all layers. */
+static rf_tensor *places(rf_graph *g, const rf_place *at, int which)
 {
     const int64_t C = at->config->hidden_size, rows = (int64_t)at->highest + 1;
-    float *kept = rf__push(g, (size_t)(rows * C), sizeof *kept);
-    if (!kept) return &g->nil.t;
-    for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
-    rf_tensor *x = rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
-    return rf_rows(g, x, at->position, at->N);
+    rf_tensor *x = NULL;
+    if (at->still) {
+        const rf_kept *t = rf__positions_kept(at, -1, which);
+        const int64_t wide = rf__min64((rows + 63) / 64 * 64, at->config->max_position_embeddings);
+        if (t->rows < rows) rf__positions_keep(g, at, -1, which, wide, C, projected(g, at, at->shared[U_Q + which], wide)->f32);
+        if (!g->error.code) x = rf_constant(g, t->x, 2, (int64_t[]){rows, C});
+    } else {
+        x = projected(g, at, at->shared[U_Q + which], rows);
+    }
+    return x ? rf_rows(g, x, at->position, at->N) : &g->nil.t;
 }
 
 static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const rf_config *c = at->config;
-    const int64_t rows = (int64_t)at->highest + 1, D = c->hidden_size / c->num_attention_heads;
+    const int64_t D = c->hidden_size / c->num_attention_heads;
     rf_tensor *const *w = at->shared;
-    int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
     rf__relative_reach(g, at);
     if (!rf__positions_below(g, at, c->max_position_embeddings, "max_position_embeddings")) return;
     spec->clip = c->relative_attention_max_distance;
     const int32_t *buckets = rf__relative_rows(g, at, spec->clip, rf__relative_bucket);
-    if (!place || !buckets) return;
-    for (int64_t i = 0; i < rows; i++) place[i] = (int32_t)i;
-    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], place, rows), NULL, 0, w[NORM], w[NORM_BIAS], c->layer_norm_eps, RF_NORM_LAYER);
+    if (!buckets) return;
     rf_tensor *b = rf_rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
     spec->scale = 1 / sqrt(2 * (double)D);
     spec->relative_bias = b;
-    spec->more_query = rf_beside(g, projected(g, at, p, w[U_Q]), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
-    spec->more_key = rf_beside(g, projected(g, at, p, w[U_K]), instead(g, at, NULL, b, spec->clip), first(g, at));
+    spec->more_query = rf_beside(g, places(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
+    spec->more_key = rf_beside(g, places(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
 }
 
 static int64_t extent(const rf_config *c, char letter)
