@@ -97,17 +97,22 @@ static void derive(rf_finetune_options *o)
     if (error && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
-static void keep(const rf__run *r, json_t *options)
+void rf__finetune_options_json(const rf_finetune_options *o, json_t *all)
 {
-    rf__finetune *f = r->task;
-    json_t *all = json_object();
-    rf__rows_json(&f->o, rows, RF_COUNT(rows), all);
+    rf__rows_json(o, rows, RF_COUNT(rows), all);
     for (size_t i = 0; i < RF_COUNT(words); i++) {
-        const char *text = *word_at(&f->o, i);
+        const char *text = *word_at((rf_finetune_options *)(uintptr_t)o, i);
         char *whole = text && words[i].file ? realpath(text, NULL) : NULL;
         if (text) json_object_set_new(all, words[i].name, json_string(whole ? whole : text));
         free(whole);
     }
+}
+
+static void keep(const rf__run *r, json_t *options)
+{
+    rf__finetune *f = r->task;
+    json_t *all = json_object();
+    rf__finetune_options_json(&f->o, all);
     if (f->o.k_fold > 1) json_object_set_new(all, "fold", json_integer(f->source.fold));
     json_object_set_new(options, "finetune", all);
 }
@@ -341,8 +346,15 @@ static rf_status finish(rf__run *r, rf_error *why)
     return f->dev.n ? rf__finetune_evaluate(r, why) : RF_OK;
 }
 
+static void card(const rf__run *r, rf__card *c)
+{
+    const rf__finetune *f = r->task;
+    c->base = r->o.model;
+    c->scores = f->scores;
+}
+
 static const rf__job job = {restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
-                            rf__finetune_evaluate, epoch_of, metric, finish};
+                            rf__finetune_evaluate, epoch_of, metric, card, finish};
 
 /* ---- all of it ---- */
 

@@ -32,6 +32,9 @@ typedef struct rf__finetune {
 /* FGM's copy of the word embeddings; evaluations, which may take larger batches; the longest example. */
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
 
+/* What a checkpoint keeps of these options, besides those of every run. */
+void rf__finetune_options_json(const rf_finetune_options *o, json_t *all);
+
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);

@@ -424,6 +424,25 @@ static rf_status load_best(rf__run *r, rf_error *why)
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
+/* Of the last evaluation, when the model is still the one that was evaluated. */
+static void pretraining_card(const rf__run *r, rf__card *c)
+{
+    const rf__state *t = &r->state;
+    const bool other = r->o.average_last || (r->o.load_best_model_at_end && t->best_step && t->best_step != t->step);
+    if (other || !t->eval_step || t->eval_step != t->step) return;
+    c->scores = (rf_scores){2, {{"loss", t->eval_loss}, {"accuracy", t->eval_accuracy}}};
+    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(t->eval_loss)};
+}
+
+static rf_status write_card(const rf__run *r, rf_error *why)
+{
+    rf__card c = {.ctx = r->ctx, .folder = r->folder, .config = &r->params.config, .options = r->options, .steps = r->state.step,
+                  .epochs = rf__run_epoch(r)};
+    if (r->job) r->job->card(r, &c);
+    else pretraining_card(r, &c);
+    return rf__card_write(&c, why);
+}
+
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
@@ -443,6 +462,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
     if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
+    if (!status) status = write_card(r, why);
     if (!status) rf__run_tell(r, "save", "%s", r->folder);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
 
+#include "train/card.h"
 #include "train/checkpoint.h"
 #include "train/evaluate.h"
 #include "train/events.h"
@@ -30,6 +31,7 @@ typedef struct rf__job {
     rf_status (*evaluate)(rf__run *r, rf_error *why);                               /* eval_loss, eval_accuracy, metrics */
     double (*epoch)(const rf__run *r);
     const char *(*metric)(const rf__run *r);                                        /* name of what eval_accuracy holds */
+    void (*card)(const rf__run *r, rf__card *c);                                    /* what the model card says          */
     rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place    */
 } rf__job;
 

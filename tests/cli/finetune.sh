@@ -23,6 +23,8 @@ holds out 'accuracy               1.0000'
 [ -s model/model.safetensors ] && [ -s model/metrics.jsonl ] && [ -s model/checksums.json ] || fail "files: $(ls model)"
 holds model/config.json '"id2label": {"0": "neg", "1": "pos"}'
 holds model/metrics.jsonl '"eval_accuracy"'
+holds model/README.md 'pipeline_tag: text-classification'
+holds model/README.md '| `accuracy` | 1.0000 |'
 expect 0 '' "$program" evaluate -m model --dev dev.tsv --json
 holds out '"eval_accuracy": 1.0'
 
