@@ -36,6 +36,8 @@ static problem problems[] = {
     {"64x12x8", 64, 8, {0}},
 };
 
+/* RUN heads are one worker's turn, as in src/graph/ops/attention.c. */
+enum { RUN = 4 };
 typedef struct unit { int32_t sequence, first, last, head; } unit;
 
 typedef struct work {
@@ -85,26 +87,31 @@ static rfk_attention attention_of(const work *w, int64_t b, int64_t h)
                            .cos = w->cos, .sin = w->sin, .q_row = w->row, .k_row = w->row, .rotary = w->width / 2 * 2,
                            .drop = w->drop, .key = {1, 2}, .stream = (uint64_t)(b * HEADS + h), .causal = w->causal,
                            .out = w->out + at * C + h * w->width, .out_step = C,
-                           .lse = w->lse + h * w->start[w->p->sequences] + at};
+                           .lse = w->lse + h * w->start[w->p->sequences] + at,
+                           .next = (h + 1) % RUN ? w->width : 0};
 }
 
 static void forward(void *arg, int64_t i, int worker)
 {
     const work *w = arg;
     const unit *u = &w->units[i];
-    const rfk_attention a = attention_of(w, u->sequence, u->head);
-    (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
+    for (int32_t h = u->head; h < u->head + RUN; h++) {
+        const rfk_attention a = attention_of(w, u->sequence, h);
+        (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
+    }
 }
 
 static void backward(void *arg, int64_t i, int worker)
 {
     const work *w = arg;
-    const int64_t C = HEADS * w->width, b = i / HEADS, h = i % HEADS, at = w->start[b];
-    const rfk_attention a = attention_of(w, b, h);
-    float *dq = w->d_qkv + at * 3 * C + h * w->width;
-    const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_step = C, .dq = dq, .dk = dq + C,
-                                  .dv = dq + 2 * C, .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C};
-    (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
+    const int64_t C = HEADS * w->width, b = i * RUN / HEADS, first = i * RUN % HEADS, at = w->start[b];
+    for (int64_t h = first; h < first + RUN; h++) {
+        const rfk_attention a = attention_of(w, b, h);
+        float *dq = w->d_qkv + at * 3 * C + h * w->width;
+        const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_step = C, .dq = dq, .dk = dq + C,
+                                      .dv = dq + 2 * C, .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C};
+        (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
+    }
 }
 
 /* `back`: what the backward needs as well. */
@@ -116,7 +123,7 @@ static void prepare(work *w, bool back)
         const int32_t T = w->p->length[b];
         w->start[b + 1] = w->start[b] + T;
         for (int32_t first = 0; first < T; first += QUERIES)
-            for (int32_t h = 0; h < HEADS; h++)
+            for (int32_t h = 0; h < HEADS; h += RUN)
                 w->units[w->count++] = (unit){b, first, first + QUERIES < T ? first + QUERIES : T, h};
     }
     const int64_t N = w->start[w->p->sequences], C = HEADS * w->width;
@@ -202,7 +209,7 @@ static void measure(work *w, int which, int rounds, bool json)
         for (int type = which == 1; type <= (which > 0); type++) {
             w->bf16 = type;
             const double before = peak_of(w), f = timed(w, forward, w->count);
-            const double peak = peak_of(w), back = timed(w, backward, (int64_t)w->p->sequences * HEADS);
+            const double peak = peak_of(w), back = timed(w, backward, (int64_t)w->p->sequences * HEADS / RUN);
             s[type][0][r] = (sample){1e3 * f, 4 * unit_flops / f / before};
             s[type][1][r] = (sample){1e3 * back, 10 * unit_flops / back / peak};
             s[type][2][r] = (sample){1e3 * (f + back), 14 * unit_flops / (f * before + back * peak)};

@@ -58,6 +58,8 @@ typedef struct rfk_relative_grad {
  *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
  *   q2, k2      width2 more columns of queries and keys that are not turned and have no values; width2 0: none
  *   relative    what depends on offsets, or NULL
+ *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller comes with next,
+ *               the rest alike: its rows are fetched into the cache between products.  Nothing else depends on it; 0: none is known
  *   out, lse    row t of the result at out + t * out_step; log-sum-exp of its scores at lse[t] (lse may be NULL)     */
 typedef struct rfk_attention {
     const float *q, *k, *v;
@@ -80,6 +82,7 @@ typedef struct rfk_attention {
     const float *q2, *k2;
     int64_t q2_step, k2_step, width2;
     const rfk_relative *relative;
+    int64_t next;
 } rfk_attention;
 
 /* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv, dq2, dk2 (rows like q, k, v, q2, k2) are

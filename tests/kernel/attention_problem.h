@@ -138,6 +138,28 @@ static void the_log_sum_exp_is_optional(void **state)
     t_free_all();
 }
 
+/* What is fetched for the problem that comes next changes nothing. */
+static void the_next_head_may_be_known(void **state)
+{
+    (void)state;
+    rfk_table k;
+    problem p = make((shape){.queries = 40, .width = 16, .rotary = 16, .gap = 16});
+    for (EACH_RUNG(k)) {
+        const float *was[4];
+        for (p.a.next = 0; p.a.next <= 16; p.a.next += 16) {
+            k.FORWARD(&p.a, 0, 40, p.scratch);
+            k.BACK(&p.a, &p.g, p.back_scratch);
+            const float *const now[] = {result_of(&p), dense(p.g.dq, 40, p.g.dq_step, 16), dense(p.g.dk, 40, p.g.dk_step, 16),
+                                        dense(p.g.dv, 40, p.g.dv_step, 16)};
+            for (int i = 0; i < 4; i++) {
+                if (p.a.next) same_bits(now[i], was[i], 40 * 16, "with the next head's place");
+                was[i] = now[i];
+            }
+        }
+    }
+    t_free_all();
+}
+
 /* A sick number is seen in every row that sees its key, and in no other. */
 static void a_sick_key_is_not_hidden(void **state)
 {

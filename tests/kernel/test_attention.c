@@ -427,6 +427,7 @@ int main(void)
         cmocka_unit_test(the_future_changes_nothing),         cmocka_unit_test(only_distances_matter),
         cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),
         cmocka_unit_test(a_sick_key_is_not_hidden),           cmocka_unit_test(long_texts),
+        cmocka_unit_test(the_next_head_may_be_known),
     };
     return cmocka_run_group_tests_name("kernel/attention", tests, NULL, NULL);
 }

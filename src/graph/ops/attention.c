@@ -9,12 +9,14 @@
  * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
  * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with tables of
- * offsets that learn they are heads, because those gather from all sequences.                                            */
+ * offsets that learn they are heads, because those gather from all sequences.  Where there are many units, a worker takes
+ * some heads in turn, and each fetches the rows of the next.                                                             */
 #include <math.h>
 
 #include "graph/graph.h"
 
-enum { QUERIES = 512 };
+/* A turn is RUN heads at most, and fewer where each worker would not have TURNS of them. */
+enum { QUERIES = 512, RUN = 4, TURNS = 8 };
 
 /* The tables of offsets in spec and among a node's inputs; then come more_query and more_key. */
 enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
@@ -32,8 +34,8 @@ struct saved {
 
 struct block { int32_t sequence, first, last; };
 
-/* The kernel's problem of one sequence and one head. */
-static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h)
+/* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
+static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
 {
     const rf_attention_spec *p = &s->spec;
     const rf_rope_spec *rope = p->rope ? rf_rope_spec_of(p->rope) : NULL;
@@ -62,6 +64,7 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = !s->E ? NULL : past ? past->more[b] + h * s->E : p->more_key->f32 + more,
         .q2_step = p->heads * s->E, .k2_step = p->heads * s->E, .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
+        .next = more_heads ? s->D : 0,
     };
 }
 
@@ -75,23 +78,44 @@ struct pass {
     const rfk_relative_grad *d_relative;    /* [H] or NULL */
     char *scratch;
     size_t each;                        /* bytes of one worker's scratch */
+    int64_t run;                        /* heads of a turn */
 };
+
+/* Heads [from, to) of block or sequence `of`. */
+struct turn { int64_t of, from, to; };
+
+static int64_t turns(const struct pass *a) { return (a->s->spec.heads + a->run - 1) / a->run; }
+
+static struct turn turn_of(const struct pass *a, int64_t i)
+{
+    const int64_t from = i % turns(a) * a->run;
+    return (struct turn){i / turns(a), from, rf__min64(from + a->run, a->s->spec.heads)};
+}
+
+/* Takes the turns of all heads of n blocks or sequences. */
+static void take_turns(rf_graph *g, struct pass *a, int64_t n, rf_body *body)
+{
+    a->run = rf__max64(1, rf__min64(RUN, n * a->s->spec.heads / (TURNS * g->ctx->threads)));
+    rf__parallel(g->ctx, n * turns(a), body, a);
+}
 
 static void attend(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const int64_t H = a->s->spec.heads;
-    const struct block *b = &a->block[i / H];
-    const rfk_attention p = problem(a->s, a->qkv, a->out, b->sequence, i % H);
+    const struct turn u = turn_of(a, i);
+    const struct block *b = &a->block[u.of];
     const rfk_table *k = a->s->k;
-    (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
+    for (int64_t h = u.from; h < u.to; h++) {
+        const rfk_attention p = problem(a->s, a->qkv, a->out, b->sequence, h, h + 1 < u.to);
+        (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
+    }
 }
 
-static void back_of(const struct pass *a, int64_t b, int64_t h, int worker)
+static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads, int worker)
 {
     const struct saved *s = a->s;
     const int64_t H = s->spec.heads, C = H * s->D, start = s->spec.start[b], more = start * H * s->E + h * s->E;
-    const rfk_attention p = problem(s, a->qkv, a->out, b, h);
+    const rfk_attention p = problem(s, a->qkv, a->out, b, h, more_heads);
     float *dq = a->d_qkv + start * 3 * C + h * s->D;
     const rfk_attention_grad d = {
         .d_out = a->d_out + start * C + h * s->D, .d_out_step = C,
@@ -107,21 +131,21 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, int worker)
 static void attend_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const int64_t H = a->s->spec.heads;
-    back_of(a, i / H, i % H, worker);
+    const struct turn u = turn_of(a, i);
+    for (int64_t h = u.from; h < u.to; h++) back_of(a, u.of, h, h + 1 < u.to, worker);
 }
 
 static void attend_back_head(void *arg, int64_t h, int worker)
 {
     const struct pass *a = arg;
-    for (int64_t b = 0; b < a->s->spec.B; b++) back_of(a, b, h, worker);
+    for (int64_t b = 0; b < a->s->spec.B; b++) back_of(a, b, h, false, worker);
 }
 
 /* Scratch for every worker, large enough for every sequence. */
 static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_attention *))
 {
     for (int64_t b = 0; b < a->s->spec.B; b++) {
-        const rfk_attention p = problem(a->s, a->qkv, a->out, b, 0);
+        const rfk_attention p = problem(a->s, a->qkv, a->out, b, 0, false);
         const size_t bytes = p.queries ? needs(&p) : 0;
         if (bytes > a->each) a->each = bytes;
     }
@@ -236,7 +260,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
                                    t[VALUE].step, at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
-    else rf__parallel(g->ctx, s->spec.B * H, attend_back, &a);
+    else take_turns(g, &a, s->spec.B, attend_back);
     rf__scratch_end(g, mark);
     for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
     if (s->E) {
@@ -263,7 +287,7 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
         for (int32_t first = 0; first < T; first += QUERIES)
             *block++ = (struct block){(int32_t)b, first, T - first < QUERIES ? T : first + QUERIES};
     }
-    rf__parallel(g->ctx, blocks * p->heads, attend, &a);
+    take_turns(g, &a, blocks, attend);
     rf__scratch_end(g, mark);
 }
 
