@@ -27,9 +27,7 @@ enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18, NPY_HEADER = 128 };
 typedef struct job {
     const struct args *a;
     cli_io *io;
-    rf_model *model;
-    rf_session *session;
-    const rf_tokenizer *t;
+    cli_model m;
     size_t C, limit;
     cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                        */
     cli_progress bar;
@@ -141,7 +139,7 @@ static rf_status compute_batch(job *j, int from, int *to)
     *to = i;
     const rf_batch batch = {.N = n, .B = i - from, .id = j->id, .start = j->begin};
     const float *vectors;
-    rf_status status = rf_session_embed(j->session, &batch, (rf_pooling)j->a->pooling, &vectors, why);
+    rf_status status = rf_session_embed(j->m.session, &batch, (rf_pooling)j->a->pooling, &vectors, why);
     for (int b = from; b < i && !status; b++) {
         float *v = j->vectors + (size_t)j->order[b] * j->C;
         memcpy(v, vectors + (size_t)(b - from) * j->C, j->C * sizeof *v);
@@ -185,7 +183,7 @@ static rf_status add(job *j, const cli_lines *in, const char *line, size_t size)
     size_t dropped = 0;
     rf_error inner = {0};
     const int flags = j->n ? RF_ENCODE_APPEND : 0;
-    if (rf_encode(j->t, line, size, NULL, 0, j->limit, flags, &j->e, &dropped, &inner))
+    if (rf_encode(j->m.t, line, size, NULL, 0, j->limit, flags, &j->e, &dropped, &inner))
         return cli_at_line(&j->io->why, in->name, in->number, &inner);
     j->cut += dropped > 0;
     j->n++;
@@ -219,10 +217,9 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open_as(j->io, j->a->model, (rf_type)j->a->dtype, &j->model, &j->session, why);
+    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
     if (status) return status;
-    const rf_config *c = rf_model_config(j->model);
-    j->t = rf_model_tokenizer(j->model);
+    const rf_config *c = j->m.config;
     j->C = (size_t)c->hidden_size;
     if (c->is_decoder && j->a->pooling == RF_POOL_CLS)
         return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: a text's first token has seen no other; --pooling mean or max");
@@ -273,8 +270,7 @@ static int run(void *arguments, cli_io *io)
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
     rf_encoding_clear(&j->e);
-    rf_session_close(j->session);
-    rf_model_close(j->model);
+    cli_model_close(&j->m);
     free(j->vectors);
     free(j->id);
     free(j);

@@ -25,9 +25,7 @@ typedef struct guess { int32_t id; float score; } guess;
 typedef struct job {
     const struct args *a;
     cli_io *io;
-    rf_model *model;
-    rf_session *session;
-    const rf_tokenizer *t;
+    cli_model m;
     int32_t *target;            /* ids to choose from, NULL: all                                                       */
     int targets;
     int V, top;                 /* words of the vocabulary; guesses for each mask                                      */
@@ -83,9 +81,9 @@ static rf_status find_targets(job *j)
     if (!(j->target = malloc((size_t)list->n * sizeof *j->target))) return rf_fail(why, RF_ENOMEM, "out of memory");
     for (int i = 0; i < list->n; i++) {
         const char *word = list->item[i];
-        int32_t id = rf_tokenizer_id(j->t, word);
+        int32_t id = rf_tokenizer_id(j->m.t, word);
         if (id < 0) {
-            const rf_status status = rf_encode(j->t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
+            const rf_status status = rf_encode(j->m.t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
             if (status) return status;
             if (!j->e.n) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
@@ -93,7 +91,7 @@ static rf_status find_targets(job *j)
             }
             id = j->e.id[0];
             cli_note(j->io, "--target %.60s: not in the vocabulary, its first piece %.60s is used", word,
-                     rf_tokenizer_token(j->t, id));
+                     rf_tokenizer_token(j->m.t, id));
         }
         if (!already(j, id)) j->target[j->targets++] = id;
     }
@@ -105,7 +103,7 @@ static rf_status find_targets(job *j)
 
 static char *decode(const job *j, const int32_t *id, size_t n, bool skip, rf_error *why)
 {
-    char *s = rf_decode(j->t, id, n, skip, 0);
+    char *s = rf_decode(j->m.t, id, n, skip, 0);
     if (!s) rf_fail(why, RF_ENOMEM, "out of memory: text of %zu tokens", n);
     return s;
 }
@@ -122,7 +120,7 @@ static char *sequence(const job *j, int b, int32_t at, int32_t id, bool skip, rf
     }
     for (size_t i = from; i < to; i++) {
         const int32_t t = i == (size_t)at ? id : j->e.id[i];
-        if (t != rf_tokenizer_pad(j->t)) ids[n++] = t;
+        if (t != rf_tokenizer_pad(j->m.t)) ids[n++] = t;
     }
     char *s = decode(j, ids, n, skip, why);
     free(ids);
@@ -143,8 +141,8 @@ static json_t *guesses_json(const job *j, int b, int32_t at, int k, bool skip, r
             json_object_set_new(one, "sequence", cli_text_json(whole, strlen(whole)));
         }
         json_array_append_new(list, one);
-        rf_text_free(j->t, word);
-        rf_text_free(j->t, whole);
+        rf_text_free(j->m.t, word);
+        rf_text_free(j->m.t, whole);
         if (!whole) break;
     }
     return list;
@@ -155,11 +153,11 @@ static rf_status print_table(job *j, int k, rf_error *why)
     char bar[128];
     int width = 0;
     for (int i = 0; i < k; i++) {
-        const int cells = cli_cells(rf_tokenizer_token(j->t, j->found[i].id));
+        const int cells = cli_cells(rf_tokenizer_token(j->m.t, j->found[i].id));
         width = cells > width ? cells : width;
     }
     for (int i = 0; i < k; i++) {
-        const char *word = rf_tokenizer_token(j->t, j->found[i].id);
+        const char *word = rf_tokenizer_token(j->m.t, j->found[i].id);
         cli_bar((double)j->found[i].score, 30, bar, sizeof bar);
         for (size_t n = strlen(bar); n && bar[n - 1] == ' '; n--) bar[n - 1] = 0;
         printf("  %s%s%s%*s  %6.2f %%  %s%s%s\n", j->io->color_out ? "\033[1m" : "", word, j->io->color_out ? "\033[0m" : "",
@@ -209,9 +207,9 @@ static rf_status add(job *j, const cli_texts *in, const char *text, size_t size)
     size_t dropped = 0;
     rf_error inner = {0};
     int32_t masks = 0;
-    rf_status status = rf_encode(j->t, text, size, NULL, 0, (size_t)j->a->max_length, flags, &j->e, &dropped, &inner);
+    rf_status status = rf_encode(j->m.t, text, size, NULL, 0, (size_t)j->a->max_length, flags, &j->e, &dropped, &inner);
     for (size_t i = j->n ? from : 0; i < j->e.n && !status; i++) {
-        if (j->e.id[i] != rf_tokenizer_mask(j->t)) continue;
+        if (j->e.id[i] != rf_tokenizer_mask(j->m.t)) continue;
         const size_t at = (size_t)j->first_mask[j->n] + (size_t)masks++;
         if (at == j->rows_capacity) {
             const size_t wide = at ? 2 * at : 64;
@@ -222,7 +220,7 @@ static rf_status add(job *j, const cli_texts *in, const char *text, size_t size)
         }
         j->row[at] = (int32_t)i;
     }
-    const char *mask = rf_tokenizer_options_of(j->t)->mask;
+    const char *mask = rf_tokenizer_options_of(j->m.t)->mask;
     if (!status && !masks)
         status = rf_fail(&inner, RF_EDATA, "no mask token (%s) in the text%s", mask,
                          dropped ? ", which was cut to --max-length" : "");
@@ -243,7 +241,7 @@ static rf_status answer_batch(job *j)
     if (j->n) {
         const rf_batch batch = {.N = j->start[j->n], .B = j->n, .id = j->e.id, .start = j->start};
         const float *logits = NULL;
-        status = rf_session_scores(j->session, &batch, j->row, j->first_mask[j->n], &logits, why);
+        status = rf_session_scores(j->m.session, &batch, j->row, j->first_mask[j->n], &logits, why);
         for (int b = 0; b < j->n && !status; b++) status = answer(j, b, logits);
         if (!status) status = cli_flush(why);
     }
@@ -254,17 +252,16 @@ static rf_status answer_batch(job *j)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open_as(j->io, j->a->model, (rf_type)j->a->dtype, &j->model, &j->session, why);
+    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
     if (status) return status;
-    j->t = rf_model_tokenizer(j->model);
-    j->V = (int)rf_model_config(j->model)->vocab_size;
-    if (rf_tokenizer_mask(j->t) < 0) return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
-    if (!rf_model_has_head(j->model))
+    j->V = (int)j->m.config->vocab_size;
+    if (rf_tokenizer_mask(j->m.t) < 0) return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
+    if (!rf_model_has_head(j->m.model))
         return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
-    if (rf_model_config(j->model)->is_decoder)
+    if (j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
     if ((status = find_targets(j))) return status;
-    const int most = j->target ? j->targets : rf_tokenizer_size(j->t) < j->V ? rf_tokenizer_size(j->t) : j->V;
+    const int most = j->target ? j->targets : rf_tokenizer_size(j->m.t) < j->V ? rf_tokenizer_size(j->m.t) : j->V;
     j->top = j->a->top_k < most ? (int)j->a->top_k : most;
     j->found = malloc((size_t)j->top * sizeof *j->found);
     j->p = malloc((size_t)j->V * sizeof *j->p);
@@ -303,8 +300,7 @@ static int run(void *arguments, cli_io *io)
     free(j.found);
     free(j.p);
     free(j.target);
-    rf_session_close(j.session);
-    rf_model_close(j.model);
+    cli_model_close(&j.m);
     return cli_exit(io);
 }
 

@@ -26,9 +26,7 @@ enum { SPECIALS = 5 };
 typedef struct job {
     const struct args *a;
     cli_io *io;
-    rf_model *model;
-    rf_session *session;
-    const rf_tokenizer *t;
+    cli_model m;
     rf_generate_options o;
     int32_t suppress[SPECIALS], stop[1];
     rf_encoding e;              /* the prompt                                                                          */
@@ -54,28 +52,28 @@ static rf_status no_memory(job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out
 /* [CLS] and the text's tokens, with room for what comes. */
 static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *why)
 {
-    const rf_status status = rf_encode(j->t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
+    const rf_status status = rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
     if (status) return status;
     free(j->id);
     j->id = malloc((j->e.n + 1 + (size_t)j->o.max_new_tokens) * sizeof *j->id);
     if (!j->id) return rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", j->e.n + 1 + (size_t)j->o.max_new_tokens);
-    j->id[0] = rf_tokenizer_cls(j->t);
+    j->id[0] = rf_tokenizer_cls(j->m.t);
     if (j->e.n) memcpy(j->id + 1, j->e.id, j->e.n * sizeof *j->id);
     j->n = j->prompt = j->e.n + 1;
-    char *decoded = rf_decode(j->t, j->id, j->n, 1, 0);
+    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0);
     if (!decoded) return rf_fail(why, RF_ENOMEM, "out of memory");
     j->printed = strlen(decoded);
-    rf_text_free(j->t, decoded);
+    rf_text_free(j->m.t, decoded);
     return RF_OK;
 }
 
 static rf_status print_more(job *j)
 {
-    char *text = rf_decode(j->t, j->id, j->n, 1, 0);
+    char *text = rf_decode(j->m.t, j->id, j->n, 1, 0);
     if (!text) return no_memory(j);
     fputs(text + j->printed, stdout);
     j->printed = strlen(text);
-    rf_text_free(j->t, text);
+    rf_text_free(j->m.t, text);
     return cli_flush(&j->io->why);
 }
 
@@ -93,9 +91,9 @@ static int show(void *user, const rf_generated *token)
 static rf_status print_json(job *j, const char *text, size_t size, rf_generate_end end)
 {
     static const char *const reason[] = {"length", "stop", "interrupted"};
-    char *decoded = rf_decode(j->t, j->id, j->n, 1, 0), *whole = NULL;
+    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0), *whole = NULL;
     const int wrote = decoded ? asprintf(&whole, "%.*s%s", j->a->full ? (int)size : 0, text, decoded + j->printed) : -1;
-    if (decoded) rf_text_free(j->t, decoded);
+    if (decoded) rf_text_free(j->m.t, decoded);
     if (wrote < 0) return no_memory(j);
     json_t *ids = json_array(), *logprobs = json_array();
     for (size_t i = j->prompt; i < j->n; i++) {
@@ -116,7 +114,7 @@ static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
     rf_status status = read_prompt(j, text, size, inner);
     if (status) return status;
     if (!j->a->json && j->a->full) fwrite(text, 1, size, stdout);
-    status = rf_generate(j->session, j->id, (int64_t)j->n, &j->o, show, j, &end, inner);
+    status = rf_generate(j->m.session, j->id, (int64_t)j->n, &j->o, show, j, &end, inner);
     j->seconds += now() - begin;
     if (!j->a->json && putchar('\n') == EOF) return cli_flush(&j->io->why);
     if (status || j->io->why.code) return status ? status : j->io->why.code;
@@ -128,15 +126,14 @@ static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open_as(j->io, j->a->model, (rf_type)j->a->dtype, &j->model, &j->session, why);
+    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
     if (status) return status;
-    j->t = rf_model_tokenizer(j->model);
-    if (!rf_model_config(j->model)->is_decoder)
+    if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED, "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
                        "roformer pretrain --objective clm trains one that can");
-    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->t), rf_tokenizer_unk(j->t), rf_tokenizer_cls(j->t), rf_tokenizer_mask(j->t), -1};
+    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->m.t), rf_tokenizer_unk(j->m.t), rf_tokenizer_cls(j->m.t), rf_tokenizer_mask(j->m.t), -1};
     memcpy(j->suppress, never, sizeof never);
-    j->stop[0] = rf_tokenizer_sep(j->t);
+    j->stop[0] = rf_tokenizer_sep(j->m.t);
     j->o = j->a->o;
     j->o.seed = (uint64_t)j->a->seed;
     j->o.stop = j->stop;
@@ -201,8 +198,7 @@ static int run(void *arguments, cli_io *io)
     rf_encoding_clear(&j.e);
     free(j.id);
     free(j.logprob);
-    rf_session_close(j.session);
-    rf_model_close(j.model);
+    cli_model_close(&j.m);
     return cli_exit(io);
 }
 

@@ -26,7 +26,7 @@ static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
     b->doing = "attention";
     if (!status) status = rf__measure_attention(&b->lab, &r->attention, why);
     b->doing = "lengths";
-    if (!status && rf_model_has_head(b->model)) status = rf__measure_lengths(&b->lab, r->loss, &r->lengths, why);
+    if (!status && rf_model_has_head(b->m.model)) status = rf__measure_lengths(&b->lab, r->loss, &r->lengths, why);
     cli_progress_clear(&b->progress);
     return status;
 }

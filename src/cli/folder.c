@@ -45,18 +45,22 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
     return rf_fail(why, RF_EARG, "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }
 
-rf_status cli_model_open(cli_io *io, const char *given, rf_model **model, rf_session **session, rf_error *why)
-{
-    return cli_model_open_as(io, given, RF_F32, model, session, why);
-}
-
-rf_status cli_model_open_as(cli_io *io, const char *given, rf_type type, rf_model **model, rf_session **session, rf_error *why)
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)
 {
     char folder[4096];
+    rf_error *why = &io->why;
     rf_status status = cli_model_folder(given, folder, sizeof folder, why);
-    if (!status) status = rf_model_open_as(io->ctx, folder, type, model, why);
-    if (!status && !rf_model_tokenizer(*model))
-        status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
-    if (!status) status = rf_session_open(*model, session, why);
-    return status;
+    if (!status) status = rf_model_open_as(io->ctx, folder, type, &m->model, why);
+    if (status) return status;
+    m->config = rf_model_config(m->model);
+    m->t = rf_model_tokenizer(m->model);
+    if (!m->t) return rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+    return rf_session_open(m->model, &m->session, why);
+}
+
+void cli_model_close(cli_model *m)
+{
+    rf_session_close(m->session);
+    rf_model_close(m->model);
+    *m = (cli_model){0};
 }

@@ -113,8 +113,15 @@ int cli_stopped(void);                      /* the signal that asked to stop, or
 
 /* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
-rf_status cli_model_open(cli_io *io, const char *given, rf_model **model, rf_session **session, rf_error *why);
-rf_status cli_model_open_as(cli_io *io, const char *given, rf_type type, rf_model **model, rf_session **session, rf_error *why);
+/* The model that answers, and what commands ask it for; closing what was never opened is fine. */
+typedef struct cli_model {
+    rf_model *model;
+    rf_session *session;
+    const rf_config *config;
+    const rf_tokenizer *t;
+} cli_model;
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m);    /* a failure lies in io->why      */
+void cli_model_close(cli_model *m);
 
 /* ---- progress -------------------------------------------------------------------------------------------------------- */
 

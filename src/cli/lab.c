@@ -21,12 +21,12 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
     *b = (lab_bench){.doing = ""};
     cli_progress_init(&b->progress, io, 1e9);                       /* a bar on a terminal, no lines elsewhere */
     rf_status status = cli_model_folder(given, b->folder, sizeof b->folder, why);
-    if (!status) status = cli_model_open(io, b->folder, &b->model, &b->session, why);
-    if (!status) status = rf__position_find(rf_model_config(b->model), &b->is, why);
+    if (!status) status = cli_model_open(io, b->folder, RF_F32, &b->m);
+    if (!status) status = rf__position_find(b->m.config, &b->is, why);
     if (!status && t->texts)
-        status = rf__stretches_read(io->ctx, rf_model_tokenizer(b->model), t->text, t->texts, &t->reader, t->max_length, stretches,
+        status = rf__stretches_read(io->ctx, b->m.t, t->text, t->texts, &t->reader, t->max_length, stretches,
                                     &b->text, why);
-    b->lab = (rf__lab){.ctx = io->ctx, .model = b->model, .session = b->session, .text = &b->text,
+    b->lab = (rf__lab){.ctx = io->ctx, .model = b->m.model, .session = b->m.session, .text = &b->text,
                        .pieces = pieces < b->text.n ? pieces : b->text.n, .seed = t->seed, .mlm_probability = t->mlm_probability,
                        .tell = told, .user = b};
     return status;
@@ -36,8 +36,7 @@ void lab_close(cli_io *io, lab_bench *b)
 {
     cli_progress_clear(&b->progress);
     rf__stretches_free(io->ctx, &b->text);
-    rf_session_close(b->session);
-    rf_model_close(b->model);
+    cli_model_close(&b->m);
 }
 
 /* ---- scripts ---- */

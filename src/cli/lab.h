@@ -8,8 +8,7 @@
 
 /* A model that is being measured. */
 typedef struct lab_bench {
-    rf_model *model;
-    rf_session *session;
+    cli_model m;
     rf__stretches text;
     const rf_position *is;
     char folder[4096];

@@ -131,7 +131,7 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const struct map
 /* Runs the tokens and draws what attention made of them. */
 static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench *b, const int32_t *id, int64_t T, bool bare)
 {
-    const rf_config *c = rf_model_config(b->model);
+    const rf_config *c = b->m.config;
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
     const float *y;
@@ -140,10 +140,10 @@ static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
     const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
-    rf__session_observe(b->session, keep_map, &m);
-    rf_status status = rf_session_hidden(b->session, &batch, &y, why);
-    rf__session_observe(b->session, NULL, NULL);
-    if (!status) status = draw_maps(a, io, &m, rf_model_tokenizer(b->model), id);
+    rf__session_observe(b->m.session, keep_map, &m);
+    rf_status status = rf_session_hidden(b->m.session, &batch, &y, why);
+    rf__session_observe(b->m.session, NULL, NULL);
+    if (!status) status = draw_maps(a, io, &m, b->m.t, id);
     free(m.p);
     return status;
 }
@@ -157,7 +157,7 @@ rf_status positions_attention(const positions_args *a, cli_io *io)
     rf_encoding_init(&e, io->ctx);
     rf_status status = open_one(a, io, 0, 0, &b);
     const char *text = a->text.item[0];
-    if (!status) status = rf_encode(rf_model_tokenizer(b.model), text, strlen(text), NULL, 0, (size_t)a->train.t.max_length, 0, &e, &dropped, &io->why);
+    if (!status) status = rf_encode(b.m.t, text, strlen(text), NULL, 0, (size_t)a->train.t.max_length, 0, &e, &dropped, &io->why);
     if (dropped) cli_note(io, "the text is cut to %lld tokens (--max_length)", (long long)a->train.t.max_length);
     if (!status) map_tokens(a, io, &b, e.id, (int64_t)e.n, false);
     rf_encoding_clear(&e);

@@ -1,4 +1,4 @@
-/* update_options.h — the rows that pretrain and finetune share: how a batch becomes an update. */
+/* update_options.h — the rows that pretrain and finetune share: how a batch becomes an update, when a run is saved and ended. */
 #ifndef CLI_UPDATE_OPTIONS_H
 #define CLI_UPDATE_OPTIONS_H
 
@@ -48,5 +48,19 @@
      "skip updates whose loss is Z deviations above its mean; 0: never", NULL},                                                                     \
     {"max_grad_norm", 0, CLI_REAL, offsetof(args, t.max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},   \
     {"report_to", 0, CLI_CHOICE, offsetof(args, t.report_to), "none|tensorboard", NULL, 0, 0, NULL, "write an event file besides metrics.jsonl", NULL}
+
+/* When a run is looked at, saved and ended. */
+#define RUN_OPTIONS(args, t)                                                                                                                        \
+    {"greater_is_better", 0, CLI_CHOICE, offsetof(args, t.greater_is_better), "auto|true|false", NULL, 0, 0, NULL,                                  \
+     "which end of metric_for_best_model is good; auto: the small one of losses and errors", NULL},                                                 \
+    {"early_stopping_patience", 0, CLI_INT, offsetof(args, t.early_stopping_patience), "N", NULL, 0, 1e6, NULL,                                     \
+     "end after N evaluations in a row without a better metric_for_best_model; 0: never", NULL},                                                    \
+    {"save_total_limit", 0, CLI_INT, offsetof(args, t.save_total_limit), "N", NULL, 0, 1e6, NULL,                                                   \
+     "checkpoints that are kept, the best one besides; 0: all", NULL},                                                                              \
+    {"save_synchronously", 0, CLI_FLAG, offsetof(args, t.save_synchronously), NULL, NULL, 0, 0, NULL,                                               \
+     "training waits until a checkpoint is on the disk; otherwise it goes on meanwhile", NULL},                                                     \
+    {"logging_steps", 0, CLI_INT, offsetof(args, t.logging_steps), "N", NULL, 1, 1e12, NULL, "updates between two lines of metrics.jsonl", NULL},   \
+    {"stop_after", 0, CLI_INT, offsetof(args, t.stop_after), "N", NULL, 0, 1e12, NULL, "save and stop after N updates of this run; 0: never", NULL},\
+    {"max_time", 0, CLI_REAL, offsetof(args, t.max_time), "SECONDS", NULL, 0, 1e9, NULL, "save and stop after this time; 0: never", NULL}
 
 #endif

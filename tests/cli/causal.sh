@@ -1,15 +1,9 @@
 #!/bin/sh
 # causal.sh — a causal language model from text to perplexity: trained, resumed, measured, refused where it makes no sense.
 . "$(dirname "$0")/lib"
-awk 'BEGIN { srand(5); split("the a one old new red blue green long short", adjective); split("river city house king dog cat tree road song book", noun);
-    split("sees finds likes takes makes knows loves keeps hears wants", verb);
-    for (i = 0; i < 600; i++) { for (k = 0; k < 4; k++) printf "the %s %s %s the %s %s. ", adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)],
-        verb[1 + int(rand() * 10)], adjective[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > text.txt
+sentences 600 > text.txt
 "$program" vocab -q --text text.txt --size 120 -o base || exit 1
-cat > small.json << EOC
-{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 2,
- "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
-EOC
+small_json base/vocab.txt 2 32 '"max_position_embeddings": 64'
 shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20 --objective clm"
 
 cp -r base whole

@@ -1,14 +1,10 @@
 #!/bin/sh
 # prepare.sh — text to a cache, caches to a run; what is typed wrongly is told before anything is made.
 . "$(dirname "$0")/lib"
-awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book", noun);
-    for (i = 0; i < 600; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s sees the %s. ", noun[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > a.txt
+tales 600 > a.txt
 sed 's/sees/hears/' a.txt > b.txt
 "$program" vocab -q --text a.txt b.txt --size 100 -o base || exit 1
-cat > small.json << EOC
-{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 1,
- "num_attention_heads": 2, "intermediate_size": 64}
-EOC
+small_json base/vocab.txt 1 32
 expect 0 '' "$program" prepare -q --text a.txt --model base -o a.cache --tokens_per_batch 512 --max_length 64
 holds out 'packing'
 holds out '600 documents'

@@ -6,10 +6,7 @@ awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book"
     for (i = 0; i < 600; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s %s the %s. ", noun[1 + int(rand() * 10)], verb[1 + int(rand() * 5)],
         noun[1 + int(rand() * 10)]; print "\n" } }' > text.txt
 "$program" vocab -q --text text.txt --size 60 -o base || exit 1
-cat > small.json << EOC
-{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 64, "hidden_size": 64, "num_hidden_layers": 2,
- "num_attention_heads": 2, "intermediate_size": 128}
-EOC
+small_json base/vocab.txt 2 64
 shape="--text text.txt --model base --config small.json --tokens_per_batch 256 --max_length 64 --eval_documents 20 --eval_steps 0 --logging_steps 1 --threads 1"
 endless="$shape --max_steps 1000000 --save_total_limit 2"
 # shellcheck disable=SC2086

@@ -3,10 +3,7 @@
 . "$(dirname "$0")/lib"
 awk 'BEGIN { for (i = 0; i < 400; i++) print "the red house sees the blue river by the old road number " i % 7 ".\n" }' > text.txt
 "$program" vocab -q --text text.txt --size 60 -o model || exit 1
-cat > small.json << EOC
-{"model_type": "roformer", "vocab_size": 60, "embedding_size": 16, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
- "intermediate_size": 32, "max_position_embeddings": 64}
-EOC
+small_json model/vocab.txt 1 16 '"max_position_embeddings": 64'
 "$program" pretrain -q --text text.txt --model model --config small.json --tokens_per_batch 128 --max_length 32 --max_steps 4 --save_steps 2 || exit 1
 
 expect 0 '' "$program" verify model/checkpoint-2

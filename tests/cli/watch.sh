@@ -1,13 +1,9 @@
 #!/bin/sh
 # watch.sh — runs looked at from outside: watch, report, smoothing and bands of plot.
 . "$(dirname "$0")/lib"
-awk 'BEGIN { srand(5); split("river city house king dog cat tree road song book", noun);
-    for (i = 0; i < 900; i++) { for (k = 0; k < 1 + i % 13; k++) printf "the %s sees the %s. ", noun[1 + int(rand() * 10)], noun[1 + int(rand() * 10)]; print "\n" } }' > a.txt
+tales 900 > a.txt
 "$program" vocab -q --text a.txt --size 100 -o base || exit 1
-cat > small.json << EOC
-{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 1,
- "num_attention_heads": 2, "intermediate_size": 64}
-EOC
+small_json base/vocab.txt 1 32
 shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documents 20 --logging_steps 1 --validation_split 0.05"
 # shellcheck disable=SC2086
 expect 0 'report.html written' "$program" pretrain --text a.txt --model base -o 'run <1>' $shape --max_steps 70 --eval_steps 30 --learning_rate 2e-3 --report

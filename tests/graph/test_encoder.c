@@ -104,22 +104,6 @@ static rf_status step_net(rf_graph *g, const net *e, float *loss, rf_error *why)
     return status;
 }
 
-static rf_graph *graph(rf_ctx *ctx)
-{
-    rf_graph *g = NULL;
-    rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    return g;
-}
-
-static rf_rope *angles(rf_ctx *ctx, int64_t width, int64_t positions)
-{
-    rf_rope *rope = NULL;
-    rf_error why = {0};
-    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
-    return rope;
-}
-
 /* ---- the same encoder in double, with loops ---- */
 
 static double *doubles(int64_t n) { return t_bytes((size_t)n * sizeof(double)); }
@@ -252,10 +236,10 @@ static void the_encoder_has_its_gradient(void **state)
     for (int dropped = 0; dropped < 2; dropped++)
         for (int best = 0; best < 3; best++) {
             rf_ctx *ctx = t_ctx(2, best ? NULL : "ref");
-            rf_graph *g = graph(ctx);
+            rf_graph *g = t_graph(ctx);
             net e = make_net(3, 12, 2, 20, 23, dropped ? 0.2 : 0);
             e.again = best == 2;
-            rf_rope *rope = angles(ctx, e.C / e.H, 64);
+            rf_rope *rope = t_angles(ctx, e.C / e.H, 64);
             e.rope = rope;
             rf_error why = {0};
             float loss = 0;
@@ -289,8 +273,8 @@ static void workers_do_not_change_bits(void **state)
         float first_loss = 0, *first[WEIGHTS];
         for (int threads = 1; threads <= 4; threads *= 2) {
             rf_ctx *ctx = t_ctx(threads, isa[i]);
-            rf_graph *g = graph(ctx);
-            rf_rope *rope = angles(ctx, C / 4, 64);
+            rf_graph *g = t_graph(ctx);
+            rf_rope *rope = t_angles(ctx, C / 4, 64);
             rf_error why = {0};
             float loss = 0;
             e.rope = rope;
@@ -314,8 +298,8 @@ static void workers_do_not_change_bits(void **state)
 static float *gradients(const net *e, int threads, float *loss, size_t *memory)
 {
     rf_ctx *ctx = t_ctx(threads, NULL);
-    rf_graph *g = graph(ctx);
-    rf_rope *rope = angles(ctx, e->C / e->H, 64);
+    rf_graph *g = t_graph(ctx);
+    rf_rope *rope = t_angles(ctx, e->C / e->H, 64);
     rf_error why = {0};
     net with = *e;
     with.rope = rope;
@@ -395,9 +379,9 @@ static void a_step_of_known_shape_allocates_nothing(void **state)
     (void)state;
     t_memory memory = {0};
     rf_ctx *ctx = t_counting_ctx(2, "ref", &memory);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     net e = make_net(6, 16, 2, 32, 50, 0.1);
-    rf_rope *rope = angles(ctx, 8, 64);
+    rf_rope *rope = t_angles(ctx, 8, 64);
     e.rope = rope;
     rf_error why = {0};
     long calls = 0;
@@ -422,7 +406,7 @@ static bool fails_cleanly(net *e, long n, bool forever)
 {
     t_memory memory = {.forever = forever};
     rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
-    rf_rope *rope = angles(ctx, e->C / e->H, 64);
+    rf_rope *rope = t_angles(ctx, e->C / e->H, 64);
     e->rope = rope;
     rf_error why = {0};
     rf_graph *g = NULL;
@@ -465,9 +449,9 @@ static void inference_is_the_same_network(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(2, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     net e = make_net(5, 16, 2, 32, 40, 0.3), plain;
-    rf_rope *rope = angles(ctx, 8, 64);
+    rf_rope *rope = t_angles(ctx, 8, 64);
     rf_error why = {0};
     e.rope = rope;
     plain = e;

@@ -2,22 +2,6 @@
 #include "gradient.h"
 #include "roformer/rope.h"
 
-static rf_graph *graph(rf_ctx *ctx)
-{
-    rf_graph *g = NULL;
-    rf_error why = {0};
-    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    return g;
-}
-
-static rf_rope *angles(rf_ctx *ctx, int64_t width, int64_t positions)
-{
-    rf_rope *rope = NULL;
-    rf_error why = {0};
-    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
-    return rope;
-}
-
 /* ---- marks ------------------------------------------------------------------------------------------------------------ */
 
 enum { LAYERS = 40 };
@@ -41,7 +25,7 @@ static void keep_makes_memory_one_layer_deep(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    rf_graph *whole = graph(ctx), *kept = graph(ctx);
+    rf_graph *whole = t_graph(ctx), *kept = t_graph(ctx);
     rf_error why = {0};
     const int64_t N = 200, C = 40;                               /* layers outgrow the arena's first block */
     float *x = t_normal(N * C), *w = t_uniform(C * C, -0.2f, 0.2f);
@@ -63,7 +47,7 @@ static void keep_leaves_alone_what_need_not_move(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     float v[6] = {1, 2, 3, 4, 5, 6};
     const int64_t dim[] = {2, 3};
     rf_tensor *x = rf_constant(g, v, 2, dim), *old = rf_add(g, x, x);
@@ -211,8 +195,8 @@ static void mistakes_are_named_and_harmless(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    rf_graph *g = graph(ctx);
-    rf_rope *rope = angles(ctx, 4, 5);
+    rf_graph *g = t_graph(ctx);
+    rf_rope *rope = t_angles(ctx, 4, 5);
     float *v = t_normal(48);
     for (size_t i = 0; i < RF_COUNT(mistakes); i++)
         for (int record = 0; record < 2; record++) {
@@ -245,7 +229,7 @@ static void backward_refuses_what_is_no_loss(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     float v[6] = {1, 2, 3, 4, 5, 6}, d[6] = {0};
     const int64_t two_three[] = {2, 3}, one[] = {1};
     static const struct { int what; rf_status code; const char *says; } cases[] = {
@@ -289,7 +273,7 @@ static void dead_branches_and_frozen_weights(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(2, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     const int64_t xs[] = {5, 4}, ws[] = {3, 4};
     float *x = t_normal(20), *w = t_normal(12), *weight = t_normal(15), d[2][20], dw[12];
     for (int lap = 0; lap < 2; lap++) {
@@ -320,7 +304,7 @@ static void vocab_loss_in_chunks(void **state)
     (void)state;
     enum { ROWS = 140, WIDTH = 3, WORDS = 66000 };
     rf_ctx *ctx = t_ctx(2, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     float *x = t_normal(ROWS * WIDTH), *table = t_normal(WORDS * WIDTH), *bias = t_normal(WORDS), *dx = t_floats(ROWS * WIDTH);
     double want = 0, *want_dx = doubles(ROWS * WIDTH), *z = doubles(WORDS);
     int32_t label[ROWS];
@@ -371,7 +355,7 @@ static void emptiness(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(2, NULL);
-    rf_graph *g = graph(ctx);
+    rf_graph *g = t_graph(ctx);
     float table[12] = {0}, dtable[12] = {0};
     const int32_t start[] = {0};
     rf_error why = {0};

@@ -1,10 +1,6 @@
 /* test_config.c — mirrors src/store/config.c. */
 #include "roformer/checkpoint.h"
-#include "t.h"
-
-static rf_ctx *ctx;
-static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
-static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
+#include "one_context.h"
 
 static rf_config parsed(const char *json)
 {

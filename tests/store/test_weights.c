@@ -4,11 +4,7 @@
 
 #include "roformer/checkpoint.h"
 #include "store/store.h"
-#include "t.h"
-
-static rf_ctx *ctx;
-static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
-static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
+#include "one_context.h"
 
 /* A file of this header and `room` bytes of data, counting up from 0. */
 static unsigned char *file_of(const char *header, size_t room, size_t *size)

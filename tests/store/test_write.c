@@ -5,11 +5,7 @@
 #include <unistd.h>
 
 #include "roformer/checkpoint.h"
-#include "t.h"
-
-static rf_ctx *ctx;
-static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
-static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
+#include "one_context.h"
 
 static const char *target(void)
 {

@@ -14,6 +14,7 @@
 #define GRADIENT_H
 
 #include "graph/graph.h"
+#include "roformer/rope.h"
 #include "t.h"
 
 enum { T_INPUTS = 7 };
@@ -42,5 +43,22 @@ rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight);
 
 /* keep(i) / (1 - p) of the dropout number `drop` of the step, as kernels.def defines it. */
 double t_kept(double p, uint32_t drop, uint64_t i);
+
+/* A tape, and angles of neighbouring columns with base 10000; the caller frees both. */
+static inline rf_graph *t_graph(rf_ctx *ctx)
+{
+    rf_graph *g = NULL;
+    rf_error why = {0};
+    if (rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
+    return g;
+}
+
+static inline rf_rope *t_angles(rf_ctx *ctx, int64_t width, int64_t positions)
+{
+    rf_rope *rope = NULL;
+    rf_error why = {0};
+    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
+    return rope;
+}
 
 #endif

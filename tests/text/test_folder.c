@@ -1,6 +1,6 @@
 /* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back.
  * mirrors folder.c, save.c */
-#include "t.h"
+#include "one_context.h"
 
 #include "roformer/tokenizer.h"
 
@@ -12,22 +12,6 @@
               "\"a\":5,\"##b\":6,\"A\":9}}"
 #define FAST "{" NORMAL ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"," \
              "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}]," MODEL "}"
-
-static rf_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx = t_ctx(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    rf_ctx_free(ctx);
-    return 0;
-}
 
 static void put(const char *folder, const char *name, const char *text)
 {

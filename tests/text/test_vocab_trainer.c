@@ -1,24 +1,8 @@
 /* Learning a vocabulary: against a learner that recounts everything at every step, and its promises.
  * mirrors vocab_trainer.c, counter.c */
-#include "t.h"
+#include "one_context.h"
 
 #include "roformer/tokenizer.h"
-
-static rf_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx = t_ctx(1, NULL);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    rf_ctx_free(ctx);
-    return 0;
-}
 
 static rf_vocab_trainer *trainer(size_t words)
 {

@@ -6,12 +6,8 @@
 #include <zstd.h>
 
 #include "roformer/reader.h"
-#include "t.h"
+#include "one_context.h"
 #include "train/reader.h"
-
-static rf_ctx *ctx;
-static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
-static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
 
 static rf_reader *reader(const void *data, size_t size, const char *name, const rf_reader_options *o)
 {

@@ -1,13 +1,9 @@
 /* test_scores_answers.c — mirrors src/train/scores_answers.c.  1,000 random pairs of answers against transformers' SQuAD metrics,
  * which tools/golden_answers.py stored; 1e-12: a few roundings of 1.1e-16. */
-#include "t.h"
+#include "one_context.h"
 #include "train/scores.h"
 
 enum { CASES = 1000 };
-
-static rf_ctx *ctx;
-static int setup(void **state) { (void)state; ctx = t_ctx(1, NULL); return 0; }
-static int teardown(void **state) { (void)state; rf_ctx_free(ctx); return 0; }
 
 static uint64_t draw(uint64_t kind, uint64_t c, uint64_t i)
 {
