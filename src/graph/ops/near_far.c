@@ -6,15 +6,32 @@
  *     out_m      = sum_n softmax_n(score(m,n)) v_n,   v of near,   scale = 1 / sqrt D
  *
  * n over all tokens of m's sequence, or with causal over those up to m.
- * near, past and future are [N, 3C] rows of query, key and value, turned as wanted.  One row of scores is held at a time;
- * backward makes it again.  Written for clearness: a dot product for each score. */
+ * near, past and future are [N, 3C] rows of query, key and value, turned as wanted.
+ *
+ * Where positions rise by one from token to token, each of the three is an attention with a mask that fused attention knows:
+ *
+ *     near      keys less than `window` away
+ *     past      keys up to m - window: causal, of `window` keys fewer than queries
+ *     future    the same of the sequence read from its end
+ *
+ * and their results are joined by their log-sum-exps:  out = sum_i e^(lse_i - lse) out_i,  e^lse = sum_i e^(lse_i).  With the
+ * joint result and lse, the backward of each makes its share of the joint probabilities again.
+ *
+ * Other positions, and the rung ref, whose backward makes the row's own sum again, go row by row: a dot product for each score. */
 #include <math.h>
 
 #include "graph/graph.h"
 
-enum { QUERIES = 64 };
+enum { QUERIES = 64, TILES = 512 };      /* queries of a unit of work, of rows and of tiles */
 
-struct saved { int64_t heads, B, D, window; const int32_t *start, *position; bool causal; };
+enum { NEAR, PAST, FUTURE, PARTS };
+
+struct saved {
+    int64_t heads, B, N, D, window;
+    const int32_t *start, *position;
+    bool causal, tiles;
+    float *lse, *lse_back;              /* tiles: joint, [H,N], and with every sequence from its end                     */
+};
 
 struct pass {
     const rfk_table *k;
@@ -23,16 +40,131 @@ struct pass {
     float *y;
     const float *dy;
     float *dx[3];
-    float *scratch;                     /* two rows for each worker                                                       */
+    float *scratch;                     /* rows: two for each worker                                                      */
     int64_t row;
+    char *room;                         /* tiles: of each worker                                                          */
+    size_t each;
+    float *out[PARTS], *lse[PARTS];     /* tiles: results and log-sum-exps; of the future [H,N] from each sequence's end  */
     const int32_t (*block)[2];          /* sequence, first query                                                          */
 };
+
+static int64_t length(const struct saved *s, int64_t b) { return s->start[b + 1] - s->start[b]; }
+
+/* ---- tiles ---------------------------------------------------------------------------------------------------------- */
+
+static bool rising(const rf_near_far_spec *s)
+{
+    for (int64_t b = 0; b < s->B; b++)
+        for (int32_t n = s->start[b] + 1; n < s->start[b + 1]; n++)
+            if ((int64_t)s->position[n] != (int64_t)s->position[n - 1] + 1) return false;
+    return true;
+}
+
+/* Does this part of the sequence see any key? */
+static bool there(const struct saved *s, int64_t b, int part)
+{
+    return part == NEAR ? length(s, b) > 0 : length(s, b) > s->window && !(part == FUTURE && s->causal);
+}
+
+static bool anywhere(const struct saved *s, int part)
+{
+    for (int64_t b = 0; b < s->B; b++)
+        if (there(s, b, part)) return true;
+    return false;
+}
+
+/* The token that a part's row t of a sequence is. */
+static int64_t token(const struct saved *s, int64_t b, int part, int64_t t)
+{
+    return part == FUTURE ? s->start[b + 1] - 1 - t : s->start[b] + t;
+}
+
+static rfk_attention problem(const struct pass *a, int part, int64_t b, int64_t h)
+{
+    const struct saved *s = a->s;
+    const int64_t D = s->D, C = s->heads * D, T = length(s, b), begin = token(s, b, part, 0), step = part == FUTURE ? -C : C;
+    const float *const q = a->x[part] + begin * 3 * C + h * D;
+    return (rfk_attention){
+        .q = q, .k = q + C, .v = a->x[NEAR] + begin * 3 * C + h * D + 2 * C, .q_step = 3 * step, .k_step = 3 * step, .v_step = 3 * step,
+        .queries = T, .keys = part == NEAR ? T : T - s->window, .width = D, .scale = (float)(1 / sqrt((double)D)),
+        .causal = part != NEAR || s->causal, .window = part == NEAR && s->window < T ? s->window - 1 : 0,
+        .out = a->out[part] + begin * C + h * D, .out_step = step, .lse = a->lse[part] + h * s->N + s->start[b],
+    };
+}
+
+static void get_room(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_attention *), int64_t floats)
+{
+    for (int64_t b = 0; b < a->s->B; b++)
+        for (int part = 0; part < PARTS; part++) {
+            if (!there(a->s, b, part)) continue;
+            const rfk_attention p = problem(a, part, b, 0);
+            const size_t bytes = needs(&p);
+            if (bytes > a->each) a->each = bytes;
+        }
+    a->each = ((a->each + 63) & ~(size_t)63) + (((size_t)floats * sizeof(float) + 63) & ~(size_t)63);
+    a->room = rf__push(g, (size_t)g->ctx->threads, a->each);
+}
+
+/* One token's results of a head become one. */
+static void join(const struct pass *a, int64_t b, int64_t h, int64_t t)
+{
+    const struct saved *s = a->s;
+    const int64_t D = s->D, C = s->heads * D, T = length(s, b), n = s->start[b] + t, at = h * s->N + s->start[b];
+    float *const y = a->y + n * C + h * D, lse[PARTS] = {a->lse[NEAR][at + t], -INFINITY, -INFINITY};
+    if (there(s, b, PAST)) lse[PAST] = a->lse[PAST][at + t];
+    if (there(s, b, FUTURE)) lse[FUTURE] = a->lse[FUTURE][at + T - 1 - t];
+    const float top = fmaxf(lse[NEAR], fmaxf(lse[PAST], lse[FUTURE]));
+    const float all = top + logf(expf(lse[NEAR] - top) + expf(lse[PAST] - top) + expf(lse[FUTURE] - top));
+    a->k->scale(y, y, expf(lse[NEAR] - all), D);
+    for (int part = PAST; part < PARTS; part++)
+        if (there(s, b, part)) a->k->axpy(y, expf(lse[part] - all), a->out[part] + n * C + h * D, D);
+    a->lse[NEAR][at + t] = all;
+    if (s->lse_back) s->lse_back[at + T - 1 - t] = all;
+}
+
+static void attend_tiles(void *arg, int64_t i, int worker)
+{
+    const struct pass *a = arg;
+    const struct saved *s = a->s;
+    const int64_t h = i % s->heads, b = a->block[i / s->heads][0], T = length(s, b), from = a->block[i / s->heads][1];
+    const int64_t to = rf__min64(from + TILES, T);
+    for (int part = 0; part < PARTS; part++) {
+        if (!there(s, b, part)) continue;
+        const rfk_attention p = problem(a, part, b, h);
+        const bool back = part == FUTURE;
+        a->k->attention(&p, back ? T - to : from, back ? T - from : to, a->room + (size_t)worker * a->each);
+    }
+    for (int64_t t = from; t < to; t++) join(a, b, h, t);
+}
+
+static void attend_tiles_back(void *arg, int64_t i, int worker)
+{
+    const struct pass *a = arg;
+    const struct saved *s = a->s;
+    const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D;
+    char *const room = a->room + (size_t)worker * a->each;
+    float *const dv = (float *)(void *)(room + a->each) - a->row * D;                    /* of far keys, at the room's end */
+    for (int part = 0; part < PARTS; part++) {
+        if (!there(s, b, part)) continue;
+        const rfk_attention p = problem(a, part, b, h);
+        const int64_t begin = token(s, b, part, 0);
+        float *const dq = a->dx[part] + begin * 3 * C + h * D;
+        const rfk_attention_grad d = {
+            .d_out = a->dy + begin * C + h * D, .d_out_step = p.out_step, .dq = dq, .dk = dq + C, .dv = part ? dv : dq + 2 * C,
+            .dq_step = p.q_step, .dk_step = p.k_step, .dv_step = part ? D : p.v_step,
+        };
+        a->k->attention_back(&p, &d, room);
+        for (int64_t t = 0; part && t < p.keys; t++) a->k->axpy(a->dx[NEAR] + token(s, b, part, t) * 3 * C + 2 * C + h * D, 1, dv + t * D, D);
+    }
+}
+
+/* ---- rows ------------------------------------------------------------------------------------------------------------ */
 
 /* Which of the three a pair of tokens goes by. */
 static int side(const struct saved *s, int64_t m, int64_t n)
 {
     const int64_t distance = (int64_t)s->position[m] - s->position[n];
-    return distance >= s->window ? 1 : -distance >= s->window ? 2 : 0;
+    return distance >= s->window ? PAST : -distance >= s->window ? FUTURE : NEAR;
 }
 
 /* Keys that query m of a sequence of T tokens sees. */
@@ -101,47 +233,60 @@ static void get_scratch(rf_graph *g, struct pass *a)
     a->scratch = rf__push(g, (size_t)g->ctx->threads, (size_t)(2 * a->row) * sizeof *a->scratch);
 }
 
+/* ---- both ------------------------------------------------------------------------------------------------------------ */
+
 void rf__near_far_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     const int64_t size = rf__size(n->in[0]);
-    struct pass a = {.k = g->k, .s = s, .dy = n->out->grad};
-    for (int i = 0; i < 3; i++) {
+    float *const y = n->out->f32;
+    struct pass a = {.k = g->k, .s = s, .dy = n->out->grad, .out = {y, y, y}, .lse = {s->lse, s->lse, s->lse_back}};
+    for (int i = 0; i < PARTS; i++) {
         a.x[i] = n->in[i]->f32;
+        if (s->tiles && i && !anywhere(s, i)) continue;
         if (!(a.dx[i] = rf__floats(g, size))) return;
         rf__zero(g, a.dx[i], size);
     }
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a);
+    if (s->tiles) get_room(g, &a, rfk_attention_back_scratch, a.row * s->D);
     if (g->error.code) return;
-    rf__parallel(g->ctx, s->B * s->heads, attend_back, &a);
+    rf__parallel(g->ctx, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
     rf__scratch_end(g, mark);
-    for (int i = 0; i < 3; i++) rf__adjoint(g, n->in[i], a.dx[i]);
+    for (int i = 0; i < PARTS; i++)
+        if (a.dx[i]) rf__adjoint(g, n->in[i], a.dx[i]);
 }
 
 static void forward(rf_graph *g, struct pass *a)
 {
     const struct saved *s = a->s;
     const rf_mark mark = rf__scratch(g);
+    const int64_t each = s->tiles ? TILES : QUERIES, C = s->heads * s->D;
     int64_t blocks = 0;
-    for (int64_t b = 0; b < s->B; b++) blocks += (s->start[b + 1] - s->start[b] + QUERIES - 1) / QUERIES;
+    for (int64_t b = 0; b < s->B; b++) blocks += (length(s, b) + each - 1) / each;
     int32_t (*block)[2] = rf__push(g, (size_t)blocks, sizeof *block);
-    get_scratch(g, a);
+    for (int part = NEAR; part < PARTS && s->tiles; part++) {
+        const size_t wanted = anywhere(s, part) ? (size_t)s->N : 0;
+        a->out[part] = part == NEAR ? a->y : rf__push(g, wanted, (size_t)C * sizeof(float));
+        a->lse[part] = part == NEAR && s->lse ? s->lse : rf__push(g, wanted, (size_t)s->heads * sizeof(float));
+    }
+    if (s->tiles) get_room(g, a, rfk_attention_scratch, 0);
+    else get_scratch(g, a);
     if (g->error.code) return;
     a->block = (const int32_t (*)[2])block;
     for (int64_t b = 0; b < s->B; b++)
-        for (int32_t from = 0; from < s->start[b + 1] - s->start[b]; from += QUERIES) {
+        for (int64_t from = 0; from < length(s, b); from += each) {
             (*block)[0] = (int32_t)b;
-            (*block++)[1] = from;
+            (*block++)[1] = (int32_t)from;
         }
-    rf__parallel(g->ctx, blocks * s->heads, attend, a);
+    rf__parallel(g->ctx, blocks * s->heads, s->tiles ? attend_tiles : attend, a);
     rf__scratch_end(g, mark);
 }
 
 rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor *future, const rf_near_far_spec *spec)
 {
     rf_tensor *const in[] = {near, past, future};
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < PARTS; i++) {
         RF_WANT(g, "near_far", in[i], 2);
         RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE, "near_far: three shapes that differ");
     }
@@ -149,14 +294,21 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
             near->dim[1] % (3 * spec->heads) == 0, RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
     RF_NEED(g, spec->start[0] == 0 && spec->start[spec->B] == near->dim[0], RF_ESHAPE, "near_far: %lld sequences do not cover %lld tokens",
             (long long)spec->B, (long long)near->dim[0]);
-    struct saved s = {spec->heads, spec->B, near->dim[1] / (3 * spec->heads), spec->window, spec->start, spec->position,
-                      spec->causal != 0};
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){near->dim[0], near->dim[1] / 3});
+    const bool track = rf__tracked(g, in, PARTS);
+    struct saved s = {.heads = spec->heads, .B = spec->B, .N = near->dim[0], .D = near->dim[1] / (3 * spec->heads), .window = spec->window,
+                      .start = spec->start, .position = spec->position, .causal = spec->causal != 0,
+                      .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};   /* fused attention has no window of 1 */
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
+    if (s.tiles && track) {
+        s.lse = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse);
+        s.lse_back = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse_back);
+    }
     if (g->error.code) return y;
     forward(g, &(struct pass){.k = g->k, .s = &s, .x = {near->f32, past->f32, future->f32}, .y = y->f32});
-    if (!rf__tracked(g, in, 3)) return g->error.code ? &g->nil.t : y;
+    if (!track || g->error.code) return g->error.code ? &g->nil.t : y;
     s.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     s.position = rf__copy(g, spec->position, (size_t)near->dim[0], sizeof *spec->position);
-    for (int i = 0; i < 3; i++) rf__needed(in[i]);
-    return rf__record(g, RF_OP(near_far), y, in, 3, &s, sizeof s);
+    for (int i = 0; i < PARTS; i++) rf__needed(in[i]);
+    rf__needed(y);
+    return rf__record(g, RF_OP(near_far), y, in, PARTS, &s, sizeof s);
 }

@@ -54,7 +54,11 @@ static rf_tensor *attend(rf_graph *g, const rf_place *at, rf_tensor *qkv, const 
         return rf__stop(g, RF_EUNSUPPORTED, "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
                         "to train with it", spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
-    return rf_near_far(g, rf_turn(g, qkv, &at->turn), rf_turn(g, qkv, &at->past), rf_turn(g, qkv, &at->future), &s);
+    rf_tensor *const near = rf_turn(g, qkv, &at->turn);
+    bool far = at->chosen;                                       /* else nothing is far, and what is not looked at is not turned */
+    for (int64_t b = 0; b < at->B; b++) far = far || at->start[b + 1] - at->start[b] > s.window;
+    return rf_near_far(g, near, far ? rf_turn(g, qkv, &at->past) : near,
+                       far && (at->chosen || !spec->causal) ? rf_turn(g, qkv, &at->future) : near, &s);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
@@ -70,7 +74,7 @@ static rf_status check(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-/* Three turns in place of one, and rows of scores without tiles. */
+/* Three turns in place of one, when the text is longer than the window. */
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
