@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/relative: attention layers with relative positions and what transformers computes with them, tables of
-buckets and slopes, and whole models whose blocks are RoFormer's (BERT, NEZHA, DeBERTa-v2).  The tests need none of this.
-The formats are described in tests/golden/README.md.
+"""Makes tests/golden/relative but its whole models (golden_wholes.py): attention layers with relative positions and what
+transformers computes with them, tables of buckets and slopes.  The tests need none of this.  The formats are described in
+tests/golden/README.md.
 
     python tools/golden_relative.py     # with transformers 5: all but NEZHA and Transformer-XL, which it dropped;
                                         # with transformers 4.57: these two
@@ -9,15 +9,10 @@ The formats are described in tests/golden/README.md.
 TUPE, KERPLE and Sandwich are in no version: theirs come from the printed formulas, in einsums.
 """
 import datetime
-import json
 import pathlib
-import shutil
 
 import torch
 import transformers
-from safetensors.torch import save_file
-
-from golden_models import case
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "golden" / "relative"
 H, D = 3, 8
@@ -317,96 +312,12 @@ def transformer_xl():
     f.end()
 
 
-# ---- whole models --------------------------------------------------------------------------------------------------------
-
-SIZES = dict(vocab_size=67, hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=40, max_position_embeddings=64)
-OURS = ("vocab_size", "hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "max_position_embeddings", "hidden_act",
-        "layer_norm_eps", "max_relative_position", "max_relative_positions", "position_buckets", "share_att_key")
-
-
-def fill(model, generator):
-    for name, p in model.named_parameters():
-        noise = torch.randn(p.shape, generator=generator)
-        if name.endswith("LayerNorm.weight"):
-            p.copy_(1 + 0.2 * noise)
-        elif name.endswith("bias"):
-            p.copy_(0.2 * noise)
-        elif "embeddings" in name:
-            p.copy_(0.4 * noise)
-        else:
-            p.copy_((1.5 if "query" in name or "key" in name else 1.0) * noise / p.shape[1] ** 0.5)
-    model.tie_weights()
-
-
-def our_name(name):
-    family, rest = name.split(".", 1)
-    name = f"roformer.{rest}" if family in ("bert", "nezha", "deberta") else name
-    for x in ("query", "key", "value"):
-        name = name.replace(f".self.{x}_proj.", f".self.{x}.")
-    return name
-
-
-def whole(name, seed, model, kind):
-    """The folder that this program reads: transformers' weights by the names of RoFormer's."""
-    generator = torch.Generator().manual_seed(seed)
-    model = model.eval()
-    fill(model, generator)
-    c, folder = model.config, ROOT / name
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    tensors = {our_name(k): v.clone() for k, v in model.state_dict().items() if ".decoder." not in k and "position_ids" not in k and v.is_floating_point()}
-    config = {"architectures": ["RoFormerForMaskedLM"], "model_type": "roformer", "position_embedding_type": kind,
-              "type_vocab_size": max(1, c.type_vocab_size), "embedding_size": c.hidden_size,
-              **{k: getattr(c, k) for k in OURS if hasattr(c, k)}}
-    if c.type_vocab_size == 0:                                   # one type whose vector is zero
-        tensors["roformer.embeddings.token_type_embeddings.weight"] = torch.zeros(1, c.hidden_size)
-    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    with open(folder / "golden.txt", "w") as out:
-        print(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, "
-              f"{datetime.date.today()}, seed {seed}, float32 on the CPU", file=out)
-        worst = [case(out, f"length-{n}", model, [n], generator, n <= 3) for n in (1, 2, 7, 20, 45)]
-        worst.append(case(out, "padded", model, [3, 27, 1, 12], generator, False))
-        print("end", file=out)
-    for file in folder.iterdir():
-        file.chmod(0o644)
-    print(f"{name:24} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {max(worst):.1e}")
-
-
-def whole_new():
-    from transformers import BertConfig, BertForMaskedLM, DebertaV2Config, DebertaV2ForMaskedLM
-
-    whole("bert_model", 70, BertForMaskedLM(BertConfig(**SIZES)), "absolute")
-    relative = dict(SIZES, relative_attention=True, pos_att_type="c2p|p2c", share_att_key=False, position_biased_input=False,
-                    norm_rel_ebd="layer_norm", hidden_act="gelu")
-    whole("deberta_model", 71, DebertaV2ForMaskedLM(DebertaV2Config(**relative, type_vocab_size=2, max_relative_positions=10)), "deberta")
-    whole("deberta_log_model", 72, DebertaV2ForMaskedLM(DebertaV2Config(**relative, type_vocab_size=0, position_buckets=16)), "deberta")
-    whole_shared()
-
-
-def whole_shared():
-    """As the published DeBERTa-v3 checkpoints are, but for their size."""
-    from transformers import DebertaV2Config, DebertaV2ForMaskedLM
-
-    config = DebertaV2Config(**SIZES, relative_attention=True, pos_att_type="p2c|c2p", share_att_key=True, position_biased_input=False,
-                             norm_rel_ebd="layer_norm", hidden_act="gelu", type_vocab_size=0, position_buckets=16, max_relative_positions=-1,
-                             layer_norm_eps=1e-7)
-    whole("deberta_v3_model", 74, DebertaV2ForMaskedLM(config), "deberta")
-
-
-def whole_old():
-    from transformers.models.deprecated.nezha.configuration_nezha import NezhaConfig
-    from transformers.models.deprecated.nezha.modeling_nezha import NezhaForMaskedLM
-
-    whole("nezha_model", 73, NezhaForMaskedLM(NezhaConfig(**SIZES, max_relative_position=9, use_relative_position=True)), "nezha")
-
-
 @torch.no_grad()
 def main():
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity_error()
-    new = (t5, alibi, xlnet, deberta, shaw_keys, sandwich, kerple, tupe, whole_new)
-    for make in new if transformers.__version__ >= "5" else (nezha, transformer_xl, whole_old):
+    new = (t5, alibi, xlnet, deberta, shaw_keys, sandwich, kerple, tupe)
+    for make in new if transformers.__version__ >= "5" else (nezha, transformer_xl):
         make()
 
 

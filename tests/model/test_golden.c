@@ -10,7 +10,10 @@
 static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
                                      "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value",
                                      "relative/bert_model", "relative/nezha_model", "relative/deberta_model", "relative/deberta_log_model",
-                                     "relative/deberta_v3_model"};
+                                     "relative/deberta_v3_model",
+                                     "relative/xlnet_model", "relative/xlnet_causal_model", "relative/transformer_xl_model",
+                                     "relative/bloom_model", "relative/mpt_model", "relative/mpnet_model", "relative/t5_model",
+                                     "relative/t5_causal_model"};
 
 static int number(FILE *f)
 {
