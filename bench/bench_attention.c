@@ -36,9 +36,9 @@ static problem problems[] = {
     {"64x12x8", 64, 8, {0}},
 };
 
-/* RUN heads are one worker's turn, as in src/graph/ops/attention.c. */
-enum { RUN = 4 };
-typedef struct unit { int32_t sequence, first, last, head; } unit;
+/* Queries [first, last) of heads [head, end): one worker's turn, cut as src/graph/ops/attention.c cuts it. */
+typedef struct unit { int32_t sequence, first, last, head, end; } unit;
+typedef struct units { unit of[8192]; int64_t count; } units;
 
 typedef struct work {
     const rf_ctx *ctx;
@@ -49,8 +49,7 @@ typedef struct work {
     bool bf16;
     const problem *p;
     int64_t start[MOST + 1];
-    unit units[8192];
-    int64_t count;
+    units there, back;
     float *qkv, *out, *lse, *d_out, *d_qkv, *cos, *sin;
     int32_t *row;
     char *scratch;
@@ -78,7 +77,7 @@ static float *filled(const rf_ctx *ctx, int64_t n)
     return x;
 }
 
-static rfk_attention attention_of(const work *w, int64_t b, int64_t h)
+static rfk_attention attention_of(const work *w, int64_t b, int64_t h, bool more_heads)
 {
     const int64_t C = HEADS * w->width, at = w->start[b], T = w->start[b + 1] - at;
     const float *q = w->qkv + at * 3 * C + h * w->width;
@@ -88,15 +87,15 @@ static rfk_attention attention_of(const work *w, int64_t b, int64_t h)
                            .drop = w->drop, .key = {1, 2}, .stream = (uint64_t)(b * HEADS + h), .causal = w->causal,
                            .out = w->out + at * C + h * w->width, .out_step = C,
                            .lse = w->lse + h * w->start[w->p->sequences] + at,
-                           .next = (h + 1) % RUN ? w->width : 0};
+                           .next = more_heads ? w->width : 0};
 }
 
 static void forward(void *arg, int64_t i, int worker)
 {
     const work *w = arg;
-    const unit *u = &w->units[i];
-    for (int32_t h = u->head; h < u->head + RUN; h++) {
-        const rfk_attention a = attention_of(w, u->sequence, h);
+    const unit *u = &w->there.of[i];
+    for (int32_t h = u->head; h < u->end; h++) {
+        const rfk_attention a = attention_of(w, u->sequence, h, h + 1 < u->end);
         (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
     }
 }
@@ -104,9 +103,10 @@ static void forward(void *arg, int64_t i, int worker)
 static void backward(void *arg, int64_t i, int worker)
 {
     const work *w = arg;
-    const int64_t C = HEADS * w->width, b = i * RUN / HEADS, first = i * RUN % HEADS, at = w->start[b];
-    for (int64_t h = first; h < first + RUN; h++) {
-        const rfk_attention a = attention_of(w, b, h);
+    const unit *u = &w->back.of[i];
+    const int64_t C = HEADS * w->width, at = w->start[u->sequence];
+    for (int32_t h = u->head; h < u->end; h++) {
+        const rfk_attention a = attention_of(w, u->sequence, h, h + 1 < u->end);
         float *dq = w->d_qkv + at * 3 * C + h * w->width;
         const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_step = C, .dq = dq, .dk = dq + C,
                                       .dv = dq + 2 * C, .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C};
@@ -114,18 +114,29 @@ static void backward(void *arg, int64_t i, int worker)
     }
 }
 
+/* The turns of all sequences in blocks of `queries`, each of as many heads as leave a worker eight turns. */
+static void cut(work *w, units *y, int32_t queries)
+{
+    int64_t all = 0;
+    y->count = 0;
+    for (int b = 0; b < w->p->sequences; b++) all += (int64_t)w->p->length[b] * w->p->length[b] * HEADS;
+    for (int32_t b = 0; b < w->p->sequences; b++)
+        for (int32_t T = w->p->length[b], first = 0, last; first < T; first = last) {
+            last = T - first < queries ? T : first + queries;
+            const int64_t run = all / ((int64_t)(last - first) * T * 8 * rf_ctx_threads(w->ctx));
+            const int32_t heads = (int32_t)(run < 1 ? 1 : run > HEADS ? HEADS : run);
+            for (int32_t h = 0; h < HEADS; h += heads)
+                y->of[y->count++] = (unit){b, first, last, h, h + heads < HEADS ? h + heads : HEADS};
+        }
+}
+
 /* `back`: what the backward needs as well. */
 static void prepare(work *w, bool back)
 {
-    w->count = 0;
     w->each = 0;
-    for (int b = 0; b < w->p->sequences; b++) {
-        const int32_t T = w->p->length[b];
-        w->start[b + 1] = w->start[b] + T;
-        for (int32_t first = 0; first < T; first += QUERIES)
-            for (int32_t h = 0; h < HEADS; h += RUN)
-                w->units[w->count++] = (unit){b, first, first + QUERIES < T ? first + QUERIES : T, h};
-    }
+    for (int b = 0; b < w->p->sequences; b++) w->start[b + 1] = w->start[b] + w->p->length[b];
+    cut(w, &w->there, QUERIES);
+    cut(w, &w->back, INT32_MAX);
     const int64_t N = w->start[w->p->sequences], C = HEADS * w->width;
     w->qkv = filled(w->ctx, N * 3 * C);
     w->out = filled(w->ctx, N * C);
@@ -133,7 +144,7 @@ static void prepare(work *w, bool back)
     w->d_qkv = back ? filled(w->ctx, N * 3 * C) : NULL;
     w->lse = filled(w->ctx, N * HEADS);
     for (int b = 0; b < w->p->sequences; b++) {
-        const rfk_attention a = attention_of(w, b, 0);
+        const rfk_attention a = attention_of(w, b, 0, false);
         const size_t f = rfk_attention_scratch(&a), r = back ? rfk_attention_back_scratch(&a) : 0;
         if (f > w->each) w->each = f;
         if (r > w->each) w->each = r;
@@ -208,8 +219,8 @@ static void measure(work *w, int which, int rounds, bool json)
     for (int r = 0; r < rounds; r++)
         for (int type = which == 1; type <= (which > 0); type++) {
             w->bf16 = type;
-            const double before = peak_of(w), f = timed(w, forward, w->count);
-            const double peak = peak_of(w), back = timed(w, backward, (int64_t)w->p->sequences * HEADS / RUN);
+            const double before = peak_of(w), f = timed(w, forward, w->there.count);
+            const double peak = peak_of(w), back = timed(w, backward, w->back.count);
             s[type][0][r] = (sample){1e3 * f, 4 * unit_flops / f / before};
             s[type][1][r] = (sample){1e3 * back, 10 * unit_flops / back / peak};
             s[type][2][r] = (sample){1e3 * (f + back), 14 * unit_flops / (f * before + back * peak)};
@@ -235,7 +246,7 @@ static double least_forward(work *w, problem *p, int runs)
     double least = INFINITY;
     w->p = p;
     prepare(w, false);
-    for (int r = 0; r < runs; r++) least = fmin(least, timed(w, forward, w->count));
+    for (int r = 0; r < runs; r++) least = fmin(least, timed(w, forward, w->there.count));
     finish(w);
     return least;
 }

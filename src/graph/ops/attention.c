@@ -9,14 +9,14 @@
  * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
  * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with tables of
- * offsets that learn they are heads, because those gather from all sequences.  Where there are many units, a worker takes
- * some heads in turn, and each fetches the rows of the next.                                                             */
+ * offsets that learn they are heads, because those gather from all sequences.  Of small units a worker takes some heads in
+ * one turn, of which each fetches the rows of the next.                                                                  */
 #include <math.h>
 
 #include "graph/graph.h"
 
-/* A turn is RUN heads at most, and fewer where each worker would not have TURNS of them. */
-enum { QUERIES = 512, RUN = 4, TURNS = 8 };
+/* A turn is one head's work, or as many heads' as leave each worker TURNS turns of that size. */
+enum { QUERIES = 512, TURNS = 8 };
 
 /* The tables of offsets in spec and among a node's inputs; then come more_query and more_key. */
 enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
@@ -32,7 +32,8 @@ struct saved {
     float *lse;                         /* [H,N] or NULL */
 };
 
-struct block { int32_t sequence, first, last; };
+/* Queries [first, last) of a sequence, heads [head, end). */
+struct turn { int32_t sequence, first, last, head, end; };
 
 /* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
 static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
@@ -72,42 +73,23 @@ struct pass {
     const struct saved *s;
     const float *qkv;
     float *out;
-    const struct block *block;          /* forward */
+    struct turn *turn;
+    int64_t turns;
     const float *d_out;                 /* backward */
     float *d_qkv, *d_more_query, *d_more_key;
     const rfk_relative_grad *d_relative;    /* [H] or NULL */
     char *scratch;
     size_t each;                        /* bytes of one worker's scratch */
-    int64_t run;                        /* heads of a turn */
 };
-
-/* Heads [from, to) of block or sequence `of`. */
-struct turn { int64_t of, from, to; };
-
-static int64_t turns(const struct pass *a) { return (a->s->spec.heads + a->run - 1) / a->run; }
-
-static struct turn turn_of(const struct pass *a, int64_t i)
-{
-    const int64_t from = i % turns(a) * a->run;
-    return (struct turn){i / turns(a), from, rf__min64(from + a->run, a->s->spec.heads)};
-}
-
-/* Takes the turns of all heads of n blocks or sequences. */
-static void take_turns(rf_graph *g, struct pass *a, int64_t n, rf_body *body)
-{
-    a->run = rf__max64(1, rf__min64(RUN, n * a->s->spec.heads / (TURNS * g->ctx->threads)));
-    rf__parallel(g->ctx, n * turns(a), body, a);
-}
 
 static void attend(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const struct turn u = turn_of(a, i);
-    const struct block *b = &a->block[u.of];
+    const struct turn *u = &a->turn[i];
     const rfk_table *k = a->s->k;
-    for (int64_t h = u.from; h < u.to; h++) {
-        const rfk_attention p = problem(a->s, a->qkv, a->out, b->sequence, h, h + 1 < u.to);
-        (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, b->first, b->last, a->scratch + (size_t)worker * a->each);
+    for (int32_t h = u->head; h < u->end; h++) {
+        const rfk_attention p = problem(a->s, a->qkv, a->out, u->sequence, h, h + 1 < u->end);
+        (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, u->first, u->last, a->scratch + (size_t)worker * a->each);
     }
 }
 
@@ -131,8 +113,8 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
 static void attend_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const struct turn u = turn_of(a, i);
-    for (int64_t h = u.from; h < u.to; h++) back_of(a, u.of, h, h + 1 < u.to, worker);
+    const struct turn *u = &a->turn[i];
+    for (int32_t h = u->head; h < u->end; h++) back_of(a, u->sequence, h, h + 1 < u->end, worker);
 }
 
 static void attend_back_head(void *arg, int64_t h, int worker)
@@ -151,6 +133,32 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
     }
     a->each = (a->each + 63) & ~(size_t)63;
     a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
+}
+
+static int64_t keys_of(const rf_attention_spec *p, int64_t b) { return p->past ? p->past->count[b] : p->start[b + 1] - p->start[b]; }
+
+/* The turns of all sequences in blocks of `queries`. */
+static void get_turns(rf_graph *g, struct pass *a, int32_t queries)
+{
+    const rf_attention_spec *p = &a->s->spec;
+    int64_t blocks = 0, work = 0;
+    for (int64_t b = 0; b < p->B; b++) {
+        const int64_t T = p->start[b + 1] - p->start[b];
+        blocks += (T + queries - 1) / queries;
+        work += T * keys_of(p, b) * p->heads;
+    }
+    a->turn = rf__push(g, (size_t)(blocks * p->heads), sizeof *a->turn);
+    if (g->error.code) return;
+    for (int32_t b = 0; b < p->B; b++) {
+        const int32_t T = p->start[b + 1] - p->start[b], heads = (int32_t)p->heads;
+        for (int32_t first = 0, last; first < T; first = last) {
+            last = T - first < queries ? T : first + queries;
+            const int64_t much = (last - first) * keys_of(p, b) * TURNS * g->ctx->threads;
+            const int32_t run = (int32_t)rf__max64(1, rf__min64(heads, work / rf__max64(1, much)));
+            for (int32_t h = 0; h < heads; h += run)
+                a->turn[a->turns++] = (struct turn){b, first, last, h, heads - h < run ? heads : h + run};
+        }
+    }
 }
 
 /* ---- tables of offsets ---------------------------------------------------------------------------------------------- */
@@ -253,6 +261,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     const bool learns = t[QUERY].x || t[KEY].x || t[VALUE].x || t[BIAS].x;
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_back_scratch);
+    get_turns(g, &a, INT32_MAX);
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
     for (int64_t h = 0; h < H; h++)
@@ -260,7 +269,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
                                    t[VALUE].step, at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
-    else take_turns(g, &a, s->spec.B, attend_back);
+    else rf__parallel(g->ctx, a.turns, attend_back, &a);
     rf__scratch_end(g, mark);
     for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
     if (s->E) {
@@ -272,22 +281,12 @@ void rf__attention_back(rf_graph *g, rf_node *n)
 
 static void forward(rf_graph *g, const struct saved *s, const float *qkv, float *out)
 {
-    const rf_attention_spec *p = &s->spec;
     struct pass a = {.s = s, .qkv = qkv, .out = out};
     const rf_mark mark = rf__scratch(g);
-    int64_t blocks = 0;
-    for (int64_t b = 0; b < p->B; b++) blocks += (p->start[b + 1] - p->start[b] + QUERIES - 1) / QUERIES;
-    struct block *block = rf__push(g, (size_t)blocks, sizeof *block);
     get_scratch(g, &a, rfk_attention_scratch);
+    get_turns(g, &a, QUERIES);
     if (g->error.code) return;
-
-    a.block = block;
-    for (int64_t b = 0; b < p->B; b++) {
-        const int32_t T = p->start[b + 1] - p->start[b];
-        for (int32_t first = 0; first < T; first += QUERIES)
-            *block++ = (struct block){(int32_t)b, first, T - first < QUERIES ? T : first + QUERIES};
-    }
-    take_turns(g, &a, blocks, attend);
+    rf__parallel(g->ctx, a.turns, attend, &a);
     rf__scratch_end(g, mark);
 }
 
