@@ -209,6 +209,8 @@ typedef struct layer {
     rf_attention_spec spec;
     rf__observer *observer;
     void *observer_user;
+    const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                   */
+    int64_t rows;
 } layer;
 
 /* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it. */
@@ -230,16 +232,17 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     const layer_weights *w = l->w;
     const double p = c->hidden_dropout_prob, eps = c->layer_norm_eps;
     rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
-    rf_tensor *a = rf_linear(g, attend(g, l, qkv), w->out, w->out_bias, RF_ACT_NONE);
+    rf_tensor *a = attend(g, l, qkv);
+    if (l->row) a = rf_rows(g, a, l->row, l->rows);
+    if (l->row) h = rf_rows(g, h, l->row, l->rows);                                              /* N: those that are asked for */
+    a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, RF_NORM_LAYER);
     rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
     return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, RF_NORM_LAYER);
 }
 
-rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b) { return rf__encode_next(g, e, b, NULL); }
-
-rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache)
+static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[], int64_t rows)
 {
     const rf_config *c = &e->params->config;
     bind(g, e);
@@ -255,7 +258,7 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
     for (int64_t i = 0; i < L; i++) {
         l[i] = (layer){c, &e->layer[i], is, at, {
             .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,
-        }, e->observer, e->observer_user};
+        }, e->observer, e->observer_user, i + 1 == L ? row : NULL, rows};
         l[i].at.layer = i;
         l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
         l[i].at.qkv = e->layer[i].qkv;
@@ -269,6 +272,14 @@ rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cac
         h = rf_keep(g, mark, h);
     }
     return h;                                                                                    /* [N, C]  */
+}
+
+rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
+rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache) { return encode(g, e, b, cache, NULL, 0); }
+
+rf_tensor *rf__encode_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
+{
+    return encode(g, e, b, NULL, row, n);
 }
 
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)

@@ -42,6 +42,10 @@ void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
 rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
+/* Those of the tokens row[0..n), which lives until reset, [n,C]: the last layer's projection and feed-forward, three quarters of its
+ * work, run for no others.  Without dropout the bits are those of rf__encode. */
+rf_tensor *rf__encode_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
+
 /* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the caller commits. */
 rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
@@ -55,8 +59,11 @@ rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t 
 /* Logits [n,V] of the tokens at row[0..n). */
 rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
-/* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates. */
+/* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates; of hidden states [N,C], or of a
+ * batch, encoded as far as the head looks at it. */
+rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *batch);
+bool rf__task_rows(const rf_params *params);                            /* the head looks at one token of each sequence */
 rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i);             /* the i-th parameter of such a head           */
 const rf_params *rf__encoder_params(const rf_encoder *e);
 

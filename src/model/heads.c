@@ -11,43 +11,59 @@
 #include "graph/graph.h"
 #include "model/encoder.h"
 
-static rf_tensor *last_rows(rf_graph *g, rf_tensor *h, const rf_batch *b)
+bool rf__task_rows(const rf_params *p)
 {
-    int32_t *row = rf__push(g, (size_t)b->B, sizeof *row);
-    for (int64_t i = 0; row && i < b->B; i++) row[i] = b->start[i + 1] - 1;
-    return rf_rows(g, h, row, row ? b->B : 0);
+    return p->head == RF_HEAD_SEQUENCE || p->head == RF_HEAD_POOLED || (p->head == RF_HEAD_CHOICE && p->config.summary != RF_SUMMARY_MEAN);
 }
 
-static rf_tensor *summary(rf_graph *g, const rf_config *c, rf_tensor *h, const rf_batch *b)
+/* The tokens that the head looks at, one of each sequence; NULL: at all of them, or there is no memory. */
+static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
-    if (c->summary == RF_SUMMARY_LAST) return last_rows(g, h, b);
-    return rf_pool(g, h, b->start, b->B, c->summary == RF_SUMMARY_MEAN ? RF_POOL_MEAN : RF_POOL_CLS);
+    const bool last = params->head == RF_HEAD_CHOICE && params->config.summary == RF_SUMMARY_LAST;
+    int32_t *row = !rf__task_rows(params) ? NULL : rf__push(g, (size_t)b->B, sizeof *row);
+    for (int64_t i = 0; row && i < b->B; i++) row[i] = last ? b->start[i + 1] - 1 : b->start[i];
+    return row;
 }
 
-static rf_tensor *of_text(rf_graph *g, const rf_encoder *e, rf_tensor *h, const rf_batch *b)
+/* x [B,C]: a vector of each sequence. */
+static rf_tensor *of_text(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {
     const rf_params *params = rf__encoder_params(e);
     const rf_config *c = &params->config;
     const bool pooled = params->head == RF_HEAD_POOLED;
-    rf_tensor *x = rf_pool(g, h, b->start, b->B, RF_POOL_CLS);
     if (!pooled) x = rf_dropout(g, x, c->hidden_dropout_prob);
     x = rf_linear(g, x, rf__encoder_head(e, 0), rf__encoder_head(e, 1), pooled ? RF_ACT_TANH : c->hidden_act);
     x = rf_dropout(g, x, c->hidden_dropout_prob);
     return rf_linear(g, x, rf__encoder_head(e, 2), rf__encoder_head(e, 3), RF_ACT_NONE);
 }
 
-rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *b)
+/* x: the vectors that the head looks at. */
+static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {
     const rf_params *params = rf__encoder_params(e);
-    const rf_config *c = &params->config;
     rf_tensor *w = rf__encoder_head(e, 0), *bias = rf__encoder_head(e, 1);
     switch (params->head) {
     case RF_HEAD_SEQUENCE:
-    case RF_HEAD_POOLED: return of_text(g, e, h, b);
-    case RF_HEAD_TOKEN:  return rf_linear(g, rf_dropout(g, h, c->hidden_dropout_prob), w, bias, RF_ACT_NONE);
-    case RF_HEAD_SPAN:   return rf_linear(g, h, w, bias, RF_ACT_NONE);
-    case RF_HEAD_CHOICE: return rf_linear(g, summary(g, c, h, b), w, bias, RF_ACT_NONE);
+    case RF_HEAD_POOLED: return of_text(g, e, x);
+    case RF_HEAD_TOKEN:  return rf_linear(g, rf_dropout(g, x, params->config.hidden_dropout_prob), w, bias, RF_ACT_NONE);
+    case RF_HEAD_SPAN:
+    case RF_HEAD_CHOICE: return rf_linear(g, x, w, bias, RF_ACT_NONE);
     case RF_HEAD_MLM:    break;
     }
     return rf__stop(g, RF_EUNSUPPORTED, "this model has no head for texts, tokens, answers or choices");
+}
+
+static bool means(const rf_params *p) { return p->head == RF_HEAD_CHOICE && p->config.summary == RF_SUMMARY_MEAN; }
+
+rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *b)
+{
+    const int32_t *row = rows_of(g, rf__encoder_params(e), b);
+    if (means(rf__encoder_params(e))) h = rf_pool(g, h, b->start, b->B, RF_POOL_MEAN);
+    return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
+}
+
+rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
+{
+    const int32_t *row = rows_of(g, rf__encoder_params(e), b);
+    return row ? logits(g, e, rf__encode_rows(g, e, b, row, b->B)) : rf__task_logits(g, e, rf__encode(g, e, b), b);
 }

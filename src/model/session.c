@@ -81,16 +81,22 @@ static rf_status check(const rf_batch *b, rf_error *why)
     return RF_OK;
 }
 
-/* Runs the encoder; the failure of any operation is found once, by `finish`. */
-static rf_status hidden(rf_session *s, const rf_batch *b, rf_tensor **out, rf_error *why)
+/* A fresh graph for this batch; the failure of any operation is found once, by `finish`. */
+static rf_status begin(rf_session *s, const rf_batch *b, rf_error *why)
 {
     const rf_status status = check(b, why);
     if (status) return status;
     if (rf_graph_reset(s->graph))
         return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
     rf_graph_record(s->graph, 0, 0, 0);
-    *out = rf__encode(s->graph, s->encoder, b);
     return RF_OK;
+}
+
+static rf_status hidden(rf_session *s, const rf_batch *b, rf_tensor **out, rf_error *why)
+{
+    const rf_status status = begin(s, b, why);
+    if (!status) *out = rf__encode(s->graph, s->encoder, b);
+    return status;
 }
 
 static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf_error *why)
@@ -139,12 +145,11 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
 
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
 {
-    rf_tensor *h;
     if (rf_model_task(s->model) == RF_HEAD_MLM)
         return rf_fail(why, RF_EUNSUPPORTED, "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
-    const rf_status status = hidden(s, batch, &h, why);
+    const rf_status status = begin(s, batch, why);
     if (status) return status;
-    rf_tensor *z = rf__task_logits(s->graph, s->encoder, h, batch);
+    rf_tensor *z = rf__task_forward(s->graph, s->encoder, batch);
     *rows = z->dim[0];
     return finish(s, z, out, why);
 }

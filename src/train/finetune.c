@@ -339,11 +339,12 @@ static double epoch_of(const rf__run *r)
 
 static const char *metric(const rf__run *r) { return ((const rf__finetune *)r->task)->metric; }
 
-/* The final model once more, which may be that of another step than the last evaluation. */
+/* The final model, unless it is the one that the last evaluation saw. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
-    return f->dev.n ? rf__finetune_evaluate(r, why) : RF_OK;
+    const bool other = r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
+    return f->dev.n && (other || f->scored != r->state.step) ? rf__finetune_evaluate(r, why) : RF_OK;
 }
 
 static void card(const rf__run *r, rf__card *c)

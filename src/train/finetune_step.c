@@ -43,7 +43,7 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);
-    rf_tensor *z = rf__task_logits(g, r->encoder, rf__encode(g, r->encoder, &view), &view);
+    rf_tensor *z = rf__task_forward(g, r->encoder, &view);
     rf_tensor *loss = rf__objective_loss(g, z, b, &objective, weight, loss_sum, NULL);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
@@ -97,7 +97,7 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
-    rf_tensor *z = rf__task_logits(g, r->encoder, rf__encode(g, r->encoder, &view), &view);
+    rf_tensor *z = rf__task_forward(g, r->encoder, &view);
     rf__objective_loss(g, z, b, &objective, 1, &e->loss, NULL);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
@@ -131,7 +131,7 @@ rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
     status = rf__score_answers(&f->answers, &f->dev, &f->source, &f->scores, why);
     if (status) return status;
     if ((status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why))) return status;
-    t->eval_step = t->step;
+    t->eval_step = f->scored = t->step;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
     for (int i = 0; i < f->scores.n; i++) {
         char name[64];

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "graph/graph.h"
+#include "model/encoder.h"
 #include "train/exchange.h"
 #include "train/memory.h"
 #include "train/optimizer.h"
@@ -49,6 +50,9 @@ static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tok
  * means and deviations, and their results; the feed-forward before its activation. */
 static double layer(const shape *s) { return 4 * (8 * s->C + s->H + 4) + (s->bf16 ? 2 : 4) * s->F; }
 
+/* Of the last layer, when the head looks at one token of each sequence: query, key, value and attention. */
+static double last_layer(const shape *s, const rf_params *p) { return rf__task_rows(p) ? 4 * (4 * s->C + s->H) : layer(s); }
+
 /* What comes and goes within a layer: the feed-forward after its activation; adjoints of a norm's sum and of what was
  * dropped of it; those of query, key and value. */
 static double passing(const shape *s) { return 4 * (s->F + (s->drops ? 2 : 1) * s->C + 3 * s->C); }
@@ -84,7 +88,7 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
     const double logits = 4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
     const double kept = s.N * embeddings(&s) + s.labels * head(&s) + task_head(p, &s), scratch = attention_scratch(p, o);
     if (!o->gradient_checkpointing)
-        return kept + s.N * s.L * layer(&s) + fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
+        return kept + s.N * ((s.L - 1) * layer(&s) + last_layer(&s, p)) + fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
     const double again = s.N * (layer(&s) + passing(&s)) + scratch;
     return kept + s.N * 4 * s.L * s.C + s.N * 8 * s.C + fmax(logits, again);
 }
@@ -105,8 +109,8 @@ double rf__memory_forward(const rf_params *p, int64_t tokens)
 {
     const rf_config *c = &p->config;
     const double E = (double)c->embedding_size, C = (double)c->hidden_size, F = (double)c->intermediate_size;
-    const bool projected = c->embedding_size != c->hidden_size;
-    return 4 * (double)tokens * (3 * E + (projected ? C : 0) + 8 * C + F);
+    const bool projected = c->embedding_size != c->hidden_size, rows = c->num_hidden_layers == 1 && rf__task_rows(p);
+    return 4 * (double)tokens * (3 * E + (projected ? C : 0) + (rows ? 4 * C : 8 * C + F));
 }
 
 static const char *bytes_text(double bytes, char text[16])

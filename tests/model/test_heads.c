@@ -2,7 +2,7 @@
  * their labels, and what happens to them on the way through a folder of ours.
  *
  * Logits agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64 ones.          */
-#include "t.h"
+#include "gradient.h"
 
 #include <unistd.h>
 
@@ -143,6 +143,76 @@ static void survive_our_own_folder(void **state)
     }
 }
 
+/* ---- the last layer for the tokens that a head looks at alone ---- */
+
+/* Logits of two texts and, recorded, the gradient of their weighted sum; `whole`: all tokens through all layers. */
+static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *grad, bool whole, bool again, float logit[64], int64_t *n)
+{
+    static const int32_t id[] = {2, 5, 7, 3, 2, 9, 3, 2, 1, 4, 6, 8, 3}, start[] = {0, 4, 7, 13};
+    const rf_batch b = {.N = 13, .B = 3, .id = id, .start = start};
+    static float weight[64];
+    rf_encoder *e;
+    rf_graph *g;
+    rf_error why = {0};
+    for (int i = 0; i < 64; i++) weight[i] = (float)((i * 7 + 3) % 11) / 11 - 0.5F;
+    if (grad) memset(grad, 0, p->total * sizeof *grad);
+    assert_int_equal(rf__encoder_new(p, slab, grad, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    rf__encoder_checkpoints(e, again);
+    rf_graph_record(g, grad != NULL, 1, 1);
+    rf_tensor *z = whole ? rf__task_logits(g, e, rf__encode(g, e, &b), &b) : rf__task_forward(g, e, &b);
+    assert_int_equal(rf_graph_error(g)->code, RF_OK);
+    *n = z->dim[0] * z->dim[1];
+    assert_true(*n <= 64);
+    memcpy(logit, z->f32, (size_t)*n * sizeof *logit);
+    if (grad && rf_backward(g, t_weighted(g, z, weight), &why)) fail_msg("%s", why.text);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+}
+
+/* The same bits forward; backward the same sums but for the order of terms that are zero: 1e-6 of the largest. */
+static void work_is_done_where_the_answer_is(void **state)
+{
+    (void)state;
+    static const struct { rf_head head; rf_summary summary; const char *positions; int causal; } cases[] = {
+        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_POOLED, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "t5", 0},
+        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary_learned", 0}, {RF_HEAD_CHOICE, RF_SUMMARY_FIRST, "rotary", 0}, {RF_HEAD_CHOICE, RF_SUMMARY_LAST, "alibi", 1},
+        {RF_HEAD_CHOICE, RF_SUMMARY_MEAN, "rotary", 0}, {RF_HEAD_TOKEN, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_SPAN, RF_SUMMARY_LAST, "deberta", 0},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++)
+        for (int layers = 1; layers <= 3; layers += 2) {
+            rf_ctx *ctx = t_ctx(2, NULL);
+            rf_config c;
+            rf_params p;
+            float whole[64], rows[64];
+            int64_t n, m;
+            rf_config_defaults(&c);
+            c.vocab_size = 11, c.hidden_size = 16, c.embedding_size = 12, c.num_hidden_layers = layers, c.num_attention_heads = 2, c.intermediate_size = 32;
+            c.num_labels = cases[i].head == RF_HEAD_SPAN ? 2 : cases[i].head == RF_HEAD_CHOICE ? 1 : 3, c.summary = cases[i].summary, c.is_decoder = cases[i].causal;
+            c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
+            snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", cases[i].positions);
+            assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
+            float *slab = t_floats((int64_t)p.total), *want = t_floats((int64_t)p.total), *got = t_floats((int64_t)p.total);
+            rf__params_init(&p, slab, 4);
+            for (size_t k = 0; k < p.total; k++) slab[k] *= 5;
+            answer(ctx, &p, slab, NULL, true, false, whole, &n);
+            answer(ctx, &p, slab, NULL, false, false, rows, &m);
+            assert_int_equal(n, m);
+            assert_memory_equal(whole, rows, (size_t)n * sizeof *rows);
+            answer(ctx, &p, slab, want, true, false, whole, &n);
+            double largest = 0;
+            for (size_t k = 0; k < p.total; k++) largest = fmax(largest, fabs((double)want[k]));
+            for (int again = 0; again < 2; again++) {
+                answer(ctx, &p, slab, got, false, again, rows, &m);
+                assert_memory_equal(whole, rows, (size_t)n * sizeof *rows);
+                t_close(got, want, (int64_t)p.total, 1e-6 * largest, 0);
+            }
+            rf__params_free(&p);
+            rf_ctx_free(ctx);
+            t_free_all();
+        }
+}
+
 static void labels_have_names(void **state)
 {
     (void)state;
@@ -229,7 +299,7 @@ static void bad_labels_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree_with_transformers), cmocka_unit_test(survive_our_own_folder), cmocka_unit_test(labels_have_names),
+        cmocka_unit_test(agree_with_transformers), cmocka_unit_test(survive_our_own_folder), cmocka_unit_test(work_is_done_where_the_answer_is), cmocka_unit_test(labels_have_names),
         cmocka_unit_test(pooled_head_is_berts),    cmocka_unit_test(bad_labels_are_refused),
     };
     return cmocka_run_group_tests_name("model/heads", tests, NULL, NULL);

@@ -397,6 +397,40 @@ static void a_folder_of_files(void **state)
     end(&s);
 }
 
+/* Lines of metrics.jsonl that are evaluations: one an epoch, and one more where the final model is another one. */
+static int evaluations(const setup *s)
+{
+    char *path = tiny_path(s->out, "metrics.jsonl"), line[4096];
+    int n = 0;
+    FILE *f = fopen(path, "r");
+    while (f && fgets(line, sizeof line, f)) n += strstr(line, "\"eval_loss\"") != NULL;
+    if (f) fclose(f);
+    free(path);
+    return n;
+}
+
+static void the_same_model_is_not_evaluated_twice(void **state)
+{
+    (void)state;
+    for (int other = 0; other < 3; other++) {
+        setup s = begin(1);
+        rf_finetune_options o = options_of(&s);
+        rf_answerer *a;
+        rf_scores again;
+        o.save_strategy = RF_STRATEGY_EPOCH;
+        if (other == 1) o.t.average_last = 2;
+        if (other == 2) o.t.load_best_model_at_end = 1, o.t.greater_is_better = RF_GREATER_FALSE, o.metric = "f1_macro";
+        const rf_scores scores = must(&s, &o, RF_OK);
+        const bool best_is_last = other == 2 && strstr(s.notes, "the model is that of checkpoint-39");
+        assert_int_equal(evaluations(&s), other == 0 || best_is_last ? 3 : 4);
+        const rf_finetune_options none = {0};                /* the scores are those of the folder, whichever way */
+        if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, &none, s.dev, &again, &s.why)) fail_msg("%s", s.why.text);
+        assert_true(fabs(score_of(&again, "accuracy") - score_of(&scores, "accuracy")) < 1e-9);
+        rf_answerer_close(a);
+        end(&s);
+    }
+}
+
 static void a_label_that_training_has_not(void **state)
 {
     (void)state;
@@ -413,7 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(frozen_layers_stay),
         cmocka_unit_test(folds_hold_out_each_example_once), cmocka_unit_test(the_best_is_loaded), cmocka_unit_test(every_task_learns_by_heart),
-        cmocka_unit_test(class_weights_balance), cmocka_unit_test(what_a_run_needs_besides_is_counted), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files),   cmocka_unit_test(a_label_that_training_has_not),
+        cmocka_unit_test(class_weights_balance), cmocka_unit_test(what_a_run_needs_besides_is_counted), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files), cmocka_unit_test(the_same_model_is_not_evaluated_twice),   cmocka_unit_test(a_label_that_training_has_not),
     };
     return cmocka_run_group_tests_name("train/finetune", tests, NULL, NULL);
 }

@@ -76,7 +76,7 @@ static double plain(const bench *b, float *value, float *grad, uint64_t stream)
     assert_int_equal(rf__encoder_new(&b->r.params, value, grad, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(b->ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, b->r.o.seed, stream);
-    rf_tensor *z = rf__task_logits(g, e, rf__encode(g, e, &view), &view);
+    rf_tensor *z = rf__task_forward(g, e, &view);
     assert_int_equal(rf_backward(g, rf_row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL), RF_OK);
     rf_graph_free(g);
     rf__encoder_free(e);

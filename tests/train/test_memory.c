@@ -129,7 +129,7 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
         double sum = 0;
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);
-        rf_tensor *z = rf__task_logits(g, e, rf__encode(g, e, &view), &view);
+        rf_tensor *z = rf__task_forward(g, e, &view);
         rf_tensor *loss = rf__objective_loss(g, z, &batch, &(rf__objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
@@ -156,7 +156,7 @@ static double evaluated(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_
     for (int lap = 0; lap < 2; lap++) {
         rf_graph_reset(g);
         rf_graph_record(g, 0, 0, 0);
-        rf__task_logits(g, e, rf__encode(g, e, &view), &view);
+        rf__task_forward(g, e, &view);
         assert_int_equal(rf_graph_error(g)->code, RF_OK);
     }
     const double bytes = (double)rf_graph_memory(g);
