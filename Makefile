@@ -1,6 +1,6 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test check asan ubsan tsan debug bench fuzz sweep install clean help
+.PHONY: all setup demo test check asan ubsan tsan debug bench fuzz lint sweep install clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
@@ -35,6 +35,9 @@ fuzz: setup ## every fuzz harness for SECONDS each (30)
 	@cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
 	@cmake --build build/fuzz -j $(J)
 	@sh tools/fuzz.sh build/fuzz $(SECONDS)
+
+lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
+	@sh tools/lint.sh
 
 sweep: all ## long robustness sweep: kill -9 while training, every system call failing
 	@sh tools/kill_sweep.sh $(B)

@@ -25,5 +25,13 @@ for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md examples/README.md 
         grep -qw -e "$name" "$file" || { echo "$page: $file has no $name"; bad=1; }
     done < "${TMPDIR:-/tmp}/docs.$$"
     rm -f "${TMPDIR:-/tmp}/docs.$$"
+    # `train/test_x`: `case`, `case`, the way docs/reliability.md does
+    for row in $(grep -oE '`([a-z]+/)?test_[a-z_]+`: `[a-z_]+`(, `[a-z_]+`)*' "$page" | tr -d '`' | tr ', ' '::' | sort -u); do
+        file=$(ls tests/*/"$(basename "${row%%:*}")".c 2> /dev/null) || { echo "$page: no test ${row%%:*}"; bad=1; continue; }
+        for name in $(printf '%s' "${row#*:}" | tr ':' ' '); do
+            # shellcheck disable=SC2086
+            grep -qw -e "cmocka_unit_test($name" $file || { echo "$page: ${row%%:*} has no $name"; bad=1; }
+        done
+    done
 done
 exit $bad

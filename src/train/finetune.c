@@ -135,6 +135,8 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     }
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
+    if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
+        status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
     if (!status) status = check(&f->o, why);
     const rf_train_options run = r->o;
     f->o.t = run;
