@@ -16,15 +16,31 @@
 
 const char *program = "build/release/roformer";
 
+static void complain(const char *format, va_list list)
+{
+    fprintf(stderr, "%s: ", program_invocation_short_name);
+    vfprintf(stderr, format, list);
+    fputc('\n', stderr);
+}
+
 void die(const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    fprintf(stderr, "%s: ", program_invocation_short_name);
-    vfprintf(stderr, format, list);
-    fputc('\n', stderr);
+    complain(format, list);
     va_end(list);
     exit(1);
+}
+
+/* Of roformer's exit codes: 2 usage, 3 data, 4 the system. */
+static void refuse(int code, const char *format, ...) __attribute__((format(printf, 2, 3), noreturn));
+static void refuse(int code, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    complain(format, list);
+    va_end(list);
+    exit(code);
 }
 
 void path_of(char out[PATH], const char *format, ...)
@@ -59,30 +75,39 @@ void make_folder(const char *path)
 
 /* ---- what the command line asks for --------------------------------------------------------------------------------------------- */
 
+static time_t end_of(const char *hours)
+{
+    char *end;
+    const double h = strtod(hours, &end);
+    if (end == hours || *end || !(h >= 0 && h < 1e6)) refuse(2, "--hours: '%s' is not a number from 0 on", hours);
+    return time(NULL) + (time_t)(3600 * h);
+}
+
 void read_request(request *r, int argc, char **argv, bool has_tasks)
 {
     json_error_t bad;
     const char *results = NULL;
     if (argc < 3)
-        die("usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program ROFORMER]",
+        refuse(2, "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program ROFORMER]",
             program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
     *r = (request){.work = argv[2], .data = getenv("ROFORMER_DATA")};
     if (!r->data) r->data = "../shared/data";
-    if (!(r->file = json_load_file(argv[1], 0, &bad))) die("%s:%d: %s", argv[1], bad.line, bad.text);
-    if (!(r->name = json_string_value(json_object_get(r->file, "name")))) die("%s: no name", argv[1]);
+    if (access(argv[1], R_OK)) refuse(4, "%s: cannot open: %s", argv[1], strerror(errno));
+    if (!(r->file = json_load_file(argv[1], 0, &bad))) refuse(3, "%s:%d: %s", argv[1], bad.line, bad.text);
+    if (!(r->name = json_string_value(json_object_get(r->file, "name")))) refuse(3, "%s: has no \"name\"", argv[1]);
     for (int i = 3; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : NULL;
         if (!strcmp(argv[i], "--table")) r->only_table = true;
-        else if (!value) die("%s: what?", argv[i]);
+        else if (!value) refuse(2, "%s: unknown, or without its value", argv[i]);
         else if (!strcmp(argv[i], "--data")) r->data = value, i++;
         else if (!strcmp(argv[i], "--results")) results = value, i++;
         else if (!strcmp(argv[i], "--tasks") && has_tasks) r->tasks = value, i++;
         else if (!strcmp(argv[i], "--threads")) r->threads = value, i++;
         else if (!strcmp(argv[i], "--program")) program = value, i++;
-        else if (!strcmp(argv[i], "--hours")) r->until = time(NULL) + (time_t)(3600 * atof(value)), i++;
-        else die("%s: what?", argv[i]);
+        else if (!strcmp(argv[i], "--hours")) r->until = end_of(value), i++;
+        else refuse(2, "unknown option %s", argv[i]);
     }
-    if (access(program, X_OK)) die("%s is not there: run `make` first, in the top folder", program);
+    if (access(program, X_OK)) refuse(4, "%s is not there: run `make` first, in the top folder", program);
     if (!results) make_folder("results");
     if (results) path_of(r->results, "%s", results);
     else path_of(r->results, "results/%s", r->name);

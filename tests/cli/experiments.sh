@@ -108,6 +108,11 @@ same results/whole/table.txt results/again/table.txt "--table"
 rm -r work/tiny/Same
 expect 0 'absent' "$glue" glue.json work --data data --results results/again --program "$program" --hours 0
 [ ! -e work/tiny/Same/rotary-0.01-1 ] || fail "a run began after the time was over"
+expect 2 'usage' "$experiment"
+expect 2 "hours: 'soon'" "$experiment" pre.json work --hours soon
+expect 2 'unknown option --fast' "$experiment" pre.json work --fast 1
+expect 4 'nowhere.json: cannot open' "$experiment" nowhere.json work
+expect 3 'all.tsv:1: ' "$experiment" all.tsv work
 expect 1 'no task of that name' "$glue" glue.json work --data data --program "$program" --results results/again --tasks none
-expect 1 'nowhere.json' "$glue" nowhere.json work
+expect 4 'nowhere.json' "$glue" nowhere.json work
 done_testing
