@@ -6,7 +6,7 @@
  * it is copied together, b's panels while they are packed.  What is stored as bf16 already is taken as it is.  An odd k
  * is filled up with a zero.  How k is cut depends on k alone: an element's bits depend on its row and column alone.   */
 #include "kernel/kernel.h"
-#include "kernel/products.h"
+#include "kernel/gemm_cut.h"
 
 enum {
     PANEL = RFK_PANEL,
@@ -43,7 +43,6 @@ typedef struct blocks {
     desk *desk;
 } blocks;
 
-static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 static int64_t even(int64_t k) { return k + k % 2; }
 
 /* x[i.. , j..] as it lies in memory, n wide, as f32: where it is, or widened into `to`. */
@@ -95,7 +94,7 @@ static void one_block(void *arg, int64_t task, int worker)
 {
     const blocks *g = arg;
     desk *r = g->desk + worker;
-    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, PANEL);
+    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = rf__ceiling(g->n, PANEL);
     const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
     float *c = g->c + i0 * g->ldc;
@@ -118,10 +117,10 @@ static void one_block(void *arg, int64_t task, int worker)
 /* As many tasks as keep all workers busy to the end, of equal size; never a block higher than ROWS. */
 static void run(blocks *g)
 {
-    const int64_t workers = g->ctx->threads, panels = ceiling(g->n, PANEL);
-    g->row_blocks = ceiling(g->m, ROWS);
-    if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
-    g->groups = ceiling(panels, GROUP);
+    const int64_t workers = g->ctx->threads, panels = rf__ceiling(g->n, PANEL);
+    g->row_blocks = rf__ceiling(g->m, ROWS);
+    if (g->row_blocks > workers) g->row_blocks = rf__ceiling(g->row_blocks, workers) * workers;
+    g->groups = rf__ceiling(panels, GROUP);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels) g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
 }
@@ -166,7 +165,7 @@ static void strip_of_rows(void *arg, int64_t s, int worker)
     const int64_t last = rf__min64((s + 1) * DEEP, p->k);
     for (int64_t i = s * DEEP; i < last; i += 2)
         for (int64_t j = 0; j < p->n; j += WIDE) {
-            const int64_t width = rf__min64(WIDE, p->n - j), panels = ceiling(width, PANEL);
+            const int64_t width = rf__min64(WIDE, p->n - j), panels = rf__ceiling(width, PANEL);
             int64_t ld;
             const float *x = widened(p->ctx, &p->b, p->k0 + i, i + 1 < p->k ? 2 : 1, p->j0 + j, width, room, &ld);
             p->ctx->k->pairs_bf16(pairs, x, i + 1 < p->k ? x + ld : zeros, width);
@@ -178,27 +177,17 @@ static void strip_of_rows(void *arg, int64_t s, int worker)
 
 static void pack_panels(packing *p)
 {
-    if (p->b.turned) rf__parallel(p->ctx, ceiling(p->n, PANEL), turned_panel, p);
-    else rf__parallel(p->ctx, ceiling(p->k, DEEP), strip_of_rows, p);
+    if (p->b.turned) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), turned_panel, p);
+    else rf__parallel(p->ctx, rf__ceiling(p->k, DEEP), strip_of_rows, p);
 }
 
 /* ---- the three calls ---------------------------------------------------------------------------------------------------- */
 
-static rf_status no_room(rf_error *why, size_t bytes)
-{
-    return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
-}
-
-/* k in nearly equal cuts of at most RFK_DEPTH_BF16, of whole vectors (so all but the last are even). */
-static int64_t depth_of_cut(int64_t k) { return ceiling(ceiling(k, ceiling(k, RFK_DEPTH_BF16)), WIDTH) * WIDTH; }
-
-/* b is packed in chunks of about CHUNK numbers: whole cuts of k, whole panels of n, as equal as can be. */
+/* b is packed a piece at a time (gemm_cut.h); the last piece of k has the activation. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    const int64_t step = depth_of_cut(call->k), cuts = ceiling(call->k, step), panels = ceiling(call->n, PANEL);
-    const int64_t k_chunks = rf__min64(cuts, ceiling(call->n * call->k, CHUNK)), deep = ceiling(cuts, k_chunks) * step;
-    const int64_t n_chunks = deep > step ? 1 : rf__min64(panels, ceiling(call->n * rf__min64(step, call->k), CHUNK));
-    const int64_t wide = ceiling(panels, n_chunks) * PANEL;
+    const rf__cut cut = rf__cut_of(call->n, call->k, RFK_DEPTH_BF16, PANEL, CHUNK);
+    const int64_t deep = cut.deep, wide = cut.wide;
     const size_t desks = (size_t)ctx->threads * sizeof(desk);
     const size_t bytes = desks + (size_t)(wide * even(rf__min64(deep, call->k))) * sizeof(uint16_t);
     rf__product_enter(ctx);
@@ -214,16 +203,16 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
                         .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_turned},
                         .panels = p.out, .c = call->c + j, .ldc = call->ldc, .add = call->beta != 0 || k > 0,
                         .bias = call->bias && k == 0 ? call->bias + j : NULL, .act = last ? call->act : RF_ACT_NONE,
-                        .step = step, .desk = (desk *)(void *)scratch};
+                        .step = cut.step, .desk = (desk *)(void *)scratch};
             run(&g);
         }
     rf__product_leave(ctx);
-    return scratch ? RF_OK : no_room(why, bytes);
+    return scratch ? RF_OK : rf__no_scratch(why, bytes);
 }
 
 static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
 {
-    const size_t bytes = (size_t)(ceiling(w->n, PANEL) * PANEL * even(w->k)) * sizeof(uint16_t);
+    const size_t bytes = (size_t)(rf__ceiling(w->n, PANEL) * PANEL * even(w->k)) * sizeof(uint16_t);
     w->data = rf__alloc(ctx, bytes);
     if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
     pack_panels(&(packing){ctx, {from, NULL, w->k, 1}, 0, 0, w->n, w->k, w->data});
@@ -236,10 +225,10 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const 
     const size_t bytes = (size_t)ctx->threads * sizeof(desk);
     rf__product_enter(ctx);
     blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = {x, NULL, ldx, 0}, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .step = depth_of_cut(w->k), .desk = rf__product_scratch(ctx, bytes)};
+                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH_BF16), .desk = rf__product_scratch(ctx, bytes)};
     if (g.desk) run(&g);
     rf__product_leave(ctx);
-    return g.desk ? RF_OK : no_room(why, bytes);
+    return g.desk ? RF_OK : rf__no_scratch(why, bytes);
 }
 
 const rf__products rf__products_bf16 = {"built-in, bf16", gemm, pack, NULL, packed};

@@ -9,7 +9,7 @@
  * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
  * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.      */
 #include "kernel/kernel.h"
-#include "kernel/products.h"
+#include "kernel/gemm_cut.h"
 
 enum {
     PANEL = RFK_PANEL,
@@ -38,8 +38,6 @@ typedef struct blocks {
     float *room;
 } blocks;
 
-static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 /* ---- one task ---------------------------------------------------------------------------------------------------------- */
 
 /* Rows i0.. and columns p0.. of a, row by row. */
@@ -62,7 +60,7 @@ static void one_block(void *arg, int64_t task, int worker)
 {
     const blocks *g = arg;
     float *room = g->room + worker * ROOM;
-    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, PANEL);
+    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = rf__ceiling(g->n, PANEL);
     const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
     float *c = g->c + i0 * g->ldc;
@@ -84,10 +82,10 @@ static void one_block(void *arg, int64_t task, int worker)
 /* As many tasks as keep all workers busy to the end, of equal size; never a block higher than ROWS. */
 static void cut(blocks *g)
 {
-    const int64_t workers = g->ctx->threads, panels = ceiling(g->n, PANEL);
-    g->row_blocks = ceiling(g->m, ROWS);
-    if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
-    g->groups = ceiling(panels, GROUP);
+    const int64_t workers = g->ctx->threads, panels = rf__ceiling(g->n, PANEL);
+    g->row_blocks = rf__ceiling(g->m, ROWS);
+    if (g->row_blocks > workers) g->row_blocks = rf__ceiling(g->row_blocks, workers) * workers;
+    g->groups = rf__ceiling(panels, GROUP);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels) g->groups++;
 }
 
@@ -139,27 +137,17 @@ static void strip_of_rows(void *arg, int64_t strip, int worker)
 
 static void pack_panels(packing *p)
 {
-    if (p->turned) rf__parallel(p->ctx, ceiling(p->n, PANEL), turned_panel, p);
-    else rf__parallel(p->ctx, ceiling(p->k, STRIP), strip_of_rows, p);
+    if (p->turned) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), turned_panel, p);
+    else rf__parallel(p->ctx, rf__ceiling(p->k, STRIP), strip_of_rows, p);
 }
 
 /* ---- the three calls ---------------------------------------------------------------------------------------------------- */
 
-static rf_status no_room(rf_error *why, size_t bytes)
-{
-    return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
-}
-
-/* k in nearly equal cuts of at most RFK_DEPTH, of whole vectors. */
-static int64_t depth_of_cut(int64_t k) { return ceiling(ceiling(k, ceiling(k, RFK_DEPTH)), WIDTH) * WIDTH; }
-
-/* b is packed in chunks of about CHUNK floats: whole cuts of k, whole panels of n, as equal as can be. */
+/* b is packed a piece at a time (gemm_cut.h); the last piece of k has the activation. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    const int64_t step = depth_of_cut(call->k), cuts = ceiling(call->k, step), panels = ceiling(call->n, PANEL);
-    const int64_t k_chunks = rf__min64(cuts, ceiling(call->n * call->k, CHUNK)), deep = ceiling(cuts, k_chunks) * step;
-    const int64_t n_chunks = deep > step ? 1 : rf__min64(panels, ceiling(call->n * rf__min64(step, call->k), CHUNK));
-    const int64_t wide = ceiling(panels, n_chunks) * PANEL;
+    const rf__cut cut = rf__cut_of(call->n, call->k, RFK_DEPTH, PANEL, CHUNK);
+    const int64_t deep = cut.deep, wide = cut.wide;
     const size_t room = (size_t)ctx->threads * ROOM, bytes = (room + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
     rf__product_enter(ctx);
     float *scratch = rf__product_scratch(ctx, bytes);
@@ -172,16 +160,16 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
             blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k, .a = call->a + (call->a_turned ? k * call->lda : k),
                         .lda = call->lda, .a_turned = call->a_turned, .panels = p.out, .c = call->c + j, .ldc = call->ldc,
                         .add = call->beta != 0 || k > 0, .bias = call->bias && k == 0 ? call->bias + j : NULL,
-                        .act = last ? call->act : RF_ACT_NONE, .step = step, .room = scratch};
+                        .act = last ? call->act : RF_ACT_NONE, .step = cut.step, .room = scratch};
             run(&g);
         }
     rf__product_leave(ctx);
-    return scratch ? RF_OK : no_room(why, bytes);
+    return scratch ? RF_OK : rf__no_scratch(why, bytes);
 }
 
 static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
 {
-    const size_t bytes = (size_t)(ceiling(w->n, PANEL) * PANEL * w->k) * sizeof *from;
+    const size_t bytes = (size_t)(rf__ceiling(w->n, PANEL) * PANEL * w->k) * sizeof *from;
     w->data = rf__alloc(ctx, bytes);
     if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
     pack_panels(&(packing){ctx, from, w->k, w->n, w->k, 1, w->data});
@@ -194,10 +182,10 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const 
     const size_t bytes = (size_t)ctx->threads * ROOM * sizeof(float);
     rf__product_enter(ctx);
     blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = x, .lda = ldx, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .step = depth_of_cut(w->k), .room = rf__product_scratch(ctx, bytes)};
+                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH), .room = rf__product_scratch(ctx, bytes)};
     if (g.room) run(&g);
     rf__product_leave(ctx);
-    return g.room ? RF_OK : no_room(why, bytes);
+    return g.room ? RF_OK : rf__no_scratch(why, bytes);
 }
 
 const rf__products rf__products_tile = {"built-in", gemm, pack, NULL, packed};
