@@ -2,12 +2,14 @@
 """Fine-tuning MRPC by transformers' Trainer and by roformer, in turns in one run: RoFormer-base, random weights, batches of
 32 real pairs.
 
-    build/peers/v/bin/python bench/peers/finetune.py [f32|bf16] [--roformer build/release/roformer] [--data ../shared/data]
+    build/peers/v/bin/python bench/peers/finetune.py [f32 bf16] [--roformer build/release/roformer] [--data ../shared/data]
 
 Both read the same file of the first (STEPS + 1) x 32 pairs of MRPC's training set with the same WordPiece vocabulary, cut at
 128 tokens, and take AdamW steps (clipping, linear decay, dropout 0.1).  The Trainer pads each batch to its longest pair
 (DataCollatorWithPadding), roformer packs.  Each turn is a process of its own; counted is the time from the end of the first
-step to the end of the last, so neither loading nor saving.  The ratio is the median over the rounds."""
+step to the end of the last, so neither loading nor saving.  A round is a turn of both in each type that is named (both, unless it
+is said): bf16 is --bf16 of either (the Trainer's autocast).  Ratios are of turns of one round, their median is over the rounds; the
+last line of bf16 is ours against the Trainer in f32, which is what it does when nobody asks for more."""
 import argparse
 import json
 import os
@@ -51,7 +53,7 @@ def make_model(folder, o):
     lengths = [len(x) for x in tokenizer([r[1] for r in rows], [r[2] for r in rows], truncation=True, max_length=LONGEST)["input_ids"]]
     padded = sum(BATCH * max(lengths[i:i + BATCH]) for i in range(0, len(lengths), BATCH))
     print(f"MRPC, batches of {BATCH}, pairs of {sum(lengths) / len(lengths):.1f} tokens on average; padded to the longest of a batch "
-          f"{100 * sum(lengths) / padded:.0f} % are tokens; {o.dtype}, {o.threads} threads", flush=True)
+          f"{100 * sum(lengths) / padded:.0f} % are tokens; {o.threads} threads", flush=True)
 
 
 # ---- the Trainer's turn, in a process of its own ------------------------------------------------------------------------
@@ -88,8 +90,8 @@ def trainer(folder, dtype, threads, steps):
                           peak_rss_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)))
 
 
-def turn_of_trainer(folder, o):
-    command = [sys.executable, os.path.abspath(__file__), o.dtype, "--turn", folder, "--threads", str(o.threads), "--steps", str(o.steps)]
+def turn_of_trainer(folder, o, dtype):
+    command = [sys.executable, os.path.abspath(__file__), dtype, "--turn", folder, "--threads", str(o.threads), "--steps", str(o.steps)]
     done = subprocess.run(command, capture_output=True, text=True, env=dict(os.environ, OMP_NUM_THREADS=str(o.threads), HF_HUB_OFFLINE="1"))
     lines = [line for line in done.stdout.splitlines() if line.startswith("{\"seconds\"")]
     if done.returncode or not lines:
@@ -99,12 +101,12 @@ def turn_of_trainer(folder, o):
 
 # ---- our turn -------------------------------------------------------------------------------------------------------------
 
-def turn_of_roformer(folder, o):
+def turn_of_roformer(folder, o, dtype):
     out = os.path.join(folder, "roformer")
     shutil.rmtree(out, ignore_errors=True)
     command = [o.roformer, "finetune", "--task", "cls", "--train", os.path.join(folder, "train.tsv"), "-m", folder, "-o", out, "--max_steps",
                str(o.steps + 1), "--per_device_train_batch_size", str(BATCH), "--max_length", str(LONGEST), "--learning_rate", "5e-5",
-               "--save_strategy", "no", "--logging_steps", "1", "--threads", str(o.threads)] + (["--bf16"] if o.dtype == "bf16" else [])
+               "--save_strategy", "no", "--logging_steps", "1", "--threads", str(o.threads)] + (["--bf16"] if dtype == "bf16" else [])
     ends, words = [], []
     with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as p:
         for line in p.stderr:
@@ -121,7 +123,7 @@ def turn_of_roformer(folder, o):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("dtype", nargs="?", choices=["f32", "bf16"], default="f32")
+    p.add_argument("dtypes", nargs="*", metavar="f32|bf16", default=["f32", "bf16"])
     p.add_argument("--roformer", default=os.path.join(TOP, "build", "release", "roformer"))
     p.add_argument("--data", default=os.environ.get("ROFORMER_DATA", os.path.join(TOP, "..", "shared", "data")))
     p.add_argument("--vocab", default=os.path.join(TOP, "models", "roformer-small-en", "vocab.txt"), help="WordPiece, lower case")
@@ -133,24 +135,30 @@ def main():
     p.add_argument("--make", help=argparse.SUPPRESS)
     p.add_argument("--turn", help=argparse.SUPPRESS)
     o = p.parse_args()
+    if set(o.dtypes) - {"f32", "bf16"}:
+        p.error("types are f32 and bf16")
     if o.make:
         return make_model(o.make, o)
     if o.turn:
-        return trainer(o.turn, o.dtype, o.threads, o.steps)
+        return trainer(o.turn, o.dtypes[0], o.threads, o.steps)
     with tempfile.TemporaryDirectory() as folder:
         # In a process of its own: a child's peak memory begins with its parent's.
         subprocess.run([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--make", folder], check=True, stderr=subprocess.DEVNULL)
-        ratios, ours, theirs = [], [], []
+        turns = {(who, dtype): [] for dtype in o.dtypes for who in (turn_of_roformer, turn_of_trainer)}
         for r in range(o.rounds):
-            turns = [lambda: ours.append(turn_of_roformer(folder, o)), lambda: theirs.append(turn_of_trainer(folder, o))]
-            for turn in turns[::-1] if r % 2 else turns:
-                turn()
-            ratios.append(theirs[-1]["seconds"] / ours[-1]["seconds"])
-            print(f"round {r + 1}: roformer {ours[-1]['seconds']:7.3f} s a step, {ours[-1]['peak_rss_mb']:5d} MB   "
-                  f"Trainer {theirs[-1]['seconds']:7.3f} s a step, {theirs[-1]['peak_rss_mb']:5d} MB   {ratios[-1]:5.2f} x", flush=True)
-        middle = lambda turns: EPOCH * statistics.median(t["seconds"] for t in turns)
-        print(f"an epoch of {EPOCH} steps: roformer {middle(ours):.0f} s, Trainer {middle(theirs):.0f} s ({theirs[0]['version']}): "
-              f"{statistics.median(ratios):.2f} x")
+            for who, dtype in list(turns)[::-1] if r % 2 else list(turns):
+                turns[who, dtype].append(who(folder, o, dtype))
+            for dtype in o.dtypes:
+                ours, theirs = turns[turn_of_roformer, dtype][-1], turns[turn_of_trainer, dtype][-1]
+                print(f"round {r + 1}, {dtype:4s}: roformer {ours['seconds']:7.3f} s a step, {ours['peak_rss_mb']:5d} MB   "
+                      f"Trainer {theirs['seconds']:7.3f} s a step, {theirs['peak_rss_mb']:5d} MB   {theirs['seconds'] / ours['seconds']:5.2f} x", flush=True)
+        epoch = lambda who, dtype: EPOCH * statistics.median(t["seconds"] for t in turns[who, dtype])
+        ratio = lambda ours, theirs: statistics.median(b["seconds"] / a["seconds"] for a, b in
+                                                       zip(turns[turn_of_roformer, ours], turns[turn_of_trainer, theirs]))
+        version = turns[turn_of_trainer, o.dtypes[0]][0]["version"]
+        for ours, theirs in [(d, d) for d in o.dtypes] + ([("bf16", "f32")] if len(set(o.dtypes)) == 2 else []):
+            print(f"an epoch of {EPOCH} steps: roformer {ours} {epoch(turn_of_roformer, ours):.0f} s, Trainer {theirs} "
+                  f"{epoch(turn_of_trainer, theirs):.0f} s ({version}): {ratio(ours, theirs):.2f} x")
 
 
 if __name__ == "__main__":
