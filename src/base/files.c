@@ -15,16 +15,19 @@ static rf_status refused(rf_error *why, const char *path, const char *verb)
     return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, strerror(e));
 }
 
-static rf_status open_regular(const char *path, int *fd, size_t *size, rf_error *why)
+/* With `mapped`, a pipe or a device is refused, and not waited for. */
+static rf_status open_to_read(const char *path, bool mapped, int *fd, size_t *size, rf_error *why)
 {
     struct stat st;
     rf_status status;
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (mapped ? O_NONBLOCK : 0));
     if (*fd < 0) return refused(why, path, "open");
     if (fstat(*fd, &st)) {
         status = refused(why, path, "stat");
     } else if (S_ISDIR(st.st_mode)) {
         status = rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    } else if (mapped && !S_ISREG(st.st_mode)) {
+        status = rf_fail(why, RF_EIO, "%s: is a pipe or a device, a file was expected", path);
     } else {
         *size = (size_t)st.st_size;
         return RF_OK;
@@ -38,7 +41,7 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     (void)ctx;
     int fd;
     size_t size;
-    const rf_status status = open_regular(path, &fd, &size, why);
+    const rf_status status = open_to_read(path, true, &fd, &size, why);
     if (status) return status;
     if (!size) {
         close(fd);
@@ -75,7 +78,7 @@ rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char 
 {
     int fd;
     size_t expect, n = 0, capacity = 0;
-    rf_status status = open_regular(path, &fd, &expect, why);
+    rf_status status = open_to_read(path, false, &fd, &expect, why);
     if (status) return status;
     char *buffer = NULL;
     for (;;) {

@@ -225,7 +225,7 @@ static void log_step(rf__run *r, const step_result *s)
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
     p->learning_rate = s->rate;
-    p->tokens_per_second = (double)t->interval.tokens / t->interval.seconds;
+    p->tokens_per_second = t->interval.seconds > 0 ? (double)t->interval.tokens / t->interval.seconds : 0;      /* a clock may stand still */
     p->eta_seconds = elapsed / (double)(t->step - r->began_at) * (double)(t->max_steps - t->step);
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
     if (due) {

@@ -1,5 +1,6 @@
 /* test_weights.c — mirrors src/store/header.c, src/store/weights.c and src/store/json.c: what is accepted, and what is refused by name. */
 #define _GNU_SOURCE
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "roformer/checkpoint.h"
@@ -282,6 +283,10 @@ static void files(void **state)
     why = (rf_error){0};
     assert_int_equal(rf_weights_open(ctx, "/nowhere/model.safetensors", &w, &why), RF_EIO);
     t_failed(&why, RF_EIO, "/nowhere/model.safetensors: cannot open");
+    why = (rf_error){0};
+    assert_true(!unlink(path) && !mkfifo(path, 0666));                  /* nobody writes it: not to be waited for */
+    assert_int_equal(rf_weights_open(ctx, path, &w, &why), RF_EIO);
+    t_failed(&why, RF_EIO, "is a pipe or a device");
     t_free_all();
 }
 
