@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 build=$(cd "$1" && pwd)
 text=$(readlink -f "$2")
 shift 2
-[ $# -gt 0 ] || set -- 1e9:1e-4 1e9:5e-3 2e8:1e-4 5e7:1e-3
+[ $# -gt 0 ] || set -- 1e9:1e-4 1e9:5e-3 2e8:1e-4
 cmake --build "$build" --target shaped_link mpi_link > /dev/null
 folder=$(mktemp -d)
 cd "$folder"
