@@ -10,25 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "store/store.h"
 #include "train/checksums.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char folder[64];
-
-static char *in(const char *name)
-{
-    static char path[96];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static void put(const char *name, const void *data, size_t size)
-{
-    FILE *f = fopen(in(name), "wb");
-    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();
-}
 
 static void clean(void)
 {
@@ -40,9 +26,7 @@ static void clean(void)
 
 static void prepare(void)
 {
-    const char *room = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/rf-complete-XXXXXX", room && strlen(room) < 40 ? room : "/tmp");
-    if (!mkdtemp(folder)) abort();
+    make_folder("complete");
     atexit(clean);
     put("five", "12345", 5);
     put("none", "", 0);

@@ -8,19 +8,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "store/store.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char folder[64], path[96];
-
-static void put(const char *name, const void *data, size_t size)
-{
-    char file[96];
-    snprintf(file, sizeof file, "%s/%s", folder, name);
-    FILE *f = fopen(file, "wb");
-    if (!f || fwrite(data, 1, size, f) != size || fclose(f)) abort();
-}
+static char path[96];
 
 /* header, and so many bytes of data that are 1.0f */
 static void put_shard(const char *name, const char *header, size_t bytes)
@@ -38,19 +31,13 @@ static void clean(void)
 {
     static const char *const file[] = {"one.safetensors", "two.safetensors", "twice.safetensors", "cut.safetensors",
                                        "model.safetensors.index.json"};
-    for (size_t i = 0; i < RF_COUNT(file); i++) {
-        char name[96];
-        snprintf(name, sizeof name, "%s/%s", folder, file[i]);
-        unlink(name);
-    }
+    for (size_t i = 0; i < RF_COUNT(file); i++) unlink(in(file[i]));
     rmdir(folder);
 }
 
 static void prepare(void)
 {
-    const char *room = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/rf-index-XXXXXX", room && strlen(room) < 40 ? room : "/tmp");
-    if (!mkdtemp(folder)) abort();
+    make_folder("index");
     atexit(clean);
     snprintf(path, sizeof path, "%s/model.safetensors.index.json", folder);
     put_shard("one.safetensors", "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]},"

@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "folder.h"
 #include "text/text.h"
 #include "train/batch.h"
 
@@ -29,8 +30,7 @@ static unsigned char ours[HEADER];      /* the header of a cache that was made w
 /* A cache of one line of text, whose header is the pattern of what can be set right. */
 static void prepare(void)
 {
-    char folder[64], text[96], path[96];
-    const char *room = getenv("TMPDIR");
+    char text[96], path[96];
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     const rf_reader_options reader = {0};
     const char *const list[] = {text};
@@ -39,8 +39,7 @@ static void prepare(void)
     if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL) ||
         rf_tokenizer_new(ctx, vocab_text, sizeof vocab_text - 1, "vocab", &options, &tokenizer, NULL) ||
         rf__vocab_new(ctx, tokenizer, &vocab, NULL)) abort();
-    snprintf(folder, sizeof folder, "%.40s/rf-tokens-XXXXXX", room && strlen(room) < 40 ? room : "/tmp");
-    if (!mkdtemp(folder)) abort();
+    make_folder("tokens");
     snprintf(text, sizeof text, "%s/text", folder);
     snprintf(path, sizeof path, "%s/cache", folder);
     if (rf__replace_file(ctx, text, "a b.\n", 5, NULL)) abort();
