@@ -26,10 +26,8 @@ static unsigned next(const char *at, size_t size, size_t *n)
     const size_t wanted = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
     *n = 1;
     if (wanted > size || rf__utf8_check(at, wanted) != wanted) return 0xFFFD;
-    *n = wanted;
-    unsigned point = wanted == 1 ? s[0] : s[0] & (0x7Fu >> wanted);
-    for (size_t i = 1; i < wanted; i++) point = point << 6 | (s[i] & 0x3Fu);
-    return point;
+    *n = 0;
+    return rf__utf8_get(s, n);
 }
 
 /* Nothing that a reader does not see: neither control characters nor what turns the direction of writing. */
