@@ -91,10 +91,9 @@ static void derive(rf_finetune_options *o)
     if (o->eval_strategy != RF_STRATEGY_STEPS) t->eval_steps = o->eval_strategy == RF_STRATEGY_EPOCH;
     if (o->save_strategy != RF_STRATEGY_STEPS) t->save_steps = o->save_strategy == RF_STRATEGY_EPOCH;
     if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
-    const bool loss = o->metric && (!strcmp(o->metric, "loss") || !strcmp(o->metric, "eval_loss"));
-    const bool error = o->metric && (!strcmp(o->metric, "mse") || !strcmp(o->metric, "eval_mse"));
-    t->metric_for_best_model = loss ? RF_METRIC_LOSS : RF_METRIC_ACCURACY;
-    if (error && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : "";
+    t->metric_for_best_model = strcmp(metric, "loss") ? RF_METRIC_ACCURACY : RF_METRIC_LOSS;
+    if (!strcmp(metric, "mse") && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
 void rf__finetune_options_json(const rf_finetune_options *o, json_t *all)

@@ -128,7 +128,7 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
     if (!status) status = rf__preset_find(o->task ? o->task : "cls", &preset, why);
     if (status) return status;
-    const char *metric = o->metric ? o->metric + (strncmp(o->metric, "eval_", 5) ? 0 : 5) : preset->metric;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;
     const rf_greater g = o->t.greater_is_better;
     const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && (!strcmp(metric, "loss") || !strcmp(metric, "mse")));
     rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;

@@ -41,10 +41,11 @@ static bool has_names(const rf__labelled *l) { return l->task == RF_TASK_CLS || 
 int64_t rf__labelled_outputs(const rf__labelled *l) { return has_names(l) ? (int64_t)l->n : l->task == RF_TASK_QA ? 2 : 1; }
 const char *const *rf__labelled_names(const rf__labelled *l) { return has_names(l) ? (const char *const *)l->name : NULL; }
 
+const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
+
 const char *rf__labelled_metric(const rf__labelled *l, const rf_finetune_options *o)
 {
-    const char *metric = o->metric ? o->metric : l->preset->metric;
-    return strncmp(metric, "eval_", 5) ? metric : metric + 5;
+    return rf__metric_bare(o->metric ? o->metric : l->preset->metric);
 }
 
 /* ---- the labels that there are ---- */
