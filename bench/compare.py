@@ -23,9 +23,13 @@ LENGTHS = os.path.join(PEERS, "lengths.txt")
 CASES = {
     "forward": (["8x128", "4x512", "1x16", "@lengths"], "encoder",
                 ["torch_forward.py", "onnxruntime_forward.py", "openvino_forward.py", "ctranslate2_forward.py"]),
+    "forward-bf16": (["8x128", "4x512", "1x16"], "encoder", ["torch_forward.py bf16", "openvino_forward.py bf16"]),
     "train": (["8x128", "2x512"], "step", ["torch_train.py", "torch_train.py f32 compile"]),
     "train-bf16": (["8x128", "2x512"], "step", ["torch_train.py bf16", "torch_train.py bf16 compile"]),
     "attention": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused", "torch_kernels.py eager"]),
+    "attention-bf16": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused bf16", "torch_kernels.py eager bf16"]),
+    "relative": ([f"{kind} {shape}{both}" for shape in ("8x128", "4x512") for both in ("", " both ways")
+                  for kind in ("alibi", "t5", "shaw", "nezha", "transformer_xl", "xlnet", "deberta")], None, ["torch_relative.py"]),
     "rope": (["4096x12x64", "512x12x64"], "pairs", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "tokenize": ([""], None, ["tokenizers_encode.py lines", "tokenizers_encode.py batch"]),
 }
@@ -74,7 +78,19 @@ class Roformer:
     def __init__(self, options, row):
         self.options, self.row = options, row
 
+    def relative(self, case):
+        """Attention with a relative encoding is measured by bench_relative, beside the program."""
+        o = self.options
+        command = [os.path.join(os.path.dirname(o.roformer), "bench", "bench_relative"), "--json", "--rounds", "3", "--threads", str(o.threads),
+                   "--shape", case["shape"], "--only", case["kind"]]
+        done = subprocess.run(command, capture_output=True, text=True)
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        rows = [r for r in rows if r["what"] == ("both ways" if case["both"] else "with tables")]
+        return rows[0] if rows else {"error": done.stderr.strip()[:300] or "no such row"}
+
     def turn(self, case):
+        if case["bench"].startswith("relative/"):
+            return self.relative(case)
         o = self.options
         command = [o.roformer, "bench", case["bench"], "--json", "--seconds", str(case["seconds"]), "--threads", str(o.threads)]
         if "dtype" in case:
@@ -100,6 +116,9 @@ def work_of(bench, shape, o):
             case.update(shape="256 sentences", batches=[[int(x) for x in line.split()] for line in f])
     if bench == "tokenize":
         case.update(text=o.text, vocab=o.vocab)
+    if bench == "relative":
+        kind, shape, *both = shape.split(" ", 2)
+        case.update(bench=f"relative/{kind}", kind=kind, shape=shape, both=bool(both))
     return case
 
 
@@ -119,11 +138,12 @@ def measure(bench, o, out):
         for r in range(o.rounds):
             for shape in shapes:
                 case = work_of(bench, shape, o)
+                label = shape if bench == "relative" else case["shape"]
                 for e in engines[r % len(engines):] + engines[:r % len(engines)]:
-                    got = dict(e.turn(case), bench=bench, shape=case["shape"], engine=e.name, round=r)
+                    got = dict(e.turn(case), bench=bench, shape=label, engine=e.name, round=r)
                     out.write(json.dumps(got) + "\n")
                     out.flush()
-                    seen.setdefault(case["shape"], {}).setdefault(e.name, []).append(got)
+                    seen.setdefault(label, {}).setdefault(e.name, []).append(got)
     finally:
         for p in peers:
             p.end()
@@ -131,15 +151,16 @@ def measure(bench, o, out):
 
 
 def table(bench, seen):
+    wide = max([14, *map(len, seen)])
     for shape, engines in seen.items():
         ours = engines["roformer"]
         for name, got in engines.items():
             errors = [g["error"] for g in got if "error" in g]
             if errors:
-                print(f"{bench:10} {shape:14} {name:28} {errors[0]}")
+                print(f"{bench:10} {shape:{wide}} {name:28} {errors[0]}")
                 continue
             middle = lambda key: statistics.median(g[key] for g in got)
-            line = f"{bench:10} {shape:14} {name:28} {middle('ms'):10.3f} ms"
+            line = f"{bench:10} {shape:{wide}} {name:28} {middle('ms'):10.3f} ms"
             if "tokens_per_second" in got[0]:
                 line += f" {middle('tokens_per_second'):12.0f} tokens/s"
             if "gflops" in got[0]:

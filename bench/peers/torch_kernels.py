@@ -1,5 +1,6 @@
 """PyTorch's parts: attention (scaled_dot_product_attention, without any rotation; and as written down), and the rotation
-of q and k (transformers' own code; as complex numbers).  12 heads of 64, f32.  Argument: which of the two."""
+of q and k (transformers' own code; as complex numbers).  12 heads of 64.  Arguments: which of the two, and "bf16" for
+attention in that type instead of f32."""
 import sys
 from peer import *
 import torch
@@ -8,12 +9,13 @@ from transformers.models.roformer.modeling_roformer import RoFormerSelfAttention
 torch.set_num_threads(THREADS)
 torch.manual_seed(0)
 how = sys.argv[1] if len(sys.argv) > 1 else "fused"
+type = torch.bfloat16 if "bf16" in sys.argv else torch.float32
 WIDE = WIDTH // HEADS
 
 @torch.inference_mode()
 def attention(case):
     (batch,) = lengths_of(case)
-    q, k, v = (torch.randn(len(batch), HEADS, batch[0], WIDE) for _ in range(3))
+    q, k, v = (torch.randn(len(batch), HEADS, batch[0], WIDE, dtype=type) for _ in range(3))
     if how == "fused":
         run = lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v)
     else:
@@ -36,5 +38,5 @@ def rope(case):
     median, best = timed(run, case.get("seconds", 3))
     return row(case, median / 2, best / 2, 0, tokens, 2 * q.numel() * 4)
 
-name = {"fused": "torch sdpa, complex", "eager": "transformers eager"}[how]
+name = {"fused": "torch sdpa, complex", "eager": "transformers eager"}[how] + (" bf16" if type == torch.bfloat16 else "")
 serve(name, f"torch {torch.__version__}", attention=attention, rope=rope)

@@ -338,7 +338,6 @@ typedef struct attending {
     float *qkv;
     int32_t *row;
 } attending;
-static attending *heads;                /* of the case that runs */
 
 static rf_status attention_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
 {
@@ -379,8 +378,7 @@ static rf_status attention_shape(bench_job *j)
         for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf__rng_normal(&r);
         for (int64_t b = 0; b < s->B; b++)
             for (int32_t i = s->start[b]; i < s->start[b + 1]; i++) t.row[i] = i - s->start[b];
-        heads = &t;
-        status = bench_row(&j->b, "attention", s->name, attention_body, heads,
+        status = bench_row(&j->b, "attention", s->name, attention_body, &t,
                            (bench_work){.tokens = (double)s->N, .flops = 4 * s->squares * (double)C});
     }
     rf__free(ctx, t.qkv);
