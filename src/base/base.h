@@ -105,8 +105,15 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
 void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are not needed any more       */
 void rf__map_close(const rf_ctx *ctx, rf_map *map);
 
-/* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes. */
+/* open(2) of what must be a regular file, such as all that is looked for in a folder: anything else in its place is refused and
+ * not waited for.                                                                                                       */
+rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why);
+rf_status rf__must_be_file(const char *path, rf_error *why);           /* for what is opened by others afterwards       */
+
+/* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes.  What the user
+ * names may be a pipe, as <(...) of a shell is. */
 rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
+rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 
 /* All bytes, through short writes and EINTR. */
 rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why);

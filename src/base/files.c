@@ -15,24 +15,48 @@ static rf_status refused(rf_error *why, const char *path, const char *verb)
     return rf_fail(why, e == ENOMEM ? RF_ENOMEM : RF_EIO, "%s: cannot %s: %s", path, verb, strerror(e));
 }
 
-/* With `mapped`, a pipe or a device is refused, and not waited for. */
-static rf_status open_to_read(const char *path, bool mapped, int *fd, size_t *size, rf_error *why)
+static rf_status not_a_file(rf_error *why, const char *path)
+{
+    return rf_fail(why, RF_EIO, "%s: is a pipe, a socket or a device, a file was expected", path);
+}
+
+static rf_status a_folder(rf_error *why, const char *path)
+{
+    return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+}
+
+/* The size of a regular file, 0 of others. */
+static rf_status look(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
 {
     struct stat st;
-    rf_status status;
-    *fd = open(path, O_RDONLY | O_CLOEXEC | (mapped ? O_NONBLOCK : 0));
-    if (*fd < 0) return refused(why, path, "open");
-    if (fstat(*fd, &st)) {
-        status = refused(why, path, "stat");
-    } else if (S_ISDIR(st.st_mode)) {
-        status = rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
-    } else if (mapped && !S_ISREG(st.st_mode)) {
-        status = rf_fail(why, RF_EIO, "%s: is a pipe or a device, a file was expected", path);
-    } else {
-        *size = (size_t)st.st_size;
-        return RF_OK;
-    }
-    close(*fd);
+    if (fstat(fd, &st)) return refused(why, path, "stat");
+    if (S_ISDIR(st.st_mode)) return a_folder(why, path);
+    if (!S_ISREG(st.st_mode) && !pipes) return not_a_file(why, path);
+    *size = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    return RF_OK;
+}
+
+static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
+{
+    *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
+    if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);         /* a socket, or a device behind which there is nothing */
+    if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
+    const rf_status status = look(*fd, path, pipes, size, why);
+    if (status) close(*fd), *fd = -1;
+    return status;
+}
+
+rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why)
+{
+    return open_any(path, flags, false, fd, size, why);
+}
+
+rf_status rf__must_be_file(const char *path, rf_error *why)
+{
+    int fd;
+    size_t size;
+    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
+    if (!status) close(fd);
     return status;
 }
 
@@ -41,7 +65,7 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
     (void)ctx;
     int fd;
     size_t size;
-    const rf_status status = open_to_read(path, true, &fd, &size, why);
+    const rf_status status = rf__open_file(path, O_RDONLY, &fd, &size, why);
     if (status) return status;
     if (!size) {
         close(fd);
@@ -74,11 +98,11 @@ void rf__map_close(const rf_ctx *ctx, rf_map *map)
     *map = (rf_map){0};
 }
 
-rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, size_t limit, char **data, size_t *size, rf_error *why)
 {
     int fd;
     size_t expect, n = 0, capacity = 0;
-    rf_status status = open_to_read(path, false, &fd, &expect, why);
+    rf_status status = open_any(path, O_RDONLY, pipes, &fd, &expect, why);
     if (status) return status;
     char *buffer = NULL;
     for (;;) {
@@ -109,6 +133,16 @@ rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char 
     close(fd);
     rf__free(ctx, buffer);
     return status;
+}
+
+rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+{
+    return read_whole(ctx, path, false, limit, data, size, why);
+}
+
+rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why)
+{
+    return read_whole(ctx, path, true, limit, data, size, why);
 }
 
 rf_status rf__write_all(int fd, const void *data, size_t size, const char *path, rf_error *why)

@@ -105,7 +105,7 @@ static rf_status shape_of_file(const rf_ctx *ctx, const char *path, int64_t V, b
     char *text;
     size_t size;
     int64_t sum[3] = {0}, again[3] = {0};                                     /* batches, texts, tokens */
-    rf_status status = rf__read_file(ctx, path, 1 << 24, &text, &size, why);
+    rf_status status = rf__read_named(ctx, path, 1 << 24, &text, &size, why);
     if (status) return status;
     status = walk_lengths(path, text, sum, V, NULL, why);
     if (!status) status = shape_room(s, sum[0], sum[1], sum[2], why);

@@ -144,7 +144,7 @@ rf_status bench_tokenize(bench_job *j)
     rf_encoding_init(&t.e, ctx);
     rf_status status = cli_model_folder(j->a->model, folder, sizeof folder, why);
     if (!status) status = rf_tokenizer_open(ctx, folder, &tokenizer, why);
-    if (!status && j->a->text) status = rf__read_file(ctx, j->a->text, 1 << 26, &t.text, &t.size, why);
+    if (!status && j->a->text) status = rf__read_named(ctx, j->a->text, 1 << 26, &t.text, &t.size, why);
     if (!status && !j->a->text) {
         enum { TIMES = 1000 };
         const size_t n = sizeof sample - 1;

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli/commands.h"
 #include "cli/curves.h"
 #include "cli/report.h"
@@ -23,19 +24,20 @@ struct args {
 /* ---- is it running? ---- */
 
 /* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is young. */
-static bool running(const char *folder)
+static bool running(const rf_ctx *ctx, const char *folder)
 {
-    char path[4096], text[256] = "", host[128] = "", mine[128] = "", line[256];
+    char path[4096], *text, host[128] = "", mine[128] = "", line[256];
     long pid = 0;
+    size_t size;
     struct stat st;
+    FILE *f;
     bool held = false;
     snprintf(path, sizeof path, "%s/.lock", folder);
-    FILE *f = fopen(path, "r");
-    if (!f) return false;
-    if (!fgets(text, sizeof text, f)) text[0] = 0;
-    fclose(f);
+    if (rf__read_file(ctx, path, 4096, &text, &size, NULL)) return false;
+    const bool named = sscanf(text, "process %ld on %127s", &pid, host) == 2;
+    rf__free(ctx, text);
+    if (!named) return false;
     gethostname(mine, sizeof mine - 1);
-    if (sscanf(text, "process %ld on %127s", &pid, host) != 2) return false;
     if (strcmp(host, mine)) {
         snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
         return !stat(path, &st) && time(NULL) - st.st_mtime < 600;
@@ -166,7 +168,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     const char *folder = a->folder.item[0];
     char path[4096];
     curve_run r;
-    *alive = running(folder);
+    *alive = running(io->ctx, folder);
     snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
     if (*alive && access(path, F_OK)) {
         printf("%s: running, nothing is logged yet\n", folder);

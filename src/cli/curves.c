@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/base.h"
 #include "cli/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {
@@ -125,8 +126,10 @@ rf_status curves_read(const char *path, curve_run *out, rf_error *why)
     cli_lines in;
     *out = (curve_run){.lines = 0};
     name_run(path, out->name, sizeof out->name);
-    snprintf(whole, sizeof whole, "%s%s", path, !stat(path, &st) && S_ISDIR(st.st_mode) ? "/metrics.jsonl" : "");
-    rf_status status = cli_lines_open(&in, whole, why);
+    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    snprintf(whole, sizeof whole, "%s%s", path, folder ? "/metrics.jsonl" : "");
+    rf_status status = folder ? rf__must_be_file(whole, why) : RF_OK;
+    if (!status) status = cli_lines_open(&in, whole, why);
     if (status) return status;
     status = read_lines(&in, whole, out, why);
     cli_lines_close(&in);

@@ -10,6 +10,16 @@
 #include "cli/svg.h"
 #include "train/folder.h"
 
+static json_t *read_json(cli_io *io, const char *path, size_t flags)
+{
+    char *text;
+    size_t size;
+    if (rf__read_file(io->ctx, path, 1 << 24, &text, &size, NULL)) return NULL;
+    json_t *all = json_loadb(text, size, flags, NULL);
+    rf__free(io->ctx, text);
+    return all;
+}
+
 json_t *report_state(cli_io *io, const char *folder)
 {
     int64_t *step;
@@ -19,7 +29,7 @@ json_t *report_state(cli_io *io, const char *folder)
     if (rf__checkpoints(io->ctx, folder, &step, &n, NULL)) return NULL;
     if (n) {
         const int size = snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/trainer_state.json", folder, step[n - 1]);
-        if (size > 0 && (size_t)size < sizeof path) state = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+        if (size > 0 && (size_t)size < sizeof path) state = read_json(io, path, JSON_REJECT_DUPLICATES);
     }
     rf__free(io->ctx, step);
     return state;
@@ -167,7 +177,7 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
     fputs("<h2>How it was made</h2>\n", to);
     put_object(to, "options", options);
     snprintf(path, sizeof path, "%s/config.json", folder);
-    json_t *all = json_load_file(path, 0, NULL);
+    json_t *all = read_json(io, path, 0);
     put_object(to, "config.json", all);
     json_decref(all);
     fprintf(to, "<p><small>roformer %s</small></p>\n</body></html>\n", rf_version());

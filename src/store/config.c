@@ -301,11 +301,12 @@ rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf
     struct stat st;
     rf_error local = {0};
     if (!why) why = &local;
-    if (!stat(path, &st) && S_ISDIR(st.st_mode)) {
+    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    if (folder) {
         if (rf__path(inside_folder, sizeof inside_folder, path, "config.json", why)) return why->code;
         path = inside_folder;
     }
-    rf_status s = rf__read_file(ctx, path, MAX_CONFIG, &text, &size, why);
+    rf_status s = (folder ? rf__read_file : rf__read_named)(ctx, path, MAX_CONFIG, &text, &size, why);
     if (s) return s;
     s = rf_config_parse(ctx, text, size, path, out, why);
     rf__free(ctx, text);

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/store.h"
@@ -14,17 +13,15 @@
 
 static const char format[] = "roformer-checkpoint-1";
 
-/* Read, not mapped: a checkpoint's pages are not to count as this process's memory.  A FIFO in a folder from elsewhere is not
- * waited for. */
+/* Read, not mapped: a checkpoint's pages are not to count as this process's memory. */
 static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
 {
     enum { ROOM = 1 << 18 };
-    struct stat st;
-    const int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-    if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
-    rf_status status = fstat(fd, &st) || !S_ISREG(st.st_mode) ? rf_fail(why, RF_EIO, "%s: not a file", path) : RF_OK;
+    int fd;
+    rf_status status = rf__open_file(path, O_RDONLY, &fd, size, why);
+    if (status) return status;
     char *buffer = rf__alloc(ctx, ROOM);
-    if (!status && !buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    if (!buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     ssize_t n = 1;
     *size = 0;
     *crc = 0;

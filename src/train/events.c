@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/events.h"
@@ -138,14 +137,13 @@ static rf_status append(rf__events *e, const rf__bytes *record, rf_error *why)
 
 rf_status rf__events_open(const char *folder, int64_t bytes, double now, rf__events *out, rf_error *why)
 {
-    struct stat st;
+    size_t size;
     rf__bytes record;
     *out = (rf__events){.fd = -1};
     if (rf__path(out->path, sizeof out->path, folder, "events.out.tfevents.roformer", why)) return RF_ERANGE;
-    out->fd = open(out->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (out->fd < 0) return refused(out, "open", why);
-    if (fstat(out->fd, &st)) return refused(out, "stat", why);
-    out->bytes = rf__min64(bytes, (int64_t)st.st_size);
+    const rf_status status = rf__open_file(out->path, O_RDWR | O_CREAT, &out->fd, &size, why);
+    if (status) return status;
+    out->bytes = rf__min64(bytes, (int64_t)size);
     if (ftruncate(out->fd, out->bytes) || lseek(out->fd, out->bytes, SEEK_SET) < 0) return refused(out, "cut", why);
     if (out->bytes) return RF_OK;
     rf__event_version(&record, now);

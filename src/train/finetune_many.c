@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/finetune.h"
@@ -167,11 +168,30 @@ static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
     return status || o->dev || *path ? status : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");
 }
 
+/* Standard input and pipes, such as <(zcat train.tsv.gz), are there once. */
+static rf_status check_again(const char *path, const char *option, const char *reader, rf_error *why)
+{
+    struct stat st;
+    const bool standard = path && !strcmp(path, "-");
+    if (!path || (!standard && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: %.150s can be read only once, and %s; a file is needed", option,
+                   standard ? "standard input" : path, reader);
+}
+
+static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
+{
+    const char *reader = o->learning_rates ? "each run of learning_rates reads it" : o->k_fold > 1 ? "each run of k_fold reads it"
+                       : rf__ranks(o->t.comm) > 1 ? "each rank reads it" : NULL;
+    if (!reader) return RF_OK;
+    return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
+}
+
 rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
                       rf_error *why)
 {
     const char *resume = o->t.resume_from_checkpoint;
     if (scores) scores->n = 0;
+    if (check_inputs(o, why)) return RF_EARG;
     if (o->learning_rates) {
         if (o->k_fold > 1) return rf_fail(why, RF_EARG, "learning_rates: and k_fold are two questions, one at a time");
         const rf_status status = check_many(o, "learning_rates", why) ? RF_EARG : has_dev(o, why);

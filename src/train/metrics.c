@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "train/metrics.h"
@@ -15,13 +14,12 @@ static rf_status refused(const rf__metrics *m, const char *verb, rf_error *why)
 
 rf_status rf__metrics_open(const char *folder, int64_t bytes, rf__metrics *out, rf_error *why)
 {
-    struct stat st;
+    size_t size;
     *out = (rf__metrics){.fd = -1};
     if (rf__path(out->path, sizeof out->path, folder, "metrics.jsonl", why)) return RF_ERANGE;
-    out->fd = open(out->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (out->fd < 0) return refused(out, "open", why);
-    if (fstat(out->fd, &st)) return refused(out, "stat", why);
-    out->bytes = rf__min64(bytes, (int64_t)st.st_size);
+    const rf_status status = rf__open_file(out->path, O_RDWR | O_CREAT, &out->fd, &size, why);
+    if (status) return status;
+    out->bytes = rf__min64(bytes, (int64_t)size);
     if (ftruncate(out->fd, out->bytes) || lseek(out->fd, out->bytes, SEEK_SET) < 0) return refused(out, "cut", why);
     return RF_OK;
 }

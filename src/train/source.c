@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -206,7 +207,12 @@ rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out,
 {
     if (!strcmp(path, "-")) return begin(ctx, 0, NULL, 0, "standard input", out, why);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
     if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    }
     (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return begin(ctx, fd, NULL, 0, path, out, why);
 }

@@ -1,5 +1,13 @@
 /* test_base.c — mirrors src/base. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "t.h"
 
 /* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */
@@ -113,6 +121,67 @@ static void files_are_replaced_as_a_whole(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Nobody writes the pipe and nobody answers behind the socket: neither is waited for. */
+static void only_files_are_opened(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const char *folder = t_folder(), *refused = "is a pipe, a socket or a device, a file was expected";
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    char pipe_path[512], *data = NULL;
+    size_t size;
+    rf_map map;
+    const int s = socket(AF_UNIX, SOCK_STREAM, 0);
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe", folder);
+    assert_true((size_t)snprintf(name.sun_path, sizeof name.sun_path, "%s/socket", folder) < sizeof name.sun_path);
+    assert_int_equal(mkfifo(pipe_path, 0600), 0);
+    assert_int_equal(bind(s, (struct sockaddr *)&name, sizeof name), 0);
+    const struct { const char *path, *part; } c[] = {{pipe_path, refused}, {name.sun_path, refused}, {"/dev/zero", refused},
+                                                     {folder, "is a directory, a file was expected"}};
+    for (size_t i = 0; i < RF_COUNT(c); i++) {
+        rf_error why[4] = {0};
+        int fd;
+        assert_int_equal(rf__read_file(ctx, c[i].path, 100, &data, &size, &why[0]), RF_EIO);
+        assert_int_equal(rf__map_open(ctx, c[i].path, &map, &why[1]), RF_EIO);
+        assert_int_equal(rf__open_file(c[i].path, O_RDWR | O_CREAT, &fd, &size, &why[2]), RF_EIO);
+        assert_int_equal(fd, -1);
+        assert_int_equal(rf__must_be_file(c[i].path, &why[3]), RF_EIO);
+        for (int k = 0; k < 4; k++) t_failed(&why[k], RF_EIO, c[i].part);
+    }
+    close(s);
+    rf_ctx_free(ctx);
+}
+
+/* What the user names may be a pipe, and is bounded like a file. */
+static void a_named_pipe_is_read(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_error why = {0};
+    char path[512], *data;
+    size_t size;
+    snprintf(path, sizeof path, "%s/pipe", t_folder());
+    assert_int_equal(mkfifo(path, 0600), 0);
+    for (int i = 0; i < 2; i++) {
+        const pid_t child = fork();
+        if (!child) {
+            FILE *f = fopen(path, "w");
+            signal(SIGPIPE, SIG_DFL);
+            for (int n = 0; f && n < 1000; n++) fputs("0123456789", f);
+            _exit(f && !fclose(f) ? 0 : 1);
+        }
+        const rf_status status = rf__read_named(ctx, path, i ? 9999 : 10000, &data, &size, &why);
+        assert_int_equal(status, i ? RF_EDATA : RF_OK);
+        if (!i) assert_int_equal(size, 10000);
+        if (!i) assert_string_equal(data + 9990, "0123456789");
+        if (!i) rf__free(ctx, data);
+        waitpid(child, NULL, 0);
+    }
+    assert_non_null(strstr(why.text, "the limit is 9999"));
+    assert_int_equal(rf__read_named(ctx, t_folder(), 10, &data, &size, NULL), RF_EIO);
+    rf_ctx_free(ctx);
+}
+
 static void body_adds(void *arg, int64_t i, int worker)
 {
     (void)worker;
@@ -185,6 +254,8 @@ int main(void)
         cmocka_unit_test(philox_known_answers),          cmocka_unit_test(crc32c_known_answers),
         cmocka_unit_test(halves_round_trip),             cmocka_unit_test(arena_settles_in_one_block),
         cmocka_unit_test(errors_keep_the_first),         cmocka_unit_test(files_are_replaced_as_a_whole),
+        cmocka_unit_test(only_files_are_opened),
+        cmocka_unit_test(a_named_pipe_is_read),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
         cmocka_unit_test(contexts_may_find_no_memory),
     };

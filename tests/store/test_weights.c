@@ -286,7 +286,7 @@ static void files(void **state)
     why = (rf_error){0};
     assert_true(!unlink(path) && !mkfifo(path, 0666));                  /* nobody writes it: not to be waited for */
     assert_int_equal(rf_weights_open(ctx, path, &w, &why), RF_EIO);
-    t_failed(&why, RF_EIO, "is a pipe or a device");
+    t_failed(&why, RF_EIO, "is a pipe, a socket or a device");
     t_free_all();
 }
 
