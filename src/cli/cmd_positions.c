@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "cli/commands.h"
-#include "cli/gnuplot.h"
 #include "cli/position_curves.h"
 #include "cli/position_pictures.h"
 #include "model/position.h"
@@ -99,84 +98,71 @@ static void find_picture(const positions_args *a, const char *name, positions_pi
 static int columns(const cli_curve *k)
 {
     int n = 0;
-    while (k->column[n]) n++;
+    while (k->column[n].key) n++;
     return n;
 }
 
-static rf_status put_rows(const cli_curve *k, const rf_config *c, int64_t most, cli_out *out, rf_error *why)
+static void put_rows(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
     double row[CLI_CURVE_COLUMNS + 1];
-    rf_status status = RF_OK;
-    for (int64_t i = 0; !status && k->row(c, most, i, row) && !cli_stopped(); i++) {
-        char line[256];
-        int n = snprintf(line, sizeof line, "%.0f", row[0]);
-        for (int j = 0; j < columns(k); j++)
-            n += snprintf(line + n, sizeof line - (size_t)n, isfinite(row[1 + j]) ? "\t%.7g" : "\t?", row[1 + j]);
-        line[n++] = '\n';
-        status = cli_out_write(out, line, (size_t)n, why);
+    for (int64_t i = 0; k->row(of, most, i, row) && !s->why->code && !cli_stopped(); i++) {
+        lab_put(s, "%.0f", row[0]);
+        for (int j = 0; j < columns(k); j++) lab_put(s, isfinite(row[1 + j]) ? "\t%.7g" : "\t?", row[1 + j]);
+        lab_put(s, "\n");
     }
-    return status;
 }
-
-static rf_status put_text(cli_out *out, const char *text, rf_error *why) { return cli_out_write(out, text, strlen(text), why); }
 
 /* Without a picture: a line of names, then the numbers. */
-static rf_status print_curve(const cli_curve *k, const rf_config *c, int64_t most, rf_error *why)
+static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
-    cli_out out;
-    char line[256];
-    int n = snprintf(line, sizeof line, "%s", k->x);
-    for (int j = 0; j < columns(k); j++) n += snprintf(line + n, sizeof line - (size_t)n, "\t%s", k->column[j]);
-    rf_status status = cli_out_open(&out, "-", why);
-    if (!status) status = put_text(&out, line, why);
-    if (!status) status = put_text(&out, "\n", why);
-    if (!status) status = put_rows(k, c, most, &out, why);
-    if (!status) status = cli_out_commit(&out, why);
-    cli_out_discard(&out);
-    return status;
+    lab_put(s, "%.*s", (int)strcspn(k->x, " "), k->x);
+    for (int j = 0; j < columns(k); j++) lab_put(s, "\t%s", k->column[j].key);
+    lab_put(s, "\n");
+    put_rows(s, k, of, most);
 }
 
-static rf_status write_script(const positions_args *a, const cli_curve *k, const rf_config *c, cli_out *out, bool svg, rf_error *why)
+/* Curves that hide each other (wavelengths that nothing stretches) stay visible: later ones are dashed. */
+static void put_picture(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
-    char text[2048], name[1024];
-    const char *slash = strrchr(a->output, '/');
-    const bool log_x = k->log_x || (!strcmp(k->x, "distance") && a->distance > 4000);
-    cli_gnuplot_quote(slash ? slash + 1 : a->output, name, sizeof name);
-    rf_status status = put_text(out, "# drawn with: gnuplot FILE.gp\n$curve << EOD\n", why);
-    if (!status) status = put_rows(k, c, a->distance, out, why);
-    int n = snprintf(text, sizeof text, "EOD\nif (!exists('out')) out = '%s'\nset terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n"
-                     "set grid\nset key top right\nset title '%s'\nset xlabel '%s'\nset ylabel '%s'\n%s%sset datafile missing '?'\nplot ", name,
-                     svg ? "svg background rgb 'white'" : "pngcairo", (long long)a->width, (long long)a->height, k->summary, k->x, k->y,
-                     log_x ? "set logscale x\n" : "", k->log_y ? "set logscale y\n" : "");
+    const bool log_x = k->log_x || (!strncmp(k->x, "distance", 8) && most > 4000);
+    lab_put(s, "$curve << EOD\n");
+    put_rows(s, k, of, most);
+    lab_put(s, "EOD\nset grid\nset key below\nset bmargin %d\nset rmargin 5\nset xlabel '%s'\nset ylabel '%s'\n%s%s", 4 + columns(k), k->x, k->y,
+            log_x ? "set logscale x\n" : "", !k->log_y ? "" : k->log_x ? "set logscale y\nset format y '%.0e'\n" : "set logscale y\n");
+    lab_put(s, "set title \"%s\\nheads of %lld turned columns, base %g%s%s\"\nplot ", k->summary, (long long)rf__rope_width(of->c), of->base,
+            of->c->rope_scaling.rope_type ? ", rope_type " : "",
+            of->c->rope_scaling.rope_type ? rf__rope_type_name(of->c->rope_scaling.rope_type) : "");
     for (int j = 0; j < columns(k); j++)
-        n += snprintf(text + n, sizeof text - (size_t)n, "%s$curve using 1:%d with lines title '%s'", j ? ", \\\n     " : "", j + 2, k->column[j]);
-    snprintf(text + n, sizeof text - (size_t)n, "\nset output\n");
-    return status ? status : put_text(out, text, why);
+        lab_put(s, "%s$curve using 1:%d with lines linewidth 1.5%s %s%s%s", j ? ", \\\n     " : "", j + 2, j % 2 ? " dashtype 2" : "",
+                k->column[j].label ? "title '" : "notitle", k->column[j].label ? k->column[j].label : "", k->column[j].label ? "'" : "");
+    lab_put(s, "\n");
 }
 
-static rf_status draw_curve(const positions_args *a, cli_io *io, const cli_curve *k, const rf_config *c)
+/* The base of --layer, of the first layer without it, where each has its own. */
+static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_curve *k)
 {
-    rf_error *why = &io->why;
+    rf_config c;
+    lab_script s = {.out.fd = -1};
     char script[4096];
-    cli_out out = {.fd = -1};
-    rf_status status = lab_script_path(a->output, script, sizeof script, why);
-    if (!status) status = cli_out_open(&out, script, why);
-    if (!status) status = write_script(a, k, c, &out, !strcmp(strrchr(a->output, '.'), ".svg"), why);
-    if (!status) status = cli_out_commit(&out, why);
-    if (!status) status = cli_gnuplot(script, a->output, why);
-    if (!status) cli_note(io, "%s drawn; %s holds script and data", a->output, script);
-    cli_out_discard(&out);
-    return status;
+    const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most, layer = a->layer < 0 ? 0 : a->layer;
+    if (read_config(a, io, &c) || rf__rope_check(&c, &io->why)) return io->why.code;
+    if (layer >= c.num_hidden_layers)
+        return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c.num_hidden_layers - 1);
+    const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta, cli_given(io->parsed, "length") ? a->length : 0};
+    if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
+    if (a->output) put_picture(&s, k, &of, most);
+    else put_table(&s, k, &of, most);
+    return positions_end(a, io, &s, script);
 }
 
 static int run(void *arguments, cli_io *io)
 {
     const positions_args *a = arguments;
-    rf_config c;
     positions_picture *picture = NULL;
     const cli_curve *curve = NULL;
     cli_signals_catch();
     if (!a->words.n) {
+        rf_config c;
         if (a->output || a->models.n || a->text.n)
             rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a picture: positions plot KIND");
         return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
@@ -187,25 +173,21 @@ static int run(void *arguments, cli_io *io)
     }
     find_picture(a, a->words.item[1], &picture, &curve, &io->why);
     if (io->why.code) return cli_exit(io);
-    if (picture) {
-        picture(a, io);
-    } else if (!read_config(a, io, &c) && !rf__rope_check(&c, &io->why)) {
-        if (a->output) draw_curve(a, io, curve, &c);
-        else print_curve(curve, &c, a->distance, &io->why);
-    }
+    if (picture) picture(a, io);
+    else positions_curve(a, io, curve);
     return cli_exit(io);
 }
 
 #define A(field) offsetof(positions_args, field)
 static const cli_option options[] = {
     {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
-    {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL, "tokens of the text that costs are for", NULL},
+    {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL, "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
     {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: the config's", NULL},
-    {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve", NULL},
+    {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve; of angles 1000000 when not given", NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
      "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped model", NULL},
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL, "text for the model: of attention a sentence, else files", NULL},
-    {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL, "this layer's attention only, from 0; -1: all", NULL},
+    {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL, "this layer's attention only, from 0; -1: all; of wavelengths and other curves the layer whose base they have", NULL},
     {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "this head's attention only, from 0; -1: all", NULL},
     {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "tokens of a piece in training, as in position-report", NULL},
     {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},

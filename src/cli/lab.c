@@ -39,6 +39,12 @@ void lab_close(cli_io *io, lab_bench *b)
     cli_model_close(&b->m);
 }
 
+const char *lab_name(const lab_bench *b)
+{
+    const char *slash = strrchr(b->folder, '/');
+    return slash && slash[1] ? slash + 1 : b->folder;
+}
+
 /* ---- scripts ---- */
 
 rf_status lab_put(lab_script *s, const char *format, ...)
@@ -62,7 +68,15 @@ rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_
     lab_put(s, "if (strstrt(out, '.svg') > 0) {\n    set terminal svg background rgb 'white' size %lld,%lld noenhanced font ',11'\n} else {\n"
                "    set terminal pngcairo size %lld,%lld noenhanced font ',11'\n}\n", (long long)width, (long long)height, (long long)width,
             (long long)height);
-    return lab_put(s, "set output out\nset datafile missing '?'\n");
+    return lab_put(s, "set output out\nset datafile missing '?'\nset linetype 5 linecolor rgb '#8c564b'\n");       /* yellow is hard to see on white */
+}
+
+rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title)
+{
+    char name[512];
+    cli_gnuplot_quote(lab_name(b), name, sizeof name);
+    return lab_put(s, "set multiplot layout %lld,%lld title '%s (%s%s): %s'\n", (long long)((panels + columns - 1) / columns), (long long)columns,
+                   name, b->is->name, b->m.config->is_decoder ? ", causal" : "", title);
 }
 
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name)

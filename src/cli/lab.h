@@ -21,6 +21,8 @@ typedef struct lab_bench {
 rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces, lab_bench *out);
 void lab_close(cli_io *io, lab_bench *b);
 
+const char *lab_name(const lab_bench *b);       /* the last part of its folder                                         */
+
 /* ---- scripts of gnuplot ------------------------------------------------------------------------------------------------ */
 
 typedef struct lab_script { cli_out out; rf_error *why; } lab_script;
@@ -28,6 +30,9 @@ rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      
 
 /* A script that draws `picture` (a name without folder) of this size; the terminal goes by the picture's name. */
 rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_t width, int64_t height, rf_error *why);
+
+/* Panels below each other in `columns`, under a title that begins with the model's name and its encoding. */
+rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title);
 
 /* FOLDER/NAME.gp is complete: FOLDER/NAME.svg and FOLDER/NAME.png are drawn. */
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);

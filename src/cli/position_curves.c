@@ -11,7 +11,7 @@
 #include "model/position.h"
 
 static double pi(void) { return acos(-1); }
-static double theta(const rf_config *c, int64_t i) { return rf__rope_theta(c, c->rope_theta, rf__rope_width(c), 0, i); }
+static double theta(const curve_of *of, int64_t i) { return rf__rope_theta(of->c, of->base, rf__rope_width(of->c), of->length, i); }
 
 /* Distance i of a curve to `most`: all of them up to 2000, then 2000 that grow evenly in their logarithm; -1: no more. */
 static int64_t distance(int64_t most, int64_t i)
@@ -22,14 +22,14 @@ static int64_t distance(int64_t most, int64_t i)
     return i - EACH <= EACH ? (int64_t)(grown + 0.5) : -1;
 }
 
-static bool decay(const rf_config *c, int64_t most, int64_t i, double row[])
+static bool decay(const curve_of *of, int64_t most, int64_t i, double row[])
 {
-    const int64_t delta = distance(most, i), half = rf__rope_width(c) / 2;
+    const int64_t delta = distance(most, i), half = rf__rope_width(of->c) / 2;
     double re = 0, im = 0, sum = 0;
     if (delta < 0) return false;
     for (int64_t j = 0; j < half; j++) {
-        re += cos((double)delta * theta(c, j));
-        im += sin((double)delta * theta(c, j));
+        re += cos((double)delta * theta(of, j));
+        im += sin((double)delta * theta(of, j));
         sum += sqrt(re * re + im * im);
     }
     row[0] = (double)delta;
@@ -38,10 +38,10 @@ static bool decay(const rf_config *c, int64_t most, int64_t i, double row[])
 }
 
 /* Plane j of <q, R(delta) k>: |q_j| |k_j| cos(delta theta_j + the angle between them), in four sums. */
-static bool score(const rf_config *c, int64_t most, int64_t i, double row[])
+static bool score(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     enum { PAIRS = 256 };
-    const int64_t delta = distance(most, i), r = rf__rope_width(c);
+    const int64_t delta = distance(most, i), r = rf__rope_width(of->c);
     if (delta < 0) return false;
     double mean = 0, square = 0, same = 0;
     for (int pair = 0; pair < PAIRS; pair++) {
@@ -51,7 +51,7 @@ static bool score(const rf_config *c, int64_t most, int64_t i, double row[])
         for (int64_t j = 0; j < r / 2; j++) {
             const double q0 = (double)rf__rng_normal(&random), q1 = (double)rf__rng_normal(&random);
             const double k0 = (double)rf__rng_normal(&random), k1 = (double)rf__rng_normal(&random);
-            const double turn = (double)delta * theta(c, j), cosine = cos(turn), sine = sin(turn);
+            const double turn = (double)delta * theta(of, j), cosine = cos(turn), sine = sin(turn);
             one += cosine * (q0 * k0 + q1 * k1) + sine * (q1 * k0 - q0 * k1);
             own += cosine * (q0 * q0 + q1 * q1);
         }
@@ -67,15 +67,15 @@ static bool score(const rf_config *c, int64_t most, int64_t i, double row[])
     return true;
 }
 
-static bool wavelengths(const rf_config *c, int64_t most, int64_t i, double row[])
+static bool wavelengths(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     (void)most;
-    const int64_t r = rf__rope_width(c);
+    const int64_t r = rf__rope_width(of->c);
     if (i >= r / 2) return false;
     row[0] = (double)i;
-    row[1] = 2 * pi() / theta(c, i);
-    row[2] = 2 * pi() * pow(c->rope_theta, 2 * (double)i / (double)r);
-    row[3] = (double)c->max_position_embeddings;
+    row[1] = 2 * pi() / theta(of, i);
+    row[2] = 2 * pi() * pow(of->base, 2 * (double)i / (double)r);
+    row[3] = (double)of->c->max_position_embeddings;
     return true;
 }
 
@@ -85,20 +85,20 @@ static double wrapped(double error)
     return fabs(remainder(error, 2 * pi()));
 }
 
-static bool angles(const rf_config *c, int64_t most, int64_t i, double row[])
+static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
 {
-    const int64_t r = rf__rope_width(c);
-    const double m = floor(pow(2, (double)i / 2) + 0.5);
-    if (m > (double)most || i > 80) return false;
+    const int64_t r = rf__rope_width(of->c);
+    const double m = (double)((int64_t)(pow(2, (double)i / 2) + 0.5) | 1);      /* odd: a power of 2 is exact in every type   */
+    if (i > 80 || m > (double)most) return false;
     double worst[CLI_CURVE_COLUMNS] = {0};
-    const float ratio = (float)pow(c->rope_theta, -2.0 / (double)r);
+    const float ratio = (float)pow(of->base, -2.0 / (double)r);
     float repeated = (float)m;
     for (int64_t j = 0; j < r / 2; j++) {
-        const double exact = m * theta(c, j);
-        const float single = (float)m * (float)theta(c, j);
+        const double exact = m * theta(of, j);
+        const float single = (float)m * (float)theta(of, j);
         const double got[CLI_CURVE_COLUMNS - 1] = {
             atan2((double)(float)sin(exact), (double)(float)cos(exact)), (double)single, (double)repeated,
-            (double)rf__from_bf16(rf__bf16((float)m)) * theta(c, j), m < 65520 ? (double)rf__from_f16(rf__f16((float)m)) * theta(c, j) : NAN,
+            (double)rf__from_bf16(rf__bf16((float)m)) * theta(of, j), m < 65520 ? (double)rf__from_f16(rf__f16((float)m)) * theta(of, j) : NAN,
         };
         for (int k = 0; k < CLI_CURVE_COLUMNS - 1; k++) {
             const double error = wrapped(got[k] - exact);
@@ -112,9 +112,15 @@ static bool angles(const rf_config *c, int64_t most, int64_t i, double row[])
 }
 
 const cli_curve cli_curves[] = {
-    {"decay", "the bound of RoFormer, section 3.4.3, over the distance", "distance", "relative upper bound", {"decay"}, false, false, decay},
-    {"score", "<q, R(m) k> / sqrt d over the distance: random pairs and equal vectors", "distance", "score", {"mean", "deviation", "equal"}, false, false, score},
-    {"wavelengths", "tokens of a full turn for each plane", "plane", "tokens", {"wavelength", "unstretched", "max_position_embeddings"}, false, true, wavelengths},
-    {"angles", "error of the angle over the position, by the type it is formed in", "position", "radians", {"table", "float32", "repeated", "bf16_position", "f16_position"}, true, true, angles},
+    {"decay", "upper bound of a score, relative, over the distance (RoFormer, section 3.4.3)", "distance (tokens)",
+     "mean of |S_j| over the planes", {{"decay", NULL}}, false, false, 250, decay},
+    {"score", "<q, R(m) k> / sqrt d for normal q and k", "distance m (tokens)", "score",
+     {{"mean", "mean of 256 random pairs"}, {"deviation", "their standard deviation"}, {"equal", "mean where k = q"}}, false, false, 250, score},
+    {"wavelengths", "wavelength of each plane", "plane (0 turns fastest)", "tokens of a full turn",
+     {{"wavelength", "as config.json has it"}, {"unstretched", "without rope_scaling"}, {"max_position_embeddings", "max_position_embeddings"}},
+     false, true, 250, wavelengths},
+    {"angles", "error of the angle m theta, by the type it is formed in", "position m", "largest error of a plane (radians)",
+     {{"table", "our table, from double"}, {"float32", "product in float32"}, {"repeated", "theta by repeated products in float32"},
+      {"bf16_position", "m in bf16"}, {"f16_position", "m in f16"}}, true, true, 1000000, angles},
     {0},
 };

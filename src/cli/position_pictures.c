@@ -9,7 +9,7 @@
 static const char *model_of(const positions_args *a, int i) { return a->models.n ? a->models.item[i] : NULL; }
 
 /* Rows go to standard output, or into the script of the picture. */
-static rf_status begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why)
+rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why)
 {
     s->why = why;
     if (!a->output) return cli_out_open(&s->out, "-", why);
@@ -18,7 +18,7 @@ static rf_status begin(const positions_args *a, lab_script *s, char *script, siz
     return lab_begin(s, script, slash ? slash + 1 : a->output, width, height, why);
 }
 
-static rf_status end(const positions_args *a, cli_io *io, lab_script *s, const char *script)
+rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, const char *script)
 {
     if (a->output) lab_put(s, "set output\n");
     if (!io->why.code && !cli_out_commit(&s->out, &io->why) && a->output && !cli_gnuplot(script, a->output, &io->why))
@@ -60,14 +60,32 @@ static bool wanted(const positions_args *a, int64_t l, int64_t h)
     return (a->layer < 0 || a->layer == l) && (a->head < 0 || a->head == h);
 }
 
+static rf_status check_wanted(const positions_args *a, const rf_config *c, rf_error *why)
+{
+    if (a->layer >= c->num_hidden_layers)
+        return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c->num_hidden_layers - 1);
+    if (a->head >= c->num_attention_heads)
+        return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)c->num_attention_heads - 1);
+    return RF_OK;
+}
+
+/* What position adds to the score of query q and key n beside its own key, in nats: with scores of zero, P(q,n) is exp(b_qn) over a sum that
+ * depends on q alone.  NaN where nothing is seen, or less than float32 holds. */
+static double added(const struct maps *m, int64_t map, int64_t q, int64_t n)
+{
+    const float *row = m->p + (map * m->T + q) * m->T;
+    return row[n] > 0 && row[q] > 0 ? log((double)row[n] / (double)row[q]) : NAN;
+}
+
 static void put_map_rows(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
 {
-    lab_put(s, "layer\thead\tquery\tkey\tprobability%s\n", m->bare ? "" : "\tquery_token\tkey_token");
+    lab_put(s, "layer\thead\tquery\tkey\tprobability\t%s\n", m->bare ? "bias" : "query_token\tkey_token");
     for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
         const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
         if (!wanted(a, l, h)) continue;
+        const double bias = m->bare ? added(m, l * m->H + h, q, n) : 0;
         lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i]);
-        if (m->bare) lab_put(s, "\n");
+        if (m->bare) lab_put(s, isfinite(bias) ? "\t%.6g\n" : "\t?\n", bias);
         else lab_put(s, "\t%s\t%s\n", rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
     }
 }
@@ -82,50 +100,66 @@ static void put_labels(lab_script *s, const rf_tokenizer *t, const int32_t *id, 
     }
 }
 
-static float darkest(const struct maps *m)
+/* The largest number of a map of biases, for a scale that is even on both sides. */
+static double widest(const struct maps *m, int64_t map)
 {
-    float most = 0;
-    for (int64_t i = 0; i < m->L * m->H * m->T * m->T; i++) most = m->p[i] > most ? m->p[i] : most;
-    return most;
+    double most = 0;
+    for (int64_t i = 0; i < m->T * m->T; i++) most = fmax(most, fabs(added(m, map, i / m->T, i % m->T)));
+    return most > 1e-5 ? most : 1;                                  /* below: the rounding of probabilities                */
 }
 
-static void put_maps(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id,
-                     int64_t rows, int64_t columns)
+static void put_map_data(const positions_args *a, lab_script *s, const struct maps *m)
 {
     for (int64_t i = 0; i < m->L * m->H; i++) {
         if (!wanted(a, i / m->H, i % m->H)) continue;
         lab_put(s, "$a%lld << EOD\n", (long long)i);
         for (int64_t q = 0; q < m->T; q++) {
-            for (int64_t n = 0; n < m->T; n++) lab_put(s, "%.3g ", (double)m->p[(i * m->T + q) * m->T + n]);
+            for (int64_t n = 0; n < m->T; n++) {
+                const double x = m->bare ? added(m, i, q, n) : (double)m->p[(i * m->T + q) * m->T + n];
+                lab_put(s, isfinite(x) ? "%.3g " : "? ", x);
+            }
             lab_put(s, "\n");
         }
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set multiplot layout %lld,%lld title 'attention of queries (rows) to keys%s'\n"
-               "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:%.4g]\nunset colorbox\nunset key\n"
-               "set xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (long long)rows, (long long)columns,
-            m->bare ? " from position alone" : "", m->bare ? (double)darkest(m) : 1, (double)m->T - 0.5, (double)m->T - 0.5);
-    if (!m->bare) put_labels(s, t, id, m->T);
-    for (int64_t i = 0; i < m->L * m->H; i++)
-        if (wanted(a, i / m->H, i % m->H))
-            lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
+}
+
+/* Probabilities are all on one scale.  Biases differ by orders of magnitude from head to head: each has its own scale. */
+static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b, const struct maps *m, const int32_t *id, int64_t rows, int64_t columns)
+{
+    put_map_data(a, s, m);
+    lab_panels(s, b, rows * columns, columns, m->bare ? "what position adds to scores, in nats beside the query''s own place; grey: not seen"
+                                                      : "attention of queries (rows) to keys (columns); white 0, darkest 1");
+    lab_put(s, "unset key\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->T - 0.5, (double)m->T - 0.5);
+    if (m->bare)
+        lab_put(s, "set palette defined (0 '#b2182b', 0.5 'white', 1 '#2166ac')\nset xlabel 'key'\nset ylabel 'query'\n"
+                   "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#cccccc'\n");
+    else
+        lab_put(s, "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:1]\nunset colorbox\n");
+    if (!m->bare) put_labels(s, b->m.t, id, m->T);
+    for (int64_t i = 0; i < m->L * m->H; i++) {
+        if (!wanted(a, i / m->H, i % m->H)) continue;
+        if (m->bare) lab_put(s, "set cbrange [%.3g:%.3g]\n", -widest(m, i), widest(m, i));
+        lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
+    }
     lab_put(s, "unset multiplot\n");
 }
 
-/* Room for a token's label on each row and column. */
-static rf_status draw_maps(const positions_args *a, cli_io *io, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
+/* Room for a token's label on each row and column, or for the names of axes and the scale of colours. */
+static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench *b, const struct maps *m, const int32_t *id)
 {
-    enum { CELL = 16, LEAST = 130, LABELS = 110, TITLE = 360 };
+    enum { CELL = 16, LEAST = 130, LABELS = 110, SCALE = 170, TITLE = 640 };
     lab_script s = {.out.fd = -1};
     char script[4096];
     const int64_t rows = a->layer >= 0 ? 1 : m->L, columns = a->head >= 0 ? 1 : m->H;
-    const int64_t cell = m->bare ? 2 : CELL, panel = (cell * m->T > LEAST ? cell * m->T : LEAST) + LABELS;
-    const int64_t natural = columns * panel > TITLE ? columns * panel : TITLE;
-    const int64_t width = cli_given(io->parsed, "width") ? a->width : natural, height = cli_given(io->parsed, "height") ? a->height : 40 + rows * panel;
-    if (begin(a, &s, script, sizeof script, width, height, &io->why)) return io->why.code;
-    if (a->output) put_maps(a, &s, m, t, id, rows, columns);
-    else put_map_rows(a, &s, m, t, id);
-    return end(a, io, &s, script);
+    const int64_t cell = m->bare ? 2 : CELL, side = cell * m->T > LEAST ? cell * m->T : LEAST;
+    const int64_t wide = columns * (side + (m->bare ? SCALE : LABELS));
+    const int64_t width = cli_given(io->parsed, "width") ? a->width : wide > TITLE ? wide : TITLE;
+    const int64_t height = cli_given(io->parsed, "height") ? a->height : 40 + rows * (side + LABELS);
+    if (positions_begin(a, &s, script, sizeof script, width, height, &io->why)) return io->why.code;
+    if (a->output) put_maps(a, &s, b, m, id, rows, columns);
+    else put_map_rows(a, &s, m, b->m.t, id);
+    return positions_end(a, io, &s, script);
 }
 
 /* Runs the tokens and draws what attention made of them. */
@@ -135,15 +169,14 @@ static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
     const float *y;
-    if (a->layer >= m.L) return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)m.L - 1);
-    if (a->head >= m.H) return rf_fail(why, RF_EARG, "--head: a layer has heads 0 to %lld", (long long)m.H - 1);
+    if (check_wanted(a, c, why)) return why->code;
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
     const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
     rf__session_observe(b->m.session, keep_map, &m);
     rf_status status = rf_session_hidden(b->m.session, &batch, &y, why);
     rf__session_observe(b->m.session, NULL, NULL);
-    if (!status) status = draw_maps(a, io, &m, b->m.t, id);
+    if (!status) status = draw_maps(a, io, b, &m, id);
     free(m.p);
     return status;
 }
@@ -205,8 +238,7 @@ static void put_score_rows(const positions_args *a, lab_script *s, const rf__att
         }
 }
 
-/* A panel for each layer, a colour for each head; keys behind the query as lines, keys before it dashed. */
-static void put_scores(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room, int64_t wide)
+static void put_score_data(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room)
 {
     for (int64_t l = 0; l < r->L; l++) {
         lab_put(s, "$s%lld << EOD\n", (long long)l);
@@ -214,23 +246,42 @@ static void put_scores(const positions_args *a, lab_script *s, const rf__attenti
             lab_put(s, "%lld", (long long)d);
             for (int64_t k = 0; k < 2 * r->H; k++) {
                 double mean, variance;
-                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? -d : d), room, &mean, &variance);
+                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? d : -d), room, &mean, &variance);
                 lab_put(s, " %.6g", mean);
             }
             lab_put(s, "\n");
         }
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set multiplot layout %lld,%lld title 'mean score of all queries with all keys, were they so far apart; dashed: keys before the query'\n"
-               "set grid\nset key font ',8' top right\n%s", (long long)((r->L + wide - 1) / wide), (long long)wide,
-            a->distance > EACH ? "set logscale x\n" : "");
-    for (int64_t l = 0; l < r->L; l++) {
-        lab_put(s, "set title 'layer %lld'\nplot ", (long long)l);
-        for (int64_t k = 0; k < 2 * r->H; k++)
-            lab_put(s, k % 2 ? "%s$s%lld using 1:%lld with lines linetype %lld dashtype 2 notitle" : "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'",
-                    k ? ", \\\n     " : "", (long long)l, (long long)k + 2, (long long)(k / 2 + 1), (long long)(k / 2));
-        lab_put(s, "\n");
-    }
+}
+
+static int64_t score_panels(const positions_args *a, const lab_bench *b)
+{
+    return (a->layer < 0 ? b->m.config->num_hidden_layers : 1) * (b->m.config->is_decoder ? 1 : 2);
+}
+
+/* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
+static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r, double *room)
+{
+    const int sides = b->m.config->is_decoder ? 1 : 2;
+    put_score_data(a, s, r, room);
+    const int64_t panels = score_panels(a, b);
+    lab_panels(s, b, panels, panels < 2 ? 1 : 2, "mean score of all queries with all keys, were they so far apart");
+    lab_put(s, "set grid\nset key outside right top font ',8'\nset xlabel 'distance (tokens)'\nset ylabel 'score'\n%s",
+            a->distance > EACH ? "set logscale x\nset xtics font ',9'\n" : "");
+    for (int64_t l = 0; l < r->L; l++)
+        for (int side = 0; side < sides; side++) {
+            if (a->layer >= 0 && l != a->layer) continue;
+            lab_put(s, "set title 'layer %lld: keys %s the query'\n", (long long)l, side ? "after" : "before");
+            const char *before = "plot ";
+            for (int64_t h = 0; h < r->H; h++) {
+                if (!wanted(a, l, h)) continue;
+                lab_put(s, "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'", before, (long long)l, (long long)(2 * h + side + 2),
+                        (long long)h + 1, (long long)h);
+                before = ", \\\n     ";
+            }
+            lab_put(s, "\n");
+        }
     lab_put(s, "unset multiplot\n");
 }
 
@@ -246,15 +297,16 @@ rf_status positions_score(const positions_args *a, cli_io *io)
     cli_progress_clear(&b.progress);
     if (!status && !r.sums[0].turns)
         status = rf_fail(&io->why, RF_EUNSUPPORTED, "score: %s does not turn queries and keys by an angle for each plane and distance", b.is->name);
-    const int64_t wide = r.L < 2 ? 1 : 2;
+    if (!status) status = check_wanted(a, b.m.config, &io->why);
+    const int64_t rows = status ? 1 : (score_panels(a, &b) + 1) / 2;
     double *room = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *room);
     if (!status && !room) status = rf_fail(&io->why, RF_ENOMEM, "out of memory");
-    if (!status) status = begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 600 * wide,
-                                cli_given(io->parsed, "height") ? a->height : 40 + 320 * ((r.L + wide - 1) / wide), &io->why);
+    if (!status) status = positions_begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 1300,
+                                          cli_given(io->parsed, "height") ? a->height : 40 + 340 * rows, &io->why);
     if (!status) {
-        if (a->output) put_scores(a, &s, &r, room, wide);
+        if (a->output) put_scores(a, &s, &b, &r, room);
         else put_score_rows(a, &s, &r, room);
-        end(a, io, &s, script);
+        positions_end(a, io, &s, script);
     }
     free(room);
     rf__attention_report_free(io->ctx, &r);
@@ -313,10 +365,10 @@ rf_status positions_extrapolation(const positions_args *a, cli_io *io)
         curve[i].name = name[i];
         curve[i].at = loss + i * RF__LENGTHS;
     }
-    if (!status && !begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) {
+    if (!status && !positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) {
         if (a->output) lab_put_lengths(&s, curve, models);
         else put_length_rows(&s, curve, models);
-        end(a, io, &s, script);
+        positions_end(a, io, &s, script);
     }
     free(loss);
     free(curve);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/gnuplot.h"
 #include "cli/position_report.h"
 
 static rf_status begin(lab_script *s, const char *folder, const char *name, int64_t width, int64_t height, rf_error *why)
@@ -12,15 +13,9 @@ static rf_status begin(lab_script *s, const char *folder, const char *name, int6
     return lab_begin(s, path, picture, width, height, why);
 }
 
-static const char *model_name(const position_report *r)
-{
-    const char *slash = strrchr(r->bench->folder, '/');
-    return slash && slash[1] ? slash + 1 : r->bench->folder;
-}
-
 static void put_length(lab_script *s, const position_report *r)
 {
-    lab_put_lengths(s, &(lab_curve){model_name(r), r->loss, r->lengths}, 1);
+    lab_put_lengths(s, &(lab_curve){lab_name(r->bench), r->loss, r->lengths}, 1);
 }
 
 /* Loss over the place in a piece, a curve for each length. */
@@ -34,8 +29,10 @@ static void put_place(lab_script *s, const position_report *r)
             if (l->bin_labels[k]) lab_put(s, "%.1f %.9g\n", ((double)k + 0.5) * (double)l->bin_width, l->bin_loss[k]);
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set grid\nset key outside right\nset logscale x 2\nset xlabel 'place in the piece'\nset ylabel 'loss of a guess (nats)'\n"
-               "set title 'loss by place'\n");
+    char name[512];
+    cli_gnuplot_quote(lab_name(r->bench), name, sizeof name);
+    lab_put(s, "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece (tokens)'\nset ylabel 'loss of a guess (nats)'\n"
+               "set title '%s (%s): loss by place in the piece'\n", name, r->bench->is->name);
     for (int i = 0; i < r->lengths; i++) {
         if (!r->loss[i].defined) continue;
         lab_put(s, "%s$l%d using 1:2 with linespoints linetype %d pointtype 7 pointsize 0.4 title '%lld tokens'", before, i, i + 1,
@@ -44,6 +41,8 @@ static void put_place(lab_script *s, const position_report *r)
     }
     lab_put(s, "\n");
 }
+
+static int64_t wide(const rf__attention_report *a) { return a->L < 2 ? 1 : 2; }
 
 /* Mean probability over the distance, a panel for each layer, a curve for each head. */
 static void put_distance(lab_script *s, const position_report *r)
@@ -58,10 +57,9 @@ static void put_distance(lab_script *s, const position_report *r)
         }
         lab_put(s, "EOD\n");
     }
-    const int64_t wide = a->L < 3 ? a->L : 3;
-    lab_put(s, "set multiplot layout %lld,%lld title 'mean attention to a token over its distance, for each head; grey: the same everywhere'\n"
-               "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset key font ',8' top right\n",
-            (long long)((a->L + wide - 1) / wide), (long long)wide);
+    lab_panels(s, r->bench, a->L, wide(a), "mean attention to a token over its distance; grey: the same everywhere");
+    lab_put(s, "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset xrange [0:%lld]\nset xlabel 'distance (tokens)'\n"
+               "set ylabel 'probability'\nset key outside right top font ',8' title 'head, mean'\n", (long long)a->length - 1);
     for (int64_t l = 0; l < a->L; l++) {
         lab_put(s, "set title 'layer %lld'\nplot %.9g with lines linecolor rgb 'gray' notitle", (long long)l, 1 / (double)a->length);
         for (int64_t h = 0; h < a->H; h++)
@@ -95,8 +93,8 @@ static void put_planes(lab_script *s, const position_report *r)
             lab_put(s, "EOD\n");
         }
     }
-    lab_put(s, "set multiplot layout %lld,2 title 'mean norm of queries (left) and keys (right) in each plane; plane 0 turns fastest'\n"
-               "set grid\nset yrange [0:%.4g]\nset key font ',8' top left\n", (long long)a->L, most * 1.05);
+    lab_panels(s, r->bench, 2 * a->L, 2, "mean norm of queries and keys in each plane that is turned");
+    lab_put(s, "set grid\nset yrange [0:%.4g]\nset xlabel 'plane (0 turns fastest)'\nset ylabel 'norm'\nset key outside right top font ',8' title 'head'\n", most * 1.05);
     for (int64_t l = 0; l < a->L; l++)
         for (int side = 0; side < 2; side++) {
             lab_put(s, "set title 'layer %lld, %s'\nplot ", (long long)l, side ? "keys" : "queries");
@@ -115,8 +113,8 @@ rf_status position_report_draw(const position_report *r, const char *folder, rf_
     const struct { const char *name; bool wanted; int64_t width, height; void (*put)(lab_script *s, const position_report *r); } picture[] = {
         {"length", r->lengths > 0, 900, 480, put_length},
         {"place", r->lengths > 0, 900, 480, put_place},
-        {"distance", true, 1200, 60 + 300 * ((L + 2) / 3), put_distance},
-        {"planes", turns, 1000, 60 + 220 * L, put_planes},
+        {"distance", true, 1200, 60 + 320 * ((L + 1) / 2), put_distance},
+        {"planes", turns, 1100, 60 + 250 * L, put_planes},
     };
     for (size_t i = 0; i < sizeof picture / sizeof *picture && !why->code; i++) {
         lab_script s = {.out.fd = -1};

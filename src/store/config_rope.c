@@ -12,6 +12,14 @@ static const struct { const char *name; rf_rope_type type; } types[] = {
     {"su", RF_ROPE_LONGROPE},     {"mrope", RF_ROPE_DEFAULT},                               /* older spellings */
 };
 
+const char *rf__rope_type_name(rf_rope_type t)
+{
+    for (size_t i = 0; i < RF_COUNT(types); i++)
+        if (types[i].type == t) return types[i].name;
+    return "default";
+}
+
+
 static const struct number { const char *name; size_t at; } numbers[] = {
 #define NUMBER(name) {#name, offsetof(rf_rope_scaling, name)}
     NUMBER(factor), NUMBER(attention_factor), NUMBER(beta_fast), NUMBER(beta_slow), NUMBER(mscale), NUMBER(mscale_all_dim),

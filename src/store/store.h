@@ -37,6 +37,7 @@ void rf__header_clear(const rf_ctx *ctx, rf__header *h);
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
+const char *rf__rope_type_name(rf_rope_type t);                  /* as rope_scaling has it                              */
 char *rf__config_rope_json(const rf_config *c);
 char *rf__config_thetas_json(const rf_config *c);
 

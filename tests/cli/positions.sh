@@ -27,7 +27,23 @@ expect 0 '' "$program" positions plot wavelengths
 awk '$1 == 0 && $2 > 6.283 && $2 < 6.2832 { found = 1 } END { exit !found }' out || fail "wavelengths: $(head -n 2 out)"
 expect 0 '' "$program" positions plot score --max_distance 20
 expect 0 '' "$program" positions plot angles --max_distance 1000000
+awk -F '\t' 'NR == 1 { if ($0 != "position\ttable\tfloat32\trepeated\tbf16_position\tf16_position") exit 1 }
+    NR > 1 { if ($1 % 2 == 0 || ($1 <= 256) != ($5 < 1e-12) || ($6 != "?" && ($1 <= 2048) != ($6 < 1e-12))) bad = 1 }
+    END { exit bad }' out || fail "odd positions are exact in bf16 to 256, in f16 to 2048, and never beyond: $(cat out)"
 awk 'NR > 1 && $1 > 700000 && $2 < 1e-6 && $3 > 1e-3 && $5 > 1 { found = 1 } END { exit !found }' out || fail "angles: $(tail -n 1 out)"
+
+# What stretches by the text's length is drawn for --length; a layer's own base by --layer.
+printf '{"model_type": "roformer", "max_position_embeddings": 512, "rope_scaling": {"rope_type": "dynamic", "factor": 2}, "num_hidden_layers": 2}' > dynamic.json
+"$program" positions plot wavelengths --config dynamic.json > short
+"$program" positions plot wavelengths --config dynamic.json --length 1024 > long
+awk 'NR == FNR { a[FNR] = $2; next } FNR == 33 { r = $2 / a[FNR] - 3; if (r > -1e-5 && r < 1e-5) found = 1 } END { exit !found }' short long ||
+    fail "1024 tokens for 512: base times 3^(64/62), so that the slowest of 32 planes turns 3 times slower: $(tail -n 1 short; tail -n 1 long)"
+printf '{"model_type": "roformer", "rope_theta_per_layer": [100, 10000], "num_hidden_layers": 2}' > layers.json
+expect 0 '' "$program" positions plot wavelengths --config layers.json
+awk '$1 == 16 { r = $2 / (20 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 100: $(sed -n 18p out)"
+expect 0 '' "$program" positions plot wavelengths --config layers.json --layer 1
+awk '$1 == 16 { r = $2 / (200 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 10000: $(sed -n 18p out)"
+expect 2 'layers 0 to 1' "$program" positions plot wavelengths --config layers.json --layer 2
 
 expect 2 'did you mean decay\?' "$program" positions plot decai
 expect 2 'plot' "$program" positions draw
@@ -101,6 +117,8 @@ if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot decay -o decay.svg
     holds decay.svg '<svg'
     expect 0 '' "$program" positions -q plot angles --max_distance 100000 -o angles.png
+    expect 0 '' "$program" positions -q plot angles -o angles.svg
+    for word in 'position m' 'm in bf16' 'base 10000'; do holds angles.svg "$word"; done
     [ "$(head -c 4 angles.png | tail -c 3)" = PNG ] || fail "not a PNG"
 fi
 
@@ -121,12 +139,15 @@ sed 's/"vocab_size"/"position_embedding_type": "alibi", "vocab_size"/' model/con
 expect 0 '' "$program" positions plot bias -m alibi --max_length 8 --layer 1
 awk 'NR > 1 && $3 == 0 { p[$2 "," $4] = $5 } END { for (h = 0; h < 4; h++) for (n = 1; n < 8; n++) {
     r = log(p[h "," n - 1] / p[h "," n]) - 2 ^ (-2 * (h + 1)); if (r < -1e-4 || r > 1e-4) bad = 1 } exit bad }' out || fail "ALiBi: $(head -n 9 out)"
+awk 'NR > 1 { d = $4 - $3; if (d < 0) d = -d; r = $6 + 2 ^ (-2 * ($2 + 1)) * d; if (r < -1e-4 || r > 1e-4) bad = 1; n++ } END { exit bad || n != 256 }' out ||
+    fail "its bias matrix: $(head -n 9 out)"
 expect 0 '' "$program" positions plot score -m model --text long.txt --max_length 16 --pieces 2 --max_distance 3
 [ "$(wc -l < out)" -eq 57 ] || fail "2 layers of 4 heads at 7 offsets: $(wc -l < out) lines"
 expect 0 '' "$program" positions plot extrapolation -m model -m model --text long.txt --max_length 16 --stretches 2
 [ "$(awk 'NR > 1 { print $3 }' out | sort | uniq -c | awk '$1 == 2' | wc -l)" -eq 5 ] || fail "a model is not equal to itself: $(cat out)"
 expect 2 '--text' "$program" positions plot extrapolation -m model
 expect 2 'layers 0 to 1' "$program" positions plot attention -m model --text x --layer 2
+expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt --max_length 16 --head 4
 expect 2 'without --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
@@ -135,7 +156,10 @@ if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
     holds map.svg 'layer 1, head 3'
     expect 0 'drawn' "$program" positions plot bias -m alibi --max_length 32 -o bias.svg
-    expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 -o score.svg
+    for word in 'alibi (alibi): ' 'layer 0, head 3' query key; do holds bias.svg "$word"; done
+    expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 --layer 1 --head 2 -o score.svg
+    for word in 'layer 1: keys before the query' 'layer 1: keys after the query' 'head 2' 'distance (tokens)'; do holds score.svg "$word"; done
+    ! grep -q 'layer 0\|head 1' score.svg || fail "--layer and --head are not heeded"
     expect 0 'drawn' "$program" positions plot extrapolation -m model --text long.txt --max_length 16 --stretches 2 -o length.png
     expect 2 'FILE.svg' "$program" positions plot attention -m model --text x -o x.jpg
 fi
