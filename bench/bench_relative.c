@@ -1,11 +1,12 @@
 /* bench_relative.c — attention with each relative encoding, as a multiple of the time without one.
  *
- *     bench_relative [--json] [--threads N] [--rounds N] [--only NAME] [--shape 4x512|8x128|1x2048]
+ *     bench_relative [--json] [--threads N] [--rounds N] [--only NAME] [--shape 4x512|8x128|1x2048] [--type f32|bf16]
  *
  * The base shape's heads, 12 of 64 columns, no rotation.  In each round attention is timed without an encoding and then with
  * it: the operation of the tape alone (its tables made before), as a session does it, which keeps tables while it is open
  * (the call of relate included), with the making of the tables in each call, and the step forward and backward, tables
- * included.  Printed are the medians over the rounds of the times and of their ratios.                                */
+ * included.  Printed are the medians over the rounds of the times and of their ratios.  With --type bf16 products are in bf16,
+ * with the encoding and without.                                                                                     */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,6 +24,7 @@ static const shape shapes[] = {{"8x128", 8, 128}, {"4x512", 4, 512}, {"1x2048", 
 typedef struct work {
     const rf_ctx *ctx;
     rf_graph *g;
+    rf_type type;
     const rf_position *is;
     rf_params params;
     rf_positions *kept;
@@ -83,6 +85,7 @@ static void pass(work *w, bool still, bool record, double s[3])
     rf_error why = {0};
     if (rf_graph_reset(w->g)) die("reset");
     rf_graph_record(w->g, record, 1, 1);
+    rf_graph_products(w->g, w->type);
     const rf_batch b = {.N = N, .B = w->B, .id = w->id, .start = w->start};
     if (!rf__positions_place(w->g, w->kept, c, &b, &at)) die(rf_graph_error(w->g)->text);
     for (size_t i = 0; i < w->params.n; i++) {
@@ -137,20 +140,21 @@ static void measure(work *w, work *plain, const shape *s, int rounds, bool json)
     }
     for (int k = 0; k < KINDS; k++) {
         const double m = median(ms[k], rounds), x = median(ratio[k], rounds);
+        const char *const type = w->type == RF_BF16 ? "bf16" : "f32";
         if (json)
-            printf("{\"case\": \"relative/%s\", \"shape\": \"%s\", \"what\": \"%s\", \"ms\": %.4f, \"times_without\": %.3f, \"threads\": %d}\n",
-                   w->is->name, s->name, kind[k], m, x, rf_ctx_threads(w->ctx));
+            printf("{\"case\": \"relative/%s\", \"shape\": \"%s\", \"what\": \"%s\", \"type\": \"%s\", \"ms\": %.4f, \"times_without\": %.3f, \"threads\": %d}\n",
+                   w->is->name, s->name, kind[k], type, m, x, rf_ctx_threads(w->ctx));
         else
-            printf("%-24s %-7s %-12s %9.3f ms   %5.2f x the time without\n", k ? "" : w->is->name, s->name, kind[k], m, x);
+            printf("%-24s %-7s %-4s %-12s %9.3f ms   %5.2f x the time without\n", k ? "" : w->is->name, s->name, type, kind[k], m, x);
     }
     fflush(stdout);
 }
 
-static void run(const rf_ctx *ctx, const shape *s, const char *only, int rounds, bool json)
+static void run(const rf_ctx *ctx, const shape *s, rf_type type, const char *only, int rounds, bool json)
 {
     const int64_t N = (int64_t)s->B * s->T;
     rf_error why = {0};
-    work plain = {.ctx = ctx, .B = s->B, .T = s->T};
+    work plain = {.ctx = ctx, .B = s->B, .T = s->T, .type = type};
     open_encoding(&plain, "none");
     const int64_t C = plain.params.config.hidden_size;
     plain.qkv = filled(ctx, N * 3 * C);
@@ -179,6 +183,7 @@ int main(int argc, char **argv)
 {
     int threads = 2, rounds = 7;
     bool json = false;
+    rf_type type = RF_F32;
     const char *only = NULL, *shape_name = NULL;
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
@@ -187,6 +192,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--rounds")) rounds = atoi(value), i++;
         else if (!strcmp(argv[i], "--only")) only = value, i++;
         else if (!strcmp(argv[i], "--shape")) shape_name = value, i++;
+        else if (!strcmp(argv[i], "--type")) type = strcmp(value, "bf16") ? RF_F32 : RF_BF16, i++;
         else {
             fprintf(stderr, "bench_relative: unknown option %s\n", argv[i]);
             return 2;
@@ -200,7 +206,7 @@ int main(int argc, char **argv)
     rf_error why = {0};
     if (rf_ctx_new(&(rf_ctx_options){.threads = threads}, &ctx, &why)) die(why.text);
     for (size_t i = 0; i < RF_COUNT(shapes); i++)
-        if (!shape_name || !strcmp(shape_name, shapes[i].name)) run(ctx, &shapes[i], only, rounds, json);
+        if (!shape_name || !strcmp(shape_name, shapes[i].name)) run(ctx, &shapes[i], type, only, rounds, json);
     rf_ctx_free(ctx);
     return 0;
 }

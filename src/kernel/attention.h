@@ -75,6 +75,25 @@ static inline void rfk__relative_room(rfk__room *r, const rfk_attention *a, int6
     r->key_term = rfk__place(r, rfk__up(queries, RFK__VECTOR) * r->step);
 }
 
+static inline void rfk__forward_bands(rfk__room *r, const rfk_attention *a)
+{
+    if (a->relative->query) r->near_query = rfk__place_band(r, a->width);
+    if (a->relative->key) r->near_key = rfk__place_band(r, a->width);
+    if (a->relative->value) r->near_value = rfk__place(r, r->band * r->width);
+}
+
+/* `rows`: of keys or of queries, whichever are more. */
+static inline void rfk__back_bands(rfk__room *r, const rfk_attention *a, int64_t rows)
+{
+    const rfk_relative *is = a->relative;
+    if (is->query) r->near_query = rfk__place_band(r, a->width), r->near_query_row = rfk__place(r, r->band * r->width);
+    if (is->key) r->near_key = rfk__place_band(r, a->width), r->near_key_row = rfk__place(r, r->band * r->width);
+    if (is->value) r->near_value = rfk__place_band(r, a->width);
+    r->d_offset_step = r->band_step;
+    r->d_offset = rfk__place(r, rows * r->d_offset_step);
+    r->d_near = rfk__place(r, (r->band + RFK__ROWS) * r->width);
+}
+
 static inline rfk__room rfk__forward_room(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BLOCK, rfk__up(a->keys, RFK__PANEL)), all = a->width + a->width2;
@@ -90,9 +109,7 @@ static inline rfk__room rfk__forward_room(const rfk_attention *a)
     r.sum = rfk__place(&r, a->queries);
     if (is) {
         rfk__relative_room(&r, a, keys, rf__min64(RFK__RELATED, a->queries));
-        if (is->query) r.near_query = rfk__place_band(&r, a->width);
-        if (is->key) r.near_key = rfk__place_band(&r, a->width);
-        if (is->value) r.near_value = rfk__place(&r, r.band * r.width);
+        rfk__forward_bands(&r, a);
     }
     return r;
 }
@@ -118,12 +135,7 @@ static inline rfk__room rfk__back_room(const rfk_attention *a)
     r.delta = rfk__place(&r, a->queries);
     if (is) {
         rfk__relative_room(&r, a, keys, queries);
-        if (is->query) r.near_query = rfk__place_band(&r, a->width), r.near_query_row = rfk__place(&r, r.band * r.width);
-        if (is->key) r.near_key = rfk__place_band(&r, a->width), r.near_key_row = rfk__place(&r, r.band * r.width);
-        if (is->value) r.near_value = rfk__place_band(&r, a->width);
-        r.d_offset_step = r.band_step;
-        r.d_offset = rfk__place(&r, rf__max64(keys, queries) * r.d_offset_step);
-        r.d_near = rfk__place(&r, (r.band + RFK__ROWS) * r.width);
+        rfk__back_bands(&r, a, rf__max64(keys, queries));
     }
     return r;
 }

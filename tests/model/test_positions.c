@@ -82,8 +82,9 @@ static void packed_is_alone(void **state)
     EACH(t) {
         const rf_config c = t.c;
         float *alone = t_floats(TEXTS * 32);
-        for (int threads = 1; threads <= 2; threads++) {
-            struct work w = begin(&c, threads, NULL);
+        for (int run = 0; run < 4; run++) {
+            const int threads = 1 + run % 2;
+            struct work w = begin_as(&c, run < 2 ? RF_F32 : RF_BF16, threads, NULL);
             rf_error why = {0};
             const float *v;
             int32_t id[256], start[TEXTS + 1] = {0};

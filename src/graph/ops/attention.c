@@ -3,8 +3,7 @@
  *     score(m,n) = scale <R(m) q_m, R(n) k_n>                     RoFormer, Eq. 16
  *     out_m      = sum_n softmax_n(score(m,n)) v_n                over the keys of m's own sequence that m sees
  *
- * and what rfk_relative adds to both for the offset n - m.  Where the graph's products are in bf16, so are these two, except
- * with relative terms or further columns.
+ * and what rfk_relative adds to both for the offset n - m.  Where the graph's products are in bf16, so are these two.
  *
  * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
@@ -366,8 +365,8 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
 
     rf_tensor *in[INPUTS];
     const bool track = rf__tracked(g, tables_of(spec, in, qkv), INPUTS);
-    struct saved s = {.k = g->k, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads), .key = g->key};
-    s.bf16 = g->products == RF_BF16 && !relates(spec) && !spec->more_query;
+    struct saved s = {.k = g->k, .bf16 = g->products == RF_BF16, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads),
+                      .key = g->key};
     if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
     if (!g->train) s.spec.drop = 0;

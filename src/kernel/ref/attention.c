@@ -4,25 +4,12 @@
  *                  + scale (<q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r,   r = s - t, within +-clip
  *     P(t,s)     = e^score(t,s) / sum_s e^score(t,s)                           over the keys that t sees
  *     out_t      = sum_s K(t,s) P(t,s) v_s                                     RoFormer, Eq. 2; K is dropout's factor; v_s + value_r */
-#include "kernel/ref/ref.h"
+#include "kernel/ref/attention.h"
 
 static int sees(const rfk_attention *a, int64_t t, int64_t s)
 {
     const int64_t place = t + a->keys - a->queries, distance = s > place ? s - place : place - s;
     return (!a->causal || s <= place || s < a->prefix) && (!a->window || distance <= a->window);
-}
-
-/* y = R x, or R^T x for dir -1, in place; by row `angle` of the tables. */
-static void turn(const rfk_attention *a, double *y, int32_t angle, double dir)
-{
-    const int64_t half = a->rotary / 2;
-    for (int64_t i = 0; i < half; i++) {
-        const double c = (double)a->cos[angle * half + i], s = dir * (double)a->sin[angle * half + i];
-        double *y0 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i : i], *y1 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + half];
-        const double x0 = *y0, x1 = *y1;
-        *y0 = x0 * c - x1 * s;
-        *y1 = x1 * c + x0 * s;
-    }
 }
 
 static void copy(double *y, const float *x, int64_t n)
@@ -51,21 +38,6 @@ static void value(const rfk_attention *a, double *y, int64_t s)
     if (a->cos && a->k_row && a->rotate_value) turn(a, y, a->k_row[s], 1);
 }
 
-static double keep(const rfk_attention *a, int64_t t, int64_t s)
-{
-    if (!(a->drop > 0)) return 1;
-    uint32_t word[4];
-    rf__philox((rf_key){{a->key[0], a->key[1]}}, (uint64_t)(t * ((a->keys + 3) / 4) + s / 4), a->stream, word);
-    return word[s % 4] >= (uint32_t)((double)a->drop * 0x1p32) ? 1 / (1 - (double)a->drop) : 0;
-}
-
-/* The row of a table that holds the offset of query t and key s. */
-static int64_t related(const rfk_attention *a, int64_t t, int64_t s)
-{
-    const int64_t r = s - (t + a->keys - a->queries), clip = a->relative->clip;
-    return (r < -clip ? -clip : r > clip ? clip : r) + clip;
-}
-
 static double inner(const double *x, const double *y, int64_t n)
 {
     double sum = 0;
@@ -76,23 +48,6 @@ static double inner(const double *x, const double *y, int64_t n)
 static void add(double *y, double c, const double *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) y[i] += c * x[i];
-}
-
-static double inner_row(const double *x, const float *y, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += x[i] * (double)y[i];
-    return sum;
-}
-
-static void add_row(double *y, double c, const float *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) y[i] += c * (double)x[i];
-}
-
-static void add_to_row(float *y, double c, const double *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + c * x[i]);
 }
 
 static double score(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
