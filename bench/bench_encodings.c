@@ -1,6 +1,6 @@
 /* bench_encodings.c — the whole encoder with each position encoding, as a multiple of its time with learned positions.
  *
- *     bench_encodings [--json] [--threads N] [--rounds N] [--layers N] [--only NAME]
+ *     bench_encodings [--json] [--threads N] [--rounds N] [--layers N] [--only NAME]      all of `roformer positions`; or one
  *
  * The base shape (width 768, 12 heads, inner width 3072), 4 texts of 512 tokens, random weights, f32.  In each round a forward
  * with learned positions is timed, then one with the encoding; printed are the medians of the times and of the ratios. */
@@ -68,6 +68,13 @@ static void measure(const rf_ctx *ctx, const net *learned, const rf_position *is
     fflush(stdout);
 }
 
+static const rf_position *find(const char *name)
+{
+    const rf_position *const *p = rf__position_list;
+    while (*p && strcmp((*p)->name, name)) p++;
+    return *p;
+}
+
 int main(int argc, char **argv)
 {
     int threads = 2, rounds = 3, layers = 12;
@@ -81,7 +88,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--layers")) layers = atoi(value), i++;
         else if (!strcmp(argv[i], "--only")) only = value, i++;
         else {
-            fprintf(stderr, "bench_encodings: unknown option %s\n", argv[i]);
+            fprintf(stderr, "bench_encodings: unknown option %s; there are --json, --threads N, --rounds N, --layers N, --only NAME\n", argv[i]);
             return 2;
         }
     }
@@ -89,14 +96,14 @@ int main(int argc, char **argv)
         fprintf(stderr, "bench_encodings: wants --threads and --layers >= 1, 1 <= --rounds <= %d\n", ROUNDS);
         return 2;
     }
+    if (only && !find(only)) {
+        fprintf(stderr, "bench_encodings: no encoding is called %s; `roformer positions` lists all\n", only);
+        return 2;
+    }
     rf_ctx *ctx;
     rf_error why = {0};
     if (rf_ctx_new(&(rf_ctx_options){.threads = threads}, &ctx, &why)) die(why.text);
-    const rf_position *learned = NULL;
-    for (const rf_position *const *p = rf__position_list; *p; p++)
-        if (!strcmp((*p)->name, "absolute")) learned = *p;
-    if (!learned) die("no learned positions in the registry");
-    net base = begin(ctx, learned, layers);
+    net base = begin(ctx, &rf__position_absolute, layers);
     forward(&base);
     for (const rf_position *const *p = rf__position_list; *p; p++)
         if (!only || !strcmp(only, (*p)->name)) measure(ctx, &base, *p, layers, rounds, json);

@@ -150,6 +150,13 @@ static void measure(work *w, work *plain, const shape *s, int rounds, bool json)
     fflush(stdout);
 }
 
+static bool relates(const char *name)
+{
+    for (const rf_position *const *p = rf__position_list; *p; p++)
+        if (!strcmp((*p)->name, name)) return (*p)->relate != NULL;
+    return false;
+}
+
 static void run(const rf_ctx *ctx, const shape *s, rf_type type, const char *only, int rounds, bool json)
 {
     const int64_t N = (int64_t)s->B * s->T;
@@ -200,6 +207,10 @@ int main(int argc, char **argv)
     }
     if (threads < 1 || rounds < 1 || rounds > ROUNDS) {
         fprintf(stderr, "bench_relative: wants --threads >= 1, 1 <= --rounds <= %d\n", ROUNDS);
+        return 2;
+    }
+    if (only && !relates(only)) {
+        fprintf(stderr, "bench_relative: no relative encoding is called %s; docs/positions.md lists them\n", only);
         return 2;
     }
     rf_ctx *ctx;

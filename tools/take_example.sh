@@ -1,6 +1,6 @@
 #!/bin/sh
 # take_example.sh FOLDER — writes what CONTRIBUTING.md, "Adding a position encoding", shows: FOLDER/example.c, and FOLDER/model/positions.def, the
-# registry with the example's row.  A test is built of them, so that the page cannot rot.
+# registry with the example's row (once, where somebody has tried it in the tree).  A test is built of them, so that the page cannot rot.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p "$1/model"
@@ -9,4 +9,4 @@ sed -n '/^```c$/,/^```$/p' "$1/section" | sed '/^```/d' > "$1/example.c"
 row=$(sed -n 's/^and the row: `\(RFP([a-z_]*)\)`\.$/\1/p' "$1/section")
 rm "$1/section"
 [ -s "$1/example.c" ] && [ -n "$row" ] || { echo "CONTRIBUTING.md: no example of a position encoding, or no row" >&2; exit 1; }
-{ cat src/model/positions.def; echo "$row"; } > "$1/model/positions.def"
+{ grep -vxF "$row" src/model/positions.def; echo "$row"; } > "$1/model/positions.def"

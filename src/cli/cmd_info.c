@@ -138,6 +138,12 @@ static json_t *environment(const cli_io *io)
 
 /* ---- a model folder ------------------------------------------------------------------------------------------------------ */
 
+static bool rotates(const rf_config *c)
+{
+    const rf_position *p;
+    return !rf__position_find(c, &p, NULL) && (p->flags & RF_POSITION_ROPE);
+}
+
 static json_t *config_json(const rf_config *c)
 {
     json_t *o = json_object();
@@ -152,8 +158,10 @@ static json_t *config_json(const rf_config *c)
     set(o, "vocabulary", json_integer(c->vocab_size));
     set(o, "token_types", json_integer(c->type_vocab_size));
     set(o, "max_position_embeddings", json_integer(c->max_position_embeddings));
-    set(o, "rope_theta", json_real(c->rope_theta));
-    set(o, "rotary_value", json_boolean(c->rotary_value));
+    if (rotates(c)) {
+        set(o, "rope_theta", json_real(c->rope_theta));
+        set(o, "rotary_value", json_boolean(c->rotary_value));
+    }
     set(o, "layer_norm_eps", json_real(c->layer_norm_eps));
     set(o, "parameters", json_integer(rf_config_parameters(c)));
     return o;

@@ -281,7 +281,7 @@ static void formulas_and_gradients(void **state)
         bool found = !(*p)->relate;
         snprintf(name, sizeof name, "\"%s\"", (*p)->name);
         for (size_t i = 0; i < RF_COUNT(cases); i++) found = found || strstr(cases[i], name);
-        if (!found) fail_msg("%s has no formula here", (*p)->name);
+        if (!found) fail_msg("%s has no formula here: write it in score(), with a row of cases[]", (*p)->name);
     }
     for (size_t i = 0; i < RF_COUNT(cases); i++)
         for (int causal = 0; causal < 2; causal++) {
