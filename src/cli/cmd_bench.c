@@ -103,9 +103,9 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer bench",
+    "roformer bench rope",
     "roformer bench forward train --shape 8x128",
-    "roformer bench forward --shape @lengths.txt",
+    "roformer bench forward --shape @bench/peers/lengths.txt",
     "roformer bench attention --shape 4x512 --threads 1 --json",
     NULL,
 };

@@ -54,7 +54,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(classify_args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(classify_args, model),
+    CLI_MODEL_OPTION_OF(classify_args, model, "folder of a fine-tuned model (the shipped model is not)"),
     {"pair", 0, CLI_TEXT, A(pair), "TEXT", NULL, 0, 0, NULL, "a second text beside each", NULL},
     {"top", 'k', CLI_INT, A(top), "N", "0", 0, 65536, NULL, "only the N most likely labels; 0: all", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(text), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
@@ -64,7 +64,7 @@ static const cli_option options[] = {
 
 static const char *const examples[] = {
     "roformer classify -m reviews \"a charming and often affecting journey\"",
-    "roformer classify -m reviews --top 1 < lines.txt",
+    "echo \"a dull book\" | roformer classify -m reviews --top 1",
     NULL,
 };
 

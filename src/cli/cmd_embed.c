@@ -295,6 +295,7 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
+    "printf 'A dog barks.\\nPrices fell.\\n' > lines.txt",
     "roformer embed < lines.txt > vectors.npy",
     "roformer embed -m my-model --pooling cls --normalize -o vectors.npy lines.txt",
     "roformer embed --format jsonl < lines.txt | head -1",

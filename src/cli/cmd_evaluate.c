@@ -127,10 +127,10 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "roformer evaluate -m my-model --text held-out.txt.zst",
-    "roformer evaluate --text held-out.txt --max_length 512 --json",
-    "roformer evaluate -m my-causal-model --text held-out.txt --max_lengths 128,256,512,1024",
-    "roformer evaluate -m mrpc --dev MRPC/dev.tsv",
+    "roformer evaluate --text corpus.txt",
+    "roformer evaluate -m my-model --text corpus.txt --max_length 512 --json",
+    "roformer evaluate -m my-causal-model --text corpus.txt --max_lengths 128,256,512,1024",
+    "roformer evaluate -m reviews --dev reviews.tsv",
     NULL,
 };
 

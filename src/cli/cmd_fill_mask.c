@@ -321,7 +321,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer fill-mask \"The capital of France is [MASK].\"",
     "roformer fill-mask -k 3 --target red --target blue \"The sky is [MASK].\"",
-    "roformer fill-mask -m my-model --json < lines.txt",
+    "echo \"She closed the [MASK].\" | roformer fill-mask --json",
     NULL,
 };
 

@@ -167,10 +167,11 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -o mrpc",
-    "roformer finetune --train reviews.tsv --dev dev.tsv -m my-model -o reviews --load_best_model_at_end",
+    "printf 'text\\tlabel\\na fine book\\tgood\\na dull film\\tbad\\na good play\\tgood\\n' > reviews.tsv",
+    "roformer finetune --train reviews.tsv --dev reviews.tsv -o reviews",
+    "roformer finetune --resume latest -o reviews --num_train_epochs 5",
+    "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -m base -o mrpc --load_best_model_at_end",
     "roformer finetune --task glue/rte --train RTE -o rte --learning_rates 2e-5,3e-5,4e-5,5e-5 --seeds 5",
-    "roformer finetune --resume reviews/checkpoint-300",
     NULL,
 };
 

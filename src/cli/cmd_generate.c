@@ -212,7 +212,7 @@ static void defaults(void *arguments)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(struct args, model),
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL, "the whole file is one prompt; - is standard input", NULL},
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, 1 << 20, NULL, "tokens at most", NULL},
@@ -232,9 +232,9 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer generate -m my-causal-model \"The river\"",
-    "roformer generate -m my-causal-model --top_p 0.9 --temperature 0.8 --seed 7 -n 200 \"The river\"",
-    "roformer generate -m my-causal-model --json < prompts.txt",
+    "roformer generate -m my-causal-model \"The model\"",
+    "roformer generate -m my-causal-model --top_p 0.9 --temperature 0.8 --seed 7 -n 200 \"The model\"",
+    "echo \"The model\" | roformer generate -m my-causal-model --json",
     NULL,
 };
 

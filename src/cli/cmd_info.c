@@ -333,7 +333,12 @@ static const cli_option options[] = {
 };
 #undef A
 
-static const char *const examples[] = {"roformer info my-model --tensors", "roformer info --env", NULL};
+static const char *const examples[] = {
+    "roformer info",
+    "roformer info my-model --tensors",
+    "roformer info --env",
+    NULL,
+};
 
 const cli_command cmd_info = {
     "info", "[DIR]", "show what a model folder holds, or what this machine can do",

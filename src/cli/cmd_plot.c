@@ -271,7 +271,7 @@ static const cli_option options[] = {
 
 static const char *const examples[] = {
     "roformer plot my-model/metrics.jsonl -o loss.svg",
-    "roformer plot run-a run-b --metric eval_loss -o compare.png",
+    "roformer plot my-model my-causal-model --metric loss -o compare.png",
     "roformer plot --band rope=r1,r2,r3 --band learned=l1,l2,l3 --smoothing 0.9 -o seeds.svg",
     NULL,
 };

@@ -211,9 +211,9 @@ static const char *const examples[] = {
     "roformer positions plot decay --head_size 128 --max_distance 1000000 -o decay.svg",
     "roformer positions plot angles --max_distance 1000000",
     "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
-    "roformer positions plot bias -m alibi --max_length 64 -o bias.png",
-    "roformer positions plot score -m my-model --text held-out.txt --max_distance 100000 -o score.svg",
-    "roformer positions plot extrapolation -m rotary -m alibi --text held-out.txt -o length.svg",
+    "roformer positions plot bias -m my-model --max_length 64 -o bias.png",
+    "roformer positions plot score -m my-model --text corpus.txt --max_distance 100000 -o score.svg",
+    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt -o length.svg",
     NULL,
 };
 

@@ -37,7 +37,7 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(predict_args, field)
 static const cli_option options[] = {
-    CLI_MODEL_OPTION(predict_args, model),
+    CLI_MODEL_OPTION_OF(predict_args, model, "folder of a fine-tuned model (the shipped model is not)"),
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
     {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, "glue: as its server takes submissions; squad: id and answer, as its script reads them", NULL},
@@ -52,9 +52,9 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer predict -m mrpc --input MRPC/dev.tsv -o predictions.tsv",
-    "roformer predict -m mrpc --input test.tsv --format glue -o MRPC.tsv",
-    "roformer predict -m squad --input dev-v2.0.json --format squad -o answers.json",
+    "roformer predict -m reviews --input reviews.tsv",
+    "roformer predict -m mrpc --input MRPC/test.tsv --format glue -o MRPC.tsv",
+    "roformer predict -m squad --input squad/dev-v2.0.json --format squad -o answers.json",
     NULL,
 };
 

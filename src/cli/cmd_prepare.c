@@ -84,7 +84,7 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "roformer prepare --text wiki/*.zst --model my-model -o wiki.cache",
+    "roformer prepare --text corpus.txt --model my-model -o corpus.cache",
     "roformer pretrain --mix wiki.cache:0.7 books.cache:0.3 --model my-model -o run-1",
     NULL,
 };

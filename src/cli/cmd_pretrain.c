@@ -188,10 +188,10 @@ static const cli_option options[] = {
 };
 
 static const char *const examples[] = {
-    "roformer vocab --text corpus.txt.zst --size 8192 -o my-model",
-    "roformer pretrain --text corpus.txt.zst --model my-model --config small.json --max_steps 20000",
-    "roformer pretrain --resume my-model/checkpoint-3000",
-    "roformer pretrain --text corpus.txt.zst --model my-causal-model --objective clm --max_length 256",
+    "roformer pretrain --text corpus.txt --model my-model --tokens_per_batch 1024 --max_steps 10",
+    "roformer pretrain --resume latest --model my-model --max_steps 15",
+    "roformer pretrain --text corpus.txt --model my-model --objective clm --tokens_per_batch 1024 --max_steps 10 -o my-causal-model",
+    "roformer pretrain --text wiki/*.zst --model base --config base.json --bf16 --max_steps 100000",
     "roformer plot my-model/metrics.jsonl -o loss.svg",
     NULL,
 };

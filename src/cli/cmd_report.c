@@ -26,8 +26,8 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer report my-run -o report.html",
-    "roformer report my-run --sample \"the capital of [MASK] is paris.\" -o report.html",
+    "roformer report my-model -o report.html",
+    "roformer report my-model --sample \"the capital of [MASK] is paris.\" -o report.html",
     NULL,
 };
 

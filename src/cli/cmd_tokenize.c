@@ -106,7 +106,7 @@ static const cli_option options[] = {
 
 static const char *const examples[] = {
     "roformer tokenize \"Rotary embeddings turn vectors.\"",
-    "roformer tokenize -m my-model --json < lines.txt",
+    "echo \"A dog barks.\" | roformer tokenize --json",
     NULL,
 };
 

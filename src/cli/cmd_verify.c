@@ -106,7 +106,11 @@ static const cli_option options[] = {
 };
 #undef A
 
-static const char *const examples[] = {"roformer verify my-model/checkpoint-3000", "roformer verify my-model", NULL};
+static const char *const examples[] = {
+    "roformer verify my-model",
+    "roformer verify my-model/checkpoint-15",
+    NULL,
+};
 
 const cli_command cmd_verify = {
     "verify", "FOLDER...", "compare checkpoints and models with their checksums",

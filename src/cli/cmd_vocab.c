@@ -148,7 +148,8 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer vocab --text corpus.txt.zst --size 8192 -o my-model",
+    "roformer --man > corpus.txt",
+    "roformer vocab --text corpus.txt --size 1000 -o my-model",
     "roformer vocab --text wiki/*.jsonl.gz --cased --size 30000 -o cased",
     NULL,
 };

@@ -224,8 +224,8 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer watch my-run",
-    "roformer watch my-run --once --rows 0",
+    "roformer watch my-model",
+    "roformer watch my-model --once --rows 0",
     NULL,
 };
 

@@ -9,9 +9,8 @@ extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_
     cmd_demo, cmd_completion, cmd_help;
 
 /* What most commands share: where the model is. */
-#define CLI_MODEL_OPTION(args, field)                                                                                      \
-    {"model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL",                                 \
-     "model folder; without it the shipped model", NULL}
+#define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model")
+#define CLI_MODEL_OPTION_OF(args, field, what) {"model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL}
 
 /* An rf_type, as the int `field`: RF_F32 or RF_BF16. */
 #define CLI_DTYPE_OPTION(args, field)                                                                                      \

@@ -109,7 +109,9 @@ void cli_help_all(FILE *to)
     list_options(to, NULL, cli_common_options);
     fprintf(to, "  -V, --version                   print the version\n");
     fprintf(to, "      --man                       print the manual page roformer(1)\n");
-    fprintf(to, "\nroformer help COMMAND tells more.  Without -m the shipped English model answers:\n\n");
+    fprintf(to, "\nroformer help COMMAND tells more.  Its examples can be pasted: those of vocab,\n"
+            "pretrain and finetune make the corpus.txt, my-model, my-causal-model and reviews\n"
+            "that others read.  Without -m the shipped English model answers:\n\n");
     fprintf(to, "  roformer fill-mask \"The capital of France is [MASK].\"\n");
 }
 

@@ -1,0 +1,24 @@
+#!/bin/sh
+# examples.sh — the examples of --help work as they stand, one after the other in one folder, with the shipped model's place taken by a small one.
+# Left out are those that name data of one's own, or take long: own.
+. "$(dirname "$0")/lib"
+"$make_model" small || exit 1
+ROFORMER_MODEL=$PWD/small PATH=$(dirname "$program"):$PATH
+export ROFORMER_MODEL PATH
+own='wiki|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
+command -v gnuplot > /dev/null || own="$own|\\.svg|\\.png|position-report .* -o"
+
+for command in vocab prepare pretrain finetune fill-mask generate embed tokenize evaluate predict classify info verify bench plot watch report \
+    positions position-report; do
+    "$program" help "$command" | sed '1,/^examples:/d; s/^  //' > all
+    grep -qE "roformer $command" all || fail "$command has no example"
+    grep -vE -e "$own" all > lines.sh
+    [ -s lines.sh ] || fail "no example of $command can be tried"
+    while IFS= read -r line; do
+        sh -c "$line" > out 2> err < /dev/null || { fail "$command: $line"; head -3 err | sed 's/^/    /' >&2; }
+    done < lines.sh
+done
+for file in corpus.txt corpus.cache my-model/model.safetensors my-causal-model/model.safetensors reviews/model.safetensors lines.txt vectors.npy report.html; do
+    [ -s "$file" ] || fail "no $file"
+done
+done_testing
