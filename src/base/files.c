@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base.h"
+#include "base/path.h"
 
 static rf_status refused(rf_error *why, const char *path, const char *verb)
 {
@@ -180,12 +180,8 @@ rf_status rf__sync_folder(const char *path, rf_error *why)
 static rf_status sync_parent(const char *path, rf_error *why)
 {
     char folder[4096];
-    const char *slash = strrchr(path, '/');
-    const size_t n = slash ? (slash == path ? 1 : (size_t)(slash - path)) : 1;
-    if (n >= sizeof folder) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-    memcpy(folder, slash ? path : ".", n);
-    folder[n] = 0;
-    return rf__sync_folder(folder, why);
+    const rf_status status = rf__folder_of(path, folder, sizeof folder, why);
+    return status ? status : rf__sync_folder(folder, why);
 }
 
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)

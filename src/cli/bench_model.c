@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
+#include "base/path.h"
 #include "cli/bench.h"
 #include "model/encoder.h"
 #include "roformer/rope.h"
@@ -118,8 +118,7 @@ static rf_status shape_make(const rf_ctx *ctx, const char *word, int64_t V, benc
 {
     *s = (bench_shape){0};
     const rf_status status = *word == '@' ? shape_of_file(ctx, word + 1, V, s, why) : shape_of_words(word, V, s, why);
-    const char *slash = *word == '@' ? strrchr(word, '/') : NULL;
-    snprintf(s->name, sizeof s->name, "%.40s", slash ? slash + 1 : word);
+    snprintf(s->name, sizeof s->name, "%.40s", rf__file_name(word));
     return status;
 }
 

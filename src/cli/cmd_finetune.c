@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cli/commands.h"
 #include "cli/finetune_options.h"
 #include "cli/report.h"
@@ -70,9 +71,8 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
 
 static int stopped(const watch *w)
 {
-    const char *name = strrchr(w->saved, '/');
     if (*w->saved && w->folds) cli_error("saved %s; the same command with --resume latest goes on", w->saved);
-    else if (*w->saved) cli_error("saved %s; continue with --resume %s", name ? name + 1 : w->saved, w->saved);
+    else if (*w->saved) cli_error("saved %s; continue with --resume %s", rf__file_name(w->saved), w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
     return cli_stopped() ? CLI_LATER : CLI_DONE;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "cli/commands.h"
 #include "cli/curves.h"
 #include "cli/gnuplot.h"
@@ -181,8 +182,7 @@ static rf_status write_script(job *j, const char *picture, const char *terminal)
     int used = 0;
     for (int p = 0; p < CURVE_PANELS; p++) used += panel_used(j, p);
     if (!used) return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw", j->a->files.n ? j->a->files.item[0] : j->run[0].name);
-    const char *slash = strrchr(picture, '/');
-    cli_gnuplot_quote(slash ? slash + 1 : picture, name, sizeof name);
+    cli_gnuplot_quote(rf__file_name(picture), name, sizeof name);
     cli_gnuplot_quote(j->a->title ? j->a->title : "", title, sizeof title);
     rf_status status = put(j, "# drawn with: gnuplot FILE.gp\nif (!exists('out')) out = '%s'\n", name);
     if (!status) status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,

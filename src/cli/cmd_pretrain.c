@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "cli/comm.h"
 #include "cli/commands.h"
 #include "cli/report.h"
@@ -82,8 +83,7 @@ static int report(void *user, const rf_train_progress *p)
 
 static int stopped(const watch *w)
 {
-    const char *name = strrchr(w->saved, '/');
-    name = name ? name + 1 : w->saved;
+    const char *name = rf__file_name(w->saved);
     if (w->a->t.comm && w->a->t.comm->rank) return cli_stopped() ? CLI_LATER : CLI_DONE;
     if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base.h"
+#include "base/path.h"
 #include "cli/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {
@@ -61,13 +61,9 @@ void curves_clear(curve_run *r)
 
 static void name_run(const char *path, char *out, size_t size)
 {
-    char text[512];
-    snprintf(text, sizeof text, "%s", path);
-    for (size_t n = strlen(text); n > 1 && text[n - 1] == '/'; n--) text[n - 1] = 0;
-    char *slash = strrchr(text, '/');
-    if (slash && !strcmp(slash, "/metrics.jsonl")) *slash = 0;
-    slash = strrchr(text, '/');
-    snprintf(out, size, "%s", slash && slash[1] ? slash + 1 : text);
+    char folder[4096];
+    const bool file = strchr(path, '/') && !strcmp(rf__file_name(path), "metrics.jsonl");
+    rf__last_part(file && !rf__folder_of(path, folder, sizeof folder, NULL) ? folder : path, out, size);
 }
 
 static void keep(json_t **place, json_t *line)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "cli/gnuplot.h"
 #include "cli/position_pictures.h"
 
@@ -13,9 +14,8 @@ rf_status positions_begin(const positions_args *a, lab_script *s, char *script, 
 {
     s->why = why;
     if (!a->output) return cli_out_open(&s->out, "-", why);
-    const char *slash = strrchr(a->output, '/');
     if (lab_script_path(a->output, script, size, why)) return why->code;
-    return lab_begin(s, script, slash ? slash + 1 : a->output, width, height, why);
+    return lab_begin(s, script, rf__file_name(a->output), width, height, why);
 }
 
 rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, const char *script)
@@ -338,16 +338,6 @@ static void put_length_rows(lab_script *s, const lab_curve curve[], int curves)
         }
 }
 
-/* The last part of a path. */
-static void short_name(const char *path, char *out, size_t size)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    size_t from = n;
-    while (from && path[from - 1] != '/') from--;
-    snprintf(out, size, "%.*s", (int)(n - from), path + from);
-}
-
 rf_status positions_extrapolation(const positions_args *a, cli_io *io)
 {
     enum { NAME = 256 };
@@ -361,7 +351,7 @@ rf_status positions_extrapolation(const positions_args *a, cli_io *io)
     rf_status status = loss && curve && name ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
     for (int i = 0; i < models && !status; i++) {
         status = measure_model(a, io, i, loss + i * RF__LENGTHS, &curve[i].n);
-        short_name(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
+        rf__last_part(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
         curve[i].name = name[i];
         curve[i].at = loss + i * RF__LENGTHS;
     }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "roformer/kernels.h"
 #include "store.h"
 
@@ -178,12 +179,8 @@ static rf_status refused(rf_error *why, const char *path, const char *verb)
 static rf_status sync_folder_of(const char *path, rf_error *why)
 {
     char folder[4096];
-    const char *slash = strrchr(path, '/');
-    const size_t n = !slash || slash == path ? 1 : (size_t)(slash - path);
-    if (n >= sizeof folder) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-    memcpy(folder, slash ? path : ".", n);
-    folder[n] = 0;
-    return rf__sync_folder(folder, why);
+    const rf_status status = rf__folder_of(path, folder, sizeof folder, why);
+    return status ? status : rf__sync_folder(folder, why);
 }
 
 static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_out *const *sorted, size_t n,

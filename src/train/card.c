@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "store/store.h"
 #include "text/text.h"
 #include "train/card.h"
@@ -71,18 +72,12 @@ static void yaml(FILE *f, const char *text)
 
 static void plain(FILE *f, const char *text) { each(f, text, put_plain); }
 
-/* The last part of a path, in room of its own without slashes at its end. */
+/* The last part of a path, in room of its own. */
 typedef struct part { char text[256]; } part;
 static part last_part(const char *path)
 {
     part p;
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    size_t at = n;
-    while (at && path[at - 1] != '/') at--;
-    if (n - at >= sizeof p.text) n = at + sizeof p.text - 1;
-    memcpy(p.text, path + at, n - at);
-    p.text[n - at] = 0;
+    rf__last_part(path, p.text, sizeof p.text);
     return p;
 }
 

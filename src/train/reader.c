@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "reader.h"
 #include "source.h"
 #include "store/store.h"
@@ -501,7 +502,7 @@ static uint64_t fingerprint(const rf_reader *r)
     h = rf__hash64(r->field, strlen(r->field), h);
     for (int i = 0; i < r->files; i++) {
         const struct file *f = &r->file[i];
-        const char *slash = strrchr(f->path, '/'), *name = slash ? slash + 1 : f->path;
+        const char *name = rf__file_name(f->path);
         const uint64_t known[] = {(uint64_t)f->size, f->hash};
         h = rf__hash64(name, strlen(name), h);
         h = rf__hash64(known, sizeof known, h);

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "train/tokens.h"
 
 enum { VERSION = 2 };
@@ -285,25 +286,14 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     return RF_OK;
 }
 
-/* "a/b.cache" lies in "a", "b.cache" in ".". */
-static rf_status folder_of(const char *path, char *folder, size_t size, rf_error *why)
-{
-    const char *slash = strrchr(path, '/');
-    const size_t n = !slash ? 0 : slash == path ? 1 : (size_t)(slash - path);
-    if (n >= size) return rf_fail(why, RF_ERANGE, "%.60s...: a path of more than %zu bytes", path, size - 1);
-    memcpy(folder, path, n);
-    folder[n] = 0;
-    if (!n) memcpy(folder, ".", 2);
-    return access(folder, W_OK | X_OK) ? rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno)) : RF_OK;
-}
-
 rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
                           rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
 {
     char folder[4096];
     struct stat st;
     source s;
-    rf_status status = folder_of(path, folder, sizeof folder, why);
+    rf_status status = rf__folder_of(path, folder, sizeof folder, why);
+    if (!status && access(folder, W_OK | X_OK)) status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
     if (!status && !stat(path, &st) && !S_ISREG(st.st_mode)) status = rf_fail(why, RF_EIO, "%s: not a file", path);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "t.h"
 
 /* Philox 4x32-10 known answers, from the Random123 distribution's kat_vectors. */
@@ -248,6 +249,30 @@ static void contexts_may_find_no_memory(void **state)
     }
 }
 
+static void paths_are_taken_apart(void **state)
+{
+    (void)state;
+    static const struct { const char *path, *name, *last, *folder; } cases[] = {
+        {"a/b", "b", "b", "a"}, {"b", "b", "b", "."}, {"a/b/", "", "b", "a/b"}, {"/b", "b", "b", "/"}, {"/", "", "", "/"},
+        {"", "", "", "."}, {"./a//b", "b", "b", "./a/"}, {"a//", "", "a", "a/"},
+    };
+    char out[8];
+    rf_error why = {0};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        assert_string_equal(rf__file_name(cases[i].path), cases[i].name);
+        rf__last_part(cases[i].path, out, sizeof out);
+        assert_string_equal(out, cases[i].last);
+        assert_int_equal(rf__folder_of(cases[i].path, out, sizeof out, &why), RF_OK);
+        assert_string_equal(out, cases[i].folder);
+    }
+    rf__last_part("a/0123456789", out, sizeof out);
+    assert_string_equal(out, "0123456");
+    assert_int_equal(rf__folder_of("0123456/a", out, sizeof out, &why), RF_OK);
+    assert_string_equal(out, "0123456");
+    assert_int_equal(rf__folder_of("01234567/a", out, sizeof out, &why), RF_ERANGE);
+    t_failed(&why, RF_ERANGE, "a path of more than 7 bytes");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,7 +282,7 @@ int main(void)
         cmocka_unit_test(only_files_are_opened),
         cmocka_unit_test(a_named_pipe_is_read),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
-        cmocka_unit_test(contexts_may_find_no_memory),
+        cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(paths_are_taken_apart),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
