@@ -8,6 +8,7 @@ text=$(readlink -f "$2")
 rounds=${3:-3}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 1' HUP INT TERM
 cd "$folder"
 prepare "$build" "$text"
 round=0

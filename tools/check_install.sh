@@ -4,6 +4,7 @@ set -eu
 cd "$(dirname "$0")/.."
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
+trap 'exit 1' HUP INT TERM
 cmake --install build/release --prefix "$root" > "$root/log" 2>&1 || { cat "$root/log"; exit 1; }
 
 export PKG_CONFIG_PATH="$root/lib/pkgconfig:$(ls -d "$root"/lib/*/pkgconfig 2> /dev/null | head -1)"

@@ -13,7 +13,8 @@ for tool in "$CC" "${RUN%% *}"; do
     command -v "$tool" > /dev/null || { echo "check_neon: $tool is not installed"; exit 77; }
 done
 build=$(mktemp -d)
-trap 'rm -rf "$build"' EXIT INT TERM
+trap 'rm -rf "$build"' EXIT
+trap 'exit 1' HUP INT TERM
 
 # The one header of another package that floor 0 needs is the same for every machine.
 mkdir "$build/include"

@@ -7,6 +7,9 @@ for name in chromium-headless-shell chromium chromium-browser google-chrome; do
     command -v "$name" > /dev/null && browser=$name && break
 done
 bad=0
+work=
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 fail() { echo "$*"; bad=1; }
 for page in "$@"; do
     xmllint --noout "$page" || fail "$page: not well-formed"

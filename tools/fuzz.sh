@@ -5,6 +5,7 @@ build=$1
 seconds=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
 for program in "$build"/fuzz/fuzz_*; do
     [ -x "$program" ] || continue
     name=$(basename "$program" | sed 's/^fuzz_//')

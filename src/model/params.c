@@ -267,6 +267,12 @@ void rf__params_init(const rf_params *params, float *slab, uint64_t seed)
     for (size_t i = 0; i < params->n; i++) rf__param_init(params, i, slab + params->p[i].offset, seed);
 }
 
+void rf__params_init_head(const rf_params *params, float *slab, uint64_t seed)
+{
+    for (size_t i = 0; i < params->n; i++)
+        if (params->p[i].head) rf__param_init(params, i, slab + params->p[i].offset, seed);
+}
+
 /* ---- reading ---- */
 
 static const rf_weight *find_spelled(const rf_weights *w, const char *name)

@@ -143,6 +143,19 @@ static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
     return RF_OK;
 }
 
+/* What a resumed run needs for the bits of one that was left alone, besides its options and data. */
+static void tell_changes(rf__run *r)
+{
+    static const char what[] = "bits need not be those of a run without the change";
+    char kernels[RF__KERNELS];
+    rf__state_kernels(r->ctx, kernels);
+    if (strcmp(r->state.version, rf_version()))
+        rf__run_tell(r, "note", "the checkpoint was written by version \"%s\", this is %s: %s", r->state.version, rf_version(), what);
+    if (*r->state.kernels && strcmp(r->state.kernels, kernels))
+        rf__run_tell(r, "note", "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)", r->state.kernels,
+                     kernels, what);
+}
+
 static rf_status open_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096], changed[512];
@@ -153,9 +166,7 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = share_again(r, saved, why);
     if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
-    if (!status && strcmp(r->state.version, rf_version()))
-        rf__run_tell(r, "note", "the checkpoint was written by version \"%s\", this is %s: bits need not be those of a run without the change",
-                     r->state.version, rf_version());
+    if (!status) tell_changes(r);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
     if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
@@ -286,7 +297,7 @@ static rf_status load_checkpoint(rf__run *r, rf_error *why)
 static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
 {
     if (*r->from) return load_checkpoint(r, why);
-    rf__params_init(&r->params, r->optimizer.value, r->o.seed);
+    (r->job || trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
     if (r->job) return r->job->begin(r, why);
     if (!trained) return RF_OK;
     rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
@@ -499,7 +510,8 @@ static rf_status open_log(rf__run *r, rf_error *why)
     return status;
 }
 
-/* What all ranks must have in common, besides the text: options, shape of the model and version of the program. */
+/* What all ranks must have in common, besides the text: options, shape of the model, version of the program and kernels, by which each
+ * of them takes the same step. */
 static rf_status same_options(rf__run *r, rf_error *why)
 {
     if (!r->o.comm) return RF_OK;
@@ -508,10 +520,13 @@ static rf_status same_options(rf__run *r, rf_error *why)
     const uint64_t options = rf__hash64(text, strlen(text), (uint64_t)r->o.max_steps);
     const rf_config *c = &r->params.config;
     const int64_t shape[] = {c->vocab_size, c->hidden_size, c->num_hidden_layers, c->intermediate_size, (int64_t)r->params.total};
+    char kernels[RF__KERNELS];
+    rf__state_kernels(r->ctx, kernels);
     free(text);
     rf_status status = rf__same(r->o.comm, options, "other options", why);
     if (!status) status = rf__same(r->o.comm, rf__hash64(shape, sizeof shape, 0), "another model", why);
     if (!status) status = rf__same(r->o.comm, rf__hash64(rf_version(), strlen(rf_version()), 0), "another version of the program", why);
+    if (!status) status = rf__same(r->o.comm, rf__hash64(kernels, strlen(kernels), 0), "other kernels (--isa, --products)", why);
     return status;
 }
 

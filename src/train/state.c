@@ -68,12 +68,19 @@ static json_t *value_of(const rf__state *s, const row *r)
 /* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
 static bool turn_taken(const rf__turn *t) { return t->tokens > 0; }
 
+void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
+{
+    snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
+}
+
 rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
                          rf_error *why)
 {
-    char hash[24];
+    char hash[24], kernels[RF__KERNELS];
     snprintf(hash, sizeof hash, "%016" PRIx64, s->data);
-    json_t *all = json_pack("{s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "data", hash, "epoch", epoch);
+    rf__state_kernels(ctx, kernels);
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels, "data", hash,
+                            "epoch", epoch);
     for (size_t i = 0; i < RF_COUNT(rows); i++) json_object_set_new(all, rows[i].name, value_of(s, &rows[i]));
     json_t *waiting = json_array();
     for (int i = 0; i < s->position.waits; i++)
@@ -148,6 +155,7 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
 {
     const char *kind = json_string_value(json_object_get(all, "format"));
     const char *hash = json_string_value(json_object_get(all, "data")), *version = json_string_value(json_object_get(all, "version"));
+    const char *kernels = json_string_value(json_object_get(all, "kernels"));
     char *end = NULL;
     if (!kind || strcmp(kind, format))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
@@ -159,6 +167,7 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
     if (!set_turns(&s->position, json_object_get(all, "data_streams")))
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
+    snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
     if (hash) s->data = strtoull(hash, &end, 16);
     if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
     return RF_OK;

@@ -6,6 +6,8 @@
 
 #include "train/batch.h"
 
+enum { RF__KERNELS = 32 };
+
 typedef struct rf__state {
     int64_t step, max_steps;
     int64_t updates;                    /* steps that changed the weights: Adam's t                                     */
@@ -24,11 +26,15 @@ typedef struct rf__state {
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
     struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping              */
     char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""         */
+    char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                  */
     rf__position position;
     struct { double loss, seconds, wait; int64_t labels, tokens, room; } interval;   /* since the last line of metrics.jsonl         */
 } rf__state;
 
 void rf__state_init(rf__state *s);
+
+/* The rung and who computes products: "avx512, built-in".  Others may round differently. */
+void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS]);
 
 /* Writes `path`, with the options and, for people, the epoch. */
 rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,

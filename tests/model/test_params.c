@@ -91,6 +91,34 @@ static void initial_values(void **state)
     t_free_all();
 }
 
+/* The head alone has the numbers that it has among all, and the rest is not touched. */
+static void a_head_is_drawn_alone(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_config c = shape(31, 6, 10, 2, 5, 14);
+    static const rf_head heads[] = {RF_HEAD_MLM, RF_HEAD_SEQUENCE, RF_HEAD_TOKEN};
+    c.num_labels = 3;
+    for (size_t h = 0; h < RF_COUNT(heads); h++) {
+        rf_params p;
+        size_t drawn = 0;
+        assert_int_equal(rf__params_new_head(ctx, &c, heads[h], &p, NULL), RF_OK);
+        float *all = t_floats((int64_t)p.total), *head = t_floats((int64_t)p.total);
+        rf__params_init(&p, all, 3);
+        for (size_t i = 0; i < p.total; i++) head[i] = 7;
+        rf__params_init_head(&p, head, 3);
+        for (size_t i = 0; i < p.n; i++) {
+            const rf_param *q = &p.p[i];
+            drawn += q->head;
+            for (size_t j = q->offset; j < q->offset + q->count; j++) assert_true(head[j] == (q->head ? all[j] : 7));
+        }
+        assert_true(drawn > 0 && drawn < p.n);
+        rf__params_free(&p);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 static void what_is_saved_is_loaded(void **state)
 {
     (void)state;
@@ -136,6 +164,7 @@ int main(void)
         cmocka_unit_test(counts_of_published_models),
         cmocka_unit_test(joined_matrices_lie_side_by_side),
         cmocka_unit_test(initial_values),
+        cmocka_unit_test(a_head_is_drawn_alone),
         cmocka_unit_test(what_is_saved_is_loaded),
     };
     return cmocka_run_group_tests_name("model/params", tests, NULL, NULL);

@@ -69,6 +69,7 @@ static void spans_are_shared_out(void **state)
 
 typedef struct member {
     rf_train_options o;
+    const char *isa;                    /* its rung, NULL: the best                                                     */
     int stop_at;                        /* this rank asks to stop after that step                                       */
     int64_t nan_after, nan_until;       /* its gradients of the steps behind these are not finite; 0: they are          */
     bool armed;                         /* the next of them to be sent                                                  */
@@ -88,7 +89,7 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
 {
     member *m = arg;
     rf_ctx *ctx = NULL;
-    const rf_ctx_options options = {.threads = 1};
+    const rf_ctx_options options = {.threads = 1, .isa = m->isa};
     rf_status status = rf_ctx_new(&options, &ctx, why);
     m->o.comm = c->size > 1 ? c : NULL;
     m->notes[0] = 0;
@@ -255,6 +256,12 @@ static void refusals_are_shared(void **state)
     m[2].o.learning_rate *= 2;
     ranks_run(3, train, m, sizeof *m, out);
     said_by_all(out, 3, RF_EARG, "rank 2 has other options than rank 0");
+
+    memset(m, 0, sizeof m);
+    for (int i = 0; i < 2; i++) m[i].o = o;
+    m[1].isa = "ref";                                                /* steps that round differently */
+    ranks_run(2, train, m, sizeof *m, out);
+    said_by_all(out, 2, RF_EARG, "rank 1 has other kernels (--isa, --products) than rank 0");
 
     const char *gone[] = {"/nowhere/at/all.txt"};
     o.text = gone;

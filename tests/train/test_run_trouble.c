@@ -95,7 +95,7 @@ static void other_architecture_is_refused(void **state)
     end(&r);
 }
 
-/* A checkpoint of another version is taken, and said to be. */
+/* A checkpoint of another version, or of other kernels, is taken, and said to be. */
 static void other_versions_are_told(void **state)
 {
     (void)state;
@@ -105,10 +105,13 @@ static void other_versions_are_told(void **state)
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_ESTOPPED);
     assert_null(strstr(r.notes, "written by version"));
+    assert_null(strstr(r.notes, "computed by kernels"));
     char *path = tiny_path(r.out, "checkpoint-8"), *file = tiny_path(path, "trainer_state.json"),
          *list = tiny_path(path, "COMPLETE");
     json_t *saved = json_load_file(file, 0, NULL);
+    assert_int_equal(strncmp(json_string_value(json_object_get(saved, "kernels")), rf_ctx_isa(r.ctx), strlen(rf_ctx_isa(r.ctx))), 0);
     json_object_set_new(saved, "version", json_string("0.0.7"));
+    json_object_set_new(saved, "kernels", json_string("abacus, built-in"));
     assert_int_equal(json_dump_file(saved, file, JSON_REAL_PRECISION(17)), 0);
     json_decref(saved);
     unlink(list);
@@ -116,6 +119,7 @@ static void other_versions_are_told(void **state)
     free(list);
     must(&r, RF_ESTOPPED);
     noted(&r, "written by version \"0.0.7\"");
+    noted(&r, "computed by kernels \"abacus, built-in\", this run's are");
     free(path);
     free(file);
     end(&r);

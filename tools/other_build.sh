@@ -1,0 +1,38 @@
+#!/bin/sh
+# other_build.sh BUILD OTHER — a run that one build began and another goes on with, both ways round, ends with the bits of one that was
+# left alone: compiler, optimisation and sanitizers do not show.  BUILD and OTHER: folders that hold a roformer, such as build/release
+# and build/debug.  ISA names the rung for both (the best), for a build that cannot run it.
+set -eu
+[ $# -eq 2 ] || { echo "usage: other_build.sh BUILD OTHER" >&2; exit 2; }
+one=$(cd "$1" && pwd)/roformer other=$(cd "$2" && pwd)/roformer
+isa=${ISA:+--isa $ISA}
+work=$(mktemp -d "${TMPDIR:-/tmp}/other-build-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+cd "$work"
+
+awk 'BEGIN { srand(5); split("river city house king dog cat tree road", noun, " ");
+    for (i = 0; i < 200; i++) { for (k = 0; k < 3; k++) printf "the %s sees the %s. ", noun[1 + int(rand() * 8)], noun[1 + int(rand() * 8)]; print "\n" } }' > text.txt
+"$one" vocab -q --text text.txt --size 60 -o base
+"$other" vocab -q --text text.txt --size 60 -o again
+cmp base/vocab.txt again/vocab.txt
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $(wc -l < base/vocab.txt), "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 2,
+ "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
+EOC
+hash() { sha256sum "$1/model.safetensors" | cut -c1-16; }
+for type in '' --bf16; do
+    shape="--text text.txt --model base --config small.json --tokens_per_batch 256 --max_length 32 --max_steps 8 --save_steps 4 --eval_steps 4 $type"
+    rm -rf one other one-other other-one
+    # shellcheck disable=SC2086
+    {
+        "$one" pretrain -q $isa $shape -o one
+        "$other" pretrain -q $isa $shape -o other
+        "$one" pretrain -q $isa $shape -o one-other --stop_after 3
+        "$other" pretrain -q $isa --resume one-other
+        "$other" pretrain -q $isa $shape -o other-one --stop_after 3
+        "$one" pretrain -q $isa --resume other-one
+    }
+    for run in one other one-other other-one; do echo "$(hash $run) $run $type"; done
+    [ "$(for run in one other one-other other-one; do hash $run; done | sort -u | wc -l)" -eq 1 ] || { echo "the bits differ"; exit 1; }
+done
