@@ -98,6 +98,9 @@ double rf__run_epoch(const rf__run *r);
 /* Whether the run guesses next tokens. */
 static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 
+/* Opens texts or caches, and settles the steps that they are enough for. */
+rf_status rf__run_open_text(rf__run *r, rf_error *why);
+
 /* Weights of a model folder or file into the optimizer's values. */
 rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);
 

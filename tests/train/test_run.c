@@ -1,4 +1,4 @@
-/* test_run.c — mirrors src/train/start.c, loop.c and evaluate.c: whole runs, in this process, that go well or are asked to stop. */
+/* test_run.c — mirrors src/train/start.c, start_text.c, loop.c and evaluate.c: whole runs, in this process, that go well or are asked to stop. */
 #define _GNU_SOURCE
 #include "train/checksums.h"
 #include "train/evaluate.h"

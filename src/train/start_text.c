@@ -1,0 +1,135 @@
+/* start_text.c — what pre-training reads: tokens of its texts or caches, cut into pieces, and the place among them where it goes on. */
+#include <math.h>
+
+#include "train/run.h"
+
+static int tell_reading(void *user, double share, size_t tokens, size_t documents)
+{
+    rf__run *r = user;
+    const double now = rf__seconds();
+    if (now - r->last_said < 0.2) return r->stop;
+    r->last_said = now;
+    if (share < 0) rf__run_tell(r, "data", "%zu documents, %.1f million tokens", documents, (double)tokens * 1e-6);
+    else rf__run_tell(r, "data", "%.0f %% of the text: %zu documents, %.1f million tokens", 100 * share, documents,
+                      (double)tokens * 1e-6);
+    return r->stop;
+}
+
+/* Of one cache its own; the order of several counts. */
+static uint64_t data_hash(const rf__run *r)
+{
+    uint64_t hash = r->tokens[0].hash;
+    for (int s = 1; s < r->sources; s++) hash = rf__hash64(&r->tokens[s].hash, sizeof hash, hash);
+    return hash;
+}
+
+static rf_status settle_position(rf__run *r, rf_error *why)
+{
+    rf__position *at = &r->state.position;
+    const uint64_t data = data_hash(r);
+    const bool inside = rf__position_inside(at, &r->pieces);
+    if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
+        if (!r->o.allow_data_change)
+            return rf_fail(why, RF_EDATA, "the text, vocabulary or max_length is not what %s was trained with; allow_data_change "
+                           "goes on all the same", r->from);
+        rf__run_tell(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
+        rf__position next = {.epoch = at->epoch + 1};
+        for (int s = 1; s < RF__SOURCES; s++) next.turn[s].epoch = at->turn[s].epoch + 1;
+        *at = next;
+    }
+    r->state.data = data;
+    r->state.data_length = r->o.max_length;
+    return RF_OK;
+}
+
+static void settle_steps(rf__run *r)
+{
+    const rf_train_options *o = &r->o;
+    const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches;
+    const double steps = ceil(o->num_train_epochs * (double)r->pieces.tokens / each);
+    r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    const double between = each * (double)o->eval_steps;
+    if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
+        rf__run_tell(r, "note", "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
+                     "eval_documents makes it shorter", (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
+}
+
+/* The caches that are named, or the run's own, made of its texts. */
+static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
+    rf_status status = RF_OK;
+    for (int s = 0; s < o->datas && !status; s++) {
+        status = rf__tokens_read(r->ctx, r->tokenizer, o->data[s], &r->tokens[s], why);
+        if (!status) r->sources++;
+    }
+    if (o->datas) return status;
+    if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
+    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, expect, tell_reading, r, &r->tokens[0], why);
+    if (!status) r->sources = 1;
+    return status;
+}
+
+/* The first rank makes tokens.cache, if it is not there, and the others find it. */
+static rf_status open_tokens(rf__run *r, rf_error *why)
+{
+    rf_comm *c = r->o.comm;
+    if (!c) return open_own(r, r->state.data, why);
+    rf_status status = rf__agree(c, c->rank ? RF_OK : open_own(r, r->state.data, why), why);
+    uint64_t hash = r->sources ? r->tokens[0].hash : 0;
+    if (!status) status = rf__broadcast(c, &hash, sizeof hash, why);
+    if (!status) status = rf__agree(c, c->rank ? open_own(r, hash, why) : RF_OK, why);
+    return status ? status : rf__same(c, data_hash(r), "another text", why);
+}
+
+/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to guess.  The first few are enough to see. */
+static bool can_be_guessed(const rf__pieces *p, const rf__vocab *v)
+{
+    for (size_t i = 0; i < p->n; i++)
+        for (size_t k = 0; k < rf__piece_size(p, i); k++)
+            if (!(v->kind[rf__id(rf__piece_of(p, i)->ids, rf__piece_at(p, i) + k)] & RF__SPECIAL)) return true;
+    return false;
+}
+
+static rf_status cut_and_mix(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    rf_status status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
+    if (!status) status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
+    if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
+    if (!status && !rf__run_next(r) && !can_be_guessed(&r->pieces, &r->vocab))
+        status = rf_fail(why, RF_EDATA, "%s: nothing can be guessed: the vocabulary has a word for none of the text, every token is special",
+                         o->datas ? o->data[0] : o->text[0]);
+    if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
+    return status;
+}
+
+static rf_status make_batches(rf__run *r, rf_error *why)
+{
+    const size_t n = (size_t)r->o.gradient_accumulation_steps;
+    r->batch = rf__calloc(r->ctx, n, sizeof *r->batch);
+    rf_status status = r->batch ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu batches", n);
+    for (size_t i = 0; i < n && !status; i++) status = rf__mlm_batch_new(r->ctx, r->o.tokens_per_batch, &r->batch[i], why);
+    return status;
+}
+
+rf_status rf__run_open_text(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    rf__run_tell(r, "data", NULL);
+    rf_status status = open_tokens(r, why);
+    if (!status) status = cut_and_mix(r, why);
+    if (!status) status = settle_position(r, why);
+    if (status) return status;
+    settle_steps(r);
+    rf__run_tell(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
+                 (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
+    r->order = rf__order_key(o->seed);
+    rf__run_tell(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
+    r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab,
+                               rf__run_next(r)};
+    r->eval_masking = r->masking;
+    r->eval_masking.key = rf__evaluation_key(o->seed);
+    return make_batches(r, why);
+}
