@@ -1,7 +1,7 @@
 /* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, and the rate at which each
  * layer learns. */
 #define _GNU_SOURCE
-#include "tiny.h"
+#include "random_weights.h"
 #include "train/finetune.h"
 
 /* A run of one micro-batch, as far as a gradient needs one: a model of two layers, six texts of two classes. */
@@ -227,19 +227,8 @@ static void layers_learn_at_decayed_rates(void **state)
     char *model = tiny_model(), *data = strdup(t_folder()), *started = strdup(t_folder());
     t_write(data, "train.tsv", examples, sizeof examples - 1);
     char *train = tiny_path(data, "train.tsv");
-    {   /* random weights with the head of the task */
-        rf_config c;
-        rf_params p;
-        char *path = tiny_path(model, "model.safetensors");
-        assert_int_equal(rf_config_read(ctx, model, &c, NULL), RF_OK);
-        assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-        float *slab = t_floats((int64_t)p.total);
-        rf__params_init(&p, slab, 3);
-        assert_int_equal(rf__params_save(&p, slab, RF_F32, path, NULL), RF_OK);
-        rf__params_free(&p);
-        free(path);
-        finetune(ctx, model, train, started, 1e-3, 1, RF_OPTIM_ADAMW);
-    }
+    random_weights(ctx, model, 3);
+    finetune(ctx, model, train, started, 1e-3, 1, RF_OPTIM_ADAMW);       /* with the head of the task */
     static const double decays[] = {1, 0.5, 0.9};
     for (int k = 0; k < 6; k++) {
         const double d = decays[k % 3], rate = 3e-3;

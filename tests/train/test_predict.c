@@ -4,9 +4,8 @@
 #define _GNU_SOURCE
 #include <jansson.h>
 
-#include "model/params.h"
+#include "random_weights.h"
 #include "roformer/finetune.h"
-#include "tiny.h"
 
 typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error why; } setup;
 
@@ -14,16 +13,9 @@ typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error w
 static setup begin(const char *task, const char *name, const char *text)
 {
     setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
-    rf_config c;
-    rf_params p;
     rf_finetune_options o;
-    char *weights = tiny_path(s.data, "model.safetensors"), *train = tiny_path(s.data, name);
-    assert_int_equal(rf_config_read(s.ctx, s.data, &c, NULL), RF_OK);
-    assert_int_equal(rf__params_new(s.ctx, &c, &p, NULL), RF_OK);
-    float *slab = t_floats((int64_t)p.total);
-    rf__params_init(&p, slab, 3);
-    assert_int_equal(rf__params_save(&p, slab, RF_F32, weights, NULL), RF_OK);
-    rf__params_free(&p);
+    char *train = tiny_path(s.data, name);
+    random_weights(s.ctx, s.data, 3);
     t_write(s.data, name, text, strlen(text));
     rf_finetune_defaults(&o);
     o.task = task;
@@ -32,7 +24,6 @@ static setup begin(const char *task, const char *name, const char *text)
     o.t.output_dir = s.out;
     o.t.max_steps = 1;
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why)) fail_msg("%s", s.why.text);
-    free(weights);
     free(train);
     return s;
 }
