@@ -104,9 +104,9 @@ static const cli_option options[] = {
 #undef A
 
 static const char *const examples[] = {
-    "roformer position-report --text corpus.txt",
-    "roformer position-report -m my-model --text corpus.txt -o positions",
-    "roformer position-report -m my-model --text corpus.txt --max_length 512 --json",
+    "roformer position-report --text corpus.txt --stretches 4",
+    "roformer position-report -m my-model --text corpus.txt --stretches 4 -o positions",
+    "roformer position-report -m my-model --text corpus.txt --max_length 64 --json",
     NULL,
 };
 

@@ -213,7 +213,7 @@ static const char *const examples[] = {
     "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
     "roformer positions plot bias -m my-model --max_length 64 -o bias.png",
     "roformer positions plot score -m my-model --text corpus.txt --max_distance 100000 -o score.svg",
-    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt -o length.svg",
+    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt --stretches 4 -o length.svg",
     NULL,
 };
 

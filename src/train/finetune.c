@@ -141,6 +141,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     f->o.t = run;
     derive(&f->o);
     r->o.metric_for_best_model = f->o.t.metric_for_best_model;
+    r->o.tokens_per_batch = f->o.t.tokens_per_batch;         /* the checkpoint's is that of its largest batch, see prepare */
     return status;
 }
 

@@ -1,11 +1,11 @@
 #!/bin/sh
 # examples.sh — the examples of --help work as they stand, one after the other in one folder, with the shipped model's place taken by a small one.
-# Left out are those that name data of one's own, or take long: own.
+# Left out are those that name data of one's own, want a terminal, or take long: own.
 . "$(dirname "$0")/lib"
 "$make_model" small || exit 1
 ROFORMER_MODEL=$PWD/small PATH=$(dirname "$program"):$PATH
 export ROFORMER_MODEL PATH
-own='wiki|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
+own='watch my-model$|wiki|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
 command -v gnuplot > /dev/null || own="$own|\\.svg|\\.png|position-report .* -o"
 
 for command in vocab prepare pretrain finetune fill-mask generate embed tokenize evaluate predict classify info verify bench plot watch report \

@@ -108,6 +108,22 @@ static result whole_run(int threads, void (*change)(rf_finetune_options *o), int
     return r;
 }
 
+/* A batch of one short text has fewer tokens than a text may have: the checkpoint does not keep that as a limit. */
+static void few_tokens(rf_finetune_options *o)
+{
+    o->per_device_train_batch_size = 1;
+    o->t.max_length = 64;
+    o->t.max_steps = 39;
+}
+
+static void short_texts_go_on(void **state)
+{
+    (void)state;
+    const result whole = whole_run(1, few_tokens, 0, NULL), resumed = whole_run(1, few_tokens, 17, NULL);
+    assert_int_equal(whole.model, resumed.model);
+    assert_int_equal(whole.optimizer, resumed.optimizer);
+}
+
 static void everything(rf_finetune_options *o)
 {
     o->r_drop = 2;
@@ -436,7 +452,7 @@ static void a_label_that_training_has_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(frozen_layers_stay),
+        cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(short_texts_go_on),        cmocka_unit_test(frozen_layers_stay),
         cmocka_unit_test(folds_hold_out_each_example_once), cmocka_unit_test(the_best_is_loaded), cmocka_unit_test(every_task_learns_by_heart),
         cmocka_unit_test(class_weights_balance), cmocka_unit_test(what_a_run_needs_besides_is_counted), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files), cmocka_unit_test(the_same_model_is_not_evaluated_twice),   cmocka_unit_test(a_label_that_training_has_not),
     };
