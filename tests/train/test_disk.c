@@ -19,9 +19,9 @@
 #include <jansson.h>
 
 #include "ranks.h"
-#include "tiny.h"
 #include "train/checkpoint.h"
 #include "train/folder.h"
+#include "world.h"
 
 ssize_t __real_write(int fd, const void *data, size_t size);
 int __real_fsync(int fd);
@@ -152,14 +152,12 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
 
 /* ---- a run -------------------------------------------------------------------------------------------------------------- */
 
-typedef struct run { char *model, *out, *corpus; const char *text[1]; rf_ctx *ctx; rf_error why; int refused; } run;
+typedef struct run { world w; char *out; rf_ctx *ctx; rf_error why; int refused; } run;
 
 static run begin(void)
 {
-    run r = {.model = tiny_model(), .ctx = t_ctx(1, NULL)};
-    r.out = tiny_path(r.model, "out");
-    r.corpus = tiny_path(r.model, "corpus.txt");
-    r.text[0] = r.corpus;
+    run r = {.w = make_world(), .ctx = t_ctx(1, NULL)};
+    r.out = tiny_path(r.w.model, "out");
     return r;
 }
 
@@ -167,9 +165,8 @@ static void end(run *r)
 {
     *root = 0;
     rf_ctx_free(r->ctx);
-    free(r->model);
+    end_world(&r->w);
     free(r->out);
-    free(r->corpus);
 }
 
 /* A checkpoint that could not be saved: those that are there are whole, and then there is room again. */
@@ -191,7 +188,7 @@ static int heard(void *user, const rf_train_progress *p)
 /* Two steps without a fault, then the rest under the plan: ends with `status`. */
 static rf_status go(run *r, int64_t stop_after, bool resumed)
 {
-    rf_train_options o = tiny_options(r->model, r->text, r->out);
+    rf_train_options o = tiny_options(r->w.model, r->w.text, r->out);
     o.max_steps = 6;
     o.save_steps = 2;
     o.eval_steps = 4;
@@ -352,7 +349,7 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
 {
     member *m = arg;
     rf_ctx *ctx = NULL;
-    rf_train_options o = tiny_options(m->r->model, m->r->text, m->r->out);
+    rf_train_options o = tiny_options(m->r->w.model, m->r->w.text, m->r->out);
     o.max_steps = 6;
     o.save_steps = m->save_steps;
     o.eval_steps = 4;

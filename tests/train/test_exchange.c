@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "ranks.h"
-#include "tiny.h"
 #include "train/exchange.h"
 #include "train/optimizer.h"
+#include "world.h"
 
 /* ---- who keeps what ---- */
 
@@ -96,22 +96,6 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
     if (!status) status = rf_pretrain(ctx, &m->o, listen, m, why);
     rf_ctx_free(ctx);
     return status;
-}
-
-typedef struct world { char *model, *corpus; const char *text[1]; } world;
-
-static world make_world(void)
-{
-    world w = {.model = tiny_model()};
-    w.corpus = tiny_path(w.model, "corpus.txt");
-    w.text[0] = w.corpus;
-    return w;
-}
-
-static void end_world(world *w)
-{
-    free(w->model);
-    free(w->corpus);
 }
 
 static rf_train_options options_of(const world *w, const char *out, int64_t share)
