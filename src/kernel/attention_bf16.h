@@ -45,8 +45,6 @@ static inline rfk__bf16_places rfk__bf16_room(const rfk_attention *a)
     m.top = rfk__place(&r, a->queries);
     m.sum = rfk__place(&r, a->queries);
     if (is) {
-        r.rows = rfk__place(&r, keep ? keys * m.all : 0);
-        r.query = rfk__place(&r, RFK__BF16_ROWS * m.all);
         r.score = rfk__place(&r, is->value ? RFK__BF16_ROWS * m.step : 0);      /* powers */
         rfk__relative_room(&r, a, keys, rf__min64(RFK__RELATED, a->queries));
         rfk__forward_bands(&r, a);

@@ -265,11 +265,11 @@ static void every_mask(void **state)
 /* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */
 static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
-/* q, k, v, the further columns and the result's adjoint become numbers that bf16 has, and the scale one that keeps q such a number
+/* q, k, v, the further columns, the tables of queries and keys and the result's adjoint become numbers that bf16 has, and the scale one that keeps q such a number
  * when it is in units of log 2: then nothing that is packed is rounded. */
 static void make_halves(problem *p)
 {
-    for (int i = 0; i < 5; i++)
+    for (int i = 0; i < 7; i++)
         for (int64_t j = 0; j < p->n[i]; j++) p->x[i][j] = rf__from_bf16(rf__bf16(p->x[i][j]));
     float *const o = copied(p->g.d_out, p->n[0], 0);
     for (int64_t j = 0; j < p->n[0]; j++) o[j] = rf__from_bf16(rf__bf16(o[j]));

@@ -1,7 +1,7 @@
 /* attention_bf16.c — attention and its adjoints with products of bf16 numbers, each sum in double, one query at a time.
  *
  *     score(t,s) = <bf16(scale log2(e) R q_t), bf16(R k_s)>                              of q2 and k2, too
- *                  + <bf16(scale log2(e) R q_t), query_r> + scale log2(e) <bf16(R k_s), key_r> + log2(e) bias_r
+ *                  + <bf16(scale log2(e) R q_t), bf16(query_r)> + <bf16(R k_s), bf16(scale log2(e) key_r)> + log2(e) bias_r
  *     p(t,s)     = bf16(2^(score(t,s) - top_t))            over the keys that t sees, top_t their largest score rounded up
  *     out_t      = sum_s K(t,s) p(t,s) (bf16(v_s) + value_r) / sum_s p(t,s)              K is dropout's factor          */
 #include "kernel/attention.h"
@@ -35,9 +35,10 @@ static double relate(const rfk_attention *a, const double *q, const double *k, i
 {
     const rfk_relative *is = a->relative;
     const int64_t r = related(a, t, s);
+    const double scale = (double)(a->scale * 1.44269504F);
     double sum = 0;
-    if (is->query) sum += inner_row(q, is->query + r * is->query_step, a->width);
-    if (is->key) sum += (double)(a->scale * 1.44269504F) * inner_row(k, is->key + r * is->key_step, a->width);
+    for (int64_t i = 0; i < a->width && is->query; i++) sum += q[i] * near((double)is->query[r * is->query_step + i]);
+    for (int64_t i = 0; i < a->width && is->key; i++) sum += k[i] * near(scale * (double)is->key[r * is->key_step + i]);
     return sum + (is->bias ? 1.44269504088896341 * (double)is->bias[r] : 0);
 }
 
@@ -103,7 +104,7 @@ static void put(const rfk_attention *a, float *y, double *x, const int32_t *angl
 
 /* dv_s = R^T sum_t bf16(K P) bf16(o_t)        P = e^(score - lse),  o the result's adjoint;  R^T only when values are turned
  * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s       dk_s = R^T scale sum_t bf16(dS) q_t
- * What meets tables of offsets meets dS and K P as they are. */
+ * What meets tables of offsets meets dS and K P as they are, and what tables give to dq and dk is not rounded. */
 void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
     const int64_t S = a->keys, D = a->width, all = D + a->width2;
