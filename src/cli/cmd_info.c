@@ -14,6 +14,7 @@
 #include "cli/io.h"
 #include "model/params.h"
 #include "model/position.h"
+#include "store/store.h"
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
 
@@ -253,7 +254,10 @@ static rf_status describe(const cli_io *io, const char *folder, json_t *o, json_
     if (status) return status;
     set(o, "config", config_json(&c));
     json_t *position = position_json(&c, why);
-    if (!position) return why->code;
+    if (!position) {
+        rf__config_named(folder, why);
+        return why->code;
+    }
     set(o, "position", position);
     if (!rf__path(path, sizeof path, folder, "vocab.txt", NULL) && !access(path, F_OK)) {
         if ((status = rf_tokenizer_open(io->ctx, folder, &t, why))) return status;

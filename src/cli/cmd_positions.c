@@ -167,6 +167,8 @@ static int run(void *arguments, cli_io *io)
             rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a picture: positions plot KIND");
         return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
+    if (a->train.json) rf_fail(&io->why, RF_EARG, "--json belongs to the list; positions plot without --output prints rows between tabs");
+    if (io->why.code) return cli_exit(io);
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
         rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, bias or extrapolation");
         return cli_exit(io);

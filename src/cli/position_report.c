@@ -163,6 +163,14 @@ static void print_planes(const rf__attention_report *a)
     }
 }
 
+/* A number, or a stroke where nothing was guessed, or one stretch has no error. */
+static const char *cell(double x, int width, char text[32])
+{
+    if (isfinite(x)) snprintf(text, 32, "%*.4f", width, x);
+    else snprintf(text, 32, "%*s", width, "-");
+    return text;
+}
+
 static void print_lengths(const position_report *r)
 {
     printf("\nloss by length          loss    error   accuracy   against the first    first eighth of a piece   last eighth\n");
@@ -174,14 +182,15 @@ static void print_lengths(const position_report *r)
             continue;
         }
         double first = 0, last = 0, n = 0, m = 0;
+        char text[4][32];
         for (int64_t k = 0; k < l->bins; k++) {
             const int64_t at = k * l->bin_width;
             const double loss = l->bin_labels[k] ? l->bin_loss[k] * (double)l->bin_labels[k] : 0;
             if (8 * at < l->length) first += loss, n += (double)l->bin_labels[k];
             if (8 * at >= 7 * l->length) last += loss, m += (double)l->bin_labels[k];
         }
-        printf("%13.4f %8.4f %8.2f %% %+11.4f (%.4f) %20.4f %18.4f\n", l->loss, l->error, 100 * (double)l->hits / (double)l->labels, l->change,
-               l->change_error, first / n, last / m);
+        printf("%13.4f %s %8.2f %% %+11.4f (%s) %s %s\n", l->loss, cell(l->error, 8, text[0]), 100 * (double)l->hits / (double)l->labels, l->change,
+               cell(l->change_error, 0, text[1]), cell(first / n, 20, text[2]), cell(last / m, 18, text[3]));
     }
 }
 

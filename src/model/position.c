@@ -14,15 +14,20 @@ const rf_position *const rf__position_list[] = {
 
 /* What other programs and papers call them. */
 static const struct { const char *name, *ours; } elsewhere[] = {
-    {"rope", "rotary"}, {"roformer", "rotary"}, {"nope", "none"}, {"learned", "absolute"}, {"learnable", "absolute"}, {"bert", "absolute"},
+    {"", "rotary"}, {"rope", "rotary"}, {"roformer", "rotary"}, {"nope", "none"}, {"learned", "absolute"}, {"learnable", "absolute"}, {"bert", "absolute"},
     {"relative_key", "shaw"}, {"relative", "shaw"}, {"transfo_xl", "transformer_xl"}, {"bloom", "alibi"}, {"mpt", "alibi"},
     {"kerple", "kerple_log"}, {"disentangled", "deberta"}, {"conv", "convolution"}, {"rnn", "recurrent"},
 };
 
 static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
 
-static const char *nearest(const char *name)
+/* Capitals do not count. */
+static const char *nearest(const char *given)
 {
+    char name[sizeof ((rf_config *)0)->position_embedding_type];
+    size_t n = 0;
+    for (; given[n] && n + 1 < sizeof name; n++) name[n] = (char)(given[n] >= 'A' && given[n] <= 'Z' ? given[n] - 'A' + 'a' : given[n]);
+    name[n] = 0;
     const char *best = rf__position_list[0]->name;
     for (const rf_position *const *p = rf__position_list; *p; p++)
         if (distance(name, (*p)->name) < distance(name, best)) best = (*p)->name;
@@ -52,6 +57,10 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
         if (!((*p)->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
             return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
                            "\"%s\", which does not rotate", (*p)->name);
+        if (!((*p)->flags & RF_POSITION_ROPE) && (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
+            return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
+                           c->use_logn_attn ? "use_logn_attn" : c->rotary_value ? "rotary_value" : c->rotary_heads ? "rotary_heads" :
+                           "partial_rotary_factor", (*p)->name);
         const rf_status status = (*p)->check ? (*p)->check(c, why) : RF_OK;
         if (!status) *out = *p;
         return status;

@@ -20,6 +20,10 @@ cp out again
 expect 0 '' "$program" --threads 1 position-report -m model --text long.txt --max_length 64 --stretches 2 --json
 same again out "other threads, other numbers"
 
+# Few tokens, of which few are guessed; one stretch has no standard error: strokes, not numbers that are none.
+expect 0 '' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 --mlm_probability 0.02
+! grep -qi 'nan\|inf' out || fail "no number: $(grep -i 'nan\|inf' out)"
+grep -q '16 tokens .* - ' out || fail "an error of one stretch: $(grep tokens out)"
 expect 2 'needs --text' "$program" position-report -m model
 expect 3 'no document of the text has 14 tokens' "$program" position-report -m model --text short.txt --max_length 16
 expect 4 'nowhere.txt' "$program" position-report -m model --text nowhere.txt

@@ -45,6 +45,7 @@ expect 0 '' "$program" positions plot wavelengths --config layers.json --layer 1
 awk '$1 == 16 { r = $2 / (200 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 10000: $(sed -n 18p out)"
 expect 2 'layers 0 to 1' "$program" positions plot wavelengths --config layers.json --layer 2
 
+expect 2 'belongs to the list' "$program" positions plot decay --json
 expect 2 'did you mean decay\?' "$program" positions plot decai
 expect 2 'plot' "$program" positions draw
 expect 2 'is odd' "$program" positions plot decay --head_size 63
@@ -62,6 +63,7 @@ refused() {
     expect 3 "$1" "$program" embed -m bad the
     [ "$(wc -l < err)" -eq 1 ] || fail "more than a sentence about $2: $(cat err)"
     expect 3 "$1" "$program" positions --config bad
+    expect 3 "bad/config.json: .*$1" "$program" info bad
 }
 kind() { printf '"position_embedding_type": "%s"' "$1"; }
 rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
@@ -79,7 +81,7 @@ refused 'not valid JSON' '"rope_theta": NaN'
 refused 'per_layer\[1\] is -2' '"rope_theta_per_layer": [100, -2]'
 refused 'per_layer has 1 numbers, there are 2 layers' '"rope_theta_per_layer": [100]'
 refused 'factor is 0.5, wants' "$(rope linear '"factor": 0.5')"
-refused 'factor is 0, wants' "$(rope linear)"
+refused 'factor is missing or 0, wants' "$(rope linear)"
 refused 'factor is -1, wants' "$(rope dynamic '"factor": -1')"
 refused 'factor is 0.99, wants' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
 refused 'original_max_position_embeddings is missing' "$(rope yarn '"factor": 4')"
@@ -106,6 +108,13 @@ refused 'clamp_len is -2, allowed' "$(kind xlnet), \"clamp_len\": -2"
 refused 'conv_kernel_size is 4' "$(kind convolution), \"conv_kernel_size\": 4"
 refused 'rerope_leak is 0.5' "$(kind rerope), \"rerope_leak\": 0.5"
 refused '"alibi", which does not rotate' "$(kind alibi), $(rope linear '"factor": 2')"
+for key in '"use_logn_attn": true' '"rotary_value": true' '"rotary_heads": 2' '"partial_rotary_factor": 0.5'; do
+    refused "$(printf %s "$key" | cut -d '"' -f 2) with position_embedding_type \"none\", which does not rotate" "$(kind none), $key"
+done
+refused 'multiplies whole queries' '"use_logn_attn": true, "partial_rotary_factor": 0.5'
+refused 'multiplies whole queries' '"use_logn_attn": true, "rotary_heads": 2'
+refused 'nearest is "rotary"' "$(kind RoPE)"
+refused 'nearest is "rotary"' "$(kind '')"
 refused 'nearest is "alibi"' "$(kind alibbi)"
 refused 'nearest is "rotary"' "$(kind rope)"
 refused 'nearest is "shaw"' "$(kind relative_key)"

@@ -1,4 +1,4 @@
-/* layer.h — an attention layer of the library, for the tests of relative encodings: what `relate` adds, and attention. */
+/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they turn and add, and attention. */
 #ifndef TESTS_MODEL_LAYER_H
 #define TESTS_MODEL_LAYER_H
 
@@ -86,8 +86,12 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     at.layer = 0, at.shared = shared, at.weight = own, at.still = l->still;
     rf_tensor *x = rf_input(l->g, qkv, dqkv, 2, (int64_t[]){b->N, 3 * C});
     *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
-    is->relate(l->g, &at, x, spec);
-    rf_tensor *y = rf_attention(l->g, x, spec);
+    rf_error why = {0};
+    if (is->angles && is->angles(l->g, &at, spec, &why)) fail_msg("%s: %s", is->name, why.text);
+    rf_tensor *turned = is->turn ? is->turn(l->g, &at, x) : x;
+    if (is->relate) is->relate(l->g, &at, x, spec);
+    rf_tensor *y = is->attend ? is->attend(l->g, &at, turned, spec) : rf_attention(l->g, turned, spec);
+    if (is->unturn) y = is->unturn(l->g, &at, y);
     if (rf_graph_error(l->g)->code) fail_msg("%s: %s", is->name, rf_graph_error(l->g)->text);
     return y;
 }

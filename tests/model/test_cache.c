@@ -27,6 +27,8 @@ static const char *const variants[] = {
     "\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", "\"tie_word_embeddings\":false",
     "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":9", "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":1",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"share_att_key\":true",
+    "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", "\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":2}",
+    "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_max_position_embeddings\":64}",
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
 };
 
@@ -206,6 +208,29 @@ static void rungs_and_types(void **state)
         }
 }
 
+/* Every encoding, where products are in bf16. */
+static void tokens_in_bf16(void **state)
+{
+    (void)state;
+    rf_config c;
+    const char *name;
+    for (size_t i = 0; config_at(i, &c, &name); i++) {
+        const rf_position *is;
+        rf_error why = {0};
+        int32_t id[T];
+        assert_int_equal(rf__position_find(&c, &is, NULL), RF_OK);
+        if (rf__position_caches(is, &c, NULL)) continue;
+        struct work w = {.ctx = t_ctx(2, NULL)};
+        if (rf_model_random_as(w.ctx, &c, 7, RF_BF16, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s: %s", name, why.text);
+        fill(4, id, T);
+        const float *want = whole(&w, id, 40);
+        more(&w, name, id, 0, 17, want);
+        for (int32_t n = 17; n < 40; n++) more(&w, name, id, n, n + 1, want);
+        end(&w);
+        t_free_all();
+    }
+}
+
 static void refusals(void **state)
 {
     (void)state;
@@ -305,7 +330,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_one_by_one), cmocka_unit_test(long_texts),  cmocka_unit_test(sequences_side_by_side),
-        cmocka_unit_test(rungs_and_types),   cmocka_unit_test(refusals),    cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(rungs_and_types),   cmocka_unit_test(tokens_in_bf16),  cmocka_unit_test(refusals),    cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("model/cache", tests, NULL, NULL);
 }

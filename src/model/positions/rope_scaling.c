@@ -128,7 +128,8 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
         return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings is %s, rope_type needs the length before stretching",
                        s->original_max_position_embeddings ? "below 1" : "missing");
     if (t != RF_ROPE_DEFAULT && !(long_one && s->factor == 0) && (!(s->factor >= 1) || !isfinite(s->factor)))
-        return rf_fail(why, RF_EDATA, "config.json: rope_scaling's factor is %g, wants a finite number of at least 1", s->factor);
+        return rf_fail(why, RF_EDATA, "config.json: rope_scaling's factor is %s%g, wants a finite number of at least 1",
+                       s->factor == 0 ? "missing or " : "", s->factor);
     if (long_one && factor(c) < 1)
         return rf_fail(why, RF_EDATA, "config.json: max_position_embeddings %lld is below original_max_position_embeddings %lld",
                        (long long)c->max_position_embeddings, (long long)s->original_max_position_embeddings);
@@ -173,6 +174,9 @@ rf_status rf__rope_check(const rf_config *c, rf_error *why)
     if (c->rotary_heads < 0 || c->rotary_heads > c->num_attention_heads)
         return rf_fail(why, RF_EDATA, "config.json: rotary_heads is %lld, there are %lld heads", (long long)c->rotary_heads,
                        (long long)c->num_attention_heads);
+    if (c->use_logn_attn && (r < D || (c->rotary_heads && c->rotary_heads < c->num_attention_heads)))
+        return rf_fail(why, RF_EDATA, "config.json: use_logn_attn multiplies whole queries of all heads, which partial_rotary_factor and "
+                       "rotary_heads leave unturned");
     rf_status status = check_bases(c, why);
     if (!status) status = check_scaling(c, r, why);
     int64_t sum = 0;
