@@ -44,6 +44,15 @@ static void put_place(lab_script *s, const position_report *r)
 
 static int64_t wide(const rf__attention_report *a) { return a->L < 2 ? 1 : 2; }
 
+/* The mean probability at distance d where each query attends to all that it sees alike: 1/T, or in a causal model the mean of 1/(m+1) over
+ * the queries m = d .. T-1. */
+static double everywhere(int64_t T, int64_t d, bool causal)
+{
+    double sum = 0;
+    for (int64_t m = d; m < T; m++) sum += 1 / (double)(causal ? m + 1 : T);
+    return sum / (double)(T - d);
+}
+
 /* Mean probability over the distance, a panel for each layer, a curve for each head. */
 static void put_distance(lab_script *s, const position_report *r)
 {
@@ -53,7 +62,7 @@ static void put_distance(lab_script *s, const position_report *r)
         for (int64_t d = 0; d < a->length; d++) {
             lab_put(s, "%lld", (long long)d);
             for (int64_t h = 0; h < a->H; h++) lab_put(s, " %.6g", a->by_distance[(l * a->H + h) * a->length + d]);
-            lab_put(s, "\n");
+            lab_put(s, " %.6g\n", everywhere(a->length, d, r->bench->m.config->is_decoder));
         }
         lab_put(s, "EOD\n");
     }
@@ -61,7 +70,8 @@ static void put_distance(lab_script *s, const position_report *r)
     lab_put(s, "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset xrange [0:%lld]\nset xlabel 'distance (tokens)'\n"
                "set ylabel 'probability'\nset key outside right top font ',8' title 'head, mean'\n", (long long)a->length - 1);
     for (int64_t l = 0; l < a->L; l++) {
-        lab_put(s, "set title 'layer %lld'\nplot %.9g with lines linecolor rgb 'gray' notitle", (long long)l, 1 / (double)a->length);
+        lab_put(s, "set title 'layer %lld'\nplot $a%lld using 1:%lld with lines linecolor rgb 'gray' notitle", (long long)l, (long long)l,
+                (long long)a->H + 2);
         for (int64_t h = 0; h < a->H; h++)
             lab_put(s, ", \\\n     $a%lld using 1:%lld with lines linetype %lld title '%lld: %.1f'", (long long)l, (long long)h + 2, (long long)h + 1,
                     (long long)h, a->distance[l * a->H + h]);

@@ -36,6 +36,11 @@ if command -v gnuplot > /dev/null; then
         (cd pictures && rm $name.svg && gnuplot $name.gp && [ -s $name.svg ]) || fail "$name.gp does not run alone"
     done
     grep -q '"uniform_distance"' pictures/report.json || fail "report.json: $(head -c 200 pictures/report.json)"
+    # Attention to all that is seen alike: 1/16 at every distance; in a causal model (1 + 1/2 + ... + 1/16) / 16 at distance 0.
+    [ "$(sed -n '/^\$a0 /,/^EOD/p' pictures/distance.gp | awk 'NF > 2 && !/EOD/ { print $NF }' | sort -u)" = 0.0625 ] || fail "even attention: $(grep -A 3 '^\$a0' pictures/distance.gp)"
+    sed 's/"vocab_size"/"is_decoder": true, "vocab_size"/' model/config.json > causal.json && cp -r model causal && mv causal.json causal/config.json
+    expect 0 'report.json' "$program" position-report -m causal --text long.txt --max_length 16 --stretches 1 --pieces 1 -o behind
+    [ "$(sed -n '/^\$a0 /,/^EOD/p' behind/distance.gp | sed -n 2p | awk '{ print $NF }')" = 0.211296 ] || fail "even causal attention: $(grep -A 2 '^\$a0' behind/distance.gp)"
     expect 4 'cannot create' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o none/pictures
 fi
 [ "$(find . -name '*.tmp-*' | wc -l)" -eq 0 ] || fail "temporary files are left"

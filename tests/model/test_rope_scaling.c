@@ -239,7 +239,7 @@ static void bad_configs_are_refused(void **state)
     static const struct { const char *keys; rf_status code; const char *part; } cases[] = {
         {"\"partial_rotary_factor\":0.3", RF_EDATA, "partial_rotary_factor 0.3 turns 3 of a head's 10 columns"},
         {"\"partial_rotary_factor\":1.5", RF_EDATA, "partial_rotary_factor is 1.5"},
-        {"\"partial_rotary_factor\":0", RF_EDATA, "partial_rotary_factor is missing or 0"},
+        {"\"partial_rotary_factor\":0", RF_EDATA, "partial_rotary_factor is 0"},
         {"\"rope_theta\":0", RF_EDATA, "rope_theta is 0"},
         {"\"rope_theta\":-3", RF_EDATA, "rope_theta is -3"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0.5}", RF_EDATA, "factor is 0.5"},
