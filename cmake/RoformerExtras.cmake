@@ -38,7 +38,7 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-add_executable(experiment experiments/experiment.c experiments/run.c)
+add_executable(experiment experiments/experiment.c experiments/picture.c experiments/run.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
 add_executable(glue experiments/glue/glue.c experiments/glue/tasks.c experiments/glue/table.c experiments/run.c)
 target_link_libraries(glue PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})

@@ -15,9 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run.h"
-
-enum { LENGTHS = 8 };
+#include "picture.h"
 
 static void say_texts(command *c, const request *e, json_t *texts)
 {
@@ -167,36 +165,36 @@ static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers f
     fputc('\n', f);
 }
 
-/* A curve for a row; of several seeds the mean in a band from the least to the largest. */
+/* A curve for each row that has a complete run. */
 static void draw(const request *e, json_t *rows)
 {
-    command words = {0};
-    json_t *row;
-    size_t i;
-    int drawn = 0;
-    say(&words, "%s", program);
-    say(&words, "plot");
-    say(&words, "-q");
+    json_t *lengths = json_object_get(json_object_get(e->file, "evaluate"), "max_length"), *row, *length;
+    curve *c = calloc(json_array_size(rows) + 1, sizeof *c);
+    size_t i, l;
+    int n = 0;
+    if (!c) die("out of memory");
     json_array_foreach(rows, i, row) {
-        char folder[PATH], band[SEEDS * PATH + 64];
-        int seed[SEEDS], runs = 0, length = snprintf(band, 64, "%.60s=", json_string_value(json_object_get(row, "name")));
-        const int n = seeds_of(e, row, seed);
-        for (int s = 0; s < n; s++) {
+        int seed[SEEDS];
+        const int seeds = seeds_of(e, row, seed);
+        curve *const here = &c[n];
+        here->name = json_string_value(json_object_get(row, "name"));
+        for (int s = 0; s < seeds; s++) {
+            char folder[PATH];
             run_folder(e, row, seed[s], folder);
             if (!exists(folder, "model.safetensors")) continue;
-            length += snprintf(band + length, PATH + 1, "%s%s", runs++ ? "," : "", folder);
+            picture_add_run(here, folder, seed[s]);
+            json_array_foreach(lengths, l, length) {
+                double loss, accuracy;
+                if (l >= LENGTHS || !read_evaluation(folder, (long long)json_integer_value(length), &loss, &accuracy)) continue;
+                here->length[l] = json_number_value(length);
+                here->lengths = (int)l + 1;
+                keep(&here->at_length[l], seed[s], loss);
+            }
         }
-        if (!runs || words.n > WORDS - 16) continue;
-        say_two(&words, "--band", band);
-        drawn++;
+        n += here->points > 0;
     }
-    say_two(&words, "--metric", "loss");
-    say_two(&words, "--metric", "eval_loss");
-    say_two(&words, "--title", json_string_value(json_object_get(e->file, "title")));
-    say(&words, "-o");
-    say(&words, "%s/curves.svg", e->results);
-    if (drawn && execute(&words, NULL)) fprintf(stderr, "experiment: no picture was drawn\n");
-    forget(&words);
+    picture_draw(e->results, json_string_value(json_object_get(e->file, "title")), c, n);
+    free(c);
 }
 
 static void table(const request *e)
