@@ -23,7 +23,8 @@ for victim in 0 2; do
         continue
     fi
     [ "$code" -ne 0 ] || fail "rank $victim killed, and all is well: $(cat log)"
-    grep -qiE "rank $victim .*(gone|signal 9|exited)|KILLED BY SIGNAL: 9|EXIT CODE: 9" log || fail "rank $victim killed, no word of it: $(cat log)"
+    # MPICH's transport (UCX) ends a rank itself when the other dies while its memory is read: "process_vm_readv: No such process"
+    grep -qiE "rank $victim .*(gone|signal 9|exited)|KILLED BY SIGNAL: 9|EXIT CODE: 9|No such process" log || fail "rank $victim killed, no word of it: $(cat log)"
     if [ $victim = 2 ]; then expect 0 'step 40/40' mpi 3 pretrain --resume "killed$victim"
     else expect 0 'step 40/40' "$program" pretrain --resume "killed$victim"; fi
     same one/model.safetensors "killed$victim/model.safetensors" "killed and resumed"
