@@ -212,7 +212,7 @@ static void table(const request *e)
     json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
     fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
     json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
-    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each masked token, pieces of each length;\n"
+    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is guessed, pieces of each length;\n"
                "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of its mean.\n");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
