@@ -40,6 +40,7 @@ for what in $chosen; do
     bf16) into bf16 sh -xc "$bf16" "$build" ;;
     finetune) into peers-finetune python bench/peers/finetune.py --roformer "$build/roformer" ;;
     forward | train) into "$what" "$build/roformer" bench "$what" ;;
+    relative) into relative sh -xc '"$0" --rounds 5; "$0" --rounds 3 --type bf16' "$build/bench/bench_relative" ;;
     *) into "$what" "$build/bench/bench_$what" ;;
     esac
 done
