@@ -96,4 +96,41 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     return y;
 }
 
+/* ---- the same as printed, in double ---- */
+
+/* Query m and key n of text b, which has T tokens, in head h. */
+struct pair { int b, m, n, h, T; };
+
+/* What an encoding makes of a score and of a value, and what these need to know. */
+struct printed {
+    double (*score)(const void *of, const double *q, const double *k, const struct pair *at);
+    void (*value)(const void *of, double *out, const double *v, const struct pair *at);
+    const void *of;
+};
+
+/* y_m = sum_n softmax_n(score(m,n)) value_n over the keys that m sees, with all scores of a row at once. */
+static inline void attend_as_printed(const rf_config *c, const struct printed *f, int texts, const int32_t *start, double *y, const double *qkv)
+{
+    enum { LENGTH = 64, WIDTH = 64 };
+    const int H = (int)c->num_attention_heads, C = (int)c->hidden_size, D = C / H;
+    double s[LENGTH], v[WIDTH];
+    assert_true(D <= WIDTH);
+    memset(y, 0, (size_t)(start[texts] * C) * sizeof *y);
+    for (int b = 0; b < texts; b++)
+        for (int h = 0; h < H; h++) {
+            struct pair at = {.b = b, .h = h, .T = start[b + 1] - start[b]};
+            const double *x = qkv + start[b] * 3 * C + h * D;
+            assert_true(at.T <= LENGTH);
+            for (at.m = 0; at.m < at.T; at.m++) {
+                const int sees = c->is_decoder ? at.m + 1 : at.T;
+                double all = 0;
+                for (at.n = 0; at.n < sees; at.n++) all += s[at.n] = exp(f->score(f->of, x + at.m * 3 * C, x + at.n * 3 * C + C, &at));
+                for (at.n = 0; at.n < sees; at.n++) {
+                    f->value(f->of, v, x + at.n * 3 * C + 2 * C, &at);
+                    for (int i = 0; i < D; i++) y[(start[b] + at.m) * C + h * D + i] += s[at.n] / all * v[i];
+                }
+            }
+        }
+}
+
 #endif

@@ -158,33 +158,32 @@ static double score(const rf_config *c, double *const w[], const struct projecte
     return sum / root;
 }
 
+struct encoding { const rf_config *c; double *const *w; const struct projected *p; };
+
+static double pair_score(const void *of, const double *q, const double *k, const struct pair *at)
+{
+    const struct encoding *e = of;
+    const int32_t *const t = type + start[at->b];
+    return score(e->c, e->w, e->p, q, k, at->m, at->n, at->h, t[at->m] == t[at->n]);
+}
+
+static void pair_value(const void *of, double *out, const double *v, const struct pair *at)
+{
+    const struct encoding *e = of;
+    const int K = (int)e->c->max_relative_position, row = cut(at->n - at->m, K) + K;
+    for (int i = 0; i < D; i++) {
+        out[i] = v[i];
+        if (is(e->c, "shaw")) out[i] += e->w[1][row * D + i];
+        if (is(e->c, "nezha")) out[i] += i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D));
+    }
+}
+
 static void formula(const rf_config *c, double *y, const double *qkv, double *const w[])
 {
     static struct projected p;
-    static double s[LONGEST][LONGEST];
+    const struct encoding of = {c, w, &p};
     project(c, w, &p);
-    memset(y, 0, N * C * sizeof *y);
-    for (int b = 0; b < TEXTS; b++)
-        for (int h = 0; h < H; h++) {
-            const int T = start[b + 1] - start[b];
-            const double *x = qkv + start[b] * 3 * C + h * D;
-            for (int m = 0; m < T; m++) {
-                const int sees = c->is_decoder ? m + 1 : T;
-                double all = 0;
-                for (int n = 0; n < sees; n++) {
-                    s[m][n] = exp(score(c, w, &p, x + m * 3 * C, x + n * 3 * C + C, m, n, h, type[start[b] + m] == type[start[b] + n]));
-                    all += s[m][n];
-                }
-                for (int n = 0; n < sees; n++)
-                    for (int i = 0; i < D; i++) {
-                        const int K = (int)c->max_relative_position, row = cut(n - m, K) + K;
-                        double value = x[n * 3 * C + 2 * C + i];
-                        if (is(c, "shaw")) value += w[1][row * D + i];
-                        if (is(c, "nezha")) value += i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D));
-                        y[(start[b] + m) * C + h * D + i] += s[m][n] / all * value;
-                    }
-            }
-        }
+    attend_as_printed(c, &(struct printed){pair_score, pair_value, &of}, TEXTS, start, y, qkv);
 }
 
 /* Distances go past every limit: texts have 13 tokens. */

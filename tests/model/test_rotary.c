@@ -92,8 +92,13 @@ static int two(const rf_config *c, int i) { return c->rope_interleave ? 2 * i + 
 
 static bool turned(const rf_config *c, int h) { return !c->rotary_heads || h < c->rotary_heads; }
 
-static double score(const rf_config *c, double *const w[], const double *q, const double *k, int m, int n, int L, int h)
+struct encoding { const rf_config *c; double *const *w; };
+
+static double score(const void *of, const double *q, const double *k, const struct pair *at)
 {
+    const rf_config *const c = ((const struct encoding *)of)->c;
+    double *const *const w = ((const struct encoding *)of)->w;
+    const int m = at->m, n = at->n, L = at->T, h = at->h;
     const int r = turned(c, h) ? (int)(D * c->partial_rotary_factor) : 0;
     double sum = 0;
     for (int i = 0; i < r / 2; i++) {
@@ -106,8 +111,11 @@ static double score(const rf_config *c, double *const w[], const double *q, cons
 }
 
 /* v_n as query m meets it: turned to its place, and with rotary_value_inverse back by the query's. */
-static void value(const rf_config *c, double *const w[], double *out, const double *v, int m, int n, int L, int h)
+static void value(const void *of, double *out, const double *v, const struct pair *at)
 {
+    const rf_config *const c = ((const struct encoding *)of)->c;
+    double *const *const w = ((const struct encoding *)of)->w;
+    const int m = at->m, n = at->n, L = at->T, h = at->h;
     memcpy(out, v, D * sizeof *v);
     if (!c->rotary_value || !turned(c, h)) return;
     for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++) {
@@ -119,21 +127,8 @@ static void value(const rf_config *c, double *const w[], double *out, const doub
 
 static void formula(const rf_config *c, double *y, const double *qkv, double *const w[])
 {
-    memset(y, 0, N * C * sizeof *y);
-    for (int b = 0; b < TEXTS; b++)
-        for (int h = 0; h < H; h++) {
-            const int T = start[b + 1] - start[b];
-            const double *x = qkv + start[b] * 3 * C + h * D;
-            for (int m = 0; m < T; m++) {
-                const int sees = c->is_decoder ? m + 1 : T;
-                double s[LONGEST], all = 0, v[D];
-                for (int n = 0; n < sees; n++) all += s[n] = exp(score(c, w, x + m * 3 * C, x + n * 3 * C + C, m, n, T, h));
-                for (int n = 0; n < sees; n++) {
-                    value(c, w, v, x + n * 3 * C + 2 * C, m, n, T, h);
-                    for (int i = 0; i < D; i++) y[(start[b] + m) * C + h * D + i] += s[n] / all * v[i];
-                }
-            }
-        }
+    const struct encoding of = {c, w};
+    attend_as_printed(c, &(struct printed){score, value, &of}, TEXTS, start, y, qkv);
 }
 
 /* ---- the library beside them ---- */
