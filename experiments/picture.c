@@ -120,11 +120,5 @@ void picture_draw(const char *results, const char *title, curve *c, int n)
     put_key(f, c, n);
     fprintf(f, "unset multiplot\n");
     if (fclose(f)) die("%s: %s", path, strerror(errno));
-    command words = {0};
-    say(&words, "gnuplot");
-    say(&words, "-e");
-    say(&words, "cd '%s'", results);
-    say(&words, "curves.gp");
-    if (n && execute(&words, NULL)) fprintf(stderr, "experiment: no picture was drawn\n");
-    forget(&words);
+    if (n) run_script(results, "curves.gp");
 }

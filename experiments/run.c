@@ -177,6 +177,17 @@ int execute(const command *c, const char *out)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void run_script(const char *folder, const char *script)
+{
+    command words = {0};
+    say(&words, "gnuplot");
+    say(&words, "-e");
+    say(&words, "cd '%s'", folder);
+    say(&words, "%s", script);
+    if (execute(&words, NULL)) fprintf(stderr, "%s: %s: no picture was drawn\n", program_invocation_short_name, script);
+    forget(&words);
+}
+
 json_t *merged(json_t *common, json_t *own)
 {
     json_t *o = common ? json_copy(common) : json_object();

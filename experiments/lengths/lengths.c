@@ -383,13 +383,8 @@ static void draw(const study *s, const row_list *rows, const int block[4])
     draw_panel(s, f, rows, block[1], block[2], "after a short adaptation");
     draw_panel(s, f, rows, block[2], block[3], "other encodings, trained at 128");
     if (fclose(f)) die("%s: %s", path, strerror(errno));
-    command words = {0};
-    say(&words, "gnuplot");
-    say(&words, "-e");
-    say(&words, "cd '%s'", s->asked.results);
-    say(&words, "%s.gp", s->asked.name);
-    if (execute(&words, NULL)) fprintf(stderr, "lengths: no picture was drawn\n");
-    forget(&words);
+    path_of(path, "%s.gp", s->asked.name);
+    run_script(s->asked.results, path);
 }
 
 static void write_runs(const study *s, const row_list *rows)
