@@ -36,7 +36,7 @@ static problem problems[] = {
     {"64x12x8", 64, 8, {0}},
 };
 
-/* Queries [first, last) of heads [head, end): one worker's turn, cut as src/graph/ops/attention.c cuts it. */
+/* Queries [first, last) of heads [head, end): one worker's turn, cut as src/graph/ops/core/attention.c cuts it. */
 typedef struct unit { int32_t sequence, first, last, head, end; } unit;
 typedef struct units { unit of[8192]; int64_t count; } units;
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #include "kernel/peak.h"
-#include "kernel/products.h"
+#include "kernel/gemm/products.h"
 #include "roformer/kernels.h"
 #include "roformer/gemm.h"
 

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/comm.h"
-#include "train/exchange.h"
-#include "train/optimizer.h"
+#include "cli/shell/comm.h"
+#include "dist/exchange.h"
+#include "optim/optimizer.h"
 
 static double ping(rf_comm *c, char *data, size_t bytes, int rounds)
 {

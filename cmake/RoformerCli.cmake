@@ -18,7 +18,7 @@ else()
   execute_process(COMMAND git log -1 --format=%cs WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} OUTPUT_VARIABLE rf_date
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 endif()
-set_source_files_properties(src/cli/help.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
+set_source_files_properties(src/cli/shell/help.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
 
 # roformer.1 and the completion scripts are what the program prints about itself.
 if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)

@@ -3,7 +3,7 @@
 #   RF_FUZZ=ON    a libFuzzer program (clang); the library is built with coverage for it     (preset fuzz, `make fuzz`)
 #   otherwise     a program that feeds every file of tests/fuzz/corpus/<name> once, as test fuzz/<name>
 file(GLOB fuzz_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
-file(GLOB fuzz_cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.c)
+set(fuzz_cli_sources ${cli_sources})
 list(FILTER fuzz_cli_sources EXCLUDE REGEX "/main\\.c$")
 
 if(RF_FUZZ)

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/position_report.h"
+#include "analysis/position_report.h"
 
 enum { FAR = 1000000, LENGTH = 128, PIECES = 32, SAMPLES = 400, DECADES = 7 };
 

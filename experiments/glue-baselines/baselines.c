@@ -15,8 +15,8 @@
 #include <string.h>
 
 #include "roformer/context.h"
-#include "train/scores.h"
-#include "train/source.h"
+#include "task/scores.h"
+#include "data/source.h"
 
 enum { BUCKETS = 1 << 19, EPOCHS = 12, CLASSES = 3, COLUMNS = 16, FEATURES = 2048, SEED = 1 };
 

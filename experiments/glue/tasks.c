@@ -11,7 +11,7 @@
 #include "base/base.h"
 #include "roformer/context.h"
 #include "tasks.h"
-#include "train/source.h"
+#include "data/source.h"
 
 enum { COLUMNS = 64, FILES = 8 };
 

@@ -15,9 +15,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "train/batch.h"
+#include "data/batch.h"
 #include "train/evaluate.h"
-#include "train/position_report.h"
+#include "analysis/position_report.h"
 
 enum { LENGTH = 128, PIECES = 16, STRETCHES = 16, EIGHTHS = 8, LAYERS = 64 };
 

@@ -1,7 +1,7 @@
 /* comm.h — what several processes need to train one model: transfers between ranks.
  *
  * A run is given an rf_comm, made by whoever knows the transport (roformer-mpi: src/cli/mpi/comm.c, over MPI).  Four functions
- * are enough; gathers, broadcasts and sums are made of them in the library (src/train/comm.c, exchange.c), so that their
+ * are enough; gathers, broadcasts and sums are made of them in the library (src/dist/comm.c, exchange.c), so that their
  * order, and with it every bit, is the same over every transport.
  *
  * threads   all calls come from the thread that runs the training                                                     */

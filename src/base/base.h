@@ -28,7 +28,7 @@ struct rf_ctx {
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
     struct rf__pool *pool;              /* workers (src/base/parallel.c); NULL with one thread */
     bool onednn;                        /* products by oneDNN, which the caller asked for */
-    struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm.c), behind a lock */
+    struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
 };
 
 void rf__log(const rf_ctx *ctx, const char *format, ...) RF_PRINTF(2, 3);

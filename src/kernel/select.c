@@ -5,7 +5,7 @@
 
 #include "base/context.h"
 #include "kernel/kernel.h"
-#include "kernel/products.h"
+#include "kernel/gemm/products.h"
 
 enum { AVX2 = 1, AVX512 = 2, BF16 = 4 };
 

@@ -3,8 +3,8 @@
 #define RF_EVALUATE_H
 
 #include "model/encoder.h"
-#include "train/batch.h"
-#include "train/comm.h"
+#include "data/batch.h"
+#include "dist/comm.h"
 
 typedef struct rf__scorer {
     rf_graph *graph;

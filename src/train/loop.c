@@ -14,11 +14,11 @@
 #include <unistd.h>
 
 #include "graph/graph.h"
-#include "train/average.h"
-#include "train/checksums.h"
-#include "train/folder.h"
+#include "train/checkpoint/average.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
 #include "train/run.h"
-#include "train/schedule.h"
+#include "optim/schedule.h"
 
 enum { SKIPS = 10, FAILED_SAVES = 3 };
 
@@ -434,13 +434,23 @@ static void pretraining_card(const rf__run *r, rf__card *c)
     if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(t->eval_loss)};
 }
 
+static json_t *pretraining_defaults(void)
+{
+    rf_train_options o;
+    rf_train_defaults(&o);
+    return rf__options_json(&o);
+}
+
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
-    rf__card c = {.ctx = r->ctx, .folder = r->folder, .config = &r->params.config, .options = r->options, .steps = r->state.step,
-                  .epochs = rf__run_epoch(r)};
+    json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
+    rf__card c = {.ctx = r->ctx, .folder = r->folder, .config = &r->params.config, .options = r->options, .defaults = defaults,
+                  .steps = r->state.step, .epochs = rf__run_epoch(r)};
     if (r->job) r->job->card(r, &c);
     else pretraining_card(r, &c);
-    return rf__card_write(&c, why);
+    const rf_status status = rf__card_write(&c, why);
+    json_decref(defaults);
+    return status;
 }
 
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */

@@ -6,9 +6,9 @@
 
 #include "graph/graph.h"
 #include "model/encoder.h"
-#include "train/exchange.h"
+#include "dist/exchange.h"
 #include "train/memory.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 
 static double field_of(const rf_ctx *ctx, const char *path, const char *key)
 {

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "train/options.h"
-#include "train/pieces.h"
-#include "train/schedule.h"
+#include "data/pieces.h"
+#include "optim/schedule.h"
 
 enum { INT = RF__INT, REAL = RF__REAL, FLAG = RF__FLAG, CHOICE = RF__CHOICE, SEED = RF__SEED, BYTES = RF__BYTES, LOCAL = RF__LOCAL };
 typedef rf__row row;

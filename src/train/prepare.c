@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <math.h>
 
-#include "train/batch.h"
+#include "data/batch.h"
 #include "train/options.h"
 
 typedef struct preparing {

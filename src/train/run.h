@@ -5,15 +5,15 @@
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
 
-#include "train/card.h"
-#include "train/checkpoint.h"
+#include "train/log/card.h"
+#include "train/checkpoint/checkpoint.h"
 #include "train/evaluate.h"
-#include "train/events.h"
-#include "train/exchange.h"
+#include "train/log/events.h"
+#include "dist/exchange.h"
 #include "train/memory.h"
-#include "train/metrics.h"
+#include "train/log/metrics.h"
 #include "train/options.h"
-#include "train/saver.h"
+#include "train/checkpoint/saver.h"
 
 typedef struct rf__run rf__run;
 
@@ -31,6 +31,7 @@ typedef struct rf__job {
     rf_status (*evaluate)(rf__run *r, rf_error *why);                               /* eval_loss, eval_accuracy, metrics */
     double (*epoch)(const rf__run *r);
     const char *(*metric)(const rf__run *r);                                        /* name of what eval_accuracy holds */
+    json_t *(*defaults)(void);                                                      /* options that nobody chose         */
     void (*card)(const rf__run *r, rf__card *c);                                    /* what the model card says          */
     rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place    */
 } rf__job;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "store/store.h"
-#include "train/folder.h"
+#include "train/checkpoint/folder.h"
 #include "train/memory.h"
 #include "train/run.h"
 

@@ -1,4 +1,4 @@
-/* test_base.c — mirrors src/base. */
+/* test_base.c — mirrors src/base: status, sizes, arena, workers, random numbers, files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <signal.h>

@@ -12,7 +12,7 @@
 
 #include "folder.h"
 #include "store/store.h"
-#include "train/checksums.h"
+#include "train/checkpoint/checksums.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "text/text.h"
-#include "train/labelled.h"
+#include "data/labelled.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/options.h"
+#include "cli/shell/options.h"
 
 enum { ARGUMENTS = 256 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "text/text.h"
-#include "train/reader.h"
+#include "data/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "train/options.h"
-#include "train/state.h"
+#include "train/checkpoint/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

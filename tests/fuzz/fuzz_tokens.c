@@ -14,7 +14,7 @@
 
 #include "folder.h"
 #include "text/text.h"
-#include "train/batch.h"
+#include "data/batch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

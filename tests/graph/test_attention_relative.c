@@ -1,4 +1,4 @@
-/* test_attention_relative.c — mirrors src/graph/ops/attention.c: tables of offsets and further columns, in packed sequences,
+/* test_attention_relative.c — mirrors src/graph/ops/core/attention.c: tables of offsets and further columns, in packed sequences,
  * against the formula in double, values and gradients (gradient.h).  The kernels behind it: test_attention_relate.c. */
 #include "gradient.h"
 

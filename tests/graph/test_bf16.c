@@ -1,4 +1,4 @@
-/* test_bf16.c — mirrors src/graph/ops/linear.c, src/graph/ops/vocab_loss.c, src/graph/ops/attention.c and src/graph/work.c in
+/* test_bf16.c — mirrors src/graph/ops/core/linear.c, src/graph/ops/loss/vocab_loss.c, src/graph/ops/core/attention.c and src/graph/work.c in
  * bf16.
  *
  * Where the operands are known the result is: sums in double of rounded numbers, and k roundings of f32 on top of them

@@ -1,4 +1,4 @@
-/* test_attention_relate.c — mirrors src/kernel/attention_relate.inc and attention_relate_back.inc: attention with tables of
+/* test_attention_relate.c — mirrors src/kernel/attention/attention_relate.inc and attention_relate_back.inc: attention with tables of
  * offsets and further columns, in f32 and in bf16.
  *
  * The reference rung against the printed formula with whole matrices in double, its adjoints against central differences of

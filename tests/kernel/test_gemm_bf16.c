@@ -6,7 +6,7 @@
  * bias and activation.                                                                                               */
 #include "rungs.h"
 
-#include "kernel/products.h"
+#include "kernel/gemm/products.h"
 #include "roformer/gemm.h"
 
 static const double U = 5.9604644775390625e-08;

@@ -1,5 +1,8 @@
 /* test_ladder.c — mirrors src/kernel/select.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_avx512bf16.c,
- * src/kernel/isa_neon.c and src/kernel/ref/ref.c. */
+ * mirrors src/kernel/isa_neon.c, peak.c and src/kernel/ref/ref.c. */
+#include <math.h>
+
+#include "kernel/peak.h"
 #include "rungs.h"
 
 /* A hole in a table would be a crash in whoever calls it. */
@@ -56,6 +59,18 @@ static void an_unknown_rung_is_refused_by_name(void **state)
     assert_null(ctx);
 }
 
+/* What everything is measured against: a finite rate, whatever the machine. */
+static void the_peak_is_a_rate(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const double flops = rf__peak_flops(ctx, 0.01), copied = rf__peak_copy(ctx, 1 << 20, 0.01);
+    assert_true(isfinite(flops) && flops > 1e6);
+    assert_true(isfinite(copied) && copied > 1e6);
+    assert_true(rf__peak_bf16(ctx, 0.01) >= 0);
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -63,6 +78,7 @@ int main(void)
         cmocka_unit_test(the_lowest_rung_is_the_reference),
         cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),
         cmocka_unit_test(an_unknown_rung_is_refused_by_name),
+        cmocka_unit_test(the_peak_is_a_rate),
     };
     return cmocka_run_group_tests_name("kernel/ladder", tests, NULL, NULL);
 }

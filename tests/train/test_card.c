@@ -1,4 +1,4 @@
-/* test_card.c — mirrors src/train/card.c: what a model card says, that text of others cannot become markup, and whose README.md is
+/* test_card.c — mirrors src/train/log/card.c: what a model card says, that text of others cannot become markup, and whose README.md is
  * replaced. */
 #define _GNU_SOURCE
 #include <math.h>
@@ -7,7 +7,7 @@
 #include "t.h"
 #include "text/text.h"
 #include "tiny.h"
-#include "train/card.h"
+#include "train/log/card.h"
 
 static const char *const names[] = {"yes", "<script>alert('x')</script>", "a|b\n# c", "[x](http://y) `z` *w* \\ &amp;", "r\xc3\xa9sum\xc3\xa9 \xf0\x9f\x98\x80", "\xe2\x80\xae" "back", "\xff\xfe"};
 
@@ -24,7 +24,7 @@ static rf__card card_of(const rf_ctx *ctx, const char *folder, rf_config *c, con
 
 static json_t *options_of(const char *train, const char *dev)
 {
-    return json_pack("{s:f, s:i, s:s, s:b, s:{s:s, s:s, s:s, s:i, s:f}}", "learning_rate", 2e-5, "seed", 7, "optim", "adamw", "bf16", 1, "finetune", "task",
+    return json_pack("{s:f, s:i, s:s, s:i, s:b, s:{s:s, s:s, s:s, s:i, s:f}}", "learning_rate", 2e-5, "seed", 7, "optim", "adamw", "save_steps", 500, "bf16", 1, "finetune", "task",
                      "glue/mrpc", "train", train, "dev", dev, "per_device_train_batch_size", 16, "r_drop", 4.0);
 }
 
@@ -54,7 +54,9 @@ static void says_what_the_hub_reads(void **state)
     rf_config c;
     json_t *options = options_of("/secret/place/train.tsv", "/secret/place/dev.tsv");
     const char *folder = t_folder();
-    const rf__card card = card_of(ctx, folder, &c, options);
+    rf__card card = card_of(ctx, folder, &c, options);
+    json_t *defaults = json_pack("{s:i}", "save_steps", 500);
+    card.defaults = defaults;
     assert_int_equal(rf__card_write(&card, NULL), RF_OK);
     char *text = read_card(ctx, folder);
     static const char *const parts[] = {
@@ -68,11 +70,13 @@ static void says_what_the_hub_reads(void **state)
     for (size_t i = 0; i < RF_COUNT(parts); i++) has(text, parts[i]);
     lacks(text, "secret");                                            /* names of files, not where they lie */
     lacks(text, "somebody");
+    lacks(text, "`save_steps`");                                           /* nobody chose it */
     assert_int_equal(rf__card_write(&card, NULL), RF_OK);             /* the same card, the same bytes */
     char *again = read_card(ctx, folder);
     assert_string_equal(text, again);
     rf__free(ctx, text);
     rf__free(ctx, again);
+    json_decref(defaults);
     json_decref(options);
     rf_ctx_free(ctx);
 }

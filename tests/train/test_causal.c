@@ -4,7 +4,7 @@
 #include "whole_run.h"
 
 #include "model/encoder.h"
-#include "train/batch.h"
+#include "data/batch.h"
 
 static const char causal[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32,"
                              " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"is_decoder\": true,"

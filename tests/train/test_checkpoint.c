@@ -1,12 +1,12 @@
-/* test_checkpoint.c — mirrors src/train/checkpoint.c, checksums.c, folder.c, state.c and metrics.c. */
+/* test_checkpoint.c — mirrors src/train/checkpoint/checkpoint.c, checksums.c, folder.c, state.c and metrics.c. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 
 #include "tiny.h"
-#include "train/checkpoint.h"
-#include "train/checksums.h"
-#include "train/folder.h"
-#include "train/metrics.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
+#include "train/log/metrics.h"
 
 /* ---- state ---- */
 

@@ -1,4 +1,4 @@
-/* test_disk.c — mirrors src/train/checkpoint.c, src/train/metrics.c and src/train/events.c: the calls that bring a run to the disk
+/* test_disk.c — mirrors src/train/checkpoint/checkpoint.c, src/train/log/metrics.c and src/train/log/events.c: the calls that bring a run to the disk
  * answer badly, in this process.  The linker gives us the calls (--wrap, CMakeLists.txt), so that threads are included.
  *
  *     the disk is full after n bytes of a checkpoint: nothing, one byte, and all but one byte of every write
@@ -19,8 +19,8 @@
 #include <jansson.h>
 
 #include "ranks.h"
-#include "train/checkpoint.h"
-#include "train/folder.h"
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/folder.h"
 #include "world.h"
 
 ssize_t __real_write(int fd, const void *data, size_t size);

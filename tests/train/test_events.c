@@ -1,10 +1,10 @@
-/* test_events.c — mirrors src/train/events.c: byte for byte what TensorBoard's own writer makes (tools/check_tensorboard.py). */
+/* test_events.c — mirrors src/train/log/events.c: byte for byte what TensorBoard's own writer makes (tools/check_tensorboard.py). */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "t.h"
-#include "train/events.h"
+#include "train/log/events.h"
 
 static json_t *line_of(int i)
 {

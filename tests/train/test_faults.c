@@ -1,4 +1,4 @@
-/* test_faults.c — mirrors src/train/checkpoint.c, saver.c and loop.c: a run in a process of its own, which is killed, or whose
+/* test_faults.c — mirrors src/train/checkpoint/checkpoint.c, saver.c and loop.c: a run in a process of its own, which is killed, or whose
  * system calls fail, those of the thread that writes checkpoints among them.  Whatever happens, the run that is started again ends
  * with the bits of one that nothing happened to.
  *
@@ -24,7 +24,7 @@
 #endif
 
 #include "result.h"
-#include "train/folder.h"
+#include "train/checkpoint/folder.h"
 
 /* ---- the process that trains ---- */
 

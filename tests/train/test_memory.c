@@ -3,9 +3,9 @@
 #include "model/encoder.h"
 #include "t.h"
 #include "train/memory.h"
-#include "train/objective.h"
-#include "train/optimizer.h"
-#include "train/tree.h"
+#include "task/objective.h"
+#include "optim/optimizer.h"
+#include "dist/tree.h"
 
 typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
 

@@ -1,7 +1,7 @@
 /* test_options.c — mirrors src/train/options.c and src/train/memory.c. */
 #include "t.h"
 #include "train/memory.h"
-#include "train/optimizer.h"
+#include "optim/optimizer.h"
 #include "train/options.h"
 
 static rf_train_options defaults(void)

@@ -1,4 +1,4 @@
-/* test_rules.c — mirrors src/train/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes to
+/* test_rules.c — mirrors src/optim/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes to
  * the same bits, means of weights end in the model, spikes are skipped. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"

@@ -1,8 +1,8 @@
 /* test_run.c — mirrors src/train/start.c, start_text.c, loop.c and evaluate.c: whole runs, in this process, that go well or are asked to stop. */
 #define _GNU_SOURCE
-#include "train/checksums.h"
+#include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
-#include "train/folder.h"
+#include "train/checkpoint/folder.h"
 #include "whole_run.h"
 
 /* ---- learning ---- */

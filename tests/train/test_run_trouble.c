@@ -5,8 +5,8 @@
 #include <sys/resource.h>
 
 #include "model/params.h"
-#include "train/checksums.h"
-#include "train/folder.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
 #include "whole_run.h"
 
 /* ---- refusing ---- */

@@ -1,4 +1,4 @@
-/* test_saver.c — mirrors src/train/saver.c: what is written in the background is what was there when the save began, whatever the run
+/* test_saver.c — mirrors src/train/checkpoint/saver.c: what is written in the background is what was there when the save began, whatever the run
  * does meanwhile, to the byte what a save in place writes; and a run does not end otherwise because of it.
  *
  * Threads other than the test's own are slowed down where they ask for memory, which every file of a checkpoint does.  Contexts
@@ -12,8 +12,8 @@
 
 #include "roformer/finetune.h"
 #include "tiny.h"
-#include "train/folder.h"
-#include "train/saver.h"
+#include "train/checkpoint/folder.h"
+#include "train/checkpoint/saver.h"
 
 /* ---- a context whose other threads wait ---- */
 

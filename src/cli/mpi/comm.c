@@ -1,6 +1,6 @@
 /* comm.c — transfers over MPI, for roformer-mpi alone: this is the only file in the repository that includes mpi.h.
  *
- * Nothing but two-sided messages is asked of MPI: its reductions promise no order, ours have one (src/train/exchange.c).
+ * Nothing but two-sided messages is asked of MPI: its reductions promise no order, ours have one (src/dist/exchange.c).
  * Waiting sleeps between looks, since a core that spins is one that the other ranks of this machine do not have; and it
  * looks whether those that it waits for still live, since MPI would wait for ever.                                    */
 #define _GNU_SOURCE
@@ -17,8 +17,8 @@
 
 #include <mpi.h>
 
-#include "cli/comm.h"
-#include "cli/io.h"
+#include "cli/shell/comm.h"
+#include "cli/shell/io.h"
 
 typedef struct pending { MPI_Request *at; int *peer; int n, room; } pending;
 typedef struct person { char host[64]; long pid; } person;

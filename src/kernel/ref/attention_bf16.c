@@ -4,7 +4,7 @@
  *                  + <bf16(scale log2(e) R q_t), bf16(query_r)> + <bf16(R k_s), bf16(scale log2(e) key_r)> + log2(e) bias_r
  *     p(t,s)     = bf16(2^(score(t,s) - top_t))            over the keys that t sees, top_t their largest score rounded up
  *     out_t      = sum_s K(t,s) p(t,s) (bf16(v_s) + value_r) / sum_s p(t,s)              K is dropout's factor          */
-#include "kernel/attention.h"
+#include "kernel/attention/attention.h"
 #include "kernel/ref/attention.h"
 
 static double near(double x) { return (double)rf__from_bf16(rf__bf16((float)x)); }

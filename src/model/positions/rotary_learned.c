@@ -1,7 +1,7 @@
 /* rotary_learned.c — rotary position embedding whose frequencies are learned, for each layer.     RoFormer, Eqs. 14-16
  *
  *     R(m) turns plane i by m omega_i,   omega_i = theta_i (1 + w_i),   w = 0 at the start
- *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)                    over queries and keys (src/graph/ops/spin.c)
+ *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)                    over queries and keys (src/graph/ops/position/spin.c)
  *
  * w is a relative change, so that one learning rate suits wavelengths of 6 and of 60000 tokens. */
 #include "model/position.h"

@@ -1,0 +1,78 @@
+/* bench.h — timing a piece of work beside what the machine can do at that moment.
+ *
+ * The register-only FMA loop runs for a moment before and after each repetition, so that both see the same machine; a
+ * repetition's share is its speed over the better of the two, and the row's share and time are medians.
+ *
+ * What is bound by memory takes turns with a copy, one to one: between the same two arrays, as often, cut into blocks on
+ * the same workers, so that who else uses the machine disturbs both alike.  A copy elsewhere, or one that runs on and on, finds its bytes in the cache and the other does
+ * not: that once showed a rotation at 30 % of a copy which in turns on the same arrays is at 90 %.                      */
+#ifndef CLI_BENCH_H
+#define CLI_BENCH_H
+
+#include "cli/shell/io.h"
+
+typedef struct bench {
+    cli_io *io;
+    double seconds;             /* for each row                                                                        */
+    json_t *rows;
+    bool header;                /* the table's head is printed                                                         */
+    const char *kind;
+    rf_type type;               /* of the multiply-adds that work is compared with                                      */
+} bench;
+
+/* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared with. */
+typedef struct bench_work {
+    double tokens, flops, bytes;
+    void *to;
+    const void *from;
+    size_t copy_bytes;
+    bool alone;                 /* by one thread                                                                       */
+} bench_work;
+typedef rf_status bench_body(void *arg, rf_error *why);
+
+/* Times `body` and prints a row.  Work in flops is compared with the FMA loop, work in bytes alone with its copy. */
+rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *body, void *arg, bench_work work);
+
+/* Batches of given lengths with random tokens, end to end: text t has tokens start[t] .. start[t+1], batch i the texts
+ * text[i] .. text[i+1]. */
+typedef struct bench_shape {
+    char name[48];
+    int32_t *id, *start, *text;
+    int64_t batches, B, N;
+    double squares;             /* sum of T^2                                                                          */
+} bench_shape;
+
+/* Runs `body` for each batch; `from` is its first token. */
+typedef rf_status bench_batch_body(void *arg, const rf_batch *batch, int32_t from, rf_error *why);
+rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why);
+
+struct bench_args {
+    const char *model, *config, *text;
+    cli_list shapes, cases;
+    double seconds;
+    int json, dtype, checkpoints;
+};
+
+typedef struct bench_job {
+    bench b;
+    const struct bench_args *a;
+    rf_config config;
+    bench_shape now;
+} bench_job;
+
+/* Runs `one` with j->now for each --shape, or for each of `usual` (NULL at the end). */
+rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *));
+double bench_encoder_flops(const rf_config *c, const bench_shape *s);
+
+/* The cases: bench_model.c, bench_parts.c. */
+rf_status bench_forward(bench_job *j);
+rf_status bench_train(bench_job *j);
+rf_status bench_attention(bench_job *j);
+rf_status bench_rope(bench_job *j);
+rf_status bench_gemm(bench_job *j);
+rf_status bench_tokenize(bench_job *j);
+rf_status bench_kernels(bench_job *j);
+rf_status bench_update(bench_job *j);           /* bench_update.c */
+rf_status bench_save(bench_job *j);             /* bench_save.c */
+
+#endif

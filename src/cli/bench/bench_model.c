@@ -1,0 +1,394 @@
+/* bench_model.c — the encoder, a training step, and attention, on batches of given shapes.
+ *
+ * Operations counted, a multiply-add as two:
+ *     encoder, one sequence of T tokens     L (2 T (4 C^2 + 2 C F) + 4 T^2 C) + 2 T E C (when E differs from C)
+ *     training step                         3 x forward, and the head 6 n E (C + V) for its n labels
+ *     attention                             4 T^2 C                                                                  */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/path.h"
+#include "cli/bench/bench.h"
+#include "model/encoder.h"
+#include "roformer/rope.h"
+
+/* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) -------------- */
+
+enum { MOST_TEXTS = 65536, MOST_TOKENS = 1 << 22, LONGEST = 65536 };
+
+static void shape_free(bench_shape *s)
+{
+    free(s->id);
+    free(s->start);
+    free(s->text);
+    *s = (bench_shape){0};
+}
+
+static rf_status shape_room(bench_shape *s, int64_t batches, int64_t texts, int64_t tokens, rf_error *why)
+{
+    s->text = malloc((size_t)(batches + 1) * sizeof *s->text);
+    s->start = malloc((size_t)(texts + 1) * sizeof *s->start);
+    s->id = malloc((size_t)tokens * sizeof *s->id);
+    if (s->text && s->start && s->id) {
+        s->text[0] = s->start[0] = 0;
+        return RF_OK;
+    }
+    shape_free(s);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)tokens);
+}
+
+static void add_text(bench_shape *s, int64_t T, int64_t V, rf_rng *r)
+{
+    for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf__rng_below(r, (uint32_t)V);
+    s->start[++s->B] = (int32_t)s->N;
+    s->squares += (double)T * (double)T;
+}
+
+static void end_batch(bench_shape *s) { s->text[++s->batches] = (int32_t)s->B; }
+
+static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_error *why)
+{
+    long long B, low, high;
+    int used = 0;
+    rf_rng r;
+    rf__rng_init(&r, 42, 7);
+    if (sscanf(word, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
+    high = low;
+    if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
+    if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST || B * high > MOST_TOKENS)
+        return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
+    const rf_status status = shape_room(s, 1, B, B * high, why);
+    for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf__rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
+    if (!status) end_batch(s);
+    return status;
+}
+
+/* The next length of a line; 0 at its end, -1 for what is none. */
+static int64_t next_length(const char **p)
+{
+    *p += strspn(*p, " \t\r");
+    if (**p == '\n' || !**p) return 0;
+    char *end;
+    const long long T = strtoll(*p, &end, 10);
+    const bool whole = end != *p && strchr(" \t\r\n", *end);                 /* strchr finds the 0 at the end, too */
+    *p = end;
+    return whole && T >= 2 && T <= LONGEST ? T : -1;
+}
+
+/* Counts with s NULL, fills it else. */
+static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3], int64_t V, bench_shape *s, rf_error *why)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, 7);
+    int64_t line = 1, inside = 0, T;
+    for (const char *p = text;; p++, line++) {
+        for (inside = 0; (T = next_length(&p)) > 0; inside++) {
+            sum[1]++;
+            sum[2] += T;
+            if (sum[1] > MOST_TEXTS || sum[2] > MOST_TOKENS)
+                return rf_fail(why, RF_EDATA, "%s:%lld: more than %d texts or %d tokens", path, (long long)line, (int)MOST_TEXTS,
+                               (int)MOST_TOKENS);
+            if (s) add_text(s, T, V, &r);
+        }
+        if (T < 0)
+            return rf_fail(why, RF_EDATA, "%s:%lld: not a list of lengths, 2 .. %d", path, (long long)line, (int)LONGEST);
+        sum[0] += inside > 0;
+        if (s && inside) end_batch(s);
+        if (!*p) break;
+    }
+    return sum[1] ? RF_OK : rf_fail(why, RF_EDATA, "%s: no length in it", path);
+}
+
+static rf_status shape_of_file(const rf_ctx *ctx, const char *path, int64_t V, bench_shape *s, rf_error *why)
+{
+    char *text;
+    size_t size;
+    int64_t sum[3] = {0}, again[3] = {0};                                     /* batches, texts, tokens */
+    rf_status status = rf__read_named(ctx, path, 1 << 24, &text, &size, why);
+    if (status) return status;
+    status = walk_lengths(path, text, sum, V, NULL, why);
+    if (!status) status = shape_room(s, sum[0], sum[1], sum[2], why);
+    if (!status) status = walk_lengths(path, text, again, V, s, why);
+    rf__free(ctx, text);
+    return status;
+}
+
+static rf_status shape_make(const rf_ctx *ctx, const char *word, int64_t V, bench_shape *s, rf_error *why)
+{
+    *s = (bench_shape){0};
+    const rf_status status = *word == '@' ? shape_of_file(ctx, word + 1, V, s, why) : shape_of_words(word, V, s, why);
+    snprintf(s->name, sizeof s->name, "%.40s", rf__file_name(word));
+    return status;
+}
+
+/* A batch's own starts begin at 0. */
+rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg, rf_error *why)
+{
+    static int32_t start[MOST_TEXTS + 1];
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < s->batches && !status; i++) {
+        const int32_t first = s->text[i], B = s->text[i + 1] - first, from = s->start[first];
+        for (int32_t b = 0; b <= B; b++) start[b] = s->start[first + b] - from;
+        const rf_batch batch = {.N = start[B], .B = B, .id = s->id + from, .start = start};
+        status = body(arg, &batch, from, why);
+    }
+    return status;
+}
+
+double bench_encoder_flops(const rf_config *c, const bench_shape *s)
+{
+    const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
+    const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
+    const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
+    return L * (2 * N * (4 * C * C + 2 * C * F) + 4 * s->squares * C) + projected;
+}
+
+/* Runs `one` for each --shape, or for each of `usual`. */
+rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*one)(bench_job *))
+{
+    const int given = j->a->shapes.n;
+    rf_status status = RF_OK;
+    for (int i = 0; !status && (given ? i < given : usual[i] != NULL); i++) {
+        status = shape_make(j->b.io->ctx, given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now, &j->b.io->why);
+        if (!status) status = one(j);
+        shape_free(&j->now);
+    }
+    return status;
+}
+
+/* ---- forward --------------------------------------------------------------------------------------------------------------- */
+
+static rf_session *session;             /* of the case that runs */
+
+static rf_status forward_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
+{
+    const float *hidden;
+    (void)arg, (void)from;
+    return rf_session_hidden(session, batch, &hidden, why);
+}
+
+static rf_status forward_body(void *arg, rf_error *why) { return bench_batches(arg, forward_batch, NULL, why); }
+
+static rf_status forward_shape(bench_job *j)
+{
+    return bench_row(&j->b, "encoder", j->now.name, forward_body, &j->now,
+                     (bench_work){.tokens = (double)j->now.N, .flops = bench_encoder_flops(&j->config, &j->now)});
+}
+
+rf_status bench_forward(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "4x512", "1x16", "32x5-200", NULL};
+    rf_error *why = &j->b.io->why;
+    rf_model *model = NULL;
+    rf_status status = j->a->model ? rf_model_open_as(j->b.io->ctx, j->a->model, j->b.type, &model, why)
+                                   : rf_model_random_as(j->b.io->ctx, &j->config, 42, j->b.type, &model, why);
+    if (!status) status = rf_session_open(model, &session, why);
+    if (!status) status = bench_each_shape(j, usual, forward_shape);
+    rf_session_close(session);
+    rf_model_close(model);
+    return status;
+}
+
+/* ---- training step: forward, backward, AdamW; dropout as configured ------------------------------------------------------- */
+
+typedef struct training {
+    bench_job *j;
+    rf_params params;
+    rf_encoder *encoder;
+    rf_graph *g;
+    float *slab[4];             /* values, gradients, first and second moments                                         */
+    double *square;             /* of each block of gradients                                                          */
+    float scale;
+    int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                           */
+    int64_t labels;
+    uint64_t step;
+} training;
+
+static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
+{
+    training *t = arg;
+    int64_t first = 0, n = 0;
+    while (first < t->labels && t->row[first] < from) first++;
+    while (first + n < t->labels && t->row[first + n] < from + batch->N) n++;
+    for (int64_t i = 0; i < n; i++) t->here[i] = t->row[first + i] - from;
+    if (!n) return RF_OK;
+    rf_graph_reset(t->g);
+    rf_graph_record(t->g, 1, 42, ++t->step);
+    rf_tensor *h = rf__encode(t->g, t->encoder, batch);
+    rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
+    return rf_backward(t->g, loss, why);
+}
+
+/* Zeros, the norm and AdamW, in blocks, as the trainer does it (src/optim/optimizer.c). */
+enum { BLOCK = 1 << 16 };
+static int64_t block_size(const training *t, int64_t i) { return rf__min64(BLOCK, (int64_t)t->params.total - i * BLOCK); }
+
+static void zero_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    memset(t->slab[1] + i * BLOCK, 0, (size_t)block_size(t, i) * sizeof(float));
+}
+
+static void square_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    t->square[i] = rf_ctx_kernels(t->j->b.io->ctx)->sumsq(t->slab[1] + i * BLOCK, block_size(t, i));
+}
+
+static void update_block(void *arg, int64_t i, int worker)
+{
+    (void)worker;
+    const training *t = arg;
+    rf_ctx_kernels(t->j->b.io->ctx)->adamw(t->slab[0] + i * BLOCK, t->slab[2] + i * BLOCK, t->slab[3] + i * BLOCK, t->slab[1] + i * BLOCK,
+                                           block_size(t, i), 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f, 1, 1, t->scale);
+}
+
+static rf_status train_body(void *arg, rf_error *why)
+{
+    training *t = arg;
+    const rf_ctx *ctx = t->j->b.io->ctx;
+    const int64_t blocks = (int64_t)(t->params.total + BLOCK - 1) / BLOCK;
+    double squares = 0;
+    rf__parallel(ctx, blocks, zero_block, t);
+    const rf_status status = bench_batches(&t->j->now, train_batch, t, why);
+    if (status) return status;
+    rf__parallel(ctx, blocks, square_block, t);
+    for (int64_t i = 0; i < blocks; i++) squares += t->square[i];
+    t->scale = squares > 1 ? (float)(1 / sqrt(squares)) : 1;
+    rf__parallel(ctx, blocks, update_block, t);
+    return RF_OK;
+}
+
+static rf_status train_shape(bench_job *j, training *t)
+{
+    rf_rng r;
+    rf__rng_init(&r, 42, 8);
+    const int64_t N = j->now.N;
+    t->labels = 0;
+    t->row = malloc((size_t)N * sizeof *t->row);
+    t->label = malloc((size_t)N * sizeof *t->label);
+    t->here = malloc((size_t)N * sizeof *t->here);
+    if (!t->row || !t->label || !t->here) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
+    for (int64_t i = 0; i < N; i++)
+        if (rf__rng_uniform(&r) < 0.15f || !i) {
+            t->row[t->labels] = (int32_t)i;
+            t->label[t->labels++] = j->now.id[i];
+        }
+    const rf_config *c = &j->config;
+    const double head = 6 * (double)t->labels * (double)c->embedding_size * (double)(c->hidden_size + c->vocab_size);
+    return bench_row(&j->b, "step", j->now.name, train_body, t,
+                     (bench_work){.tokens = (double)N, .flops = 3 * bench_encoder_flops(&j->config, &j->now) + head});
+}
+
+static training *steps;                 /* of the case that runs */
+
+static rf_status train_one(bench_job *j)
+{
+    const rf_status status = train_shape(j, steps);
+    free(steps->row);
+    free(steps->label);
+    free(steps->here);
+    steps->row = steps->label = steps->here = NULL;
+    return status;
+}
+
+rf_status bench_train(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "2x512", NULL};
+    rf_error *why = &j->b.io->why;
+    const rf_ctx *ctx = j->b.io->ctx;
+    training t = {.j = j};
+    if (!j->a->config && !j->a->model) j->config.vocab_size = 30522;
+    rf_status status = rf__params_new(ctx, &j->config, &t.params, why);
+    if (status) return status;
+    for (int i = 0; i < 4 && !status; i++)
+        if (!(t.slab[i] = rf__calloc(ctx, t.params.total, sizeof(float))))
+            status = rf_fail(why, RF_ENOMEM, "out of memory: %zu parameters four times", t.params.total);
+    if (!status) {
+        rf__params_init(&t.params, t.slab[0], 42);
+        status = rf__encoder_new(&t.params, t.slab[0], t.slab[1], &t.encoder, why);
+    }
+    if (!status) status = rf_graph_new(ctx, &t.g, why);
+    if (!status && !(t.square = rf__calloc(ctx, t.params.total / BLOCK + 1, sizeof *t.square)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status) {
+        rf_graph_products(t.g, j->b.type);
+        rf__encoder_checkpoints(t.encoder, j->a->checkpoints != 0);
+    }
+    steps = &t;
+    if (!status) status = bench_each_shape(j, usual, train_one);
+    rf_graph_free(t.g);
+    rf__encoder_free(t.encoder);
+    rf__free(ctx, t.square);
+    for (int i = 0; i < 4; i++) rf__free(ctx, t.slab[i]);
+    rf__params_free(&t.params);
+    return status;
+}
+
+/* ---- fused attention with rotation, as the encoder calls it ----------------------------------------------------------------- */
+
+typedef struct attending {
+    const bench_job *j;
+    rf_graph *g;
+    rf_rope *rope;
+    float *qkv;
+    int32_t *row;
+} attending;
+
+static rf_status attention_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
+{
+    attending *t = arg;
+    const rf_config *c = &t->j->config;
+    rf_graph_reset(t->g);
+    rf_tensor *qkv = rf_constant(t->g, t->qkv + from * 3 * c->hidden_size, 2, (const int64_t[]){batch->N, 3 * c->hidden_size});
+    rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = batch->B, .start = batch->start,
+                                                 .rope = t->rope, .row = t->row + from});
+    const rf_error *e = rf_graph_error(t->g);
+    return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
+}
+
+static rf_status attention_body(void *arg, rf_error *why)
+{
+    const attending *t = arg;
+    return bench_batches(&t->j->now, attention_batch, arg, why);
+}
+
+static rf_status attention_shape(bench_job *j)
+{
+    rf_error *why = &j->b.io->why;
+    const bench_shape *s = &j->now;
+    const int64_t C = j->config.hidden_size, D = C / j->config.num_attention_heads;
+    const rf_ctx *ctx = j->b.io->ctx;
+    attending t = {.j = j};
+    int64_t longest = 1;
+    rf_rng r;
+    rf__rng_init(&r, 42, 9);
+    for (int64_t b = 0; b < s->B; b++) longest = rf__max64(longest, s->start[b + 1] - s->start[b]);
+    rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
+    if (!status) status = rf_graph_new(ctx, &t.g, why);
+    if (!status) rf_graph_products(t.g, j->b.type);
+    t.qkv = rf__alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
+    t.row = rf__alloc(ctx, (size_t)s->N * sizeof *t.row);
+    if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status) {
+        for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf__rng_normal(&r);
+        for (int64_t b = 0; b < s->B; b++)
+            for (int32_t i = s->start[b]; i < s->start[b + 1]; i++) t.row[i] = i - s->start[b];
+        status = bench_row(&j->b, "attention", s->name, attention_body, &t,
+                           (bench_work){.tokens = (double)s->N, .flops = 4 * s->squares * (double)C});
+    }
+    rf__free(ctx, t.qkv);
+    rf__free(ctx, t.row);
+    rf_graph_free(t.g);
+    rf_rope_free(t.rope);
+    return status;
+}
+
+rf_status bench_attention(bench_job *j)
+{
+    static const char *const usual[] = {"8x128", "4x512", "1x1536", NULL};
+    return bench_each_shape(j, usual, attention_shape);
+}

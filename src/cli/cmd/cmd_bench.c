@@ -1,0 +1,119 @@
+/* cmd_bench.c — roformer bench: how fast, and how near to what the machine can do. */
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/base.h"
+#include "cli/bench/bench.h"
+#include "cli/shell/commands.h"
+
+/* ---- the table of cases --------------------------------------------------------------------------------------------------------- */
+
+static const struct bench_case { const char *name, *what; rf_status (*run)(bench_job *j); } cases[] = {
+    {"forward", "encoder of a batch", bench_forward},
+    {"train", "one update: forward, backward, AdamW", bench_train},
+    {"attention", "fused attention with rotation", bench_attention},
+    {"rope", "rotation alone, beside a copy", bench_rope},
+    {"gemm", "matrix products of the encoder", bench_gemm},
+    {"tokenize", "text to tokens", bench_tokenize},
+    {"kernels", "single kernels on every rung, one thread", bench_kernels},
+    {"update", "one update by each rule, beside a copy", bench_update},
+    {"save", "what training waits for a checkpoint", bench_save},
+};
+
+static const struct bench_case *find_case(const char *name, rf_error *why)
+{
+    cli_nearest near = {name, NULL, 0};
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        if (!strcmp(cases[i].name, name)) return &cases[i];
+        cli_consider(&near, cases[i].name);
+    }
+    rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+            near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels, update or save)");
+    return NULL;
+}
+
+/* RoFormer-base; smaller shapes come from --config or -m. */
+static rf_status choose_config(bench_job *j)
+{
+    rf_error *why = &j->b.io->why;
+    if (j->a->config) return rf_config_read(j->b.io->ctx, j->a->config, &j->config, why);
+    if (j->a->model) return rf_config_read(j->b.io->ctx, j->a->model, &j->config, why);
+    rf_config_defaults(&j->config);
+    j->config.vocab_size = 50000;
+    j->config.embedding_size = j->config.hidden_size = 768;
+    j->config.num_hidden_layers = j->config.num_attention_heads = 12;
+    j->config.intermediate_size = 3072;
+    return RF_OK;
+}
+
+static rf_status run_case(bench_job *j, const struct bench_case *c)
+{
+    const rf_status status = choose_config(j);
+    if (status) return status;
+    j->b.kind = c->name;
+    return c->run(j);
+}
+
+/* The most memory that this process held at any time, in MB. */
+static double peak_memory(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : 1.024e-3 * (double)u.ru_maxrss;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct bench_args *a = arguments;
+    bench_job j = {.b = {.io = io, .seconds = a->seconds, .type = (rf_type)a->dtype}, .a = a};
+    static const char *const usual[] = {"forward"};
+    const int n = a->cases.n ? a->cases.n : 1;
+    const char *const *name = a->cases.n ? a->cases.item : usual;
+    rf_status status = RF_OK;
+    for (int i = 0; i < n && !status; i++)                  /* a typing error is told before anything runs */
+        if (!find_case(name[i], &io->why)) status = RF_EARG;
+    if (a->json) j.b.rows = json_array();
+    else if (!status)
+        printf("roformer %s, %d thread%s, rung %s, products by %s\n", rf_version(), rf_ctx_threads(io->ctx),
+               rf_ctx_threads(io->ctx) > 1 ? "s" : "", rf_ctx_isa(io->ctx), rf_gemm_backend(io->ctx));
+    for (int i = 0; i < n && !status; i++) status = run_case(&j, find_case(name[i], &io->why));
+    if (!a->json && !status) printf("peak memory %.0f MB\n", peak_memory());
+    if (a->json && !status)
+        cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:f,s:O}", "version", rf_version(), "threads", rf_ctx_threads(io->ctx), "rung",
+                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(io->ctx), "peak_rss_mb", peak_memory(), "rows", j.b.rows),
+                       JSON_INDENT(1), &io->why);
+    json_decref(j.b.rows);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct bench_args, field)
+static const cli_option options[] = {
+    {"model", 'm', CLI_FOLDER, A(model), "DIR", NULL, 0, 0, NULL, "measure this model; random weights of RoFormer-base otherwise", NULL},
+    {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "random weights of this config.json's shape", NULL},
+    {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
+     "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again", NULL},
+    CLI_DTYPE_OPTION(struct bench_args, dtype),
+    {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
+     "train, save: activations of a layer are computed again in the backward", NULL},
+    {"text", 0, CLI_FILE, A(text), "FILE", NULL, 0, 0, NULL, "what the tokenizer reads; a sample otherwise", NULL},
+    {"seconds", 0, CLI_REAL, A(seconds), "X", "2", 0.01, 3600, NULL, "for each row", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"CASE", 0, CLI_OPERANDS, A(cases), NULL, NULL, 0, 16, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer bench rope",
+    "roformer bench forward train --shape 8x128",
+    "roformer bench forward --shape @bench/peers/lengths.txt",
+    "roformer bench attention --shape 4x512 --threads 1 --json",
+    NULL,
+};
+
+const cli_command cmd_bench = {
+    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...", "measure speed, beside what the machine can do",
+    "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, and the "
+    "share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the same moments on the same "
+    "threads.",
+    examples, options, sizeof(struct bench_args), NULL, run,
+};

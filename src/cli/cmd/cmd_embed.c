@@ -1,0 +1,313 @@
+/* cmd_embed.c — roformer embed: lines of text in, one vector for each line out, in the order of the lines.
+ *
+ * Lines are read into a window, its texts are sorted by length and computed in batches without padding, and the window
+ * is written in the order in which it came: memory stays the same however many lines there are.
+ *
+ * A .npy file says at its beginning how many rows it has, which is known at the end.  Into a file the header is written
+ * again when all is done; into a pipe the rows wait in a nameless temporary file ($TMPDIR) until the count is known.
+ * jsonl and f32 have no header and come out window by window.                                                         */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+
+struct args {
+    const char *model, *output;
+    int pooling, format, normalize, dtype;
+    int64_t max_length, batch_tokens;
+    cli_list files;
+};
+enum { NPY, JSONL, F32 };
+enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18, NPY_HEADER = 128 };
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    cli_model m;
+    size_t C, limit;
+    cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                        */
+    cli_progress bar;
+    rf_encoding e;                      /* the window's tokens, end to end                                            */
+    int32_t start[WINDOW + 1];
+    int order[WINDOW], n;
+    float *vectors;                     /* [WINDOW, C]                                                                */
+    int32_t *id, begin[WINDOW + 1];     /* the batch                                                                  */
+    size_t id_capacity;
+    int64_t lines, tokens, cut;
+    bool failed;
+} job;
+
+/* ---- formats ------------------------------------------------------------------------------------------------------- */
+
+/* NEP 1, version 1.0: magic, length of what follows, a Python dictionary, spaces, a line feed; 128 bytes in all. */
+static rf_status npy_header(cli_out *o, int64_t rows, size_t columns, bool again, rf_error *why)
+{
+    char h[NPY_HEADER + 1];
+    memcpy(h, "\x93NUMPY\x01\x00", 8);
+    h[8] = NPY_HEADER - 10;
+    h[9] = 0;
+    const int n = snprintf(h + 10, sizeof h - 10, "{'descr': '<f4', 'fortran_order': False, 'shape': (%lld, %zu), }",
+                           (long long)rows, columns);
+    memset(h + 10 + n, ' ', (size_t)(NPY_HEADER - 10 - n));
+    h[NPY_HEADER - 1] = '\n';
+    return again ? cli_out_patch(o, 0, h, NPY_HEADER, why) : cli_out_write(o, h, NPY_HEADER, why);
+}
+
+static rf_status write_json(cli_out *o, const float *v, size_t n, rf_error *why)
+{
+    char number[32];
+    rf_status status = cli_out_write(o, "[", 1, why);
+    for (size_t i = 0; i < n && !status; i++) {
+        const int size = snprintf(number, sizeof number, "%s%.9g", i ? ", " : "", (double)v[i]);
+        status = cli_out_write(o, number, (size_t)size, why);
+    }
+    return status ? status : cli_out_write(o, "]\n", 2, why);
+}
+
+static rf_status open_output(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_status status = cli_out_open(&j->out, j->a->output, why);
+    if (status) return status;
+    if (j->out.fd == 1 && j->a->format != JSONL && isatty(1))
+        return rf_fail(why, RF_EARG, "standard output is a terminal: choose a file with -o FILE, or --format jsonl");
+    j->rows = &j->out;
+    if (j->a->format != NPY) return RF_OK;
+    if (cli_out_seekable(&j->out)) return npy_header(&j->out, 0, j->C, false, why);
+    j->rows = &j->spool;
+    return cli_out_spool(&j->spool, why);
+}
+
+/* The header with the true count, then rows that waited.  Also after a failure, so that what is there can be read. */
+static rf_status close_output(job *j, rf_error *why)
+{
+    rf_status status = RF_OK;
+    if (j->a->format == NPY && j->rows == &j->out) status = npy_header(&j->out, j->lines, j->C, true, why);
+    if (j->a->format == NPY && j->rows == &j->spool) {
+        status = npy_header(&j->out, j->lines, j->C, false, why);
+        if (!status) status = cli_out_copy(&j->out, &j->spool, why);
+    }
+    return status ? status : cli_out_commit(&j->out, why);
+}
+
+/* ---- the window ------------------------------------------------------------------------------------------------------ */
+
+static int length(const job *j, int i) { return j->start[i + 1] - j->start[i]; }
+
+static const job *sorting;
+static int longer_first(const void *a, const void *b)
+{
+    const int x = *(const int *)a, y = *(const int *)b, by = length(sorting, y) - length(sorting, x);
+    return by ? by : x - y;
+}
+
+static rf_status unit(float *v, size_t n, bool normalize, rf_error *why)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "a vector is not finite");
+    if (!normalize || sum == 0) return RF_OK;
+    const double scale = 1 / sqrt(sum);
+    for (size_t i = 0; i < n; i++) v[i] = (float)((double)v[i] * scale);
+    return RF_OK;
+}
+
+/* The texts order[from .. ) that fit into one batch; *to is the first that does not. */
+static rf_status compute_batch(job *j, int from, int *to)
+{
+    rf_error *why = &j->io->why;
+    int32_t n = 0;
+    int i = from;
+    for (; i < j->n && (i == from || n + length(j, j->order[i]) <= j->a->batch_tokens); i++) {
+        const int size = length(j, j->order[i]);
+        if ((size_t)(n + size) > j->id_capacity) {
+            const size_t wide = 2 * (size_t)(n + size);
+            int32_t *id = realloc(j->id, wide * sizeof *id);
+            if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", wide);
+            j->id = id;
+            j->id_capacity = wide;
+        }
+        memcpy(j->id + n, j->e.id + j->start[j->order[i]], (size_t)size * sizeof *j->id);
+        j->begin[i - from] = n;
+        n += size;
+    }
+    j->begin[i - from] = n;
+    *to = i;
+    const rf_batch batch = {.N = n, .B = i - from, .id = j->id, .start = j->begin};
+    const float *vectors;
+    rf_status status = rf_session_embed(j->m.session, &batch, (rf_pooling)j->a->pooling, &vectors, why);
+    for (int b = from; b < i && !status; b++) {
+        float *v = j->vectors + (size_t)j->order[b] * j->C;
+        memcpy(v, vectors + (size_t)(b - from) * j->C, j->C * sizeof *v);
+        status = unit(v, j->C, j->a->normalize, why);
+    }
+    return status;
+}
+
+static rf_status compute_window(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_status status = RF_OK;
+    char text[128], lines[16], rate[16];
+    for (int i = 0; i < j->n; i++) j->order[i] = i;
+    sorting = j;
+    qsort(j->order, (size_t)j->n, sizeof *j->order, longer_first);
+    for (int from = 0; from < j->n && !status;) status = compute_batch(j, from, &from);
+    for (int i = 0; i < j->n && !status; i++) {
+        const float *v = j->vectors + (size_t)i * j->C;
+        if (j->a->format == JSONL) status = write_json(j->rows, v, j->C, why);
+        else status = cli_out_write(j->rows, v, j->C * sizeof *v, why);
+    }
+    if (!status) status = cli_out_flush(j->rows, why);
+    if (status) {
+        j->failed = true;
+        return status;
+    }
+    j->lines += j->n;
+    j->tokens += j->start[j->n];
+    j->n = 0;
+    const double seconds = cli_progress_seconds(&j->bar) + 1e-9;
+    cli_count((double)j->lines, lines, sizeof lines);
+    cli_count((double)j->tokens / seconds, rate, sizeof rate);
+    snprintf(text, sizeof text, "%s lines, %.0f lines/s, %s tokens/s", lines, (double)j->lines / seconds, rate);
+    cli_progress_show(&j->bar, "embedding", -1, text);
+    return RF_OK;
+}
+
+static rf_status add(job *j, const cli_lines *in, const char *line, size_t size)
+{
+    size_t dropped = 0;
+    rf_error inner = {0};
+    const int flags = j->n ? RF_ENCODE_APPEND : 0;
+    if (rf_encode(j->m.t, line, size, NULL, 0, j->limit, flags, &j->e, &dropped, &inner))
+        return cli_at_line(&j->io->why, in->name, in->number, &inner);
+    j->cut += dropped > 0;
+    j->n++;
+    j->start[j->n] = (int32_t)j->e.n;
+    return RF_OK;
+}
+
+static rf_status embed_file(job *j, const char *path)
+{
+    cli_lines in;
+    rf_status status = cli_lines_open(&in, path, &j->io->why);
+    while (!status) {
+        const char *line;
+        size_t size;
+        rf_status bad = cli_lines_next(&in, &line, &size, &j->io->why);
+        if (!bad && line) bad = add(j, &in, line, size);
+        const bool full = j->n == WINDOW || (j->n && j->e.n >= WINDOW_TOKENS);
+        if (j->n && (bad || !line || full || !cli_lines_ready(&in))) {
+            const rf_error first = j->io->why;              /* the lines before a bad one still get their vectors */
+            j->io->why = (rf_error){0};
+            status = compute_window(j);
+            if (!status) j->io->why = first;
+        }
+        if (!status) status = bad;
+        if (!line) break;
+    }
+    cli_lines_close(&in);
+    return status;
+}
+
+static rf_status prepare(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
+    if (status) return status;
+    const rf_config *c = j->m.config;
+    j->C = (size_t)c->hidden_size;
+    if (c->is_decoder && j->a->pooling == RF_POOL_CLS)
+        return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: a text's first token has seen no other; --pooling mean or max");
+    j->limit = j->a->max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->a->max_length;
+    if (!(j->vectors = malloc(WINDOW * j->C * sizeof *j->vectors)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %d vectors of %zu", WINDOW, j->C);
+    return RF_OK;
+}
+
+/* A name that is not there is told before hours go into the files before it, and before anything is written. */
+static rf_status look_for_files(job *j)
+{
+    const cli_list *files = &j->a->files;
+    for (int i = 0; i < files->n; i++)
+        if (strcmp(files->item[i], "-") && access(files->item[i], R_OK))
+            return rf_fail(&j->io->why, RF_EIO, "%.200s: cannot open: %s", files->item[i], strerror(errno));
+    return RF_OK;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    job *j = calloc(1, sizeof *j);
+    if (!j) {
+        rf_fail(&io->why, RF_ENOMEM, "out of memory");
+        return cli_exit(io);
+    }
+    j->a = arguments;
+    j->io = io;
+    j->out.fd = j->spool.fd = -1;
+    rf_encoding_init(&j->e, io->ctx);
+    cli_signals_catch();
+    rf_status status = prepare(j);
+    if (!status) status = look_for_files(j);
+    if (!status) status = open_output(j);
+    cli_progress_init(&j->bar, io, 30);
+    const int files = j->a->files.n;
+    for (int i = 0; i < (files ? files : 1) && !status && !cli_stopped(); i++)
+        status = embed_file(j, files ? j->a->files.item[i] : "-");
+    cli_progress_clear(&j->bar);
+    const bool whole = !status && !cli_stopped();
+    if (j->rows && (whole || (!j->out.temporary && !j->failed && (!status || j->lines)))) {
+        rf_error last = {0};
+        if (close_output(j, &last)) rf_fail(&io->why, last.code, "%s", last.text);
+    }
+    if (whole && j->cut)
+        cli_note(io, "%lld of %lld lines were longer than %zu tokens and were cut (--max-length)", (long long)j->cut,
+                 (long long)j->lines, j->limit);
+    cli_out_discard(&j->out);
+    cli_out_discard(&j->spool);
+    rf_encoding_clear(&j->e);
+    cli_model_close(&j->m);
+    free(j->vectors);
+    free(j->id);
+    free(j);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one", NULL},
+    {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
+     "NumPy's file, a JSON list on each line, or raw little-endian floats", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
+    {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL, "scale every vector to length 1", NULL},
+    {"max-length", 0, CLI_INT, A(max_length), "N", "-1", -1, 1 << 20, NULL,
+     "cut texts to N tokens; 0: never; -1: to the model's max_position_embeddings", NULL},
+    {"batch-tokens", 0, CLI_INT, A(batch_tokens), "N", "2048", 1, 1 << 22, NULL, "tokens computed together", NULL},
+    {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "printf 'A dog barks.\\nPrices fell.\\n' > lines.txt",
+    "roformer embed < lines.txt > vectors.npy",
+    "roformer embed -m my-model --pooling cls --normalize -o vectors.npy lines.txt",
+    "roformer embed --format jsonl < lines.txt | head -1",
+    NULL,
+};
+
+const cli_command cmd_embed = {
+    "embed", "[FILE...]", "turn lines of text into vectors",
+    "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  An empty "
+    "line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input and however "
+    "many threads work.\n"
+    "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until the "
+    "last line is read; jsonl and f32 come out at once.",
+    examples, options, sizeof(struct args), NULL, run,
+};

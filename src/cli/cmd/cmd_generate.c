@@ -1,0 +1,249 @@
+/* cmd_generate.c — roformer generate: a causal model goes on with a text.
+ *
+ *     [CLS] prompt | token token ... [SEP]
+ *
+ * A token is printed as soon as it is there: decoding is such that the text of n tokens begins that of n + 1.        */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/generate.h"
+
+struct args {
+    const char *model, *prompt_file;
+    int64_t seed;
+    rf_generate_options o;
+    int json, full, dtype;
+    cli_list texts;
+};
+
+enum { SPECIALS = 5 };
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    cli_model m;
+    rf_generate_options o;
+    int32_t suppress[SPECIALS], stop[1];
+    rf_encoding e;              /* the prompt                                                                          */
+    int32_t *id;                /* [CLS], the prompt, and what was generated                                           */
+    double *logprob;            /* [max_new_tokens]                                                                    */
+    size_t prompt, n;           /* tokens of the prompt, of all                                                        */
+    size_t printed;             /* bytes of the decoded text that are out, or not wanted                               */
+    int64_t tokens;
+    double seconds;
+} job;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static rf_status no_memory(job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
+
+/* ---- one text -------------------------------------------------------------------------------------------------------- */
+
+/* [CLS] and the text's tokens, with room for what comes. */
+static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *why)
+{
+    const rf_status status = rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
+    if (status) return status;
+    free(j->id);
+    j->id = malloc((j->e.n + 1 + (size_t)j->o.max_new_tokens) * sizeof *j->id);
+    if (!j->id) return rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", j->e.n + 1 + (size_t)j->o.max_new_tokens);
+    j->id[0] = rf_tokenizer_cls(j->m.t);
+    if (j->e.n) memcpy(j->id + 1, j->e.id, j->e.n * sizeof *j->id);
+    j->n = j->prompt = j->e.n + 1;
+    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0);
+    if (!decoded) return rf_fail(why, RF_ENOMEM, "out of memory");
+    j->printed = strlen(decoded);
+    rf_text_free(j->m.t, decoded);
+    return RF_OK;
+}
+
+static rf_status print_more(job *j)
+{
+    char *text = rf_decode(j->m.t, j->id, j->n, 1, 0);
+    if (!text) return no_memory(j);
+    fputs(text + j->printed, stdout);
+    j->printed = strlen(text);
+    rf_text_free(j->m.t, text);
+    return cli_flush(&j->io->why);
+}
+
+static int show(void *user, const rf_generated *token)
+{
+    job *j = user;
+    j->tokens++;
+    if (token->stops) return 0;
+    j->logprob[token->index] = token->logprob;
+    j->id[j->n++] = token->id;
+    if (!j->a->json && print_more(j)) return 1;
+    return cli_stopped() != 0;
+}
+
+static rf_status print_json(job *j, const char *text, size_t size, rf_generate_end end)
+{
+    static const char *const reason[] = {"length", "stop", "interrupted"};
+    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0), *whole = NULL;
+    const int wrote = decoded ? asprintf(&whole, "%.*s%s", j->a->full ? (int)size : 0, text, decoded + j->printed) : -1;
+    if (decoded) rf_text_free(j->m.t, decoded);
+    if (wrote < 0) return no_memory(j);
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (size_t i = j->prompt; i < j->n; i++) {
+        json_array_append_new(ids, json_integer(j->id[i]));
+        json_array_append_new(logprobs, json_real(j->logprob[i - j->prompt]));
+    }
+    json_t *line = json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, (size_t)wrote), "finish_reason",
+                             reason[end], "prompt_tokens", (json_int_t)j->prompt, "ids", ids, "logprobs", logprobs);
+    free(whole);
+    return cli_print_json(line, 0, &j->io->why);
+}
+
+/* A failure that is the text's own is left in `inner`, to be told with its line; any other in io->why. */
+static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
+{
+    rf_generate_end end;
+    const double begin = now();
+    rf_status status = read_prompt(j, text, size, inner);
+    if (status) return status;
+    if (!j->a->json && j->a->full) fwrite(text, 1, size, stdout);
+    status = rf_generate(j->m.session, j->id, (int64_t)j->n, &j->o, show, j, &end, inner);
+    j->seconds += now() - begin;
+    if (!j->a->json && putchar('\n') == EOF) return cli_flush(&j->io->why);
+    if (status || j->io->why.code) return status ? status : j->io->why.code;
+    return j->a->json ? print_json(j, text, size, end) : cli_flush(&j->io->why);
+}
+
+/* ---- all texts ------------------------------------------------------------------------------------------------------- */
+
+static rf_status prepare(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
+    if (status) return status;
+    if (!j->m.config->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
+                       "roformer pretrain --objective clm trains one that can");
+    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->m.t), rf_tokenizer_unk(j->m.t), rf_tokenizer_cls(j->m.t), rf_tokenizer_mask(j->m.t), -1};
+    memcpy(j->suppress, never, sizeof never);
+    j->stop[0] = rf_tokenizer_sep(j->m.t);
+    j->o = j->a->o;
+    j->o.seed = (uint64_t)j->a->seed;
+    j->o.stop = j->stop;
+    j->o.stops = 1;
+    j->o.suppress = j->suppress;
+    j->o.suppressed = SPECIALS;
+    const cli_parsed *p = j->io->parsed;
+    if (cli_given(p, "temperature") || cli_given(p, "top_k") || cli_given(p, "top_p")) j->o.do_sample = 1;
+    j->logprob = calloc((size_t)j->o.max_new_tokens + 1, sizeof *j->logprob);
+    return j->logprob ? RF_OK : no_memory(j);
+}
+
+static rf_status from_texts(job *j)
+{
+    cli_texts in = {0};
+    const char *text;
+    size_t size;
+    rf_status status = cli_texts_open(&in, &j->a->texts, &j->io->why);
+    while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text && !cli_stopped()) {
+        rf_error inner = {0};
+        status = answer(j, text, size, &inner);
+        if (inner.code) cli_texts_fail(&in, &j->io->why, &inner);
+    }
+    cli_texts_close(&in);
+    return status;
+}
+
+/* The whole file is one prompt, without the end of its last line. */
+static rf_status from_file(job *j)
+{
+    cli_lines in;
+    const char *line;
+    size_t size, n = 0;
+    char *text = NULL;
+    FILE *all = open_memstream(&text, &n);
+    if (!all) return no_memory(j);
+    rf_status status = cli_lines_open(&in, j->a->prompt_file, &j->io->why);
+    for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line; first = false) {
+        if (!first) fputc('\n', all);
+        fwrite(line, 1, size, all);
+    }
+    const bool whole = !fclose(all);
+    cli_lines_close(&in);
+    if (!status && !whole) status = no_memory(j);
+    rf_error inner = {0};
+    if (!status && !cli_stopped()) status = answer(j, text, n, &inner);
+    if (inner.code) rf_fail(&j->io->why, inner.code, "%s", inner.text);
+    free(text);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    job j = {.a = arguments, .io = io};
+    rf_encoding_init(&j.e, io->ctx);
+    cli_signals_catch();
+    if (j.a->prompt_file && j.a->texts.n) rf_fail(&io->why, RF_EARG, "--prompt_file and TEXT exclude one another");
+    rf_status status = io->why.code ? io->why.code : prepare(&j);
+    if (!status) status = j.a->prompt_file ? from_file(&j) : from_texts(&j);
+    if (!status && j.tokens && j.seconds > 0 && isatty(2))
+        cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);
+    rf_encoding_clear(&j.e);
+    free(j.id);
+    free(j.logprob);
+    cli_model_close(&j.m);
+    return cli_exit(io);
+}
+
+static void defaults(void *arguments)
+{
+    struct args *a = arguments;
+    rf_generate_defaults(&a->o);
+    a->seed = (int64_t)a->o.seed;
+    a->full = 1;
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL, "the whole file is one prompt; - is standard input", NULL},
+    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, 1 << 20, NULL, "tokens at most", NULL},
+    {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
+     "draw tokens by their probabilities; also when one of the next three is given", NULL},
+    {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, 1e-6, 1e6, NULL, "below 1: likely tokens become likelier", NULL},
+    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, 1 << 24, NULL, "draw from the N likeliest; 0: all", NULL},
+    {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, 1e-6, 1, NULL, "draw from the fewest that have this share together", NULL},
+    {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, 1e-6, 1e6, NULL, "above 1: tokens of the text so far become less likely",
+     NULL},
+    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
+    {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
+    {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer generate -m my-causal-model \"The model\"",
+    "roformer generate -m my-causal-model --top_p 0.9 --temperature 0.8 --seed 7 -n 200 \"The model\"",
+    "echo \"The model\" | roformer generate -m my-causal-model --json",
+    NULL,
+};
+
+const cli_command cmd_generate = {
+    "generate", "[TEXT...]", "go on with a text, by a causal model",
+    "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without sampling the likeliest "
+    "token is taken each time.  A text ends with [SEP], which training puts at the end of documents, or after --max_new_tokens.  Tokens are "
+    "printed as they come; the same seed gives the same text, whatever the number of threads.\n"
+    "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", \"logprobs\"}, the last two of the "
+    "new tokens, by the model's own distribution.",
+    examples, options, sizeof(struct args), defaults, run,
+};

@@ -1,0 +1,61 @@
+/* cmd_help.c — roformer help [COMMAND], roformer completion SHELL. */
+#include "cli/shell/commands.h"
+#include "cli/shell/help.h"
+#include "cli/shell/io.h"
+
+struct args { cli_list word; };
+
+static int help(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    if (!a->word.n) {
+        cli_help_all(stdout);
+        return CLI_DONE;
+    }
+    const cli_command *c = cli_find_command(a->word.item[0]);
+    if (c) {
+        cli_help_command(stdout, c, true);
+        return CLI_DONE;
+    }
+    cli_nearest near = {a->word.item[0], NULL, 0};
+    for (int i = 0; cli_commands[i]; i++) cli_consider(&near, cli_commands[i]->name);
+    rf_fail(&io->why, RF_EARG, "unknown command %.60s%s%s%s", a->word.item[0], near.best ? "; did you mean " : "",
+            near.best ? near.best : "", near.best ? "?" : "");
+    return cli_exit(io);
+}
+
+static int completion(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    if (!cli_completion(stdout, a->word.item[0]))
+        rf_fail(&io->why, RF_EARG, "no completion for '%.60s': it is bash, zsh or fish", a->word.item[0]);
+    return cli_exit(io);
+}
+
+static const cli_option help_options[] = {
+    {"COMMAND", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 0, 1, NULL, "", NULL},
+    {0},
+};
+
+static const cli_option completion_options[] = {
+    {"SHELL", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 1, 1, NULL, "", NULL},
+    {0},
+};
+
+static const char *const help_examples[] = {"roformer help embed", NULL};
+
+static const char *const completion_examples[] = {
+    "source <(roformer completion bash)",
+    "roformer completion zsh > ~/.zfunc/_roformer",
+    "roformer completion fish > ~/.config/fish/completions/roformer.fish",
+    NULL,
+};
+
+const cli_command cmd_help = {"help", "[COMMAND]", "explain a command", "", help_examples, help_options, sizeof(struct args),
+                              NULL, help};
+
+const cli_command cmd_completion = {
+    "completion", "bash|zsh|fish", "print a completion script for a shell",
+    "The script completes commands, options, the words an option may take, and file names.",
+    completion_examples, completion_options, sizeof(struct args), NULL, completion,
+};

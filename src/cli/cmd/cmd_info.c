@@ -1,0 +1,352 @@
+/* cmd_info.c — roformer info: what a model folder holds, or what this program and this machine can do. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <utf8proc.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "base/base.h"
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "model/params.h"
+#include "model/position.h"
+#include "store/store.h"
+
+struct args { const char *model; int json, env, tensors; cli_list folder; };
+
+static const char *type_name(rf_type t)
+{
+    static const char *const name[] = {"F32", "BF16", "F16", "I8", "I32"};
+    return (unsigned)t < RF_COUNT(name) ? name[t] : "?";
+}
+
+static const char *act_name(rf_act a)
+{
+    static const char *const name[] = {"none", "gelu", "gelu_new", "relu", "silu", "tanh"};
+    return (unsigned)a < RF_COUNT(name) ? name[a] : "?";
+}
+
+/* Prints the rows of a JSON object as "key  value", nested ones indented: one description serves both forms. */
+static void print_object(const json_t *object, int indent)
+{
+    const char *key;
+    json_t *value;
+    int width = 0;
+    json_object_foreach((json_t *)(uintptr_t)object, key, value)
+        width = json_is_object(value) || (int)strlen(key) <= width ? width : (int)strlen(key);
+    json_object_foreach((json_t *)(uintptr_t)object, key, value) {
+        if (json_is_object(value)) {
+            printf("%*s%s\n", indent, "", key);
+            print_object(value, indent + 2);
+            continue;
+        }
+        printf("%*s%-*s  ", indent, "", width, key);
+        if (json_is_string(value)) printf("%s", json_string_value(value));
+        else if (json_is_integer(value)) printf("%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value)) printf("%g", json_real_value(value));
+        else if (json_is_boolean(value)) printf("%s", json_is_true(value) ? "yes" : "no");
+        else if (json_is_array(value))
+            for (size_t i = 0; i < json_array_size(value); i++)
+                printf("%s%s", i ? " " : "", json_string_value(json_array_get(value, i)));
+        else printf("none");
+        printf("\n");
+    }
+}
+
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+/* ---- --env -------------------------------------------------------------------------------------------------------------- */
+
+/* The value of the first line "key : value" of a file of /proc. */
+static bool proc_value(const char *path, const char *key, char *out, size_t size)
+{
+    char line[4096];
+    bool found = false;
+    FILE *f = fopen(path, "re");
+    while (f && !found && fgets(line, sizeof line, f)) {
+        const char *colon = strchr(line, ':');
+        if (strncmp(line, key, strlen(key)) || !colon) continue;
+        colon += 1 + strspn(colon + 1, " \t");
+        snprintf(out, size, "%.*s", (int)strcspn(colon, "\n"), colon);
+        found = true;
+    }
+    if (f) fclose(f);
+    return found;
+}
+
+static json_t *cpu_features(void)
+{
+    json_t *list = json_array();
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+#define FEATURE(name) if (__builtin_cpu_supports(name)) json_array_append_new(list, json_string(name))
+    FEATURE("avx2");
+    FEATURE("fma");
+    FEATURE("avx512f");
+    FEATURE("avx512bw");
+    FEATURE("avx512dq");
+    FEATURE("avx512vl");
+    FEATURE("avx512vnni");
+    FEATURE("avx512bf16");
+#undef FEATURE
+#elif defined(__aarch64__)
+    json_array_append_new(list, json_string("neon"));
+#endif
+    return list;
+}
+
+static json_t *environment(const cli_io *io)
+{
+    json_t *o = json_object(), *rungs = json_array(), *with = json_object();
+    struct utsname u;
+    char text[256], memory[64];
+    set(o, "version", json_string(rf_version()));
+#if defined(__clang__)
+    set(o, "compiler", json_string("clang " __clang_version__));
+#else
+    set(o, "compiler", json_string("gcc " __VERSION__));
+#endif
+#ifdef RF_BUILD_TYPE
+    set(o, "build", json_string(RF_BUILD_TYPE));
+#endif
+    if (!uname(&u)) {
+        snprintf(text, sizeof text, "%.60s %.60s %.60s", u.sysname, u.release, u.machine);
+        set(o, "system", json_string(text));
+    }
+    if (proc_value("/proc/cpuinfo", "model name", text, sizeof text)) set(o, "processor", json_string(text));
+    set(o, "features", cpu_features());
+    rfk_table table;
+    for (int i = 0; rfk_rung(i, &table); i++) json_array_append_new(rungs, json_string(table.isa));
+    set(o, "rungs", rungs);
+    set(o, "rung", json_string(rf_ctx_isa(io->ctx)));
+    set(o, "threads", json_integer(rf_ctx_threads(io->ctx)));
+    set(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    set(o, "products", json_string(rf_gemm_backend(io->ctx)));
+    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) set(o, "memory", json_string(memory));
+    if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory)) set(o, "memory_free", json_string(memory));
+    set(with, "jansson", json_string(JANSSON_VERSION));
+    set(with, "utf8proc", json_string(utf8proc_version()));
+    set(with, "zlib", json_string(zlibVersion()));
+    set(with, "zstd", json_string(ZSTD_versionString()));
+    set(o, "libraries", with);
+    if (!cli_model_folder(NULL, text, sizeof text, NULL)) set(o, "shipped_model", json_string(text));
+    return o;
+}
+
+/* ---- a model folder ------------------------------------------------------------------------------------------------------ */
+
+static bool rotates(const rf_config *c)
+{
+    const rf_position *p;
+    return !rf__position_find(c, &p, NULL) && (p->flags & RF_POSITION_ROPE);
+}
+
+static json_t *config_json(const rf_config *c)
+{
+    json_t *o = json_object();
+    set(o, "architecture", json_string(c->architecture));
+    set(o, "layers", json_integer(c->num_hidden_layers));
+    set(o, "hidden_size", json_integer(c->hidden_size));
+    set(o, "embedding_size", json_integer(c->embedding_size));
+    set(o, "heads", json_integer(c->num_attention_heads));
+    set(o, "head_size", json_integer(c->hidden_size / c->num_attention_heads));
+    set(o, "intermediate_size", json_integer(c->intermediate_size));
+    set(o, "activation", json_string(act_name(c->hidden_act)));
+    set(o, "vocabulary", json_integer(c->vocab_size));
+    set(o, "token_types", json_integer(c->type_vocab_size));
+    set(o, "max_position_embeddings", json_integer(c->max_position_embeddings));
+    if (rotates(c)) {
+        set(o, "rope_theta", json_real(c->rope_theta));
+        set(o, "rotary_value", json_boolean(c->rotary_value));
+    }
+    set(o, "layer_norm_eps", json_real(c->layer_norm_eps));
+    set(o, "parameters", json_integer(rf_config_parameters(c)));
+    return o;
+}
+
+/* The encoding's row of the registry; NULL, with a reason, when there is none that the model can run. */
+static json_t *position_json(const rf_config *c, rf_error *why)
+{
+    const rf_position *p;
+    if (rf__position_find(c, &p, why)) return NULL;
+    return json_pack("{s:s, s:s, s:I, s:b, s:b, s:s}", "name", p->name, "equation", p->equation, "parameters",
+                     (json_int_t)rf__position_parameters(p, c), "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0, "extrapolates",
+                     (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "source", p->source);
+}
+
+static json_t *tokenizer_json(const rf_tokenizer *t)
+{
+    const rf_tokenizer_options *k = rf_tokenizer_options_of(t);
+    json_t *o = json_object();
+    char special[256];
+    set(o, "kind", json_string("WordPiece (BERT)"));
+    set(o, "tokens", json_integer(rf_tokenizer_size(t)));
+    set(o, "lower_case", json_boolean(k->lowercase));
+    set(o, "strip_accents", json_boolean(k->strip_accents < 0 ? k->lowercase : k->strip_accents));
+    set(o, "rules", json_string(k->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    snprintf(special, sizeof special, "%.40s %.40s %.40s %.40s %.40s", k->unk, k->cls, k->sep, k->pad, k->mask);
+    set(o, "special", json_string(special));
+    return o;
+}
+
+static json_t *shape_json(const rf_weight *w)
+{
+    json_t *shape = json_array();
+    for (int i = 0; i < w->rank; i++) json_array_append_new(shape, json_integer(w->dim[i]));
+    return shape;
+}
+
+static json_t *tensor_table(const rf_weights *w)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < rf_weights_count(w); i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", type_name(t->type), "shape",
+                                              shape_json(t), "bytes", (json_int_t)t->bytes));
+    }
+    return list;
+}
+
+/* Whether the weights fit the configuration, and what would not be used. */
+static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t *o, rf_error *why)
+{
+    rf_params params;
+    bool head = false;
+    rf_status status = rf__params_new(io->ctx, c, &params, why);
+    if (status) return status;
+    const rf_weight **match = rf__calloc(io->ctx, params.n, sizeof *match);
+    if (!match) status = rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!status) status = rf__params_match(&params, w, match, &head, why);
+    if (!status) {
+        char *ignored = rf__params_ignored(&params, w, match);
+        set(o, "mlm_head", json_boolean(head));
+        set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
+        rf__free(io->ctx, ignored);
+    }
+    rf__free(io->ctx, (void *)match);
+    rf__params_free(&params);
+    return status;
+}
+
+static rf_status weights_path(const char *folder, char *path, size_t size, rf_error *why)
+{
+    rf_status status = rf__path(path, size, folder, "model.safetensors", why);
+    if (!status && access(path, R_OK)) {
+        char index[4096];
+        if (!rf__path(index, sizeof index, folder, "model.safetensors.index.json", NULL) && !access(index, R_OK))
+            snprintf(path, size, "%s", index);
+    }
+    return status;
+}
+
+static rf_status describe(const cli_io *io, const char *folder, json_t *o, json_t **tensors, rf_error *why)
+{
+    char path[4096];
+    rf_config c;
+    rf_weights *w = NULL;
+    rf_tokenizer *t = NULL;
+    set(o, "model", json_string(folder));
+    rf_status status = rf_config_read(io->ctx, folder, &c, why);
+    if (status) return status;
+    set(o, "config", config_json(&c));
+    json_t *position = position_json(&c, why);
+    if (!position) {
+        rf__config_named(folder, why);
+        return why->code;
+    }
+    set(o, "position", position);
+    if (!rf__path(path, sizeof path, folder, "vocab.txt", NULL) && !access(path, F_OK)) {
+        if ((status = rf_tokenizer_open(io->ctx, folder, &t, why))) return status;
+        set(o, "tokenizer", tokenizer_json(t));
+        rf_tokenizer_free(t);
+    } else {
+        set(o, "tokenizer", json_null());
+    }
+    if ((status = weights_path(folder, path, sizeof path, why))) return status;
+    if (access(path, F_OK)) {
+        set(o, "weights", json_null());
+        return RF_OK;
+    }
+    if ((status = rf_weights_open(io->ctx, path, &w, why))) return status;
+    json_t *weights = json_object();
+    size_t bytes = 0;
+    for (size_t i = 0; i < rf_weights_count(w); i++) bytes += rf_weights_at(w, i)->bytes;
+    set(weights, "file", json_string(path));
+    set(weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
+    set(weights, "bytes", json_integer((json_int_t)bytes));
+    if (rf_weights_count(w)) set(weights, "type", json_string(type_name(rf_weights_at(w, 0)->type)));
+    status = fit(io, &c, w, weights, why);
+    set(o, "weights", weights);
+    *tensors = tensor_table(w);
+    rf_weights_close(w);
+    return status;
+}
+
+static void print_tensors(const json_t *list)
+{
+    printf("tensors\n");
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *t = json_array_get(list, i), *shape = json_object_get(t, "shape");
+        char text[128] = "";
+        size_t n = 0;
+        for (size_t k = 0; k < json_array_size(shape) && n < sizeof text; k++)
+            n += (size_t)snprintf(text + n, sizeof text - n, "%s%lld", k ? " x " : "",
+                                  (long long)json_integer_value(json_array_get(shape, k)));
+        printf("  %-5s %-14s %s\n", json_string_value(json_object_get(t, "type")), text,
+               json_string_value(json_object_get(t, "name")));
+    }
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    char folder[4096];
+    json_t *o, *tensors = NULL;
+    if (a->env) {
+        o = environment(io);
+    } else {
+        if (a->folder.n && cli_given(io->parsed, "model")) rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
+        if (io->why.code || cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why)) return cli_exit(io);
+        o = json_object();
+        describe(io, folder, o, &tensors, &io->why);
+    }
+    if (a->json) {
+        if (tensors) json_object_set(o, "tensors", tensors);
+        if (!io->why.code) cli_print_json(json_incref(o), JSON_INDENT(2), &io->why);
+    } else if (!io->why.code) {
+        print_object(o, 0);
+        if (tensors && a->tensors) print_tensors(tensors);
+    }
+    json_decref(tensors);
+    json_decref(o);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "this program and this machine, for a report of a fault", NULL},
+    {"tensors", 0, CLI_FLAG, A(tensors), NULL, NULL, 0, 0, NULL, "list every tensor (--json always does)", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 0, 1, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer info",
+    "roformer info my-model --tensors",
+    "roformer info --env",
+    NULL,
+};
+
+const cli_command cmd_info = {
+    "info", "[DIR]", "show what a model folder holds, or what this machine can do",
+    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, weights, whether they fit together, and which tensors would not be "
+    "used.  With --env: version, libraries, processor, kernels, memory.",
+    examples, options, sizeof(struct args), NULL, run,
+};

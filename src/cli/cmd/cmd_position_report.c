@@ -1,0 +1,121 @@
+/* cmd_position_report.c — roformer position-report: what a trained model does with positions. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/shell/commands.h"
+#include "cli/plot/lab.h"
+#include "cli/plot/position_report.h"
+
+typedef struct report_args { train_args train; const char *model, *output; int64_t pieces, stretches; } report_args;
+
+/* ---- measuring ---- */
+
+static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
+{
+    static const int64_t by[POSITION_SHIFTS] = {1, 7, 64, 1000};
+    rf_status status = RF_OK;
+    b->doing = "shifts";
+    for (int i = 0; i < POSITION_SHIFTS && !status; i++) {
+        r->shift[i].by = by[i];
+        status = rf__measure_shift(&b->lab, &r->shift[i], why);
+    }
+    b->doing = "attention";
+    if (!status) status = rf__measure_attention(&b->lab, &r->attention, why);
+    b->doing = "lengths";
+    if (!status && rf_model_has_head(b->m.model)) status = rf__measure_lengths(&b->lab, r->loss, &r->lengths, why);
+    cli_progress_clear(&b->progress);
+    return status;
+}
+
+static rf_status write_json(const position_report *r, const char *folder, rf_error *why)
+{
+    char path[4096];
+    cli_out out;
+    json_t *all = position_report_json(r);
+    char *text = all ? json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    snprintf(path, sizeof path, "%s/report.json", folder);
+    rf_status status = text ? cli_out_open(&out, path, why) : rf_fail(why, RF_ENOMEM, "out of memory: a report");
+    if (!status) {
+        status = cli_out_write(&out, text, strlen(text), why);
+        if (!status) status = cli_out_write(&out, "\n", 1, why);
+        if (!status) status = cli_out_commit(&out, why);
+        cli_out_discard(&out);
+    }
+    free(text);
+    json_decref(all);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    report_args *a = arguments;
+    rf_train_options *t = &a->train.t;
+    lab_bench b = {0};
+    position_report r = {0};
+    t->text = a->train.text.item;
+    t->texts = a->train.text.n;
+    if (!t->texts) {
+        rf_fail(&io->why, RF_EARG, "position-report needs --text FILE...");
+        return cli_exit(io);
+    }
+    if (a->output && strlen(a->output) > 3900) {
+        rf_fail(&io->why, RF_EARG, "--output: the path is too long");
+        return cli_exit(io);
+    }
+    cli_signals_catch();
+    rf_status status = lab_open(io, a->model, t, a->stretches, a->pieces, &b);
+    r.bench = &b;
+    if (!status && a->output && mkdir(a->output, 0777) && errno != EEXIST)
+        status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
+    if (!status) status = measure(&b, &r, &io->why);
+    if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
+    if (!status && a->output) status = write_json(&r, a->output, &io->why);
+    if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
+    if (!status && a->output) cli_note(io, "%s: report.json, and pictures as .svg and .png with the .gp that draws them", a->output);
+    if (!status && a->train.json) cli_print_json(position_report_json(&r), 0, &io->why);
+    if (!status && !a->train.json) {
+        position_report_print(&r);
+        cli_flush(&io->why);
+    }
+    rf__attention_report_free(io->ctx, &r.attention);
+    lab_close(io, &b);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(report_args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(report_args, model),
+    TRAIN_TEXT,
+    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "report.json and pictures of it; needs gnuplot", NULL},
+    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
+     "tokens of a piece in training, [CLS] and [SEP] included; losses go from there to 16 times as many", "max_seq_length"},
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that shifts and attention are measured on", NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text, 16 pieces long, that losses are measured on", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are to be guessed", NULL},
+    {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
+    TRAIN_READER,
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer position-report --text corpus.txt --stretches 4",
+    "roformer position-report -m my-model --text corpus.txt --stretches 4 -o positions",
+    "roformer position-report -m my-model --text corpus.txt --max_length 64 --json",
+    NULL,
+};
+
+const cli_command cmd_position_report = {
+    "position-report", "--text FILE...", "measure what a trained model does with positions",
+    "How much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer and head how far attention "
+    "reaches (the mean of |m-n|), how widely it is spread (its entropy) and which planes of rotary positions queries and keys use; and the "
+    "loss by place and by length, where the same masked tokens are guessed from pieces of --max_length tokens and of 2, 4, 8 and 16 times "
+    "as many.\n"
+    "Losses need documents that are long enough; with shorter ones the longest length that some document has is the last.",
+    examples, options, sizeof(report_args), train_prepare, run,
+};

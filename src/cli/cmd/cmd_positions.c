@@ -1,0 +1,230 @@
+/* cmd_positions.c — roformer positions: the registry of position encodings, and curves that explain rotary ones. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/plot/position_curves.h"
+#include "cli/plot/position_pictures.h"
+#include "model/position.h"
+#include "store/store.h"
+
+static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
+{
+    const rf_position *named;
+    rf_config_defaults(c);
+    rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
+    if (!status) status = rf__position_find(c, &named, &io->why);
+    if (status && a->config) rf__config_named(a->config, &io->why);
+    if (status || !a->head_size) return status;
+    if (a->head_size % 2)
+        return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns", (long long)a->head_size);
+    c->hidden_size = a->head_size;
+    c->num_attention_heads = 1;
+    return RF_OK;
+}
+
+/* ---- the list ---- */
+
+typedef struct numbers { int64_t parameters; double flops, bytes; } numbers;
+
+static numbers count(const rf_position *p, const rf_config *base, int64_t T)
+{
+    rf_config c = *base;
+    numbers n = {0};
+    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", p->name);
+    n.parameters = rf__position_parameters(p, &c);
+    if (p->cost) p->cost(&c, T, &n.flops, &n.bytes);
+    return n;
+}
+
+static json_t *row_json(const rf_position *p, const numbers *n)
+{
+    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", p->name, "equation", p->equation, "source", p->source,
+                     "parameters", (json_int_t)n->parameters, "flops_per_token", n->flops, "bytes_per_token", n->bytes,
+                     "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0, "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0,
+                     "causal_only", (p->flags & RF_POSITION_CAUSAL) != 0, "extension", (p->flags & RF_POSITION_EXTENSION) != 0);
+}
+
+static int list(const positions_args *a, cli_io *io, const rf_config *c)
+{
+    json_t *all = json_array();
+    if (!a->train.json)
+        printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token", "bytes/token", "shift",
+               "longer", "");
+    for (const rf_position *const *p = rf__position_list; *p; p++) {
+        const numbers n = count(*p, c, a->length);
+        char parameters[32], flops[32], bytes[32];
+        json_array_append_new(all, row_json(*p, &n));
+        if (a->train.json) continue;
+        cli_count((double)n.parameters, parameters, sizeof parameters);
+        cli_count(n.flops, flops, sizeof flops);
+        cli_count(n.bytes, bytes, sizeof bytes);
+        printf("%-23s %12s %12s %12s  %-5s %-6s  %s%s%s\n    %s\n", (*p)->name, parameters, flops, bytes,
+               (*p)->flags & RF_POSITION_SHIFT ? "yes" : "no", (*p)->flags & RF_POSITION_EXTRAPOLATES ? "yes" : "no", (*p)->source,
+               (*p)->flags & RF_POSITION_CAUSAL ? "; causal only" : "", (*p)->flags & RF_POSITION_EXTENSION ? "; extension" : "", (*p)->equation);
+    }
+    if (a->train.json) cli_print_json(all, 0, &io->why);
+    else json_decref(all);
+    if (!io->why.code) cli_flush(&io->why);
+    return cli_exit(io);
+}
+
+/* ---- pictures ---- */
+
+static const struct { const char *name; positions_picture *draw; } pictures[] = {
+    {"attention", positions_attention}, {"bias", positions_bias}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
+};
+
+/* A picture of models, or a curve of what config.json says; neither, with a sentence. */
+static void find_picture(const positions_args *a, const char *name, positions_picture **picture, const cli_curve **curve, rf_error *why)
+{
+    cli_nearest near = {name, NULL, 0};
+    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+        const bool both = !strcmp(name, "score");                   /* of random queries and keys, or of a model's */
+        if (!strcmp(pictures[i].name, name) && (!both || a->models.n)) *picture = pictures[i].draw;
+        cli_consider(&near, pictures[i].name);
+    }
+    for (const cli_curve *k = cli_curves; k->name && !*picture; k++) {
+        if (!strcmp(k->name, name)) *curve = k;
+        cli_consider(&near, k->name);
+    }
+    if (*curve && (a->models.n || a->text.n)) rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
+    if (!*picture && !*curve)
+        rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation", name,
+                near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+}
+
+static int columns(const cli_curve *k)
+{
+    int n = 0;
+    while (k->column[n].key) n++;
+    return n;
+}
+
+static void put_rows(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
+{
+    double row[CLI_CURVE_COLUMNS + 1];
+    for (int64_t i = 0; k->row(of, most, i, row) && !s->why->code && !cli_stopped(); i++) {
+        lab_put(s, "%.0f", row[0]);
+        for (int j = 0; j < columns(k); j++) lab_put(s, isfinite(row[1 + j]) ? "\t%.7g" : "\t?", row[1 + j]);
+        lab_put(s, "\n");
+    }
+}
+
+/* Without a picture: a line of names, then the numbers. */
+static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
+{
+    lab_put(s, "%.*s", (int)strcspn(k->x, " "), k->x);
+    for (int j = 0; j < columns(k); j++) lab_put(s, "\t%s", k->column[j].key);
+    lab_put(s, "\n");
+    put_rows(s, k, of, most);
+}
+
+/* Curves that hide each other (wavelengths that nothing stretches) stay visible: later ones are dashed. */
+static void put_picture(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
+{
+    const bool log_x = k->log_x || (!strncmp(k->x, "distance", 8) && most > 4000);
+    lab_put(s, "$curve << EOD\n");
+    put_rows(s, k, of, most);
+    lab_put(s, "EOD\nset grid\nset key below\nset bmargin %d\nset rmargin 5\nset xlabel '%s'\nset ylabel '%s'\n%s%s", 4 + columns(k), k->x, k->y,
+            log_x ? "set logscale x\n" : "", !k->log_y ? "" : k->log_x ? "set logscale y\nset format y '%.0e'\n" : "set logscale y\n");
+    lab_put(s, "set title \"%s\\nheads of %lld turned columns, base %g%s%s\"\nplot ", k->summary, (long long)rf__rope_width(of->c), of->base,
+            of->c->rope_scaling.rope_type ? ", rope_type " : "",
+            of->c->rope_scaling.rope_type ? rf__rope_type_name(of->c->rope_scaling.rope_type) : "");
+    for (int j = 0; j < columns(k); j++)
+        lab_put(s, "%s$curve using 1:%d with lines linewidth 1.5%s %s%s%s", j ? ", \\\n     " : "", j + 2, j % 2 ? " dashtype 2" : "",
+                k->column[j].label ? "title '" : "notitle", k->column[j].label ? k->column[j].label : "", k->column[j].label ? "'" : "");
+    lab_put(s, "\n");
+}
+
+/* The base of --layer, of the first layer without it, where each has its own. */
+static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_curve *k)
+{
+    rf_config c;
+    lab_script s = {.out.fd = -1};
+    char script[4096];
+    const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most, layer = a->layer < 0 ? 0 : a->layer;
+    if (read_config(a, io, &c) || rf__rope_check(&c, &io->why)) return io->why.code;
+    if (layer >= c.num_hidden_layers)
+        return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c.num_hidden_layers - 1);
+    const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta, cli_given(io->parsed, "length") ? a->length : 0};
+    if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
+    if (a->output) put_picture(&s, k, &of, most);
+    else put_table(&s, k, &of, most);
+    return positions_end(a, io, &s, script);
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const positions_args *a = arguments;
+    positions_picture *picture = NULL;
+    const cli_curve *curve = NULL;
+    cli_signals_catch();
+    if (!a->words.n) {
+        rf_config c;
+        if (a->output || a->models.n || a->text.n)
+            rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a picture: positions plot KIND");
+        return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
+    }
+    if (a->train.json) rf_fail(&io->why, RF_EARG, "--json belongs to the list; positions plot without --output prints rows between tabs");
+    if (io->why.code) return cli_exit(io);
+    if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
+        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, bias or extrapolation");
+        return cli_exit(io);
+    }
+    find_picture(a, a->words.item[1], &picture, &curve, &io->why);
+    if (io->why.code) return cli_exit(io);
+    if (picture) picture(a, io);
+    else positions_curve(a, io, curve);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(positions_args, field)
+static const cli_option options[] = {
+    {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
+    {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL, "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
+    {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: the config's", NULL},
+    {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve; of angles 1000000 when not given", NULL},
+    {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
+     "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped model", NULL},
+    {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL, "text for the model: of attention a sentence, else files", NULL},
+    {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL, "this layer's attention only, from 0; -1: all; of wavelengths and other curves the layer whose base they have", NULL},
+    {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "this head's attention only, from 0; -1: all", NULL},
+    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "tokens of a piece in training, as in position-report", NULL},
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text that extrapolation is measured on", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are to be guessed", NULL},
+    {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
+    TRAIN_READER,
+    {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
+     "the picture; its script is kept as FILE.gp.  Without it the numbers are printed", NULL},
+    {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
+    {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "in pixels", NULL},
+    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},
+    {"WORD", 0, CLI_OPERANDS, A(words), NULL, NULL, 0, 2, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer positions",
+    "roformer positions --config my-model --json",
+    "roformer positions plot decay --head_size 128 --max_distance 1000000 -o decay.svg",
+    "roformer positions plot angles --max_distance 1000000",
+    "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
+    "roformer positions plot bias -m my-model --max_length 64 -o bias.png",
+    "roformer positions plot score -m my-model --text corpus.txt --max_distance 100000 -o score.svg",
+    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt --stretches 4 -o length.svg",
+    NULL,
+};
+
+const cli_command cmd_positions = {
+    "positions", "[plot decay|score|wavelengths|angles|attention|bias|extrapolation]", "list position encodings, draw what they do",
+    "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in a forward, whether "
+    "scores stay when all positions move (shift), whether it is defined for texts longer than those trained on (longer), and its equation.\n"
+    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of trained models "
+    "score (mean score of all queries with all keys over the offset of the key), attention (a map for each layer and head of one sentence), bias (the same map from position "
+    "alone: queries and keys zero) or extrapolation (loss over the length of the pieces, as position-report measures it).",
+    examples, options, sizeof(positions_args), train_prepare, run,
+};

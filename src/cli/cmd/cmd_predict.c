@@ -1,0 +1,66 @@
+/* cmd_predict.c — roformer predict: a line for every example of a file. */
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/finetune_options.h"
+
+typedef struct predict_args { rf_finetune_options f; const char *model, *input, *output; int format; } predict_args;
+
+static rf_status write_line(void *user, const char *line, size_t size, rf_error *why)
+{
+    const rf_status status = cli_out_write(user, line, size, why);
+    return status ? status : cli_out_write(user, "\n", 1, why);
+}
+
+static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
+
+static int run(void *arguments, cli_io *io)
+{
+    predict_args *a = arguments;
+    char folder[4096];
+    rf_answerer *m = NULL;
+    cli_out out = {.fd = -1};
+    a->f.t.given = was_given;
+    a->f.t.given_user = (void *)(uintptr_t)io->parsed;
+    if (!a->input) {
+        rf_fail(&io->why, RF_EARG, "predict needs --input FILE");
+        return cli_exit(io);
+    }
+    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
+    rf_status status = cli_out_open(&out, a->output, &io->why);
+    if (!status) status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
+    if (!status) status = cli_out_commit(&out, &io->why);
+    cli_out_discard(&out);
+    rf_answerer_close(m);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(predict_args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION_OF(predict_args, model, "folder of a fine-tuned model (the shipped model is not)"),
+    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
+    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, "glue: as its server takes submissions; squad: id and answer, as its script reads them", NULL},
+    {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
+    FINETUNE_COLUMNS(predict_args, f),
+    {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL, "column of what an example is called; without it id, idx, index, guid or qid", NULL},
+    FINETUNE_EVAL_BATCH(predict_args, f),
+    FINETUNE_LENGTH(predict_args, f),
+    FINETUNE_STRIDE(predict_args, f),
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer predict -m reviews --input reviews.tsv",
+    "roformer predict -m mrpc --input MRPC/test.tsv --format glue -o MRPC.tsv",
+    "roformer predict -m squad --input squad/dev-v2.0.json --format squad -o answers.json",
+    NULL,
+};
+
+const cli_command cmd_predict = {
+    "predict", "--input FILE", "label a file of examples with a fine-tuned model",
+    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: its id where "
+    "the file has one, its label and probability, number, tags, answer or choice.",
+    examples, options, sizeof(predict_args), NULL, run,
+};

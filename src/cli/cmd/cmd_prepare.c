@@ -1,0 +1,97 @@
+/* cmd_prepare.c — roformer prepare: text as ids in one file, made once for many runs. */
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/train_options.h"
+
+struct args {
+    rf_train_options t;
+    cli_list text, validation;
+    const char *output;
+    int json;
+};
+#define A(field) offsetof(struct args, field)
+_Static_assert(offsetof(struct args, t) == offsetof(train_args, t), "the shared rows find their options");
+_Static_assert(offsetof(struct args, text) == offsetof(train_args, text), "the shared rows find their options");
+
+typedef struct watch { cli_progress bar; } watch;
+
+static int report(void *user, const rf_train_progress *p)
+{
+    watch *w = user;
+    cli_progress_show(&w->bar, "reading ", -1, p->note ? p->note : "");
+    return cli_stopped() != 0;
+}
+
+static void print(const struct args *a, const rf_prepared *p, cli_io *io)
+{
+    if (a->json) {
+        cli_print_json(json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "cache", a->output, "bytes", (json_int_t)p->bytes, "tokens",
+                                 (json_int_t)p->tokens, "documents", (json_int_t)p->documents, "held_out", (json_int_t)p->held,
+                                 "pieces", (json_int_t)p->pieces, "piece_tokens", (json_int_t)p->piece_tokens, "packing", p->packing),
+                       0, &io->why);
+        return;
+    }
+    printf("cache      %s, %.1f MB\n", a->output, (double)p->bytes * 1e-6);
+    printf("tokens     %lld in %lld documents, %lld of them held out\n", (long long)p->tokens, (long long)p->documents,
+           (long long)p->held);
+    printf("pieces     %lld of at most %lld tokens, %lld in all\n", (long long)p->pieces, (long long)a->t.max_length,
+           (long long)p->piece_tokens);
+    printf("packing    %.2f %% of a batch of %lld are tokens\n", 100 * p->packing, (long long)a->t.tokens_per_batch);
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    struct args *a = arguments;
+    watch w;
+    rf_prepared p;
+    a->t.text = a->text.item;
+    a->t.texts = a->text.n;
+    a->t.validation_text = a->validation.item;
+    a->t.validation_texts = a->validation.n;
+    if (!a->text.n) rf_fail(&io->why, RF_EARG, "prepare needs --text FILE...");
+    else if (!a->t.model) rf_fail(&io->why, RF_EARG, "prepare needs --model DIR, a folder with a vocab.txt");
+    else if (!a->output) rf_fail(&io->why, RF_EARG, "prepare needs -o FILE");
+    if (io->why.code) return cli_exit(io);
+    cli_signals_catch();
+    cli_progress_init(&w.bar, io, 10);
+    const rf_status status = rf_prepare(io->ctx, &a->t, a->output, report, &w, &p, &io->why);
+    cli_progress_clear(&w.bar);
+    if (status == RF_ESTOPPED && cli_stopped()) return 128 + cli_stopped();
+    if (!status) print(a, &p, io);
+    return cli_exit(io);
+}
+
+static void prepare(void *args)
+{
+    struct args *a = args;
+    rf_train_defaults(&a->t);
+}
+
+static const cli_option options[] = {
+    TRAIN_TEXT,
+    {"model", 'm', CLI_FOLDER, A(t.model), "DIR", NULL, 0, 0, NULL, "folder with vocab.txt", "model_name_or_path"},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "the cache", NULL},
+    {"validation_text", 0, CLI_FILES, A(validation), "FILE", NULL, 0, 0, NULL,
+     "held-out files; without them a share of the documents is held out", "validation_file"},
+    {"validation_split", 0, CLI_REAL, A(t.validation_split), "P", NULL, 0, 0.5, NULL,
+     "share of the documents that is held out, chosen by a hash of their text", NULL},
+    TRAIN_READER,
+    {"max_length", 0, CLI_INT, A(t.max_length), "N", NULL, 8, 1 << 20, NULL, "for the report of packing: longest piece", "max_seq_length"},
+    {"tokens_per_batch", 0, CLI_INT, A(t.tokens_per_batch), "N", NULL, 8, 1 << 24, NULL, "for the report of packing", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {0},
+};
+
+static const char *const examples[] = {
+    "roformer prepare --text corpus.txt --model my-model -o corpus.cache",
+    "roformer pretrain --mix wiki.cache:0.7 books.cache:0.3 --model my-model -o run-1",
+    NULL,
+};
+
+const cli_command cmd_prepare = {
+    "prepare", "--text FILE... --model DIR -o FILE", "turn text into a token cache for pretrain",
+    "The cache holds the ids of all documents, is checked when it is opened, and serves any number of runs.  It belongs to the "
+    "tokenizer that made it.  A cache of the same text is left as it is.",
+    examples, options, sizeof(struct args), prepare, run,
+};

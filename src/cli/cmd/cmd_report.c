@@ -1,0 +1,39 @@
+/* cmd_report.c — roformer report: a page about a run. */
+#include "cli/shell/commands.h"
+#include "cli/plot/report.h"
+
+struct args {
+    cli_list folder, samples;
+    const char *output;
+};
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    if (!a->output) rf_fail(&io->why, RF_EARG, "report needs -o FILE.html");
+    else if (!report_write(io, a->folder.item[0], a->output, &a->samples, &io->why)) cli_note(io, "%s written", a->output);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"output", 'o', CLI_FILE, A(output), "FILE.html", NULL, 0, 0, NULL, "the page; - is standard output", NULL},
+    {"sample", 0, CLI_EACH, A(samples), "TEXT", NULL, 0, 0, NULL,
+     "a text with [MASK] to guess at, may be given again; held-out text of the run otherwise", NULL},
+    {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer report my-model -o report.html",
+    "roformer report my-model --sample \"the capital of [MASK] is paris.\" -o report.html",
+    NULL,
+};
+
+const cli_command cmd_report = {
+    "report", "DIR", "write a page about a training run",
+    "DIR is the output folder of a run.  The page needs nothing else: configuration, curves, numbers, and what the model puts in "
+    "place of masked words of held-out text.",
+    examples, options, sizeof(struct args), NULL, run,
+};

@@ -1,0 +1,120 @@
+/* cmd_tokenize.c — roformer tokenize: the pieces of a text, their ids, and where they came from. */
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+
+struct args {
+    const char *model;
+    int json, no_special;
+    int64_t max_length;
+    cli_list texts;
+};
+
+/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last one. */
+typedef struct place { const char *text; size_t byte, character; } place;
+
+static size_t characters(place *p, size_t byte)
+{
+    if (byte < p->byte) p->byte = p->character = 0;
+    for (; p->byte < byte; p->byte++) p->character += ((unsigned char)p->text[p->byte] & 0xC0) != 0x80;
+    return p->character;
+}
+
+static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const char *text, rf_error *why)
+{
+    json_t *ids = json_array(), *tokens = json_array(), *offsets = json_array(), *all = json_object();
+    place at = {text, 0, 0};
+    for (size_t i = 0; i < e->n; i++) {
+        const char *token = rf_tokenizer_token(t, e->id[i]);
+        json_array_append_new(ids, json_integer(e->id[i]));
+        json_array_append_new(tokens, cli_text_json(token, strlen(token)));
+        const size_t from = characters(&at, e->start[i]), to = characters(&at, e->end[i]);
+        json_array_append_new(offsets, json_pack("[II]", (json_int_t)from, (json_int_t)to));
+    }
+    json_object_set_new(all, "ids", ids);
+    json_object_set_new(all, "tokens", tokens);
+    json_object_set_new(all, "offsets", offsets);
+    return cli_print_json(all, JSON_COMPACT, why);
+}
+
+static rf_status print_table(const cli_io *io, const rf_tokenizer *t, const rf_encoding *e, const char *text, rf_error *why)
+{
+    place at = {text, 0, 0};
+    int width = 0;
+    for (size_t i = 0; i < e->n; i++) {
+        const int cells = cli_cells(rf_tokenizer_token(t, e->id[i]));
+        width = cells > width ? cells : width;
+    }
+    for (size_t i = 0; i < e->n; i++) {
+        const char *token = rf_tokenizer_token(t, e->id[i]);
+        const size_t from = characters(&at, e->start[i]), to = characters(&at, e->end[i]);
+        const bool dim = io->color_out && rf_tokenizer_is_special(t, e->id[i]);
+        printf("%s%s%*s  %6d", dim ? "\033[2m" : "", token, width - cli_cells(token), "", (int)e->id[i]);
+        if (!e->added[i]) printf("  %zu..%zu", from, to);
+        printf("%s\n", dim ? "\033[0m" : "");
+    }
+    return ferror(stdout) ? cli_flush(why) : RF_OK;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    char folder[4096];
+    rf_tokenizer *t = NULL;
+    rf_encoding e;
+    cli_texts in = {0};
+    bool printed = false;
+    rf_encoding_init(&e, io->ctx);
+    cli_signals_catch();
+    rf_status status = cli_texts_open(&in, &a->texts, &io->why);
+    if (!status) status = cli_model_folder(a->model, folder, sizeof folder, &io->why);
+    if (!status) status = rf_tokenizer_open(io->ctx, folder, &t, &io->why);
+    while (!status) {
+        const char *text;
+        size_t size;
+        rf_error inner = {0};
+        if ((status = cli_texts_next(&in, &text, &size, &io->why)) || !text) break;
+        status = rf_encode(t, text, size, NULL, 0, (size_t)a->max_length, a->no_special ? RF_ENCODE_PLAIN : 0, &e, NULL, &inner);
+        if (status) {
+            cli_texts_fail(&in, &io->why, &inner);
+        } else if (a->json) {
+            status = print_json(t, &e, text, &io->why);
+        } else {
+            if (printed) putchar('\n');
+            status = print_table(io, t, &e, text, &io->why);
+        }
+        printed = true;
+        if (!status && !cli_texts_ready(&in)) status = cli_flush(&io->why);
+    }
+    cli_texts_close(&in);
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one object for each text, on a line", NULL},
+    {"no-special", 0, CLI_FLAG, A(no_special), NULL, NULL, 0, 0, NULL, "without [CLS] and [SEP]", NULL},
+    {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL, "cut texts to N tokens; 0: never", NULL},
+    {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer tokenize \"Rotary embeddings turn vectors.\"",
+    "echo \"A dog barks.\" | roformer tokenize --json",
+    NULL,
+};
+
+const cli_command cmd_tokenize = {
+    "tokenize", "[TEXT...]", "show the tokens of a text",
+    "For each TEXT, or each line of standard input when there is none: the tokens, their ids, and the characters of the text "
+    "that each came from.\n"
+    "With --json a line {\"ids\": [...], \"tokens\": [...], \"offsets\": [[from, to], ...]}; offsets count Unicode characters, "
+    "[CLS] and [SEP] have 0, 0.",
+    examples, options, sizeof(struct args), NULL, run,
+};

@@ -1,0 +1,121 @@
+/* cmd_verify.c — roformer verify: is everything in a folder as it was written? */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
+
+struct args { cli_list folder; int json; };
+
+typedef struct verdict {
+    cli_io *io;
+    const struct args *a;
+    json_t *all;                        /* one object for each folder, with --json                                      */
+    json_t *files;                      /* of this folder                                                               */
+    const char *folder;
+    int64_t folders, damaged;
+    rf_error first;                     /* damage                                                                       */
+} verdict;
+
+static void tell(void *user, const char *file, const char *damage)
+{
+    verdict *v = user;
+    if (v->a->json)
+        json_array_append_new(v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
+                                                  damage ? json_string(damage) : json_null()));
+    else if (damage) printf("%s/%s: damaged (%s)\n", v->folder, file, damage);
+    else printf("%s/%s: intact\n", v->folder, file);
+}
+
+/* A folder without a list, as it comes from elsewhere: what its files say of each other is all there is to compare. */
+static rf_status read_whole(verdict *v, rf_error *why)
+{
+    rf_model *m;
+    const rf_status status = rf_model_open(v->io->ctx, v->folder, &m, why);
+    if (status) return status;
+    if (!v->a->json) printf("%s: has no checksums; configuration, weights and vocabulary can be read and fit together\n", v->folder);
+    rf_model_close(m);
+    return RF_OK;
+}
+
+static void end_folder(verdict *v, const char *list, rf_status status, const rf_error *why)
+{
+    v->folders++;
+    v->damaged += status != RF_OK;
+    if (status && !v->first.code) rf_fail(&v->first, status, "%s: %s", v->folder, why->text);
+    if (v->a->json)
+        json_array_append_new(v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder", cli_text_json(v->folder, strlen(v->folder)),
+                                                "list", list, "intact", !status, "damage", status ? why->text : NULL, "files",
+                                                v->files));
+}
+
+static void verify_one(verdict *v, const char *folder, const char *list)
+{
+    rf_error why = {0};
+    v->folder = folder;
+    v->files = json_array();
+    const rf_status status = list ? rf__checksums_verify(v->io->ctx, folder, list, tell, v, &why) : read_whole(v, &why);
+    end_folder(v, list, status, &why);
+    json_decref(v->files);
+}
+
+/* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model when there is one. */
+static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
+{
+    int64_t *step;
+    size_t n;
+    char path[4096], name[64];
+    const char *list = rf__folder_has(folder, "COMPLETE") ? "COMPLETE"
+                     : rf__folder_has(folder, "checksums.json") ? "checksums.json" : NULL;
+    rf_status status = rf__checkpoints(v->io->ctx, folder, &step, &n, why);
+    if (status) return status;
+    for (size_t i = 0; i < n && !status; i++) {
+        snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
+        status = rf__path(path, sizeof path, folder, name, why);
+        if (!status) verify_one(v, path, "COMPLETE");
+    }
+    rf__free(v->io->ctx, step);
+    if (!status && (list || !n)) verify_one(v, folder, list);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    verdict v = {.io = io, .a = a, .all = json_array()};
+    rf_status status = v.all ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
+    for (int i = 0; i < a->folder.n && !status; i++) status = verify_folder(&v, a->folder.item[i], &io->why);
+    if (!status && a->json) status = cli_print_json(json_incref(v.all), JSON_INDENT(1), &io->why);
+    json_decref(v.all);
+    if (status) return cli_exit(io);
+    if (!v.damaged) return CLI_DONE;
+    if (v.folders == 1) rf_fail(&io->why, v.first.code, "%s", v.first.text);
+    else rf_fail(&io->why, v.first.code, "%lld of %lld folders are damaged; %s", (long long)v.damaged, (long long)v.folders,
+                 v.first.text);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a list with one object for each folder", NULL},
+    {"FOLDER", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1e6, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer verify my-model",
+    "roformer verify my-model/checkpoint-15",
+    NULL,
+};
+
+const cli_command cmd_verify = {
+    "verify", "FOLDER...", "compare checkpoints and models with their checksums",
+    "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the list that "
+    "was written with it (COMPLETE, checksums.json).  Says of each file whether it is intact, and exits with 3 when one is not.  A "
+    "model that comes without a list is read whole: its weights must be finite and fit its configuration.",
+    examples, options, sizeof(struct args), NULL, run,
+};

@@ -1,0 +1,162 @@
+/* cmd_vocab.c — roformer vocab: a WordPiece vocabulary from raw text. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/reader.h"
+
+struct args {
+    cli_list text;
+    const char *output;
+    int64_t size, alphabet, least, max_words;
+    int cased, rules, overwrite;
+    rf_reader_options reader;
+};
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    cli_progress bar;
+    rf_tokenizer_options options;
+    rf_reader *reader;
+    rf_vocab_trainer *trainer;
+    double bytes;
+    int64_t documents;
+    bool made;                  /* the folder is ours: a failure takes it away again                                    */
+} job;
+
+/* The folder is made and tried before anything is read. */
+static rf_status prepare_folder(job *j)
+{
+    const struct args *a = j->a;
+    rf_error *why = &j->io->why;
+    char path[4096];
+    struct stat st;
+    j->made = !mkdir(a->output, 0777);
+    if (!j->made && errno != EEXIST)
+        return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
+    if (!stat(a->output, &st) && !S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
+    const int n = snprintf(path, sizeof path, "%s/vocab.txt", a->output);
+    if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
+    if (access(a->output, W_OK | X_OK))
+        return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
+    if (!a->overwrite && !access(path, F_OK))
+        return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it", path);
+    return RF_OK;
+}
+
+static rf_status count_words(job *j)
+{
+    rf_error *why = &j->io->why;
+    char text[128], bytes[16];
+    for (;;) {
+        rf_document d;
+        rf_status status = rf_reader_next(j->reader, &d, why);
+        if (status || !d.text) return status;
+        status = rf_vocab_trainer_feed(j->trainer, d.text, d.size, why);
+        if (status) return status;
+        j->bytes += (double)d.size;
+        j->documents++;
+        cli_count(j->bytes, bytes, sizeof bytes);
+        snprintf(text, sizeof text, "%sB in %lld documents, %.1f MB/s", bytes, (long long)j->documents,
+                 j->bytes / 1e6 / (cli_progress_seconds(&j->bar) + 1e-9));
+        cli_progress_show(&j->bar, "reading ", rf_reader_share(j->reader), text);
+    }
+}
+
+static void learning(void *user, int32_t done, int32_t size)
+{
+    job *j = user;
+    char text[64];
+    snprintf(text, sizeof text, "%d of %d tokens", (int)done, (int)size);
+    cli_progress_show(&j->bar, "learning", size ? (double)done / size : 1, text);
+}
+
+static rf_status learn(job *j)
+{
+    rf_error *why = &j->io->why;
+    char *vocab = NULL;
+    size_t bytes = 0;
+    rf_tokenizer *t = NULL;
+    if (!j->documents) return rf_fail(why, RF_EDATA, "%.200s: no text, so no vocabulary", j->a->text.item[0]);
+    rf_status status = rf_vocab_trainer_learn(j->trainer, (int32_t)j->a->size, (int32_t)j->a->alphabet,
+                                              (uint64_t)j->a->least, learning, j, &vocab, &bytes, why);
+    if (!status) status = rf_tokenizer_new(j->io->ctx, vocab, bytes, "vocab.txt", &j->options, &t, why);
+    if (!status) status = rf_tokenizer_save(t, j->a->output, why);
+    cli_progress_clear(&j->bar);
+    if (!status) {
+        char size[16];
+        cli_count(j->bytes, size, sizeof size);
+        cli_note(j->io, "%s: %d tokens learned from %sB of text in %.1f s", j->a->output, (int)rf_tokenizer_size(t), size,
+                 cli_progress_seconds(&j->bar));
+        if (rf_tokenizer_size(t) < j->a->size)
+            cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
+                     (long long)j->a->size, (long long)j->a->least);
+        if (rf_tokenizer_size(t) > j->a->size)
+            cli_note(j->io, "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N most frequent",
+                     (long long)j->a->size);
+    }
+    rf_tokenizer_free(t);
+    if (vocab) rf_vocab_trainer_release(j->trainer, vocab);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    job j = {.a = a, .io = io, .options = RF_TOKENIZER_DEFAULTS};
+    rf_error *why = &io->why;
+    j.options.lowercase = !a->cased;
+    j.options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
+    if (!a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
+    else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
+    else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->reader, &j.reader, why) && !prepare_folder(&j) &&
+             !rf_vocab_trainer_new(io->ctx, &j.options, (size_t)a->max_words, &j.trainer, why)) {
+        cli_progress_init(&j.bar, io, 10);
+        if (!count_words(&j)) learn(&j);
+        cli_progress_clear(&j.bar);
+    }
+    if (why->code && j.made) rmdir(a->output);
+    rf_vocab_trainer_free(j.trainer);
+    rf_reader_close(j.reader);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"text", 0, CLI_FILES, A(text), "FILE", NULL, 0, 0, NULL,
+     "files to read: .txt, .jsonl, WikiExtractor's, each also as .gz or .zst; - is standard input", NULL},
+    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "folder for vocab.txt and tokenizer_config.json",
+     "output_dir"},
+    {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
+    {"alphabet", 0, CLI_INT, A(alphabet), "N", "1000", 1, 1 << 20, NULL, "most different characters", "limit_alphabet"},
+    {"min-frequency", 0, CLI_INT, A(least), "N", "2", 1, 1e15, NULL, "pairs seen less often are not joined", NULL},
+    {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
+     "different words kept in memory; the rarest are forgotten", NULL},
+    {"text_format", 0, CLI_CHOICE, A(reader.format), "auto|plain|jsonl|wiki", "auto", 0, 0, NULL, "of the files", NULL},
+    {"text_field", 0, CLI_TEXT, A(reader.field), "NAME", NULL, 0, 0, NULL,
+     "member of a JSON line that holds the text (text)", NULL},
+    {"cased", 0, CLI_FLAG, A(cased), NULL, NULL, 0, 0, NULL, "keep upper case and accents", NULL},
+    {"rules", 0, CLI_CHOICE, A(rules), "rust|python", "rust", 0, 0, NULL,
+     "whose Unicode rules: those of transformers' fast tokenizers or of its slow ones", NULL},
+    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace a vocabulary that is there", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer --man > corpus.txt",
+    "roformer vocab --text corpus.txt --size 1000 -o my-model",
+    "roformer vocab --text wiki/*.jsonl.gz --cased --size 30000 -o cased",
+    NULL,
+};
+
+const cli_command cmd_vocab = {
+    "vocab", "--text FILE... -o DIR", "learn a WordPiece vocabulary from text",
+    "Counts the words of all files and joins the pairs of pieces that occur most often until the vocabulary is full.  The "
+    "folder can then be trained with roformer pretrain, and read by transformers.",
+    examples, options, sizeof(struct args), NULL, run,
+};

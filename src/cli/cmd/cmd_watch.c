@@ -1,0 +1,236 @@
+/* cmd_watch.c — roformer watch: a run in a terminal, drawn again while it goes on. */
+#define _GNU_SOURCE
+#include <langinfo.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "cli/shell/commands.h"
+#include "cli/plot/curves.h"
+#include "cli/plot/report.h"
+
+struct args {
+    cli_list folder;
+    const char *metric;
+    int64_t rows;
+    double interval, smoothing;
+    int once;
+};
+
+/* ---- is it running? ---- */
+
+/* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is young. */
+static bool running(const rf_ctx *ctx, const char *folder)
+{
+    char path[4096], *text, host[128] = "", mine[128] = "", line[256];
+    long pid = 0;
+    size_t size;
+    struct stat st;
+    FILE *f;
+    bool held = false;
+    snprintf(path, sizeof path, "%s/.lock", folder);
+    if (rf__read_file(ctx, path, 4096, &text, &size, NULL)) return false;
+    const bool named = sscanf(text, "process %ld on %127s", &pid, host) == 2;
+    rf__free(ctx, text);
+    if (!named) return false;
+    gethostname(mine, sizeof mine - 1);
+    if (strcmp(host, mine)) {
+        snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+        return !stat(path, &st) && time(NULL) - st.st_mtime < 600;
+    }
+    if (!(f = fopen("/proc/locks", "r"))) return false;
+    while (!held && fgets(line, sizeof line, f)) {
+        long who;
+        held = strstr(line, "FLOCK") && sscanf(line, "%*s %*s %*s %*s %ld", &who) == 1 && who == pid;
+    }
+    fclose(f);
+    return held;
+}
+
+/* ---- a curve of Braille dots ---- */
+
+enum { WIDEST = 240, HIGHEST = 60, LABEL = 10 };
+
+typedef struct canvas { int columns, rows; bool utf8; unsigned char dot[HIGHEST][WIDEST]; } canvas;
+
+static void set_dot(canvas *c, int x, int y)
+{
+    static const unsigned char bit[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
+    if (x >= 0 && y >= 0 && x < 2 * c->columns && y < 4 * c->rows) c->dot[y / 4][x / 2] |= bit[y % 4][x % 2];
+}
+
+static void draw_curve(canvas *c, const curve *k, double low, double high)
+{
+    const double wide = 2.0 * c->columns - 1, tall = 4.0 * c->rows - 1, x0 = k->x[0], x1 = fmax(k->x[k->n - 1], x0 + 1);
+    double px = 0, py = 0;
+    for (size_t i = 0; i < k->n; i++) {
+        const double x = (k->x[i] - x0) / (x1 - x0) * wide, y = high > low ? (high - k->y[i]) / (high - low) * tall : tall / 2;
+        const int steps = i ? (int)fmax(fabs(x - px), fabs(y - py)) + 1 : 1;
+        for (int s = 1; s <= steps; s++)
+            set_dot(c, (int)lrint(i ? px + (x - px) * s / steps : x), (int)lrint(i ? py + (y - py) * s / steps : y));
+        px = x;
+        py = y;
+    }
+}
+
+static void print_canvas(const canvas *c, double low, double high, double first, double last)
+{
+    for (int r = 0; r < c->rows; r++) {
+        if (r == 0) printf("%*.4g ", LABEL - 1, high);
+        else if (r + 1 == c->rows) printf("%*.4g ", LABEL - 1, low);
+        else printf("%*s", LABEL, "");
+        for (int k = 0; k < c->columns; k++) {
+            const unsigned d = c->dot[r][k];
+            if (!c->utf8) putchar(d ? '*' : ' ');
+            else printf("%c%c%c", 0xE2, 0xA0 | (int)(d >> 6), 0x80 | (int)(d & 0x3F));          /* U+2800 + d */
+        }
+        putchar('\n');
+    }
+    printf("%*s%-*.0f%*.0f\n", LABEL, "", c->columns / 2, first, c->columns - c->columns / 2, last);
+}
+
+/* ---- a frame ---- */
+
+static double number(const json_t *line, const char *key)
+{
+    const json_t *v = json_object_get(line, key);
+    return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static void print_status(const curve_run *r, double max_steps, bool alive)
+{
+    char speed[32], eta[32];
+    const double step = number(r->last, "step"), seconds = number(r->last, "seconds");
+    printf("%s: ", r->name);
+    if (!r->last) {
+        printf("%s\n", alive ? "running, nothing is logged yet" : "nothing is logged");
+        return;
+    }
+    printf("step %.0f", step);
+    if (max_steps > 0) printf(" of %.0f (%.0f %%)", max_steps, 100 * step / max_steps);
+    printf(", epoch %.2f, %s", number(r->last, "epoch"), max_steps > 0 && step >= max_steps ? "done" : alive ? "running" : "not running");
+    if (alive && max_steps > step && seconds > 0) {
+        cli_duration(seconds / step * (max_steps - step), eta, sizeof eta);
+        printf(", about %s left", eta);
+    }
+    cli_count(number(r->last, "tokens_per_second"), speed, sizeof speed);
+    printf("\nloss %.4f  lr %.3g  gradient norm %.3g  %s tokens/s", number(r->last, "loss"), number(r->last, "learning_rate"),
+           number(r->last, "grad_norm"), speed);
+    if (r->last_eval) {
+        printf("  held-out loss %.4f", number(r->last_eval, "eval_loss"));
+        if (!isnan(number(r->last_eval, "eval_accuracy"))) printf(" (%.1f %%)", 100 * number(r->last_eval, "eval_accuracy"));
+    }
+    for (int m = CURVE_EVAL_ACCURACY + 1; m < CURVE_ACCURACY; m++) {                /* scores of fine-tuning */
+        const double x = number(r->last_eval, curve_kinds[m].key);
+        if (!isnan(x)) printf("  %s %.4f", curve_kinds[m].key + 5, x);
+    }
+    if (r->skipped) printf("  %lld updates skipped", (long long)r->skipped);
+    putchar('\n');
+}
+
+static void print_curve(const struct args *a, const curve_run *r, int kind)
+{
+    static canvas c;
+    const curve *k = &r->of[kind];
+    double low = INFINITY, high = -INFINITY;
+    const int columns = cli_terminal_width(1) - LABEL - 1;
+    if (!k->n) return;
+    c = (canvas){.columns = columns < 10 ? 10 : columns < WIDEST ? columns : WIDEST, .rows = (int)a->rows,
+                 .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8")};
+    for (size_t i = 0; i < k->n; i++) {
+        low = fmin(low, k->y[i]);
+        high = fmax(high, k->y[i]);
+    }
+    printf("%s\n", curve_kinds[kind].key);
+    draw_curve(&c, k, low, high);
+    print_canvas(&c, low, high, k->x[0], k->x[k->n - 1]);
+}
+
+static int kind_of(const char *name, rf_error *why)
+{
+    cli_nearest near = {name, NULL, 0};
+    for (int i = 0; i < CURVES; i++) {
+        if (!strcmp(name, curve_kinds[i].key)) return i;
+        cli_consider(&near, curve_kinds[i].key);
+    }
+    rf_fail(why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+            near.best ? "?" : "");
+    return -1;
+}
+
+/* A run that has logged nothing yet is no failure as long as it runs. */
+static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, double *step)
+{
+    const char *folder = a->folder.item[0];
+    char path[4096];
+    curve_run r;
+    *alive = running(io->ctx, folder);
+    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    if (*alive && access(path, F_OK)) {
+        printf("%s: running, nothing is logged yet\n", folder);
+        return cli_flush(&io->why);
+    }
+    const rf_status status = curves_read(folder, &r, &io->why);
+    if (status) return status;
+    json_t *state = report_state(io, folder);
+    *step = number(r.last, "step");
+    curves_smooth(&r, a->smoothing);
+    print_status(&r, number(state, "max_steps"), *alive);
+    if (!a->once || a->rows) print_curve(a, &r, kind);
+    json_decref(state);
+    curves_clear(&r);
+    return cli_flush(&io->why);
+}
+
+static void rest(double seconds)
+{
+    const struct timespec t = {(time_t)seconds, (long)(1e9 * (seconds - floor(seconds)))};
+    nanosleep(&t, NULL);                                            /* a signal ends it early, as it should */
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    const int kind = kind_of(a->metric, &io->why);
+    const bool live = !a->once && isatty(1);
+    bool alive = true;
+    double step = NAN;
+    if (kind < 0) return cli_exit(io);
+    if (!a->once && !live) rf_fail(&io->why, RF_EARG, "watch draws in a terminal; --once prints a single time");
+    else cli_signals_catch();
+    while (!io->why.code && !cli_stopped()) {
+        if (live) fputs("\033[H\033[2J", stdout);
+        if (frame(a, io, kind, &alive, &step) || a->once || !alive) break;
+        rest(a->interval);
+    }
+    return cli_stopped() ? 128 + cli_stopped() : cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"once", 0, CLI_FLAG, A(once), NULL, NULL, 0, 0, NULL, "print a single time and end, for scripts", NULL},
+    {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL,
+     "which curve: loss, eval_loss, eval_accuracy, learning_rate, tokens_per_second or grad_norm", NULL},
+    {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL, "draw moving means with this weight of the past", NULL},
+    {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "between two looks", NULL},
+    {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "of the curve; 0: numbers alone", NULL},
+    {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer watch my-model",
+    "roformer watch my-model --once --rows 0",
+    NULL,
+};
+
+const cli_command cmd_watch = {
+    "watch", "DIR", "follow a training run in the terminal",
+    "DIR is the output folder of a run.  The picture is drawn again until the run ends; watching takes no lock and changes nothing.",
+    examples, options, sizeof(struct args), NULL, run,
+};

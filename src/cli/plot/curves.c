@@ -1,0 +1,207 @@
+/* curves.c — reading metrics.jsonl; smoothing; bands. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/path.h"
+#include "cli/plot/curves.h"
+
+const curve_kind curve_kinds[CURVES] = {
+    [CURVE_LOSS] = {"loss", 0, false},
+    [CURVE_EVAL_LOSS] = {"eval_loss", 0, true},
+    [CURVE_EVAL_ACCURACY] = {"eval_accuracy", 1, true},
+    [CURVE_EVAL_F1] = {"eval_f1", 1, true},
+    [CURVE_EVAL_F1_MICRO] = {"eval_f1_micro", 1, true},
+    [CURVE_EVAL_F1_MACRO] = {"eval_f1_macro", 1, true},
+    [CURVE_EVAL_EXACT_MATCH] = {"eval_exact_match", 1, true},
+    [CURVE_EVAL_MATTHEWS] = {"eval_matthews_correlation", 1, true},
+    [CURVE_EVAL_PEARSON] = {"eval_pearson", 1, true},
+    [CURVE_EVAL_SPEARMAN] = {"eval_spearmanr", 1, true},
+    [CURVE_ACCURACY] = {"accuracy", 1, false},
+    [CURVE_LEARNING_RATE] = {"learning_rate", 2, true},
+    [CURVE_SPEED] = {"tokens_per_second", 3, false},
+    [CURVE_GRAD_NORM] = {"grad_norm", 4, false},
+};
+const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate", "tokens per second", "gradient norm"};
+
+/* ---- points ---- */
+
+static bool add(curve *c, double x, double y)
+{
+    if (c->n == c->room) {
+        const size_t room = c->room ? 2 * c->room : 64;
+        double *a = realloc(c->x, room * sizeof *a);
+        if (!a) return false;
+        c->x = a;
+        a = realloc(c->y, room * sizeof *a);
+        if (!a) return false;
+        c->y = a;
+        c->room = room;
+    }
+    c->x[c->n] = x;
+    c->y[c->n++] = y;
+    return true;
+}
+
+void curves_clear(curve_run *r)
+{
+    for (int i = 0; i < CURVES; i++) {
+        free(r->of[i].x);
+        free(r->of[i].y);
+        free(r->of[i].low);
+        free(r->of[i].high);
+    }
+    json_decref(r->last);
+    json_decref(r->last_eval);
+    *r = (curve_run){.lines = 0};
+}
+
+/* ---- reading ---- */
+
+static void name_run(const char *path, char *out, size_t size)
+{
+    char folder[4096];
+    const bool file = strchr(path, '/') && !strcmp(rf__file_name(path), "metrics.jsonl");
+    rf__last_part(file && !rf__folder_of(path, folder, sizeof folder, NULL) ? folder : path, out, size);
+}
+
+static void keep(json_t **place, json_t *line)
+{
+    json_decref(*place);
+    *place = json_incref(line);
+}
+
+static rf_status take_line(curve_run *r, json_t *o, rf_error *why)
+{
+    const double step = json_number_value(json_object_get(o, "step"));
+    if (json_is_true(json_object_get(o, "skipped"))) {
+        r->skipped++;
+        return RF_OK;
+    }
+    for (int i = 0; i < CURVES; i++) {
+        const json_t *v = json_object_get(o, curve_kinds[i].key);
+        if (!json_is_number(v) || !isfinite(json_number_value(v))) continue;
+        if (!add(&r->of[i], step, json_number_value(v))) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
+    }
+    if (json_object_get(o, "eval_loss")) keep(&r->last_eval, o);
+    else if (json_object_get(o, "loss")) keep(&r->last, o);
+    return RF_OK;
+}
+
+static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_error *why)
+{
+    rf_error broken = {0};
+    rf_status status = RF_OK;
+    while (!status) {
+        const char *line;
+        size_t n;
+        json_error_t e;
+        if ((status = cli_lines_next(in, &line, &n, why)) || !line) break;
+        if (broken.code) {                                  /* only the last line may have been cut by a crash */
+            *why = broken;
+            return broken.code;
+        }
+        json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, &e);
+        if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
+        else rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number, o ? "no number \"step\"" : e.text);
+        json_decref(o);
+    }
+    r->lines = in->number;
+    if (!status && broken.code && in->number == 1) {
+        *why = broken;
+        status = broken.code;
+    }
+    return status;
+}
+
+rf_status curves_read(const char *path, curve_run *out, rf_error *why)
+{
+    char whole[4096];
+    struct stat st;
+    cli_lines in;
+    *out = (curve_run){.lines = 0};
+    name_run(path, out->name, sizeof out->name);
+    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
+    snprintf(whole, sizeof whole, "%s%s", path, folder ? "/metrics.jsonl" : "");
+    rf_status status = folder ? rf__must_be_file(whole, why) : RF_OK;
+    if (!status) status = cli_lines_open(&in, whole, why);
+    if (status) return status;
+    status = read_lines(&in, whole, out, why);
+    cli_lines_close(&in);
+    if (status) curves_clear(out);
+    return status;
+}
+
+/* ---- smoothing and bands ---- */
+
+void curves_smooth(curve_run *r, double w)
+{
+    for (int i = 0; i < CURVES && w > 0; i++) {
+        curve *c = &r->of[i];
+        double mean = 0, left = 1;
+        if (curve_kinds[i].measured) continue;
+        for (size_t k = 0; k < c->n; k++) {
+            mean = w * mean + (1 - w) * c->y[k];
+            left *= w;
+            c->y[k] = mean / (1 - left);
+        }
+    }
+}
+
+static rf_status band_of(const curve_run runs[], int n, int kind, curve *out, rf_error *why)
+{
+    size_t at[64] = {0};
+    const curve *first = &runs[0].of[kind];
+    size_t room = 0;
+    for (size_t k = 0; k < first->n; k++) {
+        double sum = 0, low = INFINITY, high = -INFINITY;
+        int have = 0;
+        for (int r = 0; r < n; r++) {
+            const curve *c = &runs[r].of[kind];
+            while (at[r] < c->n && c->x[at[r]] < first->x[k]) at[r]++;
+            if (at[r] == c->n || c->x[at[r]] > first->x[k]) break;
+            sum += c->y[at[r]];
+            low = fmin(low, c->y[at[r]]);
+            high = fmax(high, c->y[at[r]]);
+            have++;
+        }
+        if (have < n) continue;
+        if (!add(out, first->x[k], sum / n)) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
+        if (room < out->room) {
+            room = out->room;
+            double *l = realloc(out->low, room * sizeof *l), *h;
+            if (l) out->low = l;
+            h = realloc(out->high, room * sizeof *h);
+            if (h) out->high = h;
+            if (!l || !h) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
+        }
+        out->low[out->n - 1] = low;
+        out->high[out->n - 1] = high;
+    }
+    return RF_OK;
+}
+
+rf_status curves_band(const curve_run runs[], int n, const char *name, curve_run *out, rf_error *why)
+{
+    rf_status status = RF_OK;
+    *out = (curve_run){.lines = 0};
+    snprintf(out->name, sizeof out->name, "%s", name);
+    for (int i = 0; i < CURVES && !status; i++) status = band_of(runs, n, i, &out->of[i], why);
+    if (status) curves_clear(out);
+    return status;
+}
+
+int curves_ticks(double low, double high, int most, double *first, double *step)
+{
+    const double span = high > low ? high - low : fabs(low) > 0 ? fabs(low) : 1;
+    double unit = pow(10, floor(log10(span / most)));
+    static const double factor[] = {1, 2, 5, 10};
+    for (size_t i = 0; i < sizeof factor / sizeof *factor; i++) {
+        *step = factor[i] * unit;
+        *first = ceil(low / *step - 1e-9) * *step;
+        const int n = (int)floor((high - *first) / *step + 1e-9) + 1;
+        if (n <= most) return n > 0 ? n : 0;
+    }
+    return 0;
+}

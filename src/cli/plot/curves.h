@@ -1,0 +1,42 @@
+/* curves.h — metrics.jsonl as curves: read, smoothed, several runs as one band.  What plot, watch and report draw. */
+#ifndef CLI_CURVES_H
+#define CLI_CURVES_H
+
+#include "cli/shell/io.h"
+
+/* What can be drawn, and in which panel. */
+typedef struct curve_kind { const char *key; int panel; bool measured; } curve_kind;     /* measured: not smoothed      */
+enum {
+    CURVE_LOSS, CURVE_EVAL_LOSS, CURVE_EVAL_ACCURACY, CURVE_EVAL_F1, CURVE_EVAL_F1_MICRO, CURVE_EVAL_F1_MACRO, CURVE_EVAL_EXACT_MATCH,
+    CURVE_EVAL_MATTHEWS, CURVE_EVAL_PEARSON, CURVE_EVAL_SPEARMAN, CURVE_ACCURACY, CURVE_LEARNING_RATE, CURVE_SPEED, CURVE_GRAD_NORM, CURVES
+};
+enum { CURVE_PANELS = 5 };
+extern const curve_kind curve_kinds[CURVES];
+extern const char *const curve_panels[CURVE_PANELS];
+
+/* Points in the order of their steps; low and high of a band, or NULL. */
+typedef struct curve { double *x, *y, *low, *high; size_t n, room; } curve;
+
+typedef struct curve_run {
+    char name[512];             /* out/metrics.jsonl is the run "out"                                                  */
+    curve of[CURVES];
+    json_t *last, *last_eval;   /* newest lines with a loss, with an eval_loss; NULL: none                             */
+    uint64_t lines;
+    int64_t skipped;            /* updates                                                                             */
+} curve_run;
+
+/* `path` is a metrics.jsonl or its folder.  A last line that a crash cut short does not matter.
+ * RF_EDATA names file and line; RF_EIO */
+rf_status curves_read(const char *path, curve_run *out, rf_error *why);
+void curves_clear(curve_run *r);
+
+/* s = w s + (1 - w) y, s / (1 - w^n): TensorBoard's smoothing; `w` 0: as it is.  Measured curves stay. */
+void curves_smooth(curve_run *r, double w);
+
+/* The mean of several runs at the steps that all of them have, with their least and largest value. */
+rf_status curves_band(const curve_run runs[], int n, const char *name, curve_run *out, rf_error *why);
+
+/* Round numbers for an axis from low to high: *first, *first + *step, ...; returns how many. */
+int curves_ticks(double low, double high, int most, double *first, double *step);
+
+#endif

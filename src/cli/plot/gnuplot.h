@@ -1,0 +1,14 @@
+/* gnuplot.h — a picture from a script, by gnuplot. */
+#ifndef CLI_GNUPLOT_H
+#define CLI_GNUPLOT_H
+
+#include "cli/shell/io.h"
+
+/* A name inside '...' of a script. */
+void cli_gnuplot_quote(const char *text, char *out, size_t size);
+
+/* Runs gnuplot on the script, whose variable `out` names what it writes; the picture gets its name when it is complete.
+ * RF_EIO when there is no gnuplot, or in gnuplot's own words. */
+rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why);
+
+#endif

@@ -1,0 +1,47 @@
+/* lab.h — what position-report and the pictures of models share: an opened model with stretches of text, and scripts. */
+#ifndef CLI_LAB_H
+#define CLI_LAB_H
+
+#include "cli/shell/io.h"
+#include "cli/shell/train_options.h"
+#include "analysis/position_report.h"
+
+/* A model that is being measured. */
+typedef struct lab_bench {
+    cli_model m;
+    rf__stretches text;
+    const rf_position *is;
+    char folder[4096];
+    cli_progress progress;
+    const char *doing;          /* what the progress line says                                                          */
+    rf__lab lab;
+} lab_bench;
+
+/* Opens the model of `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
+rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces, lab_bench *out);
+void lab_close(cli_io *io, lab_bench *b);
+
+const char *lab_name(const lab_bench *b);       /* the last part of its folder                                         */
+
+/* ---- scripts of gnuplot ------------------------------------------------------------------------------------------------ */
+
+typedef struct lab_script { cli_out out; rf_error *why; } lab_script;
+rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      /* lines below 1 KiB                     */
+
+/* A script that draws `picture` (a name without folder) of this size; the terminal goes by the picture's name. */
+rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_t width, int64_t height, rf_error *why);
+
+/* Panels below each other in `columns`, under a title that begins with the model's name and its encoding. */
+rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title);
+
+/* FOLDER/NAME.gp is complete: FOLDER/NAME.svg and FOLDER/NAME.png are drawn. */
+rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);
+
+/* PATH.svg or PATH.png beside PATH.gp: RF_EARG for other endings. */
+rf_status lab_script_path(const char *picture, char *script, size_t size, rf_error *why);
+
+/* Loss over length, with standard errors: one curve for each model. */
+typedef struct lab_curve { const char *name; const rf__length_loss *at; int n; } lab_curve;
+rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves);
+
+#endif

@@ -1,0 +1,213 @@
+/* position_report.c — the measures of position-report as JSON and as a table. */
+#include <math.h>
+
+#include "cli/plot/position_report.h"
+
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
+
+static bool turns(const position_report *r) { return (r->bench->is->flags & RF_POSITION_ROPE) != 0; }
+
+/* ---- JSON ---- */
+
+static json_t *numbers(const double *x, int64_t n, double over)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < n; i++) json_array_append_new(list, number(x[i] / over));
+    return list;
+}
+
+static json_t *change_json(double max, double mean, double rms)
+{
+    json_t *o = json_object();
+    set(o, "max", number(max));
+    set(o, "mean", number(mean));
+    set(o, "rms", number(rms));
+    return o;
+}
+
+static json_t *shift_json(const rf__shift *s)
+{
+    json_t *o = json_object();
+    set(o, "shift", json_integer(s->by));
+    set(o, "defined", json_boolean(s->defined));
+    set(o, "hidden", s->defined ? change_json(s->hidden_max, s->hidden_mean, s->hidden_rms) : json_null());
+    set(o, "logits", s->defined && s->scored ? change_json(s->logits_max, s->logits_mean, s->logits_rms) : json_null());
+    return o;
+}
+
+static json_t *head_json(const position_report *r, int64_t l, int64_t h)
+{
+    const rf__attention_report *a = &r->attention;
+    const rf__head_sums *s = &a->sums[l];
+    const int64_t i = l * a->H + h, half = s->r / 2;
+    json_t *o = json_object();
+    set(o, "head", json_integer(h));
+    set(o, "distance", number(a->distance[i]));
+    set(o, "entropy", number(a->entropy[i]));
+    set(o, "ends", number(a->ends[i]));
+    set(o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
+    if (turns(r)) {
+        set(o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
+        set(o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
+    }
+    return o;
+}
+
+static json_t *attention_json(const position_report *r)
+{
+    const rf__attention_report *a = &r->attention;
+    json_t *o = json_object(), *layers = json_array();
+    set(o, "uniform_distance", number(a->uniform_distance));
+    set(o, "uniform_entropy", number(a->uniform_entropy));
+    for (int64_t l = 0; l < a->L; l++) {
+        json_t *heads = json_array();
+        for (int64_t h = 0; h < a->H; h++) json_array_append_new(heads, head_json(r, l, h));
+        json_array_append_new(layers, json_pack("{s:I,s:o}", "layer", (json_int_t)l, "heads", heads));
+    }
+    set(o, "layers", layers);
+    return o;
+}
+
+static json_t *length_json(const rf__length_loss *l)
+{
+    json_t *o = json_object(), *places = json_array();
+    set(o, "length", json_integer(l->length));
+    set(o, "defined", json_boolean(l->defined));
+    set(o, "loss", l->defined ? number(l->loss) : json_null());
+    set(o, "error", l->defined ? number(l->error) : json_null());
+    set(o, "accuracy", l->defined ? number((double)l->hits / (double)l->labels) : json_null());
+    set(o, "change", l->defined ? number(l->change) : json_null());
+    set(o, "change_error", l->defined ? number(l->change_error) : json_null());
+    set(o, "labels", json_integer(l->labels));
+    for (int64_t i = 0; i < l->bins && l->defined; i++) {
+        json_t *place = json_object();
+        set(place, "from", json_integer(i * l->bin_width));
+        set(place, "labels", json_integer(l->bin_labels[i]));
+        set(place, "loss", number(l->bin_loss[i]));
+        json_array_append_new(places, place);
+    }
+    set(o, "places", places);
+    return o;
+}
+
+json_t *position_report_json(const position_report *r)
+{
+    const lab_bench *b = r->bench;
+    json_t *o = json_object(), *shifts = json_array(), *lengths = json_array();
+    set(o, "model", cli_text_json(b->folder, strlen(b->folder)));
+    set(o, "position_embedding_type", json_string(b->is->name));
+    set(o, "max_length", json_integer(b->text.length));
+    set(o, "pieces", json_integer(b->lab.pieces));
+    set(o, "stretches", json_integer(b->text.n));
+    set(o, "stretch_tokens", json_integer(b->text.size));
+    for (int i = 0; i < POSITION_SHIFTS; i++) json_array_append_new(shifts, shift_json(&r->shift[i]));
+    for (int i = 0; i < r->lengths; i++) json_array_append_new(lengths, length_json(&r->loss[i]));
+    set(o, "shifts", shifts);
+    set(o, "attention", attention_json(r));
+    set(o, "lengths", lengths);
+    return o;
+}
+
+/* ---- the table ---- */
+
+static void print_shifts(const position_report *r)
+{
+    printf("\nmoving all positions    hidden states: largest    mean      rms    logits: largest    mean      rms\n");
+    for (int i = 0; i < POSITION_SHIFTS; i++) {
+        const rf__shift *s = &r->shift[i];
+        printf("  by %-6lld ", (long long)s->by);
+        if (!s->defined) {
+            printf(" the encoding has no such positions\n");
+            continue;
+        }
+        printf("%26.3g %9.2g %8.3g", s->hidden_max, s->hidden_mean, s->hidden_rms);
+        if (s->scored) printf(" %18.3g %9.2g %8.3g", s->logits_max, s->logits_mean, s->logits_rms);
+        printf("\n");
+    }
+}
+
+static void print_heads(const rf__attention_report *a, const char *title, const double *value, int digits)
+{
+    printf("\n%s\n  layer", title);
+    for (int64_t h = 0; h < a->H; h++) printf(" %7s%-2lld", "head ", (long long)h);
+    printf("\n");
+    for (int64_t l = 0; l < a->L; l++) {
+        printf("  %5lld", (long long)l);
+        for (int64_t h = 0; h < a->H; h++) printf(" %9.*f", digits, value[l * a->H + h]);
+        printf("\n");
+    }
+}
+
+/* Norms of queries and keys, mean over heads and over the planes of each eighth. */
+static void print_planes(const rf__attention_report *a)
+{
+    enum { GROUPS = 8 };
+    const int64_t half = a->sums[0].r / 2, groups = half < GROUPS ? half : GROUPS;
+    printf("\nplanes: mean norm of q, of k, over all heads; fast planes first\n  layer   ");
+    for (int64_t i = 0; i < groups; i++) printf("   %3lld-%-3lld", (long long)(i * half / groups), (long long)((i + 1) * half / groups - 1));
+    printf("\n");
+    for (int64_t row = 0; row < 2 * a->L; row++) {
+        const rf__head_sums *s = &a->sums[row / 2];
+        const double *plane = row % 2 ? s->key_plane : s->query_plane;
+        if (row % 2) printf("        k ");
+        else printf("  %5lld q ", (long long)(row / 2));
+        for (int64_t i = 0; i < groups; i++) {
+            const int64_t from = i * half / groups, to = (i + 1) * half / groups;
+            double sum = 0;
+            for (int64_t h = 0; h < a->H; h++)
+                for (int64_t p = from; p < to; p++) sum += plane[h * half + p];
+            printf(" %9.3f", sum / (double)(a->H * (to - from) * s->tokens));
+        }
+        printf("\n");
+    }
+}
+
+/* A number, or a stroke where nothing was guessed, or one stretch has no error. */
+static const char *cell(double x, int width, char text[32])
+{
+    if (isfinite(x)) snprintf(text, 32, "%*.4f", width, x);
+    else snprintf(text, 32, "%*s", width, "-");
+    return text;
+}
+
+static void print_lengths(const position_report *r)
+{
+    printf("\nloss by length          loss    error   accuracy   against the first    first eighth of a piece   last eighth\n");
+    for (int i = 0; i < r->lengths; i++) {
+        const rf__length_loss *l = &r->loss[i];
+        printf("  %6lld tokens ", (long long)l->length);
+        if (!l->defined) {
+            printf("   the encoding has no such positions\n");
+            continue;
+        }
+        double first = 0, last = 0, n = 0, m = 0;
+        char text[4][32];
+        for (int64_t k = 0; k < l->bins; k++) {
+            const int64_t at = k * l->bin_width;
+            const double loss = l->bin_labels[k] ? l->bin_loss[k] * (double)l->bin_labels[k] : 0;
+            if (8 * at < l->length) first += loss, n += (double)l->bin_labels[k];
+            if (8 * at >= 7 * l->length) last += loss, m += (double)l->bin_labels[k];
+        }
+        printf("%13.4f %s %8.2f %% %+11.4f (%s) %s %s\n", l->loss, cell(l->error, 8, text[0]), 100 * (double)l->hits / (double)l->labels, l->change,
+               cell(l->change_error, 0, text[1]), cell(first / n, 20, text[2]), cell(last / m, 18, text[3]));
+    }
+}
+
+void position_report_print(const position_report *r)
+{
+    const rf__attention_report *a = &r->attention;
+    const lab_bench *b = r->bench;
+    char title[160];
+    printf("%s: %s\n", b->is->name, b->is->equation);
+    printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->lab.pieces, (long long)b->text.length,
+           (long long)b->text.n, (long long)b->text.size);
+    print_shifts(r);
+    snprintf(title, sizeof title, "attention reaches so many tokens far, in the mean; the same everywhere would be %.1f", a->uniform_distance);
+    print_heads(a, title, a->distance, 1);
+    snprintf(title, sizeof title, "entropy of attention in nats; the same everywhere would be %.2f", a->uniform_entropy);
+    print_heads(a, title, a->entropy, 2);
+    print_heads(a, "share of attention on [CLS] and [SEP]", a->ends, 3);
+    if (turns(r) && a->sums[0].r > 1) print_planes(a);
+    if (r->lengths) print_lengths(r);
+}

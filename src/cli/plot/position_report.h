@@ -1,0 +1,22 @@
+/* position_report.h — what position-report measured: as JSON, as a table, as pictures. */
+#ifndef CLI_POSITION_REPORT_H
+#define CLI_POSITION_REPORT_H
+
+#include "cli/plot/lab.h"
+
+enum { POSITION_SHIFTS = 4 };
+typedef struct position_report {
+    const lab_bench *bench;
+    rf__shift shift[POSITION_SHIFTS];
+    rf__attention_report attention;
+    rf__length_loss loss[RF__LENGTHS];
+    int lengths;                /* 0: the model has no head                                                             */
+} position_report;
+
+json_t *position_report_json(const position_report *r);
+void position_report_print(const position_report *r);
+
+/* FOLDER/length, place, distance and planes, each as .gp, .svg and .png. */
+rf_status position_report_draw(const position_report *r, const char *folder, rf_error *why);
+
+#endif

@@ -1,0 +1,66 @@
+/* folder.c — which model answers: -m, $ROFORMER_MODEL, or the one that comes with the program. */
+#define _GNU_SOURCE
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shell/io.h"
+
+#define RF_MODEL_NAME "roformer-small-en"
+
+static bool is_model(const char *folder)
+{
+    char path[4096];
+    const int n = snprintf(path, sizeof path, "%s/config.json", folder);
+    return n > 0 && (size_t)n < sizeof path && !access(path, R_OK);
+}
+
+/* PREFIX/bin/roformer belongs to PREFIX/share/roformer. */
+static bool beside_program(char *out, size_t size)
+{
+    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
+    if (n <= 0) return false;
+    out[n] = 0;
+    for (int up = 0; up < 2; up++) {
+        char *slash = strrchr(out, '/');
+        if (!slash) return false;
+        *slash = 0;
+    }
+    const size_t have = strlen(out);
+    const int more = snprintf(out + have, size - have, "/share/roformer/models/" RF_MODEL_NAME);
+    return more > 0 && (size_t)more < size - have && is_model(out);
+}
+
+rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
+{
+    if (given) {
+        const int n = snprintf(out, size, "%s", given);
+        if (n < 0 || (size_t)n >= size) return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
+        return RF_OK;
+    }
+    if (beside_program(out, size)) return RF_OK;
+#ifdef RF_MODEL_DIR
+    snprintf(out, size, "%s", RF_MODEL_DIR);
+    if (is_model(out)) return RF_OK;
+#endif
+    return rf_fail(why, RF_EARG, "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
+}
+
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)
+{
+    char folder[4096];
+    rf_error *why = &io->why;
+    rf_status status = cli_model_folder(given, folder, sizeof folder, why);
+    if (!status) status = rf_model_open_as(io->ctx, folder, type, &m->model, why);
+    if (status) return status;
+    m->config = rf_model_config(m->model);
+    m->t = rf_model_tokenizer(m->model);
+    if (!m->t) return rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+    return rf_session_open(m->model, &m->session, why);
+}
+
+void cli_model_close(cli_model *m)
+{
+    rf_session_close(m->session);
+    rf_model_close(m->model);
+    *m = (cli_model){0};
+}

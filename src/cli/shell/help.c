@@ -1,0 +1,241 @@
+/* help.c — what a person reads: --help and roformer(1). */
+#include "cli/shell/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "cli/shell/io.h"
+
+#ifndef RF_DATE
+#define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                            */
+#endif
+
+enum { COLUMN = 34 };
+
+/* The arguments of a command with nothing given are where the defaults that help shows come from. */
+void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
+{
+    cli_parsed p = {.command = c};
+    *out = 0;
+    if (o->kind == CLI_FLAG || (!o->initial && !(c && c->prepare))) return;
+    if (!(p.args = c ? malloc(c->size) : &p.common)) return;
+    if (!cli_defaults(&p, NULL, NULL)) cli_show_value(o, p.args, out, size);
+    cli_parsed_clear(&p);
+    if (c) free(p.args);
+}
+
+/* Words of `text` between `column` and `width`; the cursor is at `column` already. */
+static void wrap(FILE *to, const char *text, int column, int width)
+{
+    int at = column;
+    while (*text) {
+        const size_t gap = strspn(text, " "), word = strcspn(text + gap, " \n");
+        if (at > column && at + (int)(gap + word) > width) {
+            fprintf(to, "\n%*s", column, "");
+            at = column;
+        } else if (at > column) {
+            at += fprintf(to, "%*s", (int)gap, "");
+        }
+        at += fprintf(to, "%.*s", (int)word, text + gap);
+        text += gap + word;
+        if (*text == '\n') {
+            fprintf(to, "\n%*s", column, "");
+            at = column;
+            text++;
+        }
+    }
+    fprintf(to, "\n");
+}
+
+static int help_width(FILE *to)
+{
+    const int columns = to == stdout ? cli_terminal_width(1) : 80;
+    return columns > 100 ? 100 : columns;
+}
+
+static void option_head(const cli_option *o, char *out, size_t size)
+{
+    char letter[8] = "    ";
+    if (o->letter) snprintf(letter, sizeof letter, "-%c, ", o->letter);
+    const char *more = o->kind == CLI_FILES ? "..." : "";
+    snprintf(out, size, "%s--%s%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "", more);
+}
+
+static void option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
+{
+    char value[128];
+    cli_default_value(c, o, value, sizeof value);
+    int n = snprintf(out, size, "%s", o->help);
+    if (*value) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);
+    if (o->env) n += snprintf(out + n, size - (size_t)n, " [$%s]", o->env);
+    if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
+}
+
+/* "  --name a|b|c": a list that is too long for a line goes on below its first word.  Returns the cursor's column. */
+static int put_head(FILE *to, const char *head, int width)
+{
+    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or room for it, name, space               */
+    int at = fprintf(to, "  ");
+    while (*head) {
+        const size_t choice = strcspn(head, "|"), word = choice + (head[choice] == '|');
+        if (at + (int)word > width && at > below) at = fprintf(to, "\n%*s", below, "") - 1;
+        at += fprintf(to, "%.*s", (int)word, head);
+        head += word;
+    }
+    return at;
+}
+
+static void list_options(FILE *to, const cli_command *c, const cli_option *o)
+{
+    char head[512], notes[512];
+    for (; o->kind; o++) {
+        if (o->kind == CLI_OPERANDS) continue;
+        option_head(o, head, sizeof head);
+        const int n = put_head(to, head, help_width(to));
+        if (n > COLUMN - 2) fprintf(to, "\n%*s", COLUMN, "");
+        else fprintf(to, "%*s", COLUMN - n, "");
+        option_notes(c, o, notes, sizeof notes);
+        wrap(to, notes, COLUMN, help_width(to));
+    }
+}
+
+void cli_help_all(FILE *to)
+{
+    fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n", rf_version());
+    fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
+    for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-16s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
+    fprintf(to, "\noptions of every command:\n");
+    list_options(to, NULL, cli_common_options);
+    fprintf(to, "  -V, --version                   print the version\n");
+    fprintf(to, "      --man                       print the manual page roformer(1)\n");
+    fprintf(to, "\nroformer help COMMAND tells more.  Its examples can be pasted: those of vocab,\n"
+            "pretrain and finetune make the corpus.txt, my-model, my-causal-model and reviews\n"
+            "that others read.  Without -m the shipped English model answers:\n\n");
+    fprintf(to, "  roformer fill-mask \"The capital of France is [MASK].\"\n");
+}
+
+void cli_help_command(FILE *to, const cli_command *c, bool whole)
+{
+    fprintf(to, "usage: roformer %s [OPTIONS]%s%s\n\n", c->name, *c->operands ? " " : "", c->operands);
+    wrap(to, c->summary, 0, help_width(to));
+    if (whole && *c->description) {
+        fprintf(to, "\n");
+        wrap(to, c->description, 0, help_width(to));
+    }
+    if (c->options->kind && c->options->kind != CLI_OPERANDS) fprintf(to, "\noptions:\n");
+    list_options(to, c, c->options);
+    fprintf(to, "\noptions of every command:\n");
+    list_options(to, NULL, cli_common_options);
+    if (!whole) return;
+    fprintf(to, "\nexamples:\n");
+    for (int i = 0; c->examples[i]; i++) fprintf(to, "  %s\n", c->examples[i]);
+}
+
+/* ---- roformer(1) ------------------------------------------------------------------------------------------------------ */
+
+/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Spaces after `width` columns
+ * become line feeds. */
+static void roff_lines(FILE *to, const char *text, int width)
+{
+    int column = 0;
+    while (*text) {
+        if (*text == ' ' && column > width) {
+            text += strspn(text, " ");
+            fputc('\n', to);
+            column = 0;
+            continue;
+        }
+        if (!column && (*text == '.' || *text == '\'')) fputs("\\&", to);
+        if (*text == '\\') fputs("\\e", to);
+        else if (*text == '-') fputs("\\-", to);
+        else fputc(*text, to);
+        column = *text++ == '\n' ? 0 : column + 1;
+    }
+}
+
+static void roff(FILE *to, const char *text) { roff_lines(to, text, 1 << 20); }
+static void roff_text(FILE *to, const char *text) { roff_lines(to, text, 60); }
+
+static void man_options(FILE *to, const cli_command *c, const cli_option *o)
+{
+    char notes[512];
+    for (; o->kind; o++) {
+        if (o->kind == CLI_OPERANDS) continue;
+        fputs(".TP\n", to);
+        if (o->letter) fprintf(to, "\\fB\\-%c\\fR, ", o->letter);
+        fputs("\\fB\\-\\-", to);
+        roff(to, o->name);
+        fputs("\\fR", to);
+        if (o->value) {
+            fputs(" \\fI", to);
+            roff(to, o->value);
+            fprintf(to, "\\fR%s", o->kind == CLI_FILES ? "..." : "");
+        }
+        option_notes(c, o, notes, sizeof notes);
+        fputc('\n', to);
+        roff_text(to, notes);
+        fputc('\n', to);
+    }
+}
+
+static void man_command(FILE *to, const cli_command *c)
+{
+    fputs(".SS roformer ", to);
+    roff(to, c->name);
+    fputs(*c->operands ? " [OPTIONS] " : " [OPTIONS]", to);
+    roff(to, c->operands);
+    fputc('\n', to);
+    roff(to, c->summary);
+    fputs(".\n", to);
+    if (*c->description) fputs(".PP\n", to);
+    for (const char *p = c->description; *p;) {
+        const size_t n = strcspn(p, "\n");
+        char line[2048];
+        snprintf(line, sizeof line, "%.*s", (int)n, p);
+        roff_text(to, line);
+        fputs(p[n] ? "\n.PP\n" : "\n", to);
+        p += n + (p[n] == '\n');
+    }
+    man_options(to, c, c->options);
+    fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", to);
+    for (int i = 0; c->examples[i]; i++) {
+        roff(to, c->examples[i]);
+        fputc('\n', to);
+    }
+    fputs(".RE\n.fi\n", to);
+}
+
+void cli_manual(FILE *to)
+{
+    static const char *const after =
+        ".SH EXIT STATUS\n"
+        ".TP\n0\nall done\n.TP\n1\nfailure of another kind\n.TP\n2\nusage: an option or argument is not acceptable\n"
+        ".TP\n3\na model, text or other file does not hold what it must\n"
+        ".TP\n4\nreading or writing failed (no such file, disk full)\n.TP\n5\nout of memory\n"
+        ".TP\n6\na result is not finite\n"
+        ".TP\n75\ntry again later: another run holds the folder, or training was interrupted\nand saved\n"
+        ".TP\n130, 141, 143\nended by Ctrl\\-C, by a reader that went away, by a request to terminate\n"
+        ".SH ENVIRONMENT\n"
+        ".TP\n.B ROFORMER_MODEL\nmodel folder when no \\fB\\-m\\fR is given\n"
+        ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
+        ".TP\n.B NO_COLOR\nno colours when set and not empty\n"
+        ".SH FILES\n"
+        ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's transformers reads and writes it\n"
+        ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
+        ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";
+    fprintf(to, ".TH ROFORMER 1 \"%s\" \"roformer %s\" \"User Commands\"\n", RF_DATE, rf_version());
+    fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
+    fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
+    fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
+          "masked and causal language models, fine-tuning on labelled examples, all of\n"
+          "which can be killed at any moment and go on with the same bits; filling of\n"
+          "blanks, writing on, embedding and labelling of texts; every position encoding\n"
+          "that the paper compares with.\n"
+          "Data goes to standard output, everything else to standard error.\n"
+          "Long options are written with \\- or _ alike.\n.SH OPTIONS OF EVERY COMMAND\n", to);
+    man_options(to, NULL, cli_common_options);
+    fputs(".SH COMMANDS\n", to);
+    for (int i = 0; cli_commands[i]; i++) man_command(to, cli_commands[i]);
+    fputs(after, to);
+}

@@ -1,0 +1,169 @@
+/* main.c — finds the command, makes the context, turns failures into exit codes. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shell/comm.h"
+#include "cli/shell/commands.h"
+#include "cli/shell/help.h"
+#include "cli/shell/io.h"
+
+static const char *environment(const char *name) { return getenv(name); }
+
+static void log_line(void *user, const char *line)
+{
+    const cli_io *io = user;
+    if (!io->quiet) cli_error("%s", line);
+}
+
+/* A program started with 0, 1 or 2 closed would open its files there; /dev/null keeps the places.  Standard output is
+ * opened for reading only, so that a write to it still fails as it should. */
+static void keep_standard_files(void)
+{
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) {
+            const int got = open("/dev/null", fd == 2 ? O_WRONLY : fd == 0 ? O_WRONLY : O_RDONLY);
+            if (got >= 0 && got != fd) close(got);
+        }
+}
+
+static int use_color(const cli_common *c, int fd)
+{
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    if (c->color != CLI_COLOR_AUTO) return c->color == CLI_COLOR_ALWAYS;
+    return isatty(fd) && !(no && *no) && term && strcmp(term, "dumb");
+}
+
+/* Of several processes that all have the same to say, the first one says it. */
+static int is_first(void) { return !cli_comm() || !cli_comm()->rank; }
+
+static int usage(const char *command, const rf_error *why)
+{
+    if (!is_first()) return cli_exit_code(why->code);
+    cli_error("%s", why->text);
+    if (why->code == RF_EARG && !strstr(why->text, "did you mean") && !strstr(why->text, "--help"))
+        fprintf(stderr, "Try: roformer %s%s--help\n", command, *command ? " " : "");
+    return cli_exit_code(why->code);
+}
+
+/* Whatever a command printed must have arrived. */
+static int finish(int code)
+{
+    rf_error why = {0};
+    if (cli_flush(&why) && code == CLI_DONE) {
+        cli_error("%s", why.text);
+        code = CLI_IO;
+    }
+    if (close(1) && errno != EBADF && code == CLI_DONE) {
+        cli_error("standard output: cannot close: %s", strerror(errno));
+        code = CLI_IO;
+    }
+    return code;
+}
+
+/* Processes on one machine divide it; one that was bound to some of its processors uses those. */
+static int threads_of_process(void)
+{
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (!cli_comm() || sched_getaffinity(0, sizeof set, &set)) return 0;                /* all that there are */
+    const long share = sysconf(_SC_NPROCESSORS_ONLN) / cli_comm()->local, bound = CPU_COUNT(&set);
+    return (int)(share < 1 ? 1 : share < bound ? share : bound);
+}
+
+static int run(cli_parsed *p, const char *program)
+{
+    cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet || !is_first(), .color_out = use_color(&p->common, 1),
+                 .color_err = use_color(&p->common, 2)};
+    const int threads = p->common.threads ? (int)p->common.threads : threads_of_process();
+    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = threads, .isa = p->common.isa,
+                                    .products = p->common.products};
+    if (cli_comm() && p->command != &cmd_pretrain) {
+        rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name, cli_comm()->size);
+        cli_comm()->agreed = 1;
+        return cli_exit(&io);
+    }
+    if (rf_ctx_new(&options, &io.ctx, &io.why)) return cli_exit(&io);
+    const int code = p->command->run(p->args, &io);
+    rf_ctx_free(io.ctx);
+    return code;
+}
+
+static int command(cli_parsed *p, int argc, const char *const argv[], const char *program)
+{
+    rf_error why = {0};
+    rf_status status;
+    int code;
+    if (!(p->args = malloc(p->command->size))) {
+        cli_error("out of memory");
+        return CLI_MEMORY;
+    }
+    status = cli_defaults(p, environment, &why);
+    if (!status) status = cli_parse(p, argc, argv, NULL, &why);
+    if (status) code = usage(p->command->name, &why);
+    else if (p->common.help || p->common.short_help) {
+        cli_help_command(stdout, p->command, p->common.help);
+        code = CLI_DONE;
+    } else {
+        code = run(p, program);
+    }
+    cli_parsed_clear(p);
+    free(p->args);
+    return code;
+}
+
+static int no_command(const char *name)
+{
+    cli_nearest near = {name, NULL, 0};
+    for (int i = 0; cli_commands[i]; i++) cli_consider(&near, cli_commands[i]->name);
+    if (!is_first()) return CLI_USAGE;
+    if (near.best) cli_error("unknown command %.60s; did you mean %s?", name, near.best);
+    else cli_error("unknown command %.60s (see roformer --help)", name);
+    return CLI_USAGE;
+}
+
+static int program(int argc, char **argv)
+{
+    cli_parsed p = {0};
+    rf_error why = {0};
+    int used = 0, code;
+    keep_standard_files();
+    setlocale(LC_CTYPE, "");                            /* for what the terminal shows; numbers stay as in C */
+    cli_signals_init();
+    rf_status status = cli_defaults(&p, environment, &why);
+    const int n = argc > 0 ? argc - 1 : 0;
+    const char *const *arguments = (const char *const *)argv + (argc > 0);
+    if (!status) status = cli_parse(&p, n, arguments, &used, &why);
+    if (status) return usage("", &why);
+    if (p.common.version) {
+        printf("roformer %s\n", rf_version());
+        code = CLI_DONE;
+    } else if (!is_first() && (p.common.man || p.common.help || p.common.short_help || used == n)) {
+        return used == n ? CLI_USAGE : CLI_DONE;
+    } else if (p.common.man) {
+        cli_manual(stdout);
+        code = CLI_DONE;
+    } else if (p.common.help || p.common.short_help) {
+        cli_help_all(stdout);
+        code = CLI_DONE;
+    } else if (used == n) {
+        cli_help_all(stderr);
+        return CLI_USAGE;
+    } else if (!(p.command = cli_find_command(arguments[used]))) {
+        return no_command(arguments[used]);
+    } else {
+        code = command(&p, n - used - 1, arguments + used + 1, argv[0]);
+    }
+    return finish(code);
+}
+
+int main(int argc, char **argv)
+{
+    cli_comm_begin(&argc, &argv);
+    return cli_comm_end(program(argc, argv));
+}

@@ -1,0 +1,134 @@
+/* signals.c — stopping politely, and files that shrink under a mapping. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shell/io.h"
+
+static volatile sig_atomic_t stopped;
+
+/* The first signal is remembered and the work ends at a good place; the second ends the program at once. */
+static void remember(int number)
+{
+    if (stopped) _exit(128 + number);
+    stopped = number;
+}
+
+int cli_stopped(void) { return stopped; }
+
+void cli_signals_catch(void)
+{
+    static const int number[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a waiting read must come back */
+    sigemptyset(&act.sa_mask);
+    for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
+        if (!sigaction(number[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;       /* nohup, or a script's "&" */
+        sigaction(number[i], &act, NULL);
+    }
+}
+
+static volatile sig_atomic_t save_asked;
+
+static void remember_save(int number)
+{
+    (void)number;
+    save_asked = 1;
+}
+
+int cli_save_asked(void)
+{
+    const int asked = save_asked;
+    save_asked = 0;
+    return asked;
+}
+
+void cli_signals_catch_save(void)
+{
+    struct sigaction act = {.sa_handler = remember_save, .sa_flags = SA_RESTART};       /* reading goes on */
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGUSR1, &act, NULL);
+}
+
+static void put(const char *text, size_t size)
+{
+    while (size) {
+        const ssize_t n = write(2, text, size);
+        if (n <= 0) return;
+        text += n;
+        size -= (size_t)n;
+    }
+}
+
+/* ---- SIGBUS: a page of a mapped file is no longer there -------------------------------------------------------------
+ * Only write, open, read and _exit are called: a handler may use nothing more.                                         */
+
+static bool read_hex(const char **p, uintptr_t *out)
+{
+    const char *start = *p;
+    for (*out = 0;; ++*p) {
+        const char c = **p;
+        const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+        if (digit < 0) return *p > start;
+        *out = *out << 4 | (uintptr_t)digit;
+    }
+}
+
+/* "7f1200-7f1300 r--p 00000000 08:01 1234   /path": prints the path when the range holds `address`. */
+static bool name_mapping(char *line, uintptr_t address)
+{
+    const char *p = line;
+    uintptr_t from, to;
+    if (!read_hex(&p, &from) || *p++ != '-' || !read_hex(&p, &to)) return false;
+    const char *path = strchr(p, '/');
+    if (address < from || address >= to || !path) return false;
+    put(path, strlen(path));
+    return true;
+}
+
+static bool name_file(uintptr_t address)
+{
+    static char text[8192];
+    size_t have = 0;
+    const int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    for (;;) {
+        const ssize_t got = read(fd, text + have, sizeof text - 1 - have);
+        if (got <= 0) break;
+        have += (size_t)got;
+        text[have] = 0;
+        char *line = text, *feed;
+        while ((feed = strchr(line, '\n'))) {
+            *feed = 0;
+            if (name_mapping(line, address)) return true;
+            line = feed + 1;
+        }
+        have = strlen(line);
+        memmove(text, line, have + 1);
+        if (have == sizeof text - 1) have = 0;
+    }
+    return false;
+}
+
+static void bus(int number, siginfo_t *info, void *context)
+{
+    static const char what[] = ": file was truncated while in use\n", unknown[] = "a mapped file";
+    (void)number;
+    (void)context;
+    put("roformer: ", 10);
+    if (!name_file((uintptr_t)info->si_addr)) put(unknown, sizeof unknown - 1);
+    put(what, sizeof what - 1);
+    _exit(CLI_IO);
+}
+
+void cli_signals_init(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, act = {.sa_sigaction = bus, .sa_flags = SA_SIGINFO};
+    sigemptyset(&ignore.sa_mask);
+    sigemptyset(&act.sa_mask);
+    sigaction(SIGPIPE, &ignore, NULL);
+    sigaction(SIGXFSZ, &ignore, NULL);                          /* `ulimit -f`: the write fails instead, and is told */
+    sigaction(SIGBUS, &act, NULL);
+}

@@ -1,0 +1,293 @@
+/* items.c — labelled examples as ids.
+ *
+ * Pairs are cut to max_length as transformers' longest_first does.  A question is cut to half of the length: the other half is
+ * left for the context.                                                                                               */
+#include <stdlib.h>
+
+#include "data/items.h"
+
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K, int64_t max_length)
+{
+    *t = (rf__items){.ctx = ctx, .tokenizer = tokenizer, .task = task, .K = K, .max_length = max_length};
+    rf_encoding_init(&t->scratch, ctx);
+}
+
+void rf__items_free(rf__items *t)
+{
+    void *const all[] = {t->first, t->start, t->id, t->type, t->label, t->target, t->from, t->to, t->context, t->context_at,
+                         t->window, t->gold, t->gold_at, t->name, t->name_at};
+    if (!t->ctx) return;
+    for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
+    rf_encoding_clear(&t->scratch);
+    *t = (rf__items){0};
+}
+
+/* ---- adding ---- */
+
+enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT };
+
+static rf_status no_memory(const rf__items *t, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples of %zu tokens", t->n, t->tokens);
+}
+
+/* Room for `more` tokens and another sequence. */
+static bool make_room(rf__items *t, size_t more)
+{
+    const size_t tokens = t->tokens + more;
+    bool fine = rf__grow(t->ctx, &t->start, &t->room[START], t->sequences + 2, sizeof *t->start) &&
+                rf__grow(t->ctx, &t->id, &t->room[ID], tokens, sizeof *t->id) &&
+                rf__grow(t->ctx, &t->type, &t->room[TYPE], tokens, sizeof *t->type);
+    if (fine && t->task == RF_TASK_TAG) fine = rf__grow(t->ctx, &t->label, &t->room[LABEL], tokens, sizeof *t->label);
+    if (fine && (t->task == RF_TASK_TAG || t->task == RF_TASK_QA))
+        fine = rf__grow(t->ctx, &t->from, &t->room[FROM], tokens, sizeof *t->from) &&
+               rf__grow(t->ctx, &t->to, &t->room[TO], tokens, sizeof *t->to);
+    if (fine && !t->sequences) t->start[0] = 0;
+    return fine;
+}
+
+static void put(rf__items *t, int32_t id, int32_t type)
+{
+    t->id[t->tokens] = id;
+    t->type[t->tokens++] = type;
+}
+
+static void end_sequence(rf__items *t) { t->start[++t->sequences] = t->tokens; }
+
+rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why)
+{
+    rf_encoding *e = &t->scratch;
+    size_t dropped = 0;
+    const rf_status status = rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped, why);
+    if (status) return status;
+    if (!make_room(t, e->n)) return no_memory(t, why);
+    for (size_t i = 0; i < e->n; i++) put(t, e->id[i], e->type[i]);
+    t->cut += dropped > 0;
+    end_sequence(t);
+    return RF_OK;
+}
+
+rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why)
+{
+    rf_encoding *e = &t->scratch;
+    const size_t most = (size_t)t->max_length, begin = t->tokens;
+    if (!make_room(t, most)) return no_memory(t, why);
+    const size_t at = begin;
+    put(t, rf_tokenizer_cls(t->tokenizer), 0);
+    t->label[at] = -1;
+    t->from[at] = t->to[at] = UINT32_MAX;
+    bool full = false;
+    for (size_t w = 0; w < n && !full; w++) {
+        const rf_status status = rf_encode(t->tokenizer, word[w].at, word[w].size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+        if (status) return status;
+        full = t->tokens - begin + e->n + 1 > most;
+        for (size_t i = 0; i < e->n && !full; i++) {
+            t->label[t->tokens] = i ? -1 : tag[w];
+            t->from[t->tokens] = i ? UINT32_MAX : (uint32_t)w;
+            t->to[t->tokens] = (uint32_t)w;
+            put(t, e->id[i], 0);
+        }
+    }
+    t->cut += full;
+    t->label[t->tokens] = -1;
+    t->from[t->tokens] = t->to[t->tokens] = UINT32_MAX;
+    put(t, rf_tokenizer_sep(t->tokenizer), 0);
+    end_sequence(t);
+    return RF_OK;
+}
+
+static bool keep_context(rf__items *t, rf__text context, const rf__stretch answer[], size_t n)
+{
+    const size_t q = t->questions, at = q ? t->context_at[q] : 0, golds = q ? t->gold_at[q] : 0;
+    if (!rf__grow(t->ctx, &t->context, &t->room[CONTEXT], at + context.size + 1, 1) ||
+        !rf__grow(t->ctx, &t->context_at, &t->room[CONTEXT_AT], q + 2, sizeof *t->context_at) ||
+        !rf__grow(t->ctx, &t->window, &t->room[WINDOW], q + 2, sizeof *t->window) ||
+        !rf__grow(t->ctx, &t->gold_at, &t->room[GOLD_AT], q + 2, sizeof *t->gold_at) ||
+        !rf__grow(t->ctx, &t->gold, &t->room[GOLD], 2 * (golds + n), sizeof *t->gold)) return false;
+    memcpy(t->context + at, context.at, context.size);
+    t->context_at[q] = at;
+    t->context_at[q + 1] = at + context.size;
+    for (size_t i = 0; i < n; i++) {
+        t->gold[2 * (golds + i)] = (uint32_t)answer[i].begin;
+        t->gold[2 * (golds + i) + 1] = (uint32_t)answer[i].end;
+    }
+    t->gold_at[q] = golds;
+    t->gold_at[q + 1] = golds + n;
+    if (!q) t->window[0] = t->n;
+    return true;
+}
+
+static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint32_t to)
+{
+    t->from[t->tokens] = from;
+    t->to[t->tokens] = to;
+    put(t, id, type);
+}
+
+/* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
+static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end, rf__stretch answer, rf_error *why)
+{
+    const rf_encoding *e = &t->scratch;
+    int32_t first = -1, last = -1;
+    if (!make_room(t, m + end - begin + 1) || !rf__grow(t->ctx, &t->label, &t->room[LABEL], 2 * (t->n + 1), sizeof *t->label))
+        return no_memory(t, why);
+    for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
+    for (size_t i = begin; i < end; i++) {
+        const int32_t here = (int32_t)(m + i - begin);
+        if (first < 0 && e->end[i] > answer.begin) first = here;
+        if (e->start[i] < answer.end) last = here;
+        put_from(t, e->id[i], 1, e->start[i], e->end[i]);
+    }
+    put_from(t, rf_tokenizer_sep(t->tokenizer), 1, UINT32_MAX, UINT32_MAX);
+    const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin && e->end[end - 1] >= answer.end;
+    t->label[2 * t->n] = whole ? first : 0;
+    t->label[2 * t->n + 1] = whole ? last : 0;
+    end_sequence(t);
+    return rf__items_end(t, -1, NULL, why);
+}
+
+static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__stretch answer, rf_error *why)
+{
+    const size_t n = t->scratch.n, room = (size_t)t->max_length - m - 1, stride = (size_t)rf__min64(t->doc_stride, (int64_t)room / 2);
+    size_t begin = 0, windows = 0;
+    rf_status status = RF_OK;
+    for (bool more = true; more && !status; begin += room - stride, windows++) {
+        const size_t end = n - begin < room ? n : begin + room;
+        status = put_window(t, question, m, begin, end, answer, why);
+        more = end < n;
+    }
+    t->cut += windows > 1;
+    return status;
+}
+
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__stretch answer[], size_t n, rf_error *why)
+{
+    rf_encoding *e = &t->scratch;
+    if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
+    rf_status status = rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
+    const size_t m = e->n;
+    int32_t *asked = status ? NULL : rf__alloc(t->ctx, (m ? m : 1) * sizeof *asked);
+    if (!status && !asked) return no_memory(t, why);
+    if (!status) memcpy(asked, e->id, m * sizeof *asked);
+    if (!status) status = rf_encode(t->tokenizer, context.at, context.size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    if (!status && !keep_context(t, context, answer, n)) status = no_memory(t, why);
+    if (!status) status = put_windows(t, asked, m, n ? answer[0] : (rf__stretch){0, 0}, why);
+    rf__free(t->ctx, asked);
+    if (status) return status;
+    t->unanswered += !n;
+    t->window[++t->questions] = t->n;
+    return RF_OK;
+}
+
+rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why)
+{
+    const size_t K = (size_t)t->K, begin = t->n ? t->first[t->n] : 0, at = t->start[begin];
+    bool fine = rf__grow(t->ctx, &t->first, &t->room[FIRST], t->n + 2, sizeof *t->first);
+    if (t->task == RF_TASK_CLS || t->task == RF_TASK_MC) {
+        fine = fine && rf__grow(t->ctx, &t->label, &t->room[LABEL], t->n + 1, sizeof *t->label);
+        if (fine) t->label[t->n] = label;
+    } else if (t->task == RF_TASK_REG || t->task == RF_TASK_MULTILABEL) {
+        fine = fine && rf__grow(t->ctx, &t->target, &t->room[TARGET], (t->n + 1) * K, sizeof *t->target);
+        for (size_t k = 0; fine && k < K; k++) t->target[t->n * K + k] = target ? target[k] : 0;
+        if (fine) t->hash = rf__hash64(t->target + t->n * K, K * sizeof *t->target, t->hash);
+    }
+    if (!fine) return no_memory(t, why);
+    if (!t->n) t->first[0] = 0;
+    t->first[++t->n] = t->sequences;
+    t->hash = rf__hash64(t->id + at, (t->tokens - at) * sizeof *t->id, t->hash + (uint64_t)(uint32_t)label);
+    if (t->task == RF_TASK_TAG) t->hash = rf__hash64(t->label + at, (t->tokens - at) * sizeof *t->label, t->hash);
+    if (t->task == RF_TASK_QA) t->hash = rf__hash64(t->label + 2 * (t->n - 1), 2 * sizeof *t->label, t->hash);
+    return RF_OK;
+}
+
+static int descending(const void *a, const void *b)
+{
+    size_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x < y) - (x > y);
+}
+
+rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why)
+{
+    size_t *size = rf__alloc(t->ctx, (t->n ? t->n : 1) * sizeof *size);
+    if (!size) return no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++) size[i] = rf__item_size(t, i);
+    if (t->n) qsort(size, t->n, sizeof *size, descending);
+    *tokens = 0;
+    for (size_t i = 0; i < t->n && i < count; i++) *tokens += (int64_t)size[i];
+    rf__free(t->ctx, size);
+    return RF_OK;
+}
+
+/* ---- batches ---- */
+
+static bool batch_room(rf__item_batch *b, const rf__items *t, size_t tokens, size_t sequences, size_t n)
+{
+    const size_t labels = t->task == RF_TASK_TAG ? tokens : 2 * n;
+    return rf__grow(t->ctx, &b->id, &b->room[0], tokens, sizeof *b->id) &&
+           rf__grow(t->ctx, &b->type, &b->room[1], tokens, sizeof *b->type) &&
+           rf__grow(t->ctx, &b->start, &b->room[2], sequences + 1, sizeof *b->start) &&
+           rf__grow(t->ctx, &b->label, &b->room[3], labels, sizeof *b->label) &&
+           rf__grow(t->ctx, &b->group, &b->room[4], n + 1, sizeof *b->group) &&
+           rf__grow(t->ctx, &b->target, &b->room[5], n * (size_t)t->K, sizeof *b->target);
+}
+
+static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t N)
+{
+    const size_t at = t->start[t->first[i]], size = rf__item_size(t, i), K = (size_t)t->K;
+    switch (t->task) {
+    case RF_TASK_CLS:
+    case RF_TASK_MC:
+        b->label[b->n] = t->label[i];
+        b->labels += t->label[i] >= 0;
+        break;
+    case RF_TASK_TAG:
+        memcpy(b->label + N, t->label + at, size * sizeof *b->label);
+        for (size_t k = 0; k < size; k++) b->labels += t->label[at + k] >= 0;
+        break;
+    case RF_TASK_QA:
+        memcpy(b->label + 2 * b->n, t->label + 2 * i, 2 * sizeof *b->label);
+        b->labels += (t->label[2 * i] >= 0) + (t->label[2 * i + 1] >= 0);
+        break;
+    case RF_TASK_REG:
+    case RF_TASK_MULTILABEL:
+        memcpy(b->target + b->n * K, t->target + i * K, K * sizeof *b->target);
+        b->labels += t->K;
+        break;
+    }
+}
+
+rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice, rf_error *why)
+{
+    size_t tokens = 0, sequences = 0;
+    const size_t laps = twice ? 2 : 1;
+    for (size_t j = 0; j < n; j++) {
+        tokens += rf__item_size(t, which[j]);
+        sequences += t->first[which[j] + 1] - t->first[which[j]];
+    }
+    if (tokens * laps > INT32_MAX) return rf_fail(why, RF_ERANGE, "a batch of %zu tokens, at most %d are possible", tokens * laps, INT32_MAX);
+    if (!batch_room(b, t, tokens * laps, sequences * laps, n * laps))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", tokens * laps);
+    b->n = 0;
+    b->N = b->B = b->labels = 0;
+    b->K = t->K;
+    b->start[0] = b->group[0] = 0;
+    for (size_t j = 0; j < n * laps; j++) {
+        const size_t i = which[j % n], at = t->start[t->first[i]], size = rf__item_size(t, i);
+        memcpy(b->id + b->N, t->id + at, size * sizeof *b->id);
+        memcpy(b->type + b->N, t->type + at, size * sizeof *b->type);
+        add_labels(b, t, i, b->N);
+        for (size_t s = t->first[i]; s < t->first[i + 1]; s++) b->start[++b->B] = (int32_t)(b->N + (int64_t)(t->start[s + 1] - at));
+        b->N += (int64_t)size;
+        b->group[++b->n] = (int32_t)b->B;
+    }
+    return RF_OK;
+}
+
+void rf__item_batch_free(const rf_ctx *ctx, rf__item_batch *b)
+{
+    void *const all[] = {b->id, b->type, b->start, b->label, b->group, b->target};
+    for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(ctx, all[i]);
+    *b = (rf__item_batch){0};
+}

@@ -1,0 +1,479 @@
+/* labelled.c — from records to items. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/labelled.h"
+#include "data/pieces.h"
+
+enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels, bytes of a label, of a number: at most           */
+
+rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, rf_error *why)
+{
+    const int64_t fold = l->fold;
+    const rf__preset *p;
+    *l = (rf__labelled){.ctx = ctx, .o = o, .fold = fold};
+    const rf_status status = rf__preset_find(o->task ? o->task : "cls", &p, why);
+    if (status) return status;
+    const bool own = o->text_column || o->pair_column || o->label_column;
+    l->preset = p;
+    l->task = p->task;
+    l->layout = (rf__layout){
+        .task = p->task,
+        .text = o->text_column ? o->text_column : p->text,
+        .pair = o->text_column || o->pair_column ? o->pair_column : p->pair,
+        .label = o->label_column ? o->label_column : p->label,
+        .id = o->id_column,
+    };
+    if (!own) memcpy(l->layout.bare, p->bare, sizeof p->bare);
+    return RF_OK;
+}
+
+void rf__labelled_close(rf__labelled *l)
+{
+    for (size_t i = 0; i < l->n; i++) rf__free(l->ctx, l->name[i]);
+    if (l->name) rf__free(l->ctx, l->name);
+    l->name = NULL;
+    l->n = l->room = 0;
+}
+
+static bool has_names(const rf__labelled *l) { return l->task == RF_TASK_CLS || l->task == RF_TASK_MULTILABEL || l->task == RF_TASK_TAG; }
+int64_t rf__labelled_outputs(const rf__labelled *l) { return has_names(l) ? (int64_t)l->n : l->task == RF_TASK_QA ? 2 : 1; }
+const char *const *rf__labelled_names(const rf__labelled *l) { return has_names(l) ? (const char *const *)l->name : NULL; }
+
+const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
+
+const char *rf__labelled_metric(const rf__labelled *l, const rf_finetune_options *o)
+{
+    return rf__metric_bare(o->metric ? o->metric : l->preset->metric);
+}
+
+/* ---- the labels that there are ---- */
+
+static int32_t find(const rf__labelled *l, rf__text name)
+{
+    for (size_t i = 0; i < l->n; i++)
+        if (!strncmp(l->name[i], name.at, name.size) && !l->name[i][name.size]) return (int32_t)i;
+    return -1;
+}
+
+static rf_status learn(rf__labelled *l, rf__text name, rf_error *why)
+{
+    if (l->fixed || !name.size || name.size > NAME || find(l, name) >= 0) return RF_OK;
+    if (l->n >= LABELS) return rf_fail(why, RF_EDATA, "more than %d different labels: is that the column of the labels?", LABELS);
+    char *copy = rf__grow(l->ctx, &l->name, &l->room, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
+    if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
+    memcpy(copy, name.at, name.size);
+    copy[name.size] = 0;
+    l->name[l->n++] = copy;
+    return RF_OK;
+}
+
+/* Numbers by their value, then names by their bytes. */
+static int by_name(const void *a, const void *b)
+{
+    const char *x, *y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    const bool p = rf__is_number(x), q = rf__is_number(y);
+    if (p != q) return q - p;
+    if (p && q) {
+        const long long i = strtoll(x, NULL, 10), k = strtoll(y, NULL, 10);
+        if (i != k) return (i > k) - (i < k);
+    }
+    return strcmp(x, y);
+}
+
+rf_status rf__labelled_labels(rf__labelled *l, const rf_labels *from, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int64_t i = 0; i < from->n && !status; i++) status = learn(l, (rf__text){from->name[i], strlen(from->name[i])}, why);
+    l->fixed = true;
+    return status;
+}
+
+/* Calls `one` for every label of a record; at NULL: an element of a list that is neither a string nor an integer. */
+typedef rf_status each_label(void *user, rf__text name, rf_error *why);
+
+static const json_t *list_of(const rf__labelled *l, const json_t *j)
+{
+    static const char *const tags[] = {"tags", "ner_tags", "labels"};
+    if (l->task == RF_TASK_MULTILABEL) return rf__record_member(j, l->layout.label);
+    for (size_t i = 0; i < RF_COUNT(tags) && l->task == RF_TASK_TAG; i++)
+        if (json_object_get(j, tags[i])) return json_object_get(j, tags[i]);
+    return NULL;
+}
+
+static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_label *one, void *user, rf_error *why)
+{
+    const json_t *list = list_of(l, r->json);
+    rf_status status = RF_OK;
+    if (json_is_array(list)) {
+        for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+            const json_t *v = json_array_get(list, i);
+            char number[32];
+            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
+            status = one(user, json_is_string(v) ? (rf__text){json_string_value(v), json_string_length(v)}
+                             : json_is_integer(v) ? (rf__text){number, strlen(number)} : (rf__text){0}, why);
+        }
+        return status;
+    }
+    if (l->task != RF_TASK_MULTILABEL) return r->label.at ? one(user, r->label, why) : RF_OK;
+    for (const char *at = r->label.at, *end = at ? at + r->label.size : at; at && at < end && !status;) {
+        const char *stop = memchr(at, ',', (size_t)(end - at));
+        if (!stop) stop = end;
+        if (stop > at) status = one(user, (rf__text){at, (size_t)(stop - at)}, why);
+        at = stop + 1;
+    }
+    return status;
+}
+
+static rf_status learn_one(void *user, rf__text name, rf_error *why) { return learn(user, name, why); }
+
+static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *why)
+{
+    rf_status status = RF_OK;
+    const char *given = l->o->labels ? l->o->labels : l->preset->labels;
+    const bool discover = !given;
+    if (!has_names(l) || l->fixed) return RF_OK;
+    while (given && *given && !status) {
+        const size_t n = strcspn(given, ",");
+        if (n > NAME) return rf_fail(why, RF_EARG, "labels: one of %zu bytes, at most %d", n, NAME);
+        status = learn(l, (rf__text){given, n}, why);
+        given += n + (given[n] == ',');
+    }
+    for (size_t i = 0; i < r->n && !status && discover; i++) status = labels_of(l, &r->record[i], learn_one, l, why);
+    if (status) return status;
+    if (discover && l->n) qsort(l->name, l->n, sizeof *l->name, by_name);
+    l->fixed = true;
+    if (l->n >= (l->task == RF_TASK_MULTILABEL ? 1u : 2u)) return RF_OK;
+    if (r->bad) return rf__records_judge(r, 0, why);
+    if (!l->n) return rf_fail(why, RF_EDATA, "%.150s: no example has a label", r->path);
+    return rf_fail(why, RF_EDATA, "%.150s: 1 label, '%.60s', for all examples: nothing to tell apart", r->path, l->name[0]);
+}
+
+/* ---- one example ---- */
+
+typedef struct making {
+    rf__labelled *l;
+    rf__records *r;
+    const rf__record *record;
+    bool wanted, bad;                   /* bad: this record is                                                           */
+    int32_t *id;                        /* its labels                                                                    */
+    size_t n, room;
+    float *target;                      /* multilabel: [labels]                                                          */
+    rf__stretch *answer;                   /* qa                                                                            */
+    size_t answer_room;
+} making;
+
+#define BAD(m, ...) ((m)->bad = true, rf__records_bad((m)->r, (m)->record->line, __VA_ARGS__))
+
+static rf__text string_of(const json_t *j) { return (rf__text){json_string_value(j), json_string_length(j)}; }
+
+/* "0, 1, 2" */
+static void list_names(const rf__labelled *l, char *out, size_t size)
+{
+    size_t n = 0;
+    *out = 0;
+    for (size_t i = 0; i < l->n && n + 70 < size; i++)
+        n += (size_t)snprintf(out + n, size - n, "%s%s%s", i ? ", " : "", rf__show((rf__text){l->name[i], strlen(l->name[i])}, 50).text,
+                              i + 1 < l->n && n + 140 >= size ? ", ..." : "");
+}
+
+static rf_status place_one(void *user, rf__text name, rf_error *why)
+{
+    making *m = user;
+    char all[200];
+    if (!name.at) return BAD(m, "a label is neither a string nor an integer"), RF_OK;
+    if (name.size > NAME) return BAD(m, "a label of %zu bytes, at most %d", name.size, NAME), RF_OK;
+    if (!name.size) return BAD(m, "the label is empty"), RF_OK;
+    const int32_t id = find(m->l, name);
+    if (id < 0) {
+        list_names(m->l, all, sizeof all);
+        return BAD(m, "label '%s' is none of the %zu that are known: %s", rf__show(name, 60).text, m->l->n, all), RF_OK;
+    }
+    if (!rf__grow(m->l->ctx, &m->id, &m->room, m->n + 1, sizeof *m->id)) return rf_fail(why, RF_ENOMEM, "out of memory: labels");
+    m->id[m->n++] = id;
+    return RF_OK;
+}
+
+/* [+-] digits [. digits] [e [+-] digits], spaces around it. */
+static float number_of(making *m)
+{
+    rf__text t = m->record->label;
+    char text[DIGITS + 1], *end;
+    while (t.size && *t.at == ' ') t.at++, t.size--;
+    while (t.size && t.at[t.size - 1] == ' ') t.size--;
+    if (t.size > DIGITS) return BAD(m, "the label has %zu characters, a number has at most %d", t.size, DIGITS), 0;
+    if (t.size) memcpy(text, t.at, t.size);
+    text[t.size] = 0;
+    const float x = (float)strtod(text, &end);
+    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
+        BAD(m, "the label '%s' is not a finite number", rf__show(t, 60).text);
+    return x;
+}
+
+static rf_status make_text(making *m, rf__items *out, rf_error *why)
+{
+    const bool wanted = m->wanted;
+    const rf_task task = m->l->task;
+    float number = 0;
+    if (task == RF_TASK_REG && wanted) number = number_of(m);
+    if (task == RF_TASK_CLS && wanted && m->n != 1 && !m->bad) BAD(m, "no label");
+    if (task == RF_TASK_MULTILABEL) {
+        memset(m->target, 0, m->l->n * sizeof *m->target);
+        for (size_t i = 0; i < m->n; i++) m->target[m->id[i]] = 1;
+    }
+    if (m->bad) return RF_OK;
+    const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
+    return status ? status : rf__items_end(out, task == RF_TASK_CLS && wanted ? m->id[0] : -1,
+                                           task == RF_TASK_REG ? &number : task == RF_TASK_MULTILABEL ? m->target : NULL, why);
+}
+
+static rf_status make_tags(making *m, rf__items *out, rf_error *why)
+{
+    const json_t *words = json_object_get(m->record->json, "tokens");
+    const size_t n = json_array_size(words);
+    if (!n) return BAD(m, "tokens is not a list of words"), RF_OK;
+    if (m->wanted && m->n != n && !m->bad) return BAD(m, "%zu tokens, but %zu tags", n, m->n), RF_OK;
+    rf__text *word = rf__calloc(m->l->ctx, n, sizeof *word);
+    if (!word || !rf__grow(m->l->ctx, &m->id, &m->room, n, sizeof *m->id)) {
+        rf__free(m->l->ctx, word);
+        return rf_fail(why, RF_ENOMEM, "out of memory: %zu words", n);
+    }
+    for (; m->n < n; m->n++) m->id[m->n] = -1;
+    for (size_t i = 0; i < n && !m->bad; i++) {
+        const json_t *w = json_array_get(words, i);
+        word[i] = string_of(w);
+        if (!json_is_string(w)) BAD(m, "token %zu is not a string", i + 1);
+    }
+    rf_status status = m->bad ? RF_OK : rf__items_words(out, word, m->id, n, why);
+    if (!status && !m->bad) status = rf__items_end(out, -1, NULL, why);
+    rf__free(m->l->ctx, word);
+    return status;
+}
+
+/* answer_start counts characters. */
+static size_t bytes_of(rf__text t, json_int_t characters)
+{
+    size_t at = 0;
+    for (; at < t.size && characters > 0; characters--)
+        do at++;
+        while (at < t.size && ((unsigned char)t.at[at] & 0xC0) == 0x80);
+    return at;
+}
+
+/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of [{"text": .., "answer_start": ..}]
+ * (as in SQuAD's files); text NULL: there are no more. */
+static void answer_of(const json_t *answers, size_t i, const json_t **text, const json_t **start)
+{
+    const json_t *one = json_array_get(answers, i);
+    *text = json_is_array(answers) ? json_object_get(one, "text") : json_array_get(json_object_get(answers, "text"), i);
+    *start = json_is_array(answers) ? json_object_get(one, "answer_start") : json_array_get(json_object_get(answers, "answer_start"), i);
+}
+
+/* The bytes of answer i; false: it is bad. */
+static bool place_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__stretch *out)
+{
+    const rf__text a = string_of(text);
+    if (!json_is_string(text) || !json_is_integer(start) || !a.size) return BAD(m, "an answer has no text or no answer_start"), false;
+    out->begin = json_integer_value(start) < 0 ? context.size : bytes_of(context, json_integer_value(start));
+    out->end = out->begin + a.size;
+    if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
+    return BAD(m, "the answer '%s' is not in the context where answer_start says", rf__show(a, 40).text), false;
+}
+
+static rf_status make_question(making *m, rf__items *out, rf_error *why)
+{
+    const json_t *j = m->record->json, *question = json_object_get(j, "question"), *context = json_object_get(j, "context");
+    const json_t *answers = json_object_get(j, "answers"), *text = NULL, *start = NULL;
+    size_t n = 0;
+    if (!json_is_string(question) || !json_is_string(context)) return BAD(m, "no question or no context"), RF_OK;
+    if (m->wanted && !json_is_object(answers) && !json_is_array(answers)) return BAD(m, "no answers"), RF_OK;
+    for (; m->wanted; n++) {
+        answer_of(answers, n, &text, &start);
+        if (!text) break;
+        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_room, n + 1, sizeof *m->answer)) return rf_fail(why, RF_ENOMEM, "out of memory: answers");
+        if (!place_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
+    }
+    return rf__items_question(out, string_of(question), string_of(context), m->answer, n, why);
+}
+
+static rf_status make_choices(making *m, rf__items *out, rf_error *why)
+{
+    const json_t *choices = json_object_get(m->record->json, "choices"), *v = rf__record_member(m->record->json, m->l->layout.label);
+    const size_t n = json_array_size(choices);
+    if (!n) return BAD(m, "no list of choices"), RF_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(json_array_get(choices, i))) return BAD(m, "choice %zu is not a string", i + 1), RF_OK;
+    const json_int_t label = m->wanted && json_is_integer(v) ? json_integer_value(v) : -1;
+    if (m->wanted && (label < 0 || label >= (json_int_t)n)) return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < n && !status; i++) status = rf__items_text(out, m->record->text, string_of(json_array_get(choices, i)), why);
+    return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
+}
+
+static rf_status make(making *m, rf__items *out, rf_error *why)
+{
+    m->n = 0;
+    m->bad = false;
+    const rf_status status = has_names(m->l) && m->wanted ? labels_of(m->l, m->record, place_one, m, why) : RF_OK;
+    if (status) return status;
+    switch (m->l->task) {
+    case RF_TASK_TAG: return make_tags(m, out, why);
+    case RF_TASK_QA:  return make_question(m, out, why);
+    case RF_TASK_MC:  return make_choices(m, out, why);
+    default:          return make_text(m, out, why);
+    }
+}
+
+/* ---- all of them ---- */
+
+/* fold[i], the part that holds out record i.  Records lie class by class (a task of one label a text; of the others there is one
+ * class), shuffled within each, and are dealt like cards:
+ *
+ *     record at place j of that order -> part j mod K
+ *
+ * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and file. */
+static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
+{
+    const rf_key key = rf__key(l->o->t.seed, 0x666f6c64);
+    const size_t classes = l->task == RF_TASK_CLS ? l->n + 1 : 1;        /* the last one: labels that are bad */
+    int64_t *class = rf__alloc(l->ctx, r->n * sizeof *class);
+    size_t *order = rf__alloc(l->ctx, r->n * sizeof *order), *next = rf__calloc(l->ctx, classes + 1, sizeof *next);
+    const bool fine = class && order && next;
+    for (size_t i = 0; fine && i < r->n; i++) {
+        class[i] = classes > 1 ? find(l, r->record[i].label) : 0;
+        if (class[i] < 0) class[i] = (int64_t)l->n;
+        order[rf__shuffled(i, r->n, key, 0)] = i;
+        next[class[i] + 1]++;
+    }
+    for (size_t k = 0; fine && k < classes; k++) next[k + 1] += next[k];                /* where each class begins */
+    for (size_t j = 0; fine && j < r->n; j++) fold[order[j]] = (int64_t)(next[class[order[j]]]++ % (size_t)l->o->k_fold);
+    rf__free(l->ctx, class);
+    rf__free(l->ctx, order);
+    rf__free(l->ctx, next);
+    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
+}
+
+/* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. */
+static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool wanted, const int64_t fold[], bool held,
+                      rf__items *out, rf_error *why)
+{
+    making m = {.l = l, .r = r, .wanted = wanted};
+    rf_status status = RF_OK;
+    rf__items_init(out, l->ctx, t, l->task, rf__labelled_outputs(l), max_length);
+    out->doc_stride = l->o->doc_stride;
+    out->nothing = l->nothing;
+    if (l->task == RF_TASK_MULTILABEL && !(m.target = rf__calloc(l->ctx, l->n ? l->n : 1, sizeof *m.target)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: labels");
+    for (size_t i = 0; i < r->n && !status; i++) {
+        if (fold && (fold[i] == l->fold) != held) continue;
+        m.record = &r->record[i];
+        status = make(&m, out, why);
+    }
+    rf__free(l->ctx, m.id);
+    rf__free(l->ctx, m.target);
+    rf__free(l->ctx, m.answer);
+    return status;
+}
+
+/* The name of a record as text; `number` is room for one. */
+static rf__text name_of(const rf__labelled *l, const rf__record *r, char number[32], bool *integer)
+{
+    const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
+    *integer = json_is_integer(id);
+    if (!*integer) return r->id;
+    snprintf(number, 32, "%lld", (long long)json_integer_value(id));
+    return (rf__text){number, strlen(number)};
+}
+
+/* To predict, every record is an example: what it calls itself goes with it. */
+static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__items *out, rf_error *why)
+{
+    char number[32];
+    size_t size = 0, n = 0, integers = 0;
+    bool integer;
+    if (r->n != rf__items_asked(out)) return RF_OK;                          /* a bad line, which ends the reading */
+    for (size_t i = 0; i < r->n; i++, integers += integer) {
+        const rf__text name = name_of(l, &r->record[i], number, &integer);
+        n += name.size > 0;
+        size += name.size;
+    }
+    if (!n) return RF_OK;
+    out->numbers = integers == r->n;
+    out->name = rf__alloc(l->ctx, size);
+    out->name_at = rf__calloc(l->ctx, r->n + 1, sizeof *out->name_at);
+    if (!out->name || !out->name_at) return rf_fail(why, RF_ENOMEM, "out of memory: ids of %zu examples", r->n);
+    for (size_t i = 0; i < r->n; i++) {
+        const rf__text name = name_of(l, &r->record[i], number, &integer);
+        if (name.size) memcpy(out->name + out->name_at[i], name.at, name.size);
+        out->name_at[i + 1] = out->name_at[i] + name.size;
+    }
+    return RF_OK;
+}
+
+/* The file as a whole: may so many of its lines be bad, and is there an example left? */
+static rf_status judge(rf__labelled *l, const rf__records *r, bool wanted, const rf__items *out, rf_error *why)
+{
+    const int64_t most = !wanted ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset->bad;
+    const rf_status status = rf__records_judge(r, most, why);
+    if (status) return status;
+    if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: holds no example", r->path);
+    if (r->bad && !l->bad) l->first = r->first;
+    l->bad += r->bad;
+    return RF_OK;
+}
+
+/* All of the file to train on, or this run's part of it, and the rest to evaluate on. */
+static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev,
+                               rf_error *why)
+{
+    const long long folds = l->o->k_fold > 1 ? (long long)l->o->k_fold : 0;
+    int64_t *fold = NULL;
+    rf_status status = RF_OK;
+    if (folds && !(fold = rf__alloc(l->ctx, r->n * sizeof *fold))) return rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
+    if (folds) status = deal(l, r, fold, why);
+    if (!status) status = fill(l, r, t, max_length, true, fold, false, train, why);
+    l->nothing = train->nothing = train->unanswered > 0;
+    if (!status && folds) status = fill(l, r, t, max_length, true, fold, true, dev, why);
+    if (!status && folds && !dev->n) status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
+    rf__free(l->ctx, fold);
+    return status;
+}
+
+rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev, rf_error *why)
+{
+    rf__records r;
+    const bool folds = l->o->k_fold > 1;
+    l->layout.wanted = true;
+    rf_status status = rf__records_read(&r, l->ctx, l->o->train, &l->layout, why);
+    if (!status && !r.n) status = rf__records_judge(&r, 0, why);
+    if (!status && folds && r.n < (size_t)l->o->k_fold)
+        status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n, (long long)l->o->k_fold);
+    if (!status) status = settle_labels(l, &r, why);
+    if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
+    if (!status) status = judge(l, &r, true, train, why);
+    rf__records_free(&r);
+    return status || folds || !l->o->dev ? status : rf__labelled_read(l, t, max_length, l->o->dev, true, dev, why);
+}
+
+rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool wanted, rf__items *out,
+                             rf_error *why)
+{
+    rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
+    if (!status) status = fill(l, r, t, max_length, wanted, NULL, false, out, why);
+    if (!status && !wanted) status = keep_names(l, r, out, why);
+    return status ? status : judge(l, r, wanted, out, why);
+}
+
+rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *path, bool wanted, rf__items *out,
+                            rf_error *why)
+{
+    rf__records r;
+    l->layout.wanted = wanted;
+    rf_status status = rf__records_read(&r, l->ctx, path, &l->layout, why);
+    if (!status) status = rf__labelled_items(l, t, max_length, &r, wanted, out, why);
+    rf__records_free(&r);
+    return status;
+}

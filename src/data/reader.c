@@ -1,0 +1,587 @@
+/* reader.c — documents out of text files.
+ *
+ *     source.c --bytes--> line buffer --pieces of lines--> a format's rule --> document buffer --slices--> the caller
+ *
+ * A piece is a line, or as much of one as the line buffer holds; a slice is a document, or as much of one as
+ * max_document allows.  So a line of a gigabyte costs what the two buffers cost.  Only a JSON line must be in memory
+ * whole: it has a limit of its own.                                                                                    */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "data/reader.h"
+#include "data/source.h"
+#include "store/store.h"
+#include "text/text.h"
+
+enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20, SAMPLE = 4096 };
+
+struct file { char *path; int64_t size; uint64_t hash; };          /* size -1: not a regular file                     */
+
+struct rf_reader {
+    const rf_ctx *ctx;
+    rf_reader_options o;
+    char *field;
+    struct file *file;
+    int files;
+    uint64_t fingerprint;
+    const void *memory;                 /* the only file, when it is in memory                                       */
+    size_t memory_size;
+
+    int now;                            /* the file that is being read                                               */
+    int64_t index;                      /* of its next document                                                      */
+    rf__source *source;                 /* NULL: not open                                                            */
+    rf_text_format format;
+    bool used_stdin;
+    rf_error stuck;                     /* the failure that ended the reading                                        */
+
+    char *line;                         /* bytes [at, end) of the file are not yet used                              */
+    size_t line_room, at, end;
+    int64_t number;                     /* of the line, from 1                                                       */
+    size_t column;                      /* bytes of this line that were used in earlier pieces                       */
+    bool ended;                         /* the source has no more                                                    */
+
+    char *doc;                          /* bytes [from, size) are not yet given out                                  */
+    size_t doc_room, from, size;
+    bool complete;                      /* the document ends at `size`                                               */
+    bool file_done;                     /* ... and the file with it                                                  */
+    bool continues;
+    bool inside;                        /* wiki: between <doc> and </doc>                                            */
+    bool title_next;                    /* wiki: the next line may repeat the title                                  */
+    char title[512];
+};
+
+static bool white(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static bool blank(const char *p, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!white(p[i])) return false;
+    return true;
+}
+
+static const char *name_of(const rf_reader *r)
+{
+    const char *path = r->file[r->now].path;
+    return strcmp(path, "-") ? path : "standard input";
+}
+
+static rf_status no_memory(const rf_reader *r, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", name_of(r), (long long)r->number);
+}
+
+/* ---- lines ------------------------------------------------------------------------------------------------------------- */
+
+/* More bytes into the line buffer; `ended` when there are none. */
+static rf_status fill(rf_reader *r, rf_error *why)
+{
+    size_t got = 0;
+    memmove(r->line, r->line + r->at, r->end - r->at);
+    r->end -= r->at;
+    r->at = 0;
+    if (r->end == r->line_room && !rf__grow(r->ctx, &r->line, &r->line_room, 2 * r->line_room, 1)) return no_memory(r, why);
+    const rf_status s = rf__source_read(r->source, r->line + r->end, r->line_room - r->end, &got, why);
+    r->end += got;
+    r->ended = !got && !s;
+    return s;
+}
+
+/* Where a full buffer may be cut: before a character that is not complete, before a '\r' whose '\n' may follow. */
+static size_t cut_line(const char *p, size_t n)
+{
+    size_t back = 1;
+    while (back < 4 && ((unsigned char)p[n - back] & 0xC0) == 0x80) back++;
+    const unsigned char lead = (unsigned char)p[n - back];
+    const size_t length = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (length > back) return n - back;
+    return p[n - 1] == '\r' ? n - 1 : n;
+}
+
+/* The next piece, valid until the next call.  *whole: the line ends with it.  *p = NULL: the file has ended. */
+static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole, rf_error *why)
+{
+    const size_t most = r->format == RF_TEXT_JSONL ? MAX_JSON_LINE : LINE;
+    size_t seen = 0;
+    const char *newline;
+    for (;;) {
+        newline = memchr(r->line + r->at + seen, '\n', r->end - r->at - seen);
+        seen = r->end - r->at;
+        if (newline || r->ended || seen >= most) break;
+        const rf_status s = fill(r, why);
+        if (s) return s;
+    }
+    *p = r->line + r->at;
+    *whole = newline || r->ended;
+    *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
+    if (!*whole && r->format == RF_TEXT_JSONL)
+        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", name_of(r), (long long)r->number, MAX_JSON_LINE);
+    if (r->ended && !seen && !r->column) {
+        *p = NULL;
+        return RF_OK;
+    }
+    r->at += *n + (newline != NULL);
+    const size_t bad = rf__utf8_check(*p, *n);
+    if (bad < *n)
+        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8", name_of(r),
+                       (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad]);
+    r->column += *n;
+    if (*whole && *n && (*p)[*n - 1] == '\r') --*n;
+    return RF_OK;
+}
+
+/* ---- documents ----------------------------------------------------------------------------------------------------------- */
+
+static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
+{
+    if (!n) return RF_OK;
+    if (r->from) {
+        memmove(r->doc, r->doc + r->from, r->size - r->from);
+        r->size -= r->from;
+        r->from = 0;
+    }
+    if (!rf__grow(r->ctx, &r->doc, &r->doc_room, r->size + n, 1)) return no_memory(r, why);
+    memcpy(r->doc + r->size, p, n);
+    r->size += n;
+    return RF_OK;
+}
+
+/* A piece of text, and the end of its line when it is whole. */
+static rf_status append_line(rf_reader *r, const char *p, size_t n, bool whole, rf_error *why)
+{
+    const rf_status s = append(r, p, n, why);
+    return s || !whole ? s : append(r, "\n", 1, why);
+}
+
+/* Where to cut a text of more than `max` bytes: behind a line or a word that ends in the last eighth, or else before a
+ * character. */
+static size_t cut_document(const char *p, size_t max)
+{
+    for (size_t i = max; i > max - max / 8; i--)
+        if (p[i - 1] == '\n') return i;
+    for (size_t i = max; i > max - max / 8; i--)
+        if (white(p[i - 1])) return i;
+    size_t i = max;
+    while (((unsigned char)p[i] & 0xC0) == 0x80) i--;
+    return i;
+}
+
+/* Lends what is ready; false: nothing is. */
+static bool slice(rf_reader *r, rf_document *out)
+{
+    const size_t max = r->o.max_document;
+    for (;;) {
+        const size_t left = r->size - r->from;
+        if (!left || (left <= max && !r->complete)) return false;
+        const char *p = r->doc + r->from;
+        const size_t n = left > max ? cut_document(p, max) : left;
+        size_t a = 0, b = n;
+        while (a < b && white(p[a])) a++;
+        while (a < b && white(p[b - 1])) b--;
+        r->from += n;
+        if (a == b) continue;
+        *out = (rf_document){p + a, b - a, r->now, r->index++, r->continues};
+        r->continues = true;
+        return true;
+    }
+}
+
+/* ---- plain text -------------------------------------------------------------------------------------------------------------- */
+
+/* " = Title = ", but not " = = Section = = ". */
+static bool heading(const char *p, size_t n)
+{
+    while (n && white(p[n - 1])) n--;
+    while (n && white(*p)) p++, n--;
+    return n >= 5 && !memcmp(p, "= ", 2) && p[2] != '=' && !memcmp(p + n - 2, " =", 2) && p[n - 3] != '=';
+}
+
+static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
+{
+    const bool empty = first && whole && blank(p, n);
+    switch (r->o.split) {
+    case RF_SPLIT_LINE:
+        if (whole) r->complete = true;
+        return append(r, p, n, why);
+    case RF_SPLIT_BLANK:
+        if (!empty) return append_line(r, p, n, whole, why);
+        r->complete = true;
+        return RF_OK;
+    case RF_SPLIT_HEADING:
+        if (empty) return RF_OK;
+        if (!first || !whole || !heading(p, n)) return append_line(r, p, n, whole, why);
+        if (r->size > r->from || r->continues) {                   /* this line again, once the document before is out */
+            r->at = (size_t)(p - r->line);
+            r->number--;
+            r->complete = true;
+            return RF_OK;
+        }
+        return r->o.keep_titles ? append_line(r, p, n, whole, why) : RF_OK;
+    case RF_SPLIT_FILE: break;
+    }
+    return append_line(r, p, n, whole, why);
+}
+
+/* ---- JSON lines ---------------------------------------------------------------------------------------------------------------- */
+
+static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
+{
+    char where[400];
+    if (blank(p, n)) return RF_OK;
+    snprintf(where, sizeof where, "%.300s:%lld", name_of(r), (long long)r->number);
+    json_t *root = rf__json_parse(p, n, JSON_ALLOW_NUL, where, why);
+    if (!root) return why->code;
+    const json_t *text = json_object_get(root, r->field);
+    rf_status s = RF_OK;
+    if (!json_is_string(text))
+        s = rf_fail(why, RF_EDATA, "%s: \"%s\" is missing or not a string", where, rf__printable(r->field).text);
+    else if (!(s = append(r, json_string_value(text), json_string_length(text), why)))
+        r->complete = true;
+    json_decref(root);
+    return s;
+}
+
+/* ---- WikiExtractor ---------------------------------------------------------------------------------------------------------------- */
+
+/* Turns &lt; &gt; &amp; &quot; back, in place; returns the new length. */
+static size_t unescape(char *p, size_t n)
+{
+    static const struct { const char *name; size_t size; char c; } entity[] = {
+        {"&lt;", 4, '<'}, {"&gt;", 4, '>'}, {"&amp;", 5, '&'}, {"&quot;", 6, '"'},
+    };
+    size_t to = 0;
+    for (size_t i = 0; i < n; to++) {
+        size_t k = RF_COUNT(entity);
+        if (p[i] == '&')
+            for (k = 0; k < RF_COUNT(entity); k++)
+                if (n - i >= entity[k].size && !memcmp(p + i, entity[k].name, entity[k].size)) break;
+        if (k < RF_COUNT(entity)) {
+            p[to] = entity[k].c;
+            i += entity[k].size;
+        } else {
+            p[to] = p[i++];
+        }
+    }
+    return to;
+}
+
+/* <doc id="12" url="..." title="Anarchism">: WikiExtractor repeats the title as the first line. */
+static void keep_title(rf_reader *r, const char *p, size_t n)
+{
+    static const char mark[] = " title=\"";
+    r->title[0] = 0;
+    const char *at = memmem(p, n, mark, sizeof mark - 1);
+    if (!at) return;
+    at += sizeof mark - 1;
+    size_t length = (size_t)(p + n - at);
+    while (length && at[length - 1] != '"') length--;
+    if (!length || length > sizeof r->title) return;
+    memcpy(r->title, at, --length);
+    r->title[unescape(r->title, length)] = 0;
+}
+
+static bool starts(const char *p, size_t n, const char *with) { return n >= strlen(with) && !memcmp(p, with, strlen(with)); }
+
+static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
+{
+    if (first && whole && starts(p, n, "<doc ") && p[n - 1] == '>') {
+        if (r->inside)
+            return rf_fail(why, RF_EDATA, "%s:%lld: <doc> inside a document, </doc> is missing before it",
+                           name_of(r), (long long)r->number);
+        r->inside = r->title_next = true;
+        keep_title(r, p, n);
+        return RF_OK;
+    }
+    if (first && whole && n == 6 && starts(p, n, "</doc>")) {
+        r->inside = false;
+        r->complete = true;
+        return RF_OK;
+    }
+    if (first && whole && blank(p, n)) return RF_OK;
+    if (!r->inside)
+        return rf_fail(why, RF_EDATA, "%s:%lld: text outside of <doc> ... </doc>", name_of(r), (long long)r->number);
+    if (r->from == r->size) r->from = r->size = 0;
+    const size_t before = r->size - r->from;
+    rf_status s = append(r, p, n, why);
+    if (s) return s;
+    r->size = before + unescape(r->doc + before, n);
+    const bool title = r->title_next && first && whole && r->size == before + strlen(r->title) &&
+                       !memcmp(r->doc + before, r->title, r->size - before);
+    r->title_next = false;
+    if (title && !r->o.keep_titles) {
+        r->size = before;
+        return RF_OK;
+    }
+    return whole ? append(r, "\n", 1, why) : RF_OK;
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+
+static bool ends(const char *text, size_t n, const char *with)
+{
+    const size_t w = strlen(with);
+    return n >= w && !memcmp(text + n - w, with, w);
+}
+
+static rf_text_format format_of(const rf_reader *r)
+{
+    const char *path = r->file[r->now].path, *p = r->line + r->at;
+    size_t n = strlen(path), left = r->end - r->at;
+    if (r->o.format != RF_TEXT_AUTO) return r->o.format;
+    n -= ends(path, n, ".gz") ? 3 : ends(path, n, ".zst") ? 4 : 0;
+    if (ends(path, n, ".jsonl") || ends(path, n, ".ndjson")) return RF_TEXT_JSONL;
+    while (left && white(*p)) p++, left--;
+    return starts(p, left, "<doc ") ? RF_TEXT_WIKI : RF_TEXT_PLAIN;
+}
+
+static rf_status open_file(rf_reader *r, rf_error *why)
+{
+    const struct file *f = &r->file[r->now];
+    struct stat st;
+    r->number = 1;
+    if (f->size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->size)
+        return rf_fail(why, RF_EDATA, "%s: its size changed from %lld to %lld bytes since reading began", f->path,
+                       (long long)f->size, (long long)st.st_size);
+    if (!strcmp(f->path, "-")) {
+        if (r->used_stdin) return rf_fail(why, RF_EARG, "standard input can be read only once");
+        r->used_stdin = true;
+    }
+    rf_status s = r->memory ? rf__source_from_memory(r->ctx, r->memory, r->memory_size, f->path, &r->source, why)
+                            : rf__source_open(r->ctx, f->path, &r->source, why);
+    r->at = r->end = r->from = r->size = r->column = 0;
+    r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = false;
+    r->index = 0;
+    while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to see what it is */
+    if (s) return s;
+    if (r->end >= 3 && !memcmp(r->line, "\xEF\xBB\xBF", 3)) r->at = 3;
+    r->format = format_of(r);
+    return RF_OK;
+}
+
+static rf_status end_of_file(rf_reader *r, rf_error *why)
+{
+    const struct file *f = &r->file[r->now];
+    const uint64_t used = rf__source_used(r->source);
+    if (f->size >= 0 && used != (uint64_t)f->size)
+        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used, (long long)f->size);
+    if (r->inside) return rf_fail(why, RF_EDATA, "%s:%lld: the file ends inside a document: </doc> is missing", f->path, (long long)r->number);
+    r->complete = r->file_done = true;
+    return RF_OK;
+}
+
+static void close_file(rf_reader *r)
+{
+    rf__source_close(r->source);
+    r->source = NULL;
+    r->file_done = false;
+    r->index = 0;
+}
+
+/* One piece of a line further. */
+static rf_status advance(rf_reader *r, rf_error *why)
+{
+    const char *p;
+    size_t n;
+    bool whole;
+    const bool first = !r->column;
+    rf_status s = next_piece(r, &p, &n, &whole, why);
+    if (s) return s;
+    if (!p) return end_of_file(r, why);
+    s = r->format == RF_TEXT_JSONL  ? jsonl(r, p, n, why)
+        : r->format == RF_TEXT_WIKI ? wiki(r, p, n, first, whole, why)
+                                    : plain(r, p, n, first, whole, why);
+    if (whole) {
+        r->number++;
+        r->column = 0;
+    }
+    return s;
+}
+
+static rf_status next(rf_reader *r, rf_document *out, rf_error *why)
+{
+    for (;;) {
+        if (slice(r, out)) return RF_OK;
+        if (r->complete) {
+            r->complete = r->continues = false;
+            r->from = r->size = 0;
+        }
+        if (r->file_done) {
+            close_file(r);
+            r->now++;
+        }
+        rf_status s = RF_OK;
+        if (!r->source) {
+            if (r->now == r->files) {
+                *out = (rf_document){NULL, 0, r->now, 0, 0};
+                return RF_OK;
+            }
+            s = open_file(r, why);
+        }
+        if (!s) s = advance(r, why);
+        if (s) return s;
+    }
+}
+
+rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
+{
+    *out = (rf_document){NULL, 0, r->now, 0, 0};
+    if (!r->stuck.code) next(r, out, &r->stuck);
+    return r->stuck.code ? rf_fail(why, r->stuck.code, "%s", r->stuck.text) : RF_OK;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------------------------------------- */
+
+rf_place_in_text rf_reader_tell(const rf_reader *r) { return (rf_place_in_text){r->now, r->index}; }
+
+rf_status rf_reader_seek(rf_reader *r, rf_place_in_text place, rf_error *why)
+{
+    if (place.file < 0 || place.file > r->files || place.index < 0 || (place.file == r->files && place.index))
+        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", place.file, (long long)place.index, r->files);
+    close_file(r);
+    r->stuck = (rf_error){0};
+    r->now = place.file;
+    r->from = r->size = 0;
+    r->complete = r->continues = false;
+    for (int64_t i = 0; i < place.index; i++) {
+        rf_document d;
+        const rf_status s = rf_reader_next(r, &d, why);
+        if (s) return s;
+        if (!d.text || d.file != place.file)
+            return rf_fail(why, RF_EDATA, "%s: document %lld is past its end, it has %lld", r->file[place.file].path,
+                           (long long)place.index, (long long)i);
+    }
+    return RF_OK;
+}
+
+uint64_t rf_reader_fingerprint(const rf_reader *r) { return r->fingerprint; }
+
+double rf_reader_share(const rf_reader *r)
+{
+    double before = 0, total = 0;
+    for (int i = 0; i < r->files; i++) {
+        if (r->file[i].size < 0) return -1;
+        if (i < r->now) before += (double)r->file[i].size;
+        total += (double)r->file[i].size;
+    }
+    if (r->source) before += (double)rf__source_used(r->source);
+    return total > 0 ? before / total : 1;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------------------------ */
+
+/* A regular file: its size, and a hash of its first and last bytes.  Of pipes nothing can be known without reading. */
+static rf_status look(struct file *f, rf_error *why)
+{
+    char sample[SAMPLE];
+    struct stat st;
+    f->size = -1;
+    if (!strcmp(f->path, "-")) return RF_OK;
+    if (stat(f->path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->path, strerror(errno));
+    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", f->path);
+    if (!S_ISREG(st.st_mode)) return RF_OK;
+    f->size = st.st_size;
+    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->path, strerror(errno));
+    for (int i = 0; i < 2; i++) {
+        const off_t at = i && st.st_size > SAMPLE ? st.st_size - SAMPLE : 0;
+        const ssize_t n = pread(fd, sample, sizeof sample, at);
+        if (n > 0) f->hash = rf__hash64(sample, (size_t)n, f->hash);
+    }
+    close(fd);
+    return RF_OK;
+}
+
+static uint64_t fingerprint(const rf_reader *r)
+{
+    const int64_t o[] = {(int64_t)r->o.format, (int64_t)r->o.split, r->o.keep_titles != 0, (int64_t)r->o.max_document};
+    uint64_t h = rf__hash64(o, sizeof o, 0);
+    h = rf__hash64(r->field, strlen(r->field), h);
+    for (int i = 0; i < r->files; i++) {
+        const struct file *f = &r->file[i];
+        const char *name = rf__file_name(f->path);
+        const uint64_t known[] = {(uint64_t)f->size, f->hash};
+        h = rf__hash64(name, strlen(name), h);
+        h = rf__hash64(known, sizeof known, h);
+    }
+    return h;
+}
+
+static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options, rf_reader **out, rf_error *why)
+{
+    rf_reader_options o = options ? *options : (rf_reader_options){0};
+    if (n < 1) return rf_fail(why, RF_EARG, "no text file is given");
+    if (!o.max_document) o.max_document = 1 << 20;
+    if (o.max_document < 64 || o.max_document > 1 << 30)
+        return rf_fail(why, RF_EARG, "max_document is %zu, allowed is 64 .. %d", o.max_document, 1 << 30);
+    rf_reader *r = rf__calloc(ctx, 1, sizeof *r);
+    if (!r) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
+    r->ctx = ctx;
+    r->o = o;
+    r->field = rf__strdup(ctx, o.field ? o.field : "text");
+    r->file = rf__calloc(ctx, (size_t)n, sizeof *r->file);
+    r->line = rf__alloc(ctx, LINE);
+    r->line_room = LINE;
+    *out = r;
+    return r->field && r->file && r->line ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory for a reader");
+}
+
+static rf_status add(rf_reader *r, const char *path, rf_error *why)
+{
+    struct file *f = &r->file[r->files];
+    for (int i = 0; i < r->files; i++)
+        if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-")) return rf_fail(why, RF_EARG, "standard input is named twice");
+    if (!(f->path = rf__strdup(r->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
+    r->files++;
+    return r->memory ? RF_OK : look(f, why);
+}
+
+rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, const rf_reader_options *options,
+                         rf_reader **out, rf_error *why)
+{
+    rf_reader *r = NULL;
+    rf_status s = make(ctx, n, options, &r, why);
+    for (int i = 0; i < n && !s; i++) s = add(r, paths[i], why);
+    if (s) {
+        rf_reader_close(r);
+        return s;
+    }
+    r->fingerprint = fingerprint(r);
+    *out = r;
+    return RF_OK;
+}
+
+rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name,
+                                 const rf_reader_options *options, rf_reader **out, rf_error *why)
+{
+    rf_reader *r = NULL;
+    rf_status s = make(ctx, 1, options, &r, why);
+    if (!s) {
+        r->memory = size ? data : "";
+        r->memory_size = size;
+        s = add(r, name, why);
+    }
+    if (s) {
+        rf_reader_close(r);
+        return s;
+    }
+    r->file->size = (int64_t)size;
+    r->fingerprint = fingerprint(r);
+    *out = r;
+    return RF_OK;
+}
+
+void rf_reader_close(rf_reader *r)
+{
+    if (!r) return;
+    for (int i = 0; i < r->files; i++) rf__free(r->ctx, r->file[i].path);
+    rf__source_close(r->source);
+    rf__free(r->ctx, r->file);
+    rf__free(r->ctx, r->field);
+    rf__free(r->ctx, r->line);
+    rf__free(r->ctx, r->doc);
+    rf__free(r->ctx, r);
+}

@@ -1,0 +1,389 @@
+/* records.c — the bytes of a labelled file, and tables of fields.
+ *
+ *     row     field ((',' | TAB) field)*  LF | CRLF | end
+ *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator                                         */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "text/text.h"
+#include "data/records.h"
+#include "data/source.h"
+
+enum { COLUMNS = 256, LINE = 64 << 20 };
+
+const char *const rf__usual_text[] = {"text", "sentence", "sentence1", "text_a", "question", "question1", "premise", NULL};
+const char *const rf__usual_pair[] = {"pair", "text_pair", "sentence2", "text_b", "question2", "hypothesis", NULL};
+const char *const rf__usual_id[] = {"id", "idx", "index", "guid", "qid", NULL};
+const char *const rf__usual_label[] = {"label", "labels", "score", "gold_label", "target", "class", NULL};
+
+bool rf__is_number(const char *s) { return *s && strspn(s + (*s == '-'), "0123456789") == strlen(s + (*s == '-')) && s[*s == '-']; }
+
+/* ---- messages ---- */
+
+rf__shown rf__show(rf__text t, size_t most)
+{
+    rf__shown s;
+    size_t n = t.size < most ? t.size : most;
+    if (n > sizeof s.text - 1) n = sizeof s.text - 1;
+    while (n && n < t.size && ((unsigned char)t.at[n] & 0xC0) == 0x80) n--;
+    for (size_t i = 0; i < n; i++) s.text[i] = (unsigned char)t.at[i] < 32 || t.at[i] == 127 ? '?' : t.at[i];
+    s.text[n] = 0;
+    return s;
+}
+
+/* The end of a long path says more than its beginning. */
+static const char *short_path(const rf__records *r)
+{
+    const size_t n = strlen(r->path);
+    return n > 120 ? r->path + n - 120 : r->path;
+}
+
+void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...)
+{
+    char what[240];
+    va_list args;
+    if (r->bad && r->bad_line == line) return;
+    r->bad_line = line;
+    if (r->bad++ && line > r->first_line) return;
+    r->first_line = line;
+    r->first.code = RF_OK;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    rf_fail(&r->first, RF_EDATA, "%s%s%llu: %s", short_path(r), r->document ? ": example " : ":", (unsigned long long)line, what);
+}
+
+rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
+{
+    if (r->bad > (uint64_t)most && r->bad > 1)
+        return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines; max_bad_lines passes over some)", r->first.text, (unsigned long long)r->bad - 1);
+    if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
+    return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: holds no example", short_path(r));
+}
+
+bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t size)
+{
+    const char *nul = memchr(at, 0, size);
+    const size_t fine = rf__utf8_check(at, size), bad = nul && (size_t)(nul - at) < fine ? (size_t)(nul - at) : fine;
+    size_t begin = 0;
+    if (bad == size) return true;
+    for (size_t i = 0; i < bad; i++)
+        if (at[i] == '\n') {
+            line++;
+            begin = i + 1;
+        }
+    if (bad < fine) rf__records_bad(r, line, "byte %zu of the line is NUL, which no text holds", bad - begin + 1);
+    else rf__records_bad(r, line, "byte %zu of the line (0x%02X) is not UTF-8", bad - begin + 1, (unsigned)(unsigned char)at[bad]);
+    return false;
+}
+
+rf_status rf__records_no_column(const rf__records *r, const char *what, const char *wanted, const rf__text names[], size_t n, rf_error *why)
+{
+    char all[140] = "", name[128] = "";
+    size_t used = 0, best = 0;
+    int least = 1 << 20;
+    for (size_t i = 0; i < n; i++) {
+        const int d = wanted ? rf__edit_distance(wanted, strlen(wanted), names[i].at, names[i].size) : 0;
+        if (wanted && d < least) {
+            least = d;
+            best = i;
+        }
+        const rf__shown s = rf__show(names[i], 40);
+        if (used + strlen(s.text) + 8 < sizeof all) used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", s.text);
+        else if (used && all[used - 1] != '.') used += (size_t)snprintf(all + used, sizeof all - used, ", ...");
+    }
+    if (wanted && n && least <= (int)strlen(wanted) / 2) snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
+    if (wanted) return rf_fail(why, RF_EDATA, "%s: no column '%s' for the %s%s; there are %s", short_path(r),
+                               rf__show((rf__text){wanted, strlen(wanted)}, 40).text, what, name, all);
+    return rf_fail(why, RF_EDATA, "%s: no column %s for the %s, which %s_column names or numbers; there are %s", short_path(r),
+                   *what == 't' ? "text" : *what == 'p' ? "pair" : "label", what, *what == 't' ? "text" : *what == 'p' ? "pair" : "label", all);
+}
+
+/* ---- the bytes ---- */
+
+rf_status rf__records_add(rf__records *r, rf__record record, rf_error *why)
+{
+    if (!rf__grow(r->ctx, &r->record, &r->room, r->n + 1, sizeof *r->record)) {
+        json_decref(record.json);
+        return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples", r->n);
+    }
+    r->record[r->n++] = record;
+    return RF_OK;
+}
+
+void rf__records_free(rf__records *r)
+{
+    if (!r->ctx) return;
+    for (size_t i = 0; i < r->n; i++) json_decref(r->record[i].json);
+    rf__free(r->ctx, r->record);
+    rf__free(r->ctx, r->data);
+    *r = (rf__records){0};
+}
+
+/* All of the file; a line that grows without end is refused before it fills the memory. */
+static rf_status load(rf__records *r, rf__source *s, rf_error *why)
+{
+    enum { STEP = 1 << 16 };
+    size_t room = 0, got = 1, begin = 0;
+    uint64_t line = 1;
+    rf_status status = RF_OK;
+    while (!status && got) {
+        if (!rf__grow(r->ctx, &r->data, &room, r->size + STEP + 1, 1)) return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
+        status = rf__source_read(s, r->data + r->size, STEP, &got, why);
+        for (size_t i = r->size; !status && i < r->size + got; i++)
+            if (r->data[i] == '\n') {
+                line++;
+                begin = i + 1;
+            }
+        if (!status) r->size += got;
+        if (!status && r->size - begin > LINE)
+            return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", short_path(r), (unsigned long long)line, LINE >> 20);
+    }
+    if (!status) r->data[r->size] = 0;
+    if (!status && r->size >= 3 && !memcmp(r->data, "\xef\xbb\xbf", 3)) r->at = 3;
+    if (!status && r->at == r->size) return rf_fail(why, RF_EDATA, "%s: is empty", short_path(r));
+    return status;
+}
+
+/* ---- rows ---- */
+
+typedef enum row_fault { ROW_FINE, ROW_OPEN, ROW_BEHIND, ROW_MANY } row_fault;
+typedef struct row {
+    rf__text field[COLUMNS];
+    bool quoted[COLUMNS];
+    size_t n;
+    char *next;                         /* the row behind it                                                             */
+    uint64_t lines;                     /* that it takes; ROW_OPEN: those above the quote                                */
+    row_fault fault;
+} row;
+
+/* Behind the quote that closes a field; NULL: none does. */
+static char *closing(char *at, const char *end, uint64_t *lines)
+{
+    for (at++; at < end; at++) {
+        *lines += *at == '\n';
+        if (*at != '"') continue;
+        if (at + 1 >= end || at[1] != '"') return at + 1;
+        at++;
+    }
+    return NULL;
+}
+
+/* Where the fields of a row lie, quotes and all. */
+static void cut(char *at, char *end, bool csv, row *out)
+{
+    const char between = csv ? ',' : '\t';
+    out->n = 0;
+    out->lines = 1;
+    out->fault = ROW_FINE;
+    for (;; at++) {
+        char *const begin = at;
+        const uint64_t above = out->lines - 1;
+        const bool quoted = csv && at < end && *at == '"';
+        if (quoted && !(at = closing(at, end, &out->lines))) {
+            out->fault = ROW_OPEN;
+            out->lines = above;
+            return;
+        }
+        char *to = at;
+        while (at < end && *at != between && *at != '\n') at++;
+        const bool cr = at > to && at[-1] == '\r' && (at == end || *at == '\n');
+        if (quoted && at - cr > to) out->fault = ROW_BEHIND;
+        if (!quoted) to = at - cr;
+        if (out->n < COLUMNS) {
+            out->quoted[out->n] = quoted;
+            out->field[out->n++] = (rf__text){begin, (size_t)(to - begin)};
+        } else {
+            out->fault = ROW_MANY;
+        }
+        if (at >= end || *at == '\n') break;
+    }
+    out->next = at < end ? at + 1 : end;
+}
+
+/* Quotes come off, in place: doubled ones become one. */
+static void unquote(char *data, row *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        if (!w->quoted[i]) continue;
+        char *from = data + (w->field[i].at - data) + 1, *to = from, *const end = from + w->field[i].size - 2;
+        w->field[i].at = to;
+        for (; from < end; from++) {
+            *to++ = *from;
+            from += *from == '"';
+        }
+        w->field[i].size = (size_t)(to - w->field[i].at);
+    }
+}
+
+/* ---- columns ---- */
+
+typedef struct places { int text, pair, label, id; size_t fields; } places;      /* from 0, -1: none; fields: of a row, 0: any */
+
+static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
+
+static int numbered(const char *s) { return s && rf__is_number(s) ? (int)rf__min64(strtoll(s, NULL, 10), COLUMNS + 1) : 0; }
+
+/* A column by name, by number, or by the first of the usual names that is there; -1: none, -2: two of that name. */
+static int column(const char *wanted, const char *const *usual, const row *head)
+{
+    const char *const one[] = {wanted, NULL};
+    if (wanted && numbered(wanted) >= 1 && numbered(wanted) <= COLUMNS) return numbered(wanted) - 1;
+    for (usual = wanted ? one : usual; *usual; usual++) {
+        int found = -1;
+        for (size_t i = 0; i < head->n; i++)
+            if (is(head->field[i], *usual)) found = found == -1 ? (int)i : -2;
+        if (found != -1) return found;
+    }
+    return -1;
+}
+
+static rf_status must_have(const rf__records *r, int found, const char *what, const char *wanted, const row *head, rf_error *why)
+{
+    if (found >= 0 && (!head->n || (size_t)found < head->n)) return RF_OK;
+    if (found >= 0)
+        return rf_fail(why, RF_EDATA, "%s: column %d is wanted for the %s, the header has %zu", short_path(r), found + 1, what, head->n);
+    if (found == -2) return rf_fail(why, RF_EDATA, "%s: the header has the column for the %s twice", short_path(r), what);
+    return rf__records_no_column(r, what, wanted, head->field, head->n, why);
+}
+
+/* All columns that are named are numbers: the table has no header. */
+static rf_status by_number(const rf__layout *l, const rf__records *r, places *p, bool *all, rf_error *why)
+{
+    const char *const given[] = {l->text, l->pair, l->label, l->id};
+    int at[] = {-1, -1, -1, -1};
+    *all = l->text != NULL;
+    for (size_t i = 0; i < RF_COUNT(given); i++) {
+        if (!given[i]) continue;
+        if (!rf__is_number(given[i])) *all = false;
+        else if (numbered(given[i]) < 1 || numbered(given[i]) > COLUMNS)
+            return rf_fail(why, RF_EARG, "columns are numbered from 1 to %d, not %.40s", COLUMNS, given[i]);
+        else at[i] = numbered(given[i]) - 1;
+    }
+    if (*all && l->wanted && !l->label)
+        return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too", short_path(r));
+    *p = (places){at[0], at[1], at[2], at[3], 0};
+    return RF_OK;
+}
+
+static rf_status find_places(const rf__layout *l, const rf__records *r, const row *head, places *p, bool *header, rf_error *why)
+{
+    bool all;
+    *header = false;
+    rf_status status = by_number(l, r, p, &all, why);
+    if (status || all) return status;
+    p->text = column(l->text, rf__usual_text, head);
+    if (p->text == -1 && l->bare[0]) {
+        *p = (places){l->bare[0] - 1, l->bare[1] - 1, l->bare[2] - 1, -1, 0};
+        return RF_OK;
+    }
+    *header = true;
+    p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
+    p->label = l->wanted ? column(l->label, rf__usual_label, head) : -1;
+    p->id = l->wanted ? -1 : column(l->id, rf__usual_id, head);
+    if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" are none */
+    p->fields = head->n;
+    status = must_have(r, p->text, "text", l->text, head, why);
+    if (!status && (l->pair || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
+    if (!status && l->wanted) status = must_have(r, p->label, "label", l->label, head, why);
+    if (!status && l->id && !l->wanted) status = must_have(r, p->id, "id", l->id, head, why);
+    return status;
+}
+
+/* ---- tables ---- */
+
+static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, rf_error *why)
+{
+    if (w->fault == ROW_OPEN)
+        return rf_fail(why, RF_EDATA, "%s:%llu: a quote opens here and never closes", short_path(r), (unsigned long long)(line + w->lines));
+    return rf_fail(why, RF_EDATA, "%s:%llu: more than %d columns", short_path(r), (unsigned long long)line, COLUMNS);
+}
+
+/* Is the row one of the table?  Otherwise it is counted as bad. */
+static bool row_fits(rf__records *r, uint64_t line, const row *w, const places *p)
+{
+    const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
+    if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next comma");
+    else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
+    else if (p->fields && w->n != p->fields) rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
+    else if (w->n <= (size_t)most) rf__records_bad(r, line, "%zu column%s, column %d is needed", w->n, w->n == 1 ? "" : "s", (int)most + 1);
+    else return true;
+    return false;
+}
+
+static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_error *why)
+{
+    char *at = r->data + r->at, *const end = r->data + r->size;
+    uint64_t line = 1;
+    places p = {0};
+    bool first = true;
+    row w;
+    rf_status status = RF_OK;
+    for (; at < end && !status; at = w.next, line += w.lines) {
+        bool header = false;
+        cut(at, end, csv, &w);
+        if (w.fault == ROW_OPEN || (first && w.fault == ROW_MANY)) return unreadable(r, line, &w, why);
+        const bool clean = rf__records_clean(r, line, at, (size_t)(w.next - at));
+        if (first && !clean) return rf_fail(why, RF_EDATA, "%s", r->first.text);
+        if (!clean) continue;
+        unquote(r->data, &w);
+        if (first) status = find_places(l, r, &w, &p, &header, why);
+        first = false;
+        if (status || header || (w.n == 1 && !w.field[0].size) || !row_fits(r, line, &w, &p)) continue;
+        rf__record one = {.text = w.field[p.text], .line = line};
+        if (p.pair >= 0) one.pair = w.field[p.pair];
+        if (p.label >= 0 && l->wanted) one.label = w.field[p.label];
+        if (p.id >= 0 && !l->wanted) one.id = w.field[p.id];
+        status = rf__records_add(r, one, why);
+    }
+    return status;
+}
+
+/* ---- a file ---- */
+
+static bool ends(const char *path, const char *end)
+{
+    size_t n = strlen(path);
+    const size_t m = strlen(end);
+    if (n > 3 && !memcmp(path + n - 3, ".gz", 3)) n -= 3;
+    else if (n > 4 && !memcmp(path + n - 4, ".zst", 4)) n -= 4;
+    return n >= m && !memcmp(path + n - m, end, m);
+}
+
+static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf_error *why)
+{
+    const char *path = r->path;
+    const bool json = ends(path, ".jsonl") || ends(path, ".json") || ends(path, ".ndjson");
+    rf_status status = load(r, s, why);
+    if (status) return status;
+    r->document = ends(path, ".json");
+    if (json) return rf__records_json(r, l, why);
+    if (l->task == RF_TASK_TAG) return rf__records_conll(r, l, why);
+    if (l->task == RF_TASK_QA || l->task == RF_TASK_MC)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r), l->task == RF_TASK_QA ? "qa" : "mc");
+    return read_table(r, l, ends(path, ".csv"), why);
+}
+
+rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, const rf__layout *l, rf_error *why)
+{
+    rf__source *s;
+    *r = (rf__records){.ctx = ctx, .path = path};
+    rf_status status = rf__source_open(ctx, path, &s, why);
+    if (status) return status;
+    status = read_all(r, s, l, why);
+    rf__source_close(s);
+    return status;
+}
+
+rf_status rf__records_from_memory(rf__records *r, const rf_ctx *ctx, const void *data, size_t size, const char *name, const rf__layout *l,
+                                  rf_error *why)
+{
+    rf__source *s;
+    *r = (rf__records){.ctx = ctx, .path = name};
+    rf_status status = rf__source_from_memory(ctx, data, size, name, &s, why);
+    if (status) return status;
+    status = read_all(r, s, l, why);
+    rf__source_close(s);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* records_json.c — labelled files of JSON objects, and of lines "word ... tag".
+ *
+ *     a line each     {"text": "..", "label": ".."}
+ *     one document    [{..}, {..}]   or   {"data": [{"paragraphs": [{"context": "..", "qas": [{"question": "..", ..}]}]}]}
+ *
+ * Sentences of CoNLL become the objects that a JSON file of them would have.                                          */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "data/records.h"
+
+static rf__text string_of(const json_t *j) { return (rf__text){json_string_value(j), json_string_length(j)}; }
+
+static const json_t *member(const json_t *object, const char *wanted, const char *const *usual)
+{
+    if (wanted) return json_object_get(object, wanted);
+    for (; *usual; usual++)
+        if (json_object_get(object, *usual)) return json_object_get(object, *usual);
+    return NULL;
+}
+
+const json_t *rf__record_member(const json_t *object, const char *wanted) { return member(object, wanted, rf__usual_label); }
+
+const json_t *rf__record_id(const json_t *object, const char *wanted)
+{
+    const json_t *v = member(object, wanted, rf__usual_id);
+    return json_is_string(v) || json_is_integer(v) ? v : NULL;
+}
+
+/* ---- objects ---- */
+
+static const char *kind_of(const json_t *j)
+{
+    static const char *const kinds[] = {"an object", "a list", "a string", "an integer", "a number with a fraction", "true", "false", "null"};
+    return j ? kinds[json_typeof(j)] : "not there";
+}
+
+/* A label that is a number becomes text, which the object keeps. */
+static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label)
+{
+    const json_t *v = rf__record_member(j, l->label);
+    const bool number = l->task == RF_TASK_REG;
+    if (json_is_string(v)) {
+        *label = string_of(v);
+        return true;
+    }
+    if (!json_is_integer(v) && !(number && json_is_real(v))) {
+        rf__records_bad(r, line, "the label is %s, and must be a string or %s", kind_of(v), number ? "a number" : "an integer");
+        return false;
+    }
+    char text[40];
+    if (json_is_integer(v)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
+    else snprintf(text, sizeof text, "%.17g", json_real_value(v));
+    json_t *kept = json_string(text);
+    if (!kept || json_object_set_new(j, "\x01label", kept)) return false;
+    *label = string_of(kept);
+    return true;
+}
+
+/* The first object shows whether the file has what is wanted at all. */
+static rf_status members_there(const rf__records *r, const rf__layout *l, const json_t *j, rf_error *why)
+{
+    enum { MOST = 64 };
+    rf__text names[MOST];
+    size_t n = 0;
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)j, key, value) if (n < MOST) names[n++] = (rf__text){key, strlen(key)};
+    if (l->task == RF_TASK_TAG || l->task == RF_TASK_QA) return RF_OK;
+    if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
+    if (l->pair && !json_object_get(j, l->pair)) return rf__records_no_column(r, "pair", l->pair, names, n, why);
+    if (l->wanted && !rf__record_member(j, l->label)) return rf__records_no_column(r, "label", l->label, names, n, why);
+    return RF_OK;
+}
+
+static bool text_of(rf__records *r, const json_t *v, const char *what, uint64_t line, rf__text *out)
+{
+    if (json_is_string(v)) *out = string_of(v);
+    else rf__records_bad(r, line, "the %s is %s, and must be a string", what, kind_of(v));
+    return json_is_string(v);
+}
+
+/* Takes the object. */
+static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, bool first, rf_error *why)
+{
+    rf__record one = {.line = line, .json = j};
+    const bool texts = l->task == RF_TASK_CLS || l->task == RF_TASK_REG || l->task == RF_TASK_MULTILABEL;
+    const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair), *label = rf__record_member(j, l->label);
+    const bool listed = l->task == RF_TASK_MULTILABEL && (json_is_array(label) || !label);
+    bool fine = true;
+    if (first) {
+        const rf_status status = members_there(r, l, j, why);
+        if (status) {
+            json_decref(j);
+            return status;
+        }
+    }
+    if (texts || l->task == RF_TASK_MC) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
+    if (fine && texts && (pair || l->pair)) fine = text_of(r, pair, "second text", line, &one.pair);
+    if (fine && texts && l->wanted && !listed) fine = label_of(r, l, j, line, &one.label);
+    const json_t *id = l->wanted ? NULL : rf__record_id(j, l->id);
+    if (fine && l->id && !l->wanted && !id) {
+        const json_t *v = json_object_get(j, l->id);
+        rf__records_bad(r, line, "the id is %s, and must be a string or an integer", kind_of(v));
+        fine = false;
+    }
+    if (json_is_string(id)) one.id = string_of(id);
+    if (fine) return rf__records_add(r, one, why);
+    json_decref(j);
+    return RF_OK;
+}
+
+/* ---- one document ---- */
+
+/* Questions of SQuAD, each with its paragraph's context. */
+static rf_status add_squad(rf__records *r, const rf__layout *l, const json_t *data, rf_error *why)
+{
+    size_t a, b, c;
+    json_t *article, *paragraph, *question;
+    uint64_t line = 0;
+    json_array_foreach(data, a, article) {
+        json_array_foreach(json_object_get(article, "paragraphs"), b, paragraph) {
+            json_array_foreach(json_object_get(paragraph, "qas"), c, question) {
+                json_t *j = json_is_object(question) ? json_copy(question) : json_object();
+                if (!j || json_object_set(j, "context", json_object_get(paragraph, "context")))
+                    json_object_del(j, "context");
+                const rf_status status = j ? add_object(r, l, j, ++line, false, why) : rf_fail(why, RF_ENOMEM, "out of memory: a question");
+                if (status) return status;
+            }
+        }
+    }
+    return RF_OK;
+}
+
+static rf_status add_list(rf__records *r, const rf__layout *l, json_t *list, rf_error *why)
+{
+    size_t i;
+    json_t *j;
+    rf_status status = RF_OK;
+    json_array_foreach(list, i, j) {
+        if (status) break;
+        if (json_is_object(j)) status = add_object(r, l, json_incref(j), i + 1, !r->n && !r->bad, why);
+        else rf__records_bad(r, i + 1, "is %s, and must be an object", kind_of(j));
+    }
+    return status;
+}
+
+static size_t white(const char *at, size_t n)
+{
+    size_t i = 0;
+    while (i < n && (at[i] == ' ' || at[i] == '\t' || at[i] == '\r' || at[i] == '\n')) i++;
+    return i;
+}
+
+/* Is the whole file one value?  *root: its list of examples or of articles, NULL when it holds lines. */
+static rf_status read_document(rf__records *r, json_t **root, rf_error *why)
+{
+    const char *at = r->data + r->at, *stop = memchr(at, '\n', r->size - r->at);
+    const size_t size = r->size - r->at, first = stop ? (size_t)(stop - at) : size;
+    json_error_t bad;
+    json_t *j = json_loadb(at, first, 0, NULL);
+    const bool lines = json_is_object(j) && !json_is_array(json_object_get(j, "data"));
+    *root = NULL;
+    json_decref(j);
+    if (lines) return RF_OK;
+    j = json_loadb(at, size, JSON_REJECT_DUPLICATES, &bad);
+    if (json_is_array(j) || json_is_array(json_object_get(j, "data"))) {
+        *root = j;
+        return RF_OK;
+    }
+    const bool list = white(at, size) < size && at[white(at, size)] == '[';
+    json_decref(j);
+    if (!list) return RF_OK;                                            /* lines, the first of which is bad */
+    return rf_fail(why, RF_EDATA, "%.100s:%d: %.120s", r->path, bad.line, bad.text);
+}
+
+/* ---- lines ---- */
+
+static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
+{
+    const char *at = r->data + r->at, *const end = r->data + r->size, *stop;
+    uint64_t line = 1;
+    rf_status status = RF_OK;
+    bool first = true;
+    for (; at < end && !status; at = stop + 1, line++) {
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        const size_t size = (size_t)(stop - at);
+        if (white(at, size) == size || !rf__records_clean(r, line, at, size)) continue;
+        json_error_t bad;
+        json_t *j = json_loadb(at, size, JSON_REJECT_DUPLICATES, &bad);
+        if (!json_is_object(j)) {
+            if (j) rf__records_bad(r, line, "is %s, and must be a JSON object", kind_of(j));
+            else rf__records_bad(r, line, "is not a JSON object: %s", rf__show((rf__text){bad.text, strlen(bad.text)}, 90).text);
+            json_decref(j);
+            continue;
+        }
+        status = add_object(r, l, j, line, first, why);
+        first = false;
+    }
+    return status;
+}
+
+rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
+{
+    json_t *root = NULL;
+    const char *const given[] = {l->text, l->pair, l->label, l->wanted ? NULL : l->id};
+    for (size_t i = 0; i < RF_COUNT(given); i++)
+        if (given[i] && rf__is_number(given[i]))
+            return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path, given[i]);
+    rf_status status = r->document ? read_document(r, &root, why) : RF_OK;
+    r->document = root != NULL;
+    if (status || !root) return status ? status : read_lines(r, l, why);
+    const json_t *data = json_object_get(root, "data");
+    const bool squad = data && json_object_get(json_array_get(data, 0), "paragraphs");
+    if (squad && l->task != RF_TASK_QA) status = rf_fail(why, RF_EDATA, "%.100s: holds questions as SQuAD does, which are for --task qa", r->path);
+    else if (squad) status = add_squad(r, l, data, why);
+    else status = add_list(r, l, data ? (json_t *)(uintptr_t)data : root, why);
+    json_decref(root);
+    return status;
+}
+
+/* ---- CoNLL ---- */
+
+typedef struct sentence { json_t *object, *tokens, *tags; uint64_t line; bool spoiled; } sentence;
+
+static rf_status end_sentence(rf__records *r, sentence *s, rf_error *why)
+{
+    json_t *j = s->object;
+    const bool spoiled = s->spoiled;
+    const uint64_t line = s->line;
+    *s = (sentence){0};
+    if (j && !spoiled) return rf__records_add(r, (rf__record){.line = line, .json = j}, why);
+    json_decref(j);
+    return RF_OK;
+}
+
+static bool begin_sentence(sentence *s, uint64_t line)
+{
+    if (s->object) return true;
+    s->object = json_object();
+    s->tokens = json_array();
+    s->tags = json_array();
+    s->line = line;
+    if (!json_object_set_new(s->object, "tokens", s->tokens) && !json_object_set_new(s->object, "tags", s->tags)) return true;
+    json_decref(s->object);
+    *s = (sentence){0};
+    return false;
+}
+
+static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f'; }
+
+/* Words of a line: the first, the last, how many. */
+static size_t words_of(const char *at, const char *end, rf__text *first, rf__text *last)
+{
+    size_t n = 0;
+    while (at < end) {
+        const char *from = at;
+        while (at < end && !blank(*at)) at++;
+        *last = (rf__text){from, (size_t)(at - from)};
+        if (!n++) *first = *last;
+        while (at < end && blank(*at)) at++;
+    }
+    return n;
+}
+
+rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
+{
+    const char *at = r->data + r->at, *const end = r->data + r->size, *stop;
+    uint64_t line = 1;
+    size_t columns = 0;
+    sentence s = {0};
+    rf_status status = RF_OK;
+    for (; at < end && !status; at = stop + 1, line++) {
+        rf__text word = {0}, tag = {0};
+        const char *const begin = at;
+        stop = memchr(at, '\n', (size_t)(end - at));
+        if (!stop) stop = end;
+        while (at < stop && blank(*at)) at++;
+        const size_t n = words_of(at, stop, &word, &tag);
+        if (!n || (word.size == 10 && !memcmp(word.at, "-DOCSTART-", 10))) {
+            status = end_sentence(r, &s, why);
+            continue;
+        }
+        if (!begin_sentence(&s, line)) return rf_fail(why, RF_ENOMEM, "out of memory: a sentence");
+        const uint64_t bad = r->bad;
+        if (!columns) columns = n;
+        if (!rf__records_clean(r, line, begin, (size_t)(stop - begin))) s.spoiled = true;
+        else if (n == 1 && l->wanted) rf__records_bad(r, line, "is not a word and its tag");
+        else if (n != columns) rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);
+        s.spoiled |= r->bad > bad;
+        if (s.spoiled) continue;
+        if (json_array_append_new(s.tokens, json_stringn(word.at, word.size)) || json_array_append_new(s.tags, json_stringn(tag.at, tag.size)))
+            status = rf_fail(why, RF_ENOMEM, "out of memory: a sentence");
+    }
+    if (!status) return end_sentence(r, &s, why);
+    json_decref(s.object);
+    return status;
+}

@@ -1,0 +1,232 @@
+/* source.c — the bytes of a file, with gzip or zstd taken off.
+ *
+ *     file --read--> in[128 KiB] --copy | inflate | ZSTD_decompressStream--> the caller's buffer
+ *
+ * The first bytes say what a file is, not its name; a name that promises compression the bytes do not hold is refused.
+ * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1.         */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+#include "data/source.h"
+
+enum { IN = 128 << 10, WINDOW_LOG = 27, EXPANSION = 1000, EXPANSION_FROM = 64 << 20 };
+
+struct rf__source {
+    const rf_ctx *ctx;
+    const char *name;
+    int fd;
+    const unsigned char *memory;        /* instead of fd                                                             */
+    size_t memory_size;
+    enum { PLAIN, GZIP, ZSTD } kind;
+    z_stream z;
+    ZSTD_DCtx *d;
+    bool inside;                        /* a frame or member has begun and not ended                                 */
+    bool ended;                         /* the file has no more bytes                                                */
+    size_t at, end;                     /* in `in`                                                                   */
+    uint64_t taken, given;              /* bytes read from the file, bytes given out                                 */
+    unsigned char in[IN];
+};
+
+/* ---- the file -------------------------------------------------------------------------------------------------------- */
+
+static rf_status take(rf__source *s, rf_error *why)
+{
+    memmove(s->in, s->in + s->at, s->end - s->at);
+    s->end -= s->at;
+    s->at = 0;
+    ssize_t n;
+    if (s->memory) {
+        n = (ssize_t)(s->memory_size < IN - s->end ? s->memory_size : IN - s->end);
+        memcpy(s->in + s->end, s->memory, (size_t)n);
+        s->memory += n;
+        s->memory_size -= (size_t)n;
+    } else {
+        do n = read(s->fd, s->in + s->end, IN - s->end);
+        while (n < 0 && errno == EINTR);
+        if (n < 0) return rf_fail(why, RF_EIO, "%s: cannot read after byte %llu: %s", s->name, (unsigned long long)s->taken, strerror(errno));
+    }
+    if (!n) s->ended = true;
+    s->taken += (uint64_t)n;
+    s->end += (size_t)n;
+    return RF_OK;
+}
+
+uint64_t rf__source_used(const rf__source *s) { return s->taken - (s->end - s->at); }
+
+static rf_status damaged(const rf__source *s, const char *what, rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "%s: %s at byte %llu", s->name, what, (unsigned long long)rf__source_used(s));
+}
+
+/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+
+static bool begins(const rf__source *s, const char *magic, size_t n)
+{
+    return s->end - s->at >= n && !memcmp(s->in + s->at, magic, n);
+}
+
+static bool zstd_frame(const rf__source *s)                        /* 0x184D2A50..5F: a frame to skip */
+{
+    return begins(s, "\x28\xB5\x2F\xFD", 4) ||
+           (s->end - s->at >= 4 && (s->in[s->at] & 0xF0) == 0x50 && !memcmp(s->in + s->at + 1, "\x2A\x4D\x18", 3));
+}
+
+static bool named(const rf__source *s, const char *ending)
+{
+    const size_t n = strlen(s->name), e = strlen(ending);
+    return n >= e && !strcmp(s->name + n - e, ending);
+}
+
+static rf_status recognise(rf__source *s, rf_error *why)
+{
+    while (s->end < 6 && !s->ended) {                              /* a pipe may give single bytes */
+        const rf_status status = take(s, why);
+        if (status) return status;
+    }
+    if (begins(s, "\x1F\x8B", 2)) s->kind = GZIP;
+    else if (zstd_frame(s)) s->kind = ZSTD;
+    else if (begins(s, "\xFD" "7zXZ", 5) || begins(s, "BZh", 3))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: compressed with %s, readable are gzip and zstd", s->name, s->in[0] == 'B' ? "bzip2" : "xz");
+    else if (begins(s, "\xFF\xFE", 2) || begins(s, "\xFE\xFF", 2))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: UTF-16 text, readable is UTF-8", s->name);
+    else if (named(s, ".gz") || named(s, ".zst"))
+        return rf_fail(why, RF_EDATA, "%s: its first bytes are not those of %s data", s->name, named(s, ".gz") ? "gzip" : "zstd");
+    if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
+    if (s->kind == ZSTD) {
+        s->d = ZSTD_createDCtx();
+        if (!s->d || ZSTD_isError(ZSTD_DCtx_setParameter(s->d, ZSTD_d_windowLogMax, WINDOW_LOG)))
+            return rf_fail(why, RF_ENOMEM, "%s: out of memory for zstd", s->name);
+    }
+    s->inside = s->kind != PLAIN;
+    return RF_OK;
+}
+
+/* ---- the three ways ------------------------------------------------------------------------------------------------------ */
+
+static rf_status copy(rf__source *s, char *to, size_t room, size_t *got)
+{
+    *got = s->end - s->at < room ? s->end - s->at : room;
+    memcpy(to, s->in + s->at, *got);
+    s->at += *got;
+    return RF_OK;
+}
+
+static rf_status inflate_some(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+{
+    if (!s->inside) {                                              /* between members; zeros may pad the end */
+        while (s->at < s->end && !s->in[s->at]) s->at++;
+        if (s->at == s->end) return RF_OK;
+        if (s->end - s->at == 1 && !s->ended) return RF_OK;        /* half of a magic */
+        if (!begins(s, "\x1F\x8B", 2)) return damaged(s, "neither the end nor another gzip member", why);
+        inflateReset(&s->z);
+        s->inside = true;
+    }
+    s->z.next_in = s->in + s->at;
+    s->z.avail_in = (uInt)(s->end - s->at);
+    s->z.next_out = (unsigned char *)to;
+    s->z.avail_out = room < 1 << 30 ? (uInt)room : 1 << 30;
+    const uInt before = s->z.avail_out;
+    const int code = inflate(&s->z, Z_NO_FLUSH);
+    s->at = s->end - s->z.avail_in;
+    *got = before - s->z.avail_out;
+    if (code == Z_STREAM_END) s->inside = false;
+    else if (code == Z_MEM_ERROR) return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
+    else if (code != Z_OK && code != Z_BUF_ERROR) return damaged(s, "damaged gzip data", why);
+    return RF_OK;
+}
+
+static rf_status unpack_some(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+{
+    if (!s->inside && s->at == s->end) return RF_OK;
+    ZSTD_inBuffer in = {s->in + s->at, s->end - s->at, 0};
+    ZSTD_outBuffer out = {to, room, 0};
+    const size_t left = ZSTD_decompressStream(s->d, &out, &in);
+    s->at += in.pos;
+    *got = out.pos;
+    s->inside = left != 0;
+    if (!ZSTD_isError(left)) return RF_OK;
+    s->inside = true;
+    const ZSTD_ErrorCode code = ZSTD_getErrorCode(left);
+    if (code == ZSTD_error_memory_allocation) return rf_fail(why, RF_ENOMEM, "%s: out of memory for zstd", s->name);
+    if (code == ZSTD_error_frameParameter_windowTooLarge)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: its zstd window is above %d MiB", s->name, 1 << (WINDOW_LOG - 20));
+    return damaged(s, "damaged zstd data", why);
+}
+
+rf_status rf__source_read(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+{
+    for (*got = 0; room;) {
+        rf_status status = s->kind == PLAIN  ? copy(s, to, room, got)
+                           : s->kind == GZIP ? inflate_some(s, to, room, got, why)
+                                             : unpack_some(s, to, room, got, why);
+        if (status) return status;
+        if (*got) break;
+        if (s->ended) {
+            if (s->inside || s->at < s->end) return damaged(s, "the compressed data is cut off", why);
+            break;
+        }
+        if ((status = take(s, why))) return status;
+    }
+    s->given += *got;
+    const uint64_t used = rf__source_used(s);
+    if (s->kind != PLAIN && s->given > EXPANSION_FROM && s->given / EXPANSION > used)
+        return rf_fail(why, RF_EDATA, "%s: %llu compressed bytes expand to more than %llu, over %d to 1: not text", s->name,
+                       (unsigned long long)used, (unsigned long long)s->given, EXPANSION);
+    return RF_OK;
+}
+
+/* ---- opening --------------------------------------------------------------------------------------------------------------- */
+
+static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size, const char *name, rf__source **out, rf_error *why)
+{
+    rf__source *s = rf__alloc(ctx, sizeof *s);
+    rf_status status = RF_OK;
+    if (s) {
+        memset(s, 0, offsetof(rf__source, in));
+        s->ctx = ctx;
+        s->name = name;
+        s->fd = fd;
+        s->memory = data;
+        s->memory_size = size;
+        status = recognise(s, why);
+        if (!status) *out = s;
+        else rf__source_close(s);
+        return status;
+    }
+    if (fd > 0) close(fd);
+    return rf_fail(why, RF_ENOMEM, "%s: out of memory", name);
+}
+
+rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out, rf_error *why)
+{
+    if (!strcmp(path, "-")) return begin(ctx, 0, NULL, 0, "standard input", out, why);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (!fstat(fd, &st) && S_ISDIR(st.st_mode)) {
+        close(fd);
+        return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", path);
+    }
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return begin(ctx, fd, NULL, 0, path, out, why);
+}
+
+rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf__source **out, rf_error *why)
+{
+    return begin(ctx, -1, size ? data : "", size, name, out, why);
+}
+
+void rf__source_close(rf__source *s)
+{
+    if (!s) return;
+    if (s->kind == GZIP) inflateEnd(&s->z);
+    ZSTD_freeDCtx(s->d);
+    if (s->fd > 0) close(s->fd);                                   /* standard input stays the program's */
+    rf__free(s->ctx, s);
+}

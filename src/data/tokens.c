@@ -1,0 +1,310 @@
+/* tokens.c — the cache of ids: made once, checked on every start, never trusted.
+ *
+ *     .tmp-tokens-<pid>: ids as they come, lengths, header   ->   fsync   ->   rename to tokens.cache   ->   fsync folder
+ *
+ * The file is this machine's own: numbers lie in it as they do in memory, and any mismatch only means making it again. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "data/tokens.h"
+
+enum { VERSION = 2 };
+
+typedef struct header {
+    char magic[8];
+    uint32_t version, width;
+    uint64_t key, tokens, documents, held, hash;
+    uint32_t content_crc, header_crc;
+    uint64_t tokenizer;
+    uint32_t zero[8];
+} header;
+_Static_assert(sizeof(header) == 104, "the header is part of the file's format");
+
+static const char magic[8] = {'R', 'F', 'T', 'O', 'K', 'E', 'N', 'S'};
+
+static uint32_t crc_of_header(const header *h)
+{
+    header copy = *h;
+    copy.header_crc = 0;
+    return rf__crc32c(0, &copy, sizeof copy);
+}
+
+/* ---- what the ids depend on ---- */
+
+static uint64_t hash_text(const char *text, uint64_t seed) { return rf__hash64(text, strlen(text), seed); }
+
+static uint64_t hash_of_tokenizer(const rf_tokenizer *t)
+{
+    const rf_tokenizer_options *o = rf_tokenizer_options_of(t);
+    const int32_t plain[5] = {o->lowercase, o->strip_accents, o->han_split, (int32_t)o->rules, o->max_word};
+    uint64_t hash = rf__hash64(plain, sizeof plain, VERSION);
+    for (int32_t id = 0; id < rf_tokenizer_size(t); id++) {
+        const char *token = rf_tokenizer_token(t, id);
+        hash = hash_text(token ? token : "", hash);
+    }
+    return hash;
+}
+
+typedef struct source { rf_reader *text, *validation; uint64_t key, tokenizer; bool once; } source;
+
+static bool read_once(const char *const *path, int n, const rf_reader *r)
+{
+    for (int i = 0; i < n; i++)
+        if (!strcmp(path[i], "-")) return true;
+    return n && rf_reader_share(r) < 0;
+}
+
+static void close_source(source *s)
+{
+    rf_reader_close(s->text);
+    rf_reader_close(s->validation);
+}
+
+static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, source *s, rf_error *why)
+{
+    *s = (source){0};
+    rf_status status = rf_reader_open(ctx, x->text, x->texts, x->reader, &s->text, why);
+    if (!status && x->validations) status = rf_reader_open(ctx, x->validation, x->validations, x->reader, &s->validation, why);
+    if (status) {
+        close_source(s);
+        *s = (source){0};
+        return status;
+    }
+    const double split = x->validations ? 0 : x->split;
+    s->tokenizer = hash_of_tokenizer(t);
+    uint64_t part[4] = {s->tokenizer, rf_reader_fingerprint(s->text), 0, 0};
+    if (s->validation) part[2] = rf_reader_fingerprint(s->validation);
+    memcpy(&part[3], &split, sizeof split);
+    s->key = rf__hash64(part, sizeof part, VERSION);
+    s->once = read_once(x->text, x->texts, s->text) || read_once(x->validation, x->validations, s->validation);
+    return RF_OK;
+}
+
+/* ---- reading the cache ---- */
+
+static bool lengths_add_up(const rf__tokens *t)
+{
+    size_t sum = 0, held = 0;
+    for (size_t i = 0; i < t->documents; i++) {
+        sum += t->length[i] & ~RF__HELD;
+        held += (t->length[i] & RF__HELD) != 0;
+    }
+    return sum == t->tokens && held == t->held;
+}
+
+static bool ids_in_range(const rf__tokens *t, int32_t size)
+{
+    int32_t most = -1, least = 0;
+    for (size_t i = 0; i < t->tokens; i++) {
+        const int32_t id = rf__id(t->ids, i);
+        most = id > most ? id : most;
+        least = id < least ? id : least;
+    }
+    return most < size && least >= 0;
+}
+
+/* The header, when it is one of ours; otherwise what is wrong with it. */
+static const char *read_header(const rf_map *map, header *h)
+{
+    if (map->size < sizeof *h) return "not a token cache";
+    memcpy(h, map->data, sizeof *h);
+    if (memcmp(h->magic, magic, sizeof magic)) return "not a token cache";
+    if (h->version != VERSION) return "a token cache of another version";
+    return h->header_crc == crc_of_header(h) ? NULL : "its header is damaged (CRC)";
+}
+
+/* What the header promises is there. */
+static bool map_content(rf__tokens *out, const header *header_of, const rf_tokenizer *t)
+{
+    rf__tokens c = *out;
+    const header h = *header_of;
+    size_t ids = 0, lengths = 0, size = 0;
+    bool good = (int)h.width == rf__id_width(t) && h.tokens <= c.map.size;
+    good = good && rf__mul(h.tokens, h.width, &ids) && rf__mul(h.documents, sizeof *c.length, &lengths);
+    ids = (ids + 3) & ~(size_t)3;
+    good = good && rf__add(ids, lengths, &size) && rf__add(size, sizeof h, &size) && size == c.map.size;
+    if (good) {
+        c.ids = (rf__ids){c.map.data + sizeof h, (int)h.width};
+        c.length = (const uint32_t *)(const void *)(c.map.data + sizeof h + ids);
+        c.tokens = h.tokens;
+        c.documents = h.documents;
+        c.held = h.held;
+        c.hash = h.hash;
+        good = rf__crc32c(0, c.map.data + sizeof h, c.map.size - sizeof h) == h.content_crc && lengths_add_up(&c) &&
+               ids_in_range(&c, rf_tokenizer_size(t));
+    }
+    if (good) *out = c;
+    return good;
+}
+
+/* Maps a cache whose key is *key, or any when key is NULL; false: there is none, or it is damaged. */
+static bool map_cache(const rf_ctx *ctx, const char *path, const uint64_t *key, const rf_tokenizer *t, rf__tokens *out)
+{
+    rf__tokens c = {0};
+    header h;
+    if (rf__map_open(ctx, path, &c.map, NULL)) return false;
+    const bool good = !read_header(&c.map, &h) && (!key || h.key == *key) && map_content(&c, &h, t);
+    if (good) *out = c;
+    else rf__map_close(ctx, &c.map);
+    return good;
+}
+
+rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf__tokens *out, rf_error *why)
+{
+    rf__tokens c = {0};
+    header h;
+    const rf_status status = rf__map_open(ctx, path, &c.map, why);
+    if (status) return status;
+    const char *wrong = read_header(&c.map, &h);
+    if (!wrong && h.tokenizer != hash_of_tokenizer(t)) wrong = "made with another tokenizer than the model's";
+    if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: what is in it is not what its header says";
+    if (wrong) {
+        rf__map_close(ctx, &c.map);
+        return rf_fail(why, RF_EDATA, "%s: %s; prepare makes it anew", path, wrong);
+    }
+    *out = c;
+    return RF_OK;
+}
+
+void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t)
+{
+    rf__map_close(ctx, &t->map);
+    *t = (rf__tokens){0};
+}
+
+/* ---- making it ---- */
+
+typedef struct making {
+    const rf_ctx *ctx;
+    const char *path;
+    int fd;
+    header h;
+    uint32_t *length;
+    size_t room;
+    rf__reading *reading;
+    void *user;
+} making;
+
+static rf_status put(making *m, const void *data, size_t size, rf_error *why)
+{
+    m->h.content_crc = rf__crc32c(m->h.content_crc, data, size);
+    return rf__write_all(m->fd, data, size, m->path, why);
+}
+
+static rf_status take_part(void *user, const rf__part *p, double share, rf_error *why)
+{
+    making *m = user;
+    if (!rf__grow(m->ctx, &m->length, &m->room, m->h.documents + p->documents, sizeof *m->length))
+        return rf_fail(why, RF_ENOMEM, "out of memory: the lengths of %zu documents", (size_t)m->h.documents + p->documents);
+    memcpy(m->length + m->h.documents, p->length, p->documents * sizeof *p->length);
+    for (size_t i = 0; i < p->documents; i++) m->h.held += (p->length[i] & RF__HELD) != 0;
+    m->h.documents += p->documents;
+    m->h.tokens += p->tokens;
+    m->h.hash = rf__hash64(p->ids.at, p->tokens * (size_t)p->ids.width, m->h.hash);
+    m->h.hash = rf__hash64(p->length, p->documents * sizeof *p->length, m->h.hash);
+    const rf_status status = put(m, p->ids.at, p->tokens * (size_t)p->ids.width, why);
+    if (status) return status;
+    if (m->reading && m->reading(m->user, share, m->h.tokens, m->h.documents))
+        return rf_fail(why, RF_ESTOPPED, "stopped while the text was read");
+    return RF_OK;
+}
+
+static rf_status write_content(making *m, const rf_tokenizer *t, const source *s, double split, rf_error *why)
+{
+    static const char zero[sizeof m->h] = {0};
+    rf_status status = rf__write_all(m->fd, zero, sizeof m->h, m->path, why);
+    if (!status) status = rf__feed(m->ctx, t, s->text, s->validation ? RF__HOLD_NONE : split, take_part, m, why);
+    if (!status && m->h.documents == m->h.held)
+        status = rf_fail(why, RF_EDATA, "the text holds no document to train on (%zu held out)", (size_t)m->h.held);
+    if (!status && s->validation) status = rf__feed(m->ctx, t, s->validation, RF__HOLD_ALL, take_part, m, why);
+    const size_t bytes = m->h.tokens * m->h.width;
+    if (!status) status = put(m, zero, ((bytes + 3) & ~(size_t)3) - bytes, why);
+    if (!status) status = put(m, m->length, m->h.documents * sizeof *m->length, why);
+    m->h.header_crc = crc_of_header(&m->h);
+    if (!status && (lseek(m->fd, 0, SEEK_SET) != 0 || fsync(m->fd)))
+        status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
+    if (!status) status = rf__write_all(m->fd, &m->h, sizeof m->h, m->path, why);
+    if (!status && fsync(m->fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", m->path, strerror(errno));
+    return status;
+}
+
+static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split, const char *folder,
+                            const char *path, rf__reading *reading, void *user, rf_error *why)
+{
+    char name[64], temporary[4096];
+    snprintf(name, sizeof name, ".tmp-tokens-%ld", (long)getpid());
+    if (rf__path(temporary, sizeof temporary, folder, name, why)) return RF_ERANGE;
+    making m = {.ctx = ctx, .path = temporary, .reading = reading, .user = user};
+    memcpy(m.h.magic, magic, sizeof magic);
+    m.h.version = VERSION;
+    m.h.width = (uint32_t)rf__id_width(t);
+    m.h.key = s->key;
+    m.h.tokenizer = s->tokenizer;
+    m.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (m.fd < 0) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
+    rf_status status = write_content(&m, t, s, split, why);
+    if (close(m.fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
+    if (!status && rename(temporary, path)) status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
+    if (status) unlink(temporary);
+    else status = rf__sync_folder(folder, why);
+    rf__free(ctx, m.length);
+    return status;
+}
+
+rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder, uint64_t expect,
+                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
+{
+    char path[4096];
+    source s;
+    rf_error unread = {0};
+    if (rf__path(path, sizeof path, folder, "tokens.cache", why)) return RF_ERANGE;
+    const rf_status opened = open_source(ctx, t, x, &s, &unread);
+    if (opened || s.once) {
+        /* the text cannot be read (again): only a cache that holds what the checkpoint was trained on will do */
+        if (expect && map_cache(ctx, path, NULL, t, out)) {
+            if (out->hash == expect) {
+                close_source(&s);
+                return RF_OK;
+            }
+            rf__tokens_close(ctx, out);
+        }
+        if (opened) return rf_fail(why, opened, "%s", unread.text);
+    } else if (map_cache(ctx, path, &s.key, t, out)) {
+        close_source(&s);
+        return RF_OK;
+    }
+    const rf_status status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
+    const uint64_t key = s.key;
+    close_source(&s);
+    if (status) return status;
+    if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
+    return RF_OK;
+}
+
+rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
+                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
+{
+    char folder[4096];
+    struct stat st;
+    source s;
+    rf_status status = rf__folder_of(path, folder, sizeof folder, why);
+    if (!status && access(folder, W_OK | X_OK)) status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
+    if (!status && !stat(path, &st) && !S_ISREG(st.st_mode)) status = rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!status) status = open_source(ctx, t, x, &s, why);
+    if (status) return status;
+    const uint64_t key = s.key;
+    if (!s.once && map_cache(ctx, path, &key, t, out)) {
+        close_source(&s);
+        return RF_OK;
+    }
+    status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
+    close_source(&s);
+    if (status) return status;
+    if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
+    return RF_OK;
+}

@@ -1,0 +1,34 @@
+/* vocab.c — which ids are special, which continue a word. */
+#include "data/vocab.h"
+
+static rf_status need(int32_t id, const char *token, rf_error *why)
+{
+    return id >= 0 ? RF_OK : rf_fail(why, RF_EDATA, "vocab.txt: no %s, which masked-language-model training needs", token);
+}
+
+rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__vocab *out, rf_error *why)
+{
+    const rf_tokenizer_options *o = rf_tokenizer_options_of(t);
+    rf__vocab v = {.size = rf_tokenizer_size(t), .cls = rf_tokenizer_cls(t), .sep = rf_tokenizer_sep(t),
+                   .mask = rf_tokenizer_mask(t)};
+    if (need(v.cls, o->cls, why) || need(v.sep, o->sep, why) || need(v.mask, o->mask, why)) return RF_EDATA;
+    v.kind = rf__calloc(ctx, (size_t)v.size, sizeof *v.kind);
+    v.plain = rf__calloc(ctx, (size_t)v.size, sizeof *v.plain);
+    rf_status status = v.kind && v.plain ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: tables of %d tokens", v.size);
+    for (int32_t id = 0; !status && id < v.size; id++) {
+        if (rf_tokenizer_is_special(t, id)) v.kind[id] = RF__SPECIAL;
+        else v.plain[v.plains++] = id;
+        if (rf_tokenizer_continues(t, id)) v.kind[id] |= RF__CONTINUES;
+    }
+    if (!status && !v.plains) status = rf_fail(why, RF_EDATA, "vocab.txt: nothing but special tokens");
+    if (status) rf__vocab_free(ctx, &v);
+    else *out = v;
+    return status;
+}
+
+void rf__vocab_free(const rf_ctx *ctx, rf__vocab *v)
+{
+    rf__free(ctx, v->kind);
+    rf__free(ctx, v->plain);
+    *v = (rf__vocab){0};
+}

@@ -1,0 +1,18 @@
+/* attention.c — how much scratch attention needs: the most that any rung asks for. */
+#include "kernel/attention/attention_bf16.h"
+
+static size_t bytes(int64_t floats, int64_t doubles)
+{
+    const size_t fast = (size_t)floats * sizeof(float), printed = (size_t)doubles * sizeof(double);
+    return ((fast > printed ? fast : printed) + 63) & ~(size_t)63;
+}
+
+size_t rfk_attention_scratch(const rfk_attention *a)
+{
+    return bytes(rf__max64(rfk__forward_room(a).end, rfk__bf16_room(a).end), a->keys + 3 * (a->width + a->width2));
+}
+
+size_t rfk_attention_back_scratch(const rfk_attention *a)
+{
+    return bytes(rf__max64(rfk__back_room(a).end, rfk__bf16_back_room(a).end), 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
+}

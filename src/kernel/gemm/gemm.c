@@ -1,0 +1,231 @@
+/* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
+ *
+ * On the rung "ref" that is the triple loop; elsewhere our own blocked products, or oneDNN when the caller asked for it. */
+#include <pthread.h>
+
+#include "kernel/kernel.h"
+#include "kernel/gemm/products.h"
+
+/* ---- what a context keeps ---------------------------------------------------------------------------------------- */
+
+struct rf__product_state {
+    pthread_mutex_t lock;
+    void *scratch;
+    size_t size;
+    void *dnnl;
+};
+
+rf_status rf__product_state_new(rf_ctx *ctx, rf_error *why)
+{
+    struct rf__product_state *s = rf__calloc(ctx, 1, sizeof *s);
+    if (!s || pthread_mutex_init(&s->lock, NULL)) {
+        rf__free(ctx, s);
+        return rf_fail(why, RF_ENOMEM, "out of memory: the products' state of %zu bytes", sizeof *s);
+    }
+    ctx->products = s;
+    return RF_OK;
+}
+
+void rf__product_state_free(rf_ctx *ctx)
+{
+    struct rf__product_state *s = ctx->products;
+    if (!s) return;
+#ifdef RF_DNNL
+    rf__dnnl_free(s->dnnl);
+#endif
+    pthread_mutex_destroy(&s->lock);
+    rf__free(ctx, s->scratch);
+    rf__free(ctx, s);
+    ctx->products = NULL;
+}
+
+void rf__product_enter(const rf_ctx *ctx) { pthread_mutex_lock(&ctx->products->lock); }
+
+void *rf__product_scratch(const rf_ctx *ctx, size_t size)
+{
+    struct rf__product_state *s = ctx->products;
+    if (s->scratch && size <= s->size) return s->scratch;
+    rf__free(ctx, s->scratch);
+    s->scratch = rf__alloc(ctx, size);
+    s->size = s->scratch ? size : 0;
+    return s->scratch;
+}
+
+void rf__product_leave(const rf_ctx *ctx) { pthread_mutex_unlock(&ctx->products->lock); }
+
+#ifdef RF_DNNL
+void **rf__product_dnnl(const rf_ctx *ctx) { return &ctx->products->dnnl; }
+#endif
+
+void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t rows, int64_t n)
+{
+    void (*f)(float *, const float *, int64_t) = NULL;
+    switch (act) {
+    case RF_ACT_GELU: f = ctx->k->gelu; break;
+    case RF_ACT_GELU_TANH: f = ctx->k->gelu_tanh; break;
+    case RF_ACT_RELU: f = ctx->k->relu; break;
+    case RF_ACT_SILU: f = ctx->k->silu; break;
+    case RF_ACT_TANH: f = ctx->k->tanh; break;
+    case RF_ACT_NONE: return;
+    }
+    for (int64_t i = 0; i < rows; i++) f(y + i * ldy, y + i * ldy, n);
+}
+
+/* ---- which way ------------------------------------------------------------------------------------------------------ */
+
+/* Our own products come first: oneDNN promises no equal bits for a row in batches of different size, compiles for every
+ * shape, and waits by spinning (docs/architecture.md).  A capped rung has no oneDNN: it would choose its instructions. */
+const rf__products *rf__products_at(const rf_ctx *ctx, int i)
+{
+    const rf__products *list[] = {
+        &rf__products_tile,
+#ifdef RF_DNNL
+        ctx->capped ? NULL : &rf__products_dnnl,
+#else
+        NULL,
+#endif
+        &rf__products_ref, NULL,
+    };
+    if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
+    if (ctx->onednn) {
+        list[0] = list[1];
+        list[1] = &rf__products_tile;
+    }
+    for (int at = 0; at < (int)RF_COUNT(list) - 1; at++)
+        if (list[at] && !i--) return list[at];
+    return NULL;
+}
+
+const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
+{
+    const rf__products *by = rf__products_at(ctx, 0);
+    return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
+}
+
+rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why)
+{
+#ifdef RF_DNNL
+    const bool built = true;
+#else
+    const bool built = false;
+#endif
+    ctx->onednn = name && !strcmp(name, "onednn");
+    if (name && !ctx->onednn && strcmp(name, "built-in"))
+        return rf_fail(why, RF_EARG, "products: \"%s\" is neither \"built-in\" nor \"onednn\"", name);
+    if (ctx->onednn && !built) return rf_fail(why, RF_EARG, "products: this build has no oneDNN (RF_DNNL was off)");
+    if (ctx->onednn && (ctx->capped || !strcmp(ctx->isa, "ref")))
+        return rf_fail(why, RF_EARG, "products: oneDNN chooses its own instructions and does not keep to isa \"%s\"", ctx->isa);
+    return RF_OK;
+}
+
+const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)->name; }
+
+/* ---- checks --------------------------------------------------------------------------------------------------------- */
+
+/* So that every offset into a matrix, in bytes, fits 63 bits with room to spare. */
+#define LARGEST ((int64_t)1 << 28)
+
+static rf_status check_sizes(const char *op, int64_t m, int64_t n, int64_t k, rf_error *why)
+{
+    const int64_t low = rf__min64(m, rf__min64(n, k)), high = rf__max64(m, rf__max64(n, k));
+    if (low < 0 || high > LARGEST)
+        return rf_fail(why, RF_ERANGE, "%s: m %lld, n %lld, k %lld must be in 0..%lld", op, (long long)m, (long long)n,
+                       (long long)k, (long long)LARGEST);
+    return RF_OK;
+}
+
+static rf_status check_step(const char *op, const char *name, int64_t ld, int64_t width, rf_error *why)
+{
+    if (ld < width || ld > LARGEST)
+        return rf_fail(why, RF_ESHAPE, "%s: rows of %s are %lld wide but %lld apart (at most %lld)", op, name,
+                       (long long)width, (long long)ld, (long long)LARGEST);
+    return RF_OK;
+}
+
+static rf_status check_act(const char *op, rf_act act, rf_error *why)
+{
+    if ((unsigned)act > RF_ACT_TANH) return rf_fail(why, RF_EARG, "%s: %d is not an activation", op, (int)act);
+    return RF_OK;
+}
+
+static rf_status check_type(const char *op, rf_type type, rf_error *why)
+{
+    if (type == RF_F32 || type == RF_BF16) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, only f32 (%d) and bf16 (%d) are supported", op, (int)type, RF_F32, RF_BF16);
+}
+
+static rf_status check(const rf_gemm_call *g, rf_error *why)
+{
+    rf_status s;
+    if ((s = check_sizes("gemm", g->m, g->n, g->k, why))) return s;
+    if ((s = check_step("gemm", "a", g->lda, g->a_turned ? g->m : g->k, why))) return s;
+    if ((s = check_step("gemm", "b", g->ldb, g->b_turned ? g->k : g->n, why))) return s;
+    if ((s = check_step("gemm", "c", g->ldc, g->n, why))) return s;
+    if ((s = check_act("gemm", g->act, why))) return s;
+    if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
+    if (g->beta != 0 && (g->bias || g->act)) return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
+    if ((s = check_type("gemm", g->type, why))) return s;
+    if (!g->type && (g->a16 || g->b16)) return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
+    if (g->m && g->n && (!g->c || (g->k && ((!g->a && !g->a16) || (!g->b && !g->b16)))))
+        return rf_fail(why, RF_EARG, "gemm: a matrix is NULL");
+    return RF_OK;
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------------- */
+
+rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
+{
+    const rf_status s = check(call, why);
+    if (s || !call->m || !call->n) return s;
+    if (!call->k) by = &rf__products_ref;                       /* an empty sum: beta c, or act(bias) */
+    return by->gemm(ctx, call, why);
+}
+
+rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
+{
+    return rf__gemm_by(rf__products_for(ctx, call->type), ctx, call, why);
+}
+
+rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
+                      rf_packed **out, rf_error *why)
+{
+    rf_status s = check_sizes("pack", 1, n, k, why);
+    if (!s) s = check_type("pack", type, why);
+    if (s) return s;
+    if (n && k && !w) return rf_fail(why, RF_EARG, "pack: the matrix is NULL");
+    rf_packed *p = rf__calloc(ctx, 1, sizeof *p);
+    if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a packed matrix of %zu bytes", sizeof *p);
+    *p = (rf_packed){.ctx = ctx, .by = n && k ? by : &rf__products_ref, .type = type, .n = n, .k = k};
+    if ((s = p->by->pack(ctx, p, w, why))) {
+        rf_packed_free(p);
+        return s;
+    }
+    *out = p;
+    return RF_OK;
+}
+
+rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why)
+{
+    return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
+}
+
+void rf_packed_free(rf_packed *p)
+{
+    if (!p) return;
+    if (p->by->forget) p->by->forget(p);
+    rf__free(p->ctx, p->data);
+    rf__free(p->ctx, p);
+}
+
+rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
+                            const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
+{
+    rf_status s;
+    if ((s = check_sizes("packed product", m, w->n, w->k, why))) return s;
+    if ((s = check_step("packed product", "x", ldx, w->k, why))) return s;
+    if ((s = check_step("packed product", "y", ldy, w->n, why))) return s;
+    if ((s = check_act("packed product", act, why))) return s;
+    if (!m || !w->n) return RF_OK;
+    if (!y || (w->k && !x)) return rf_fail(why, RF_EARG, "packed product: a matrix is NULL");
+    return w->by->packed(ctx, w, m, x, ldx, bias, act, y, ldy, why);
+}

@@ -1,0 +1,140 @@
+/* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
+#include <math.h>
+
+#include "task/answerer.h"
+#include "task/scoring.h"
+
+static rf_status task_of(const rf_answerer *a, rf_task *task, rf_error *why)
+{
+    const rf_config *c = rf_model_config(a->model);
+    switch (rf_model_task(a->model)) {
+    case RF_HEAD_SEQUENCE:
+    case RF_HEAD_POOLED:
+        *task = !strcmp(c->problem_type, "regression") || (c->num_labels == 1 && !*c->problem_type) ? RF_TASK_REG
+              : !strcmp(c->problem_type, "multi_label_classification") ? RF_TASK_MULTILABEL : RF_TASK_CLS;
+        return RF_OK;
+    case RF_HEAD_TOKEN:  *task = RF_TASK_TAG; return RF_OK;
+    case RF_HEAD_SPAN:   *task = RF_TASK_QA; return RF_OK;
+    case RF_HEAD_CHOICE: *task = RF_TASK_MC; return RF_OK;
+    case RF_HEAD_MLM:    break;
+    }
+    return rf_fail(why, RF_EUNSUPPORTED, "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+}
+
+rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why)
+{
+    rf_answerer *a = rf__calloc(ctx, 1, sizeof *a);
+    if (!a) return rf_fail(why, RF_ENOMEM, "out of memory: a model that answers");
+    a->ctx = ctx;
+    rf_encoding_init(&a->encoding, ctx);
+    rf_status status = rf_model_open(ctx, folder, &a->model, why);
+    if (!status) status = task_of(a, &a->task, why);
+    if (!status && !rf_model_tokenizer(a->model)) status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+    if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
+    if (!status) status = rf_session_open(a->model, &a->session, why);
+    if (!status) {
+        const rf_config *c = rf_model_config(a->model);
+        a->max_length = c->task_max_length ? c->task_max_length : rf__min64(c->max_position_embeddings, 512);
+        a->probability = rf__calloc(ctx, (size_t)c->num_labels, sizeof *a->probability);
+        if (!a->probability) status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities");
+    }
+    if (status) {
+        rf_answerer_close(a);
+        return status;
+    }
+    *out = a;
+    return RF_OK;
+}
+
+void rf_answerer_close(rf_answerer *a)
+{
+    if (!a) return;
+    rf_encoding_clear(&a->encoding);
+    rf__free(a->ctx, a->probability);
+    rf_labels_free(&a->labels);
+    rf_session_close(a->session);
+    rf_model_close(a->model);
+    rf__free(a->ctx, a);
+}
+
+rf_task rf_answerer_task(const rf_answerer *a) { return a->task; }
+const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
+
+void rf__probabilities(rf_task task, const float *z, int64_t K, float *p)
+{
+    double sum = 0, top = z[0];
+    for (int64_t k = 1; k < K; k++) top = fmax(top, z[k]);
+    for (int64_t k = 0; k < K; k++) sum += exp(z[k] - top);
+    for (int64_t k = 0; k < K; k++)
+        p[k] = task == RF_TASK_REG ? z[k] : task == RF_TASK_MULTILABEL ? (float)(1 / (1 + exp(-(double)z[k]))) : (float)(exp(z[k] - top) / sum);
+}
+
+rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
+                               const float **probability, rf_error *why)
+{
+    rf_encoding *e = &a->encoding;
+    const float *z;
+    int64_t rows;
+    if (a->task != RF_TASK_CLS && a->task != RF_TASK_REG && a->task != RF_TASK_MULTILABEL)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model labels tokens, answers or choices, not texts");
+    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e, NULL, why);
+    if (status) return status;
+    const int32_t start[2] = {0, (int32_t)e->n};
+    const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
+    status = rf_session_logits(a->session, &b, &z, &rows, why);
+    if (status) return status;
+    rf__probabilities(a->task, z, a->labels.n, a->probability);
+    *probability = a->probability;
+    return RF_OK;
+}
+
+static rf_status logits(void *user, const rf__item_batch *b, const float **z, int64_t *rows, rf_error *why)
+{
+    rf_answerer *a = user;
+    const rf_batch view = rf__item_batch_view(b);
+    return rf_session_logits(a->session, &view, z, rows, why);
+}
+
+/* Those that fine-tuning was told, unless others are named. */
+static void use_columns(rf_finetune_options *o, const rf_config *c)
+{
+    if (o->text_column || o->pair_column || o->label_column) return;
+    o->text_column = *c->task_text_column ? c->task_text_column : NULL;
+    o->pair_column = *c->task_pair_column ? c->task_pair_column : NULL;
+    o->label_column = *c->task_label_column ? c->task_label_column : NULL;
+}
+
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
+                            rf__answers *z, rf_error *why)
+{
+    static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
+    const char *own = rf_model_config(a->model)->finetuning_task;
+    int64_t max_length = a->max_length;
+    a->o = *o;
+    if (!a->o.task) a->o.task = *own ? own : names[a->task];
+    use_columns(&a->o, rf_model_config(a->model));
+    if (o->t.given && o->t.given(o->t.given_user, "max_length")) max_length = o->t.max_length;
+    rf_status status = rf__labelled_open(l, a->ctx, &a->o, why);
+    if (!status && l->task != a->task)
+        status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
+    l->nothing = rf_model_config(a->model)->version_2_with_negative;
+    if (!status) status = rf__labelled_labels(l, &a->labels, why);
+    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, wanted, t, why);
+    return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
+}
+
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why)
+{
+    rf__labelled l = {.ctx = a->ctx};
+    rf__items t = {0};
+    rf__answers z = {0};
+    char path[4096];
+    out->n = 0;
+    rf_status status = rf__preset_file(file, "dev", false, path, sizeof path, why);
+    if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
+    if (!status) status = rf__score_answers(&z, &t, &l, out, why);
+    rf__answers_free(&z);
+    rf__items_free(&t);
+    rf__labelled_close(&l);
+    return status;
+}

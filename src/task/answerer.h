@@ -1,0 +1,27 @@
+/* answerer.h — see include/roformer/finetune.h. */
+#ifndef RF_TRAIN_ANSWERER_H
+#define RF_TRAIN_ANSWERER_H
+
+#include "task/answers.h"
+#include "data/labelled.h"
+
+struct rf_answerer {
+    const rf_ctx *ctx;
+    rf_model *model;
+    rf_session *session;
+    rf_labels labels;
+    rf_task task;
+    int64_t max_length;
+    float *probability;
+    rf_encoding encoding;
+    rf_finetune_options o;              /* of the file that is read                                                      */
+};
+
+/* Softmax, the logistic, or the numbers as they are. */
+void rf__probabilities(rf_task task, const float *z, int64_t K, float *p);
+
+/* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
+                            rf__answers *z, rf_error *why);
+
+#endif

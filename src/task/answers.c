@@ -1,0 +1,112 @@
+/* answers.c — logits of a file's items, batch after batch. */
+#include <math.h>
+
+#include "task/answers.h"
+
+int64_t rf__answer_columns(const rf__items *t) { return t->task == RF_TASK_QA ? 2 : t->task == RF_TASK_MC ? 1 : t->K; }
+
+/* The batch that begins with example i: how many examples, and their tokens. */
+static size_t batch_at(const rf__items *t, size_t i, size_t most, size_t *tokens)
+{
+    const size_t begin = i;
+    *tokens = 0;
+    for (; i < t->n && i - begin < most && (i == begin || *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS); i++) *tokens += rf__item_size(t, i);
+    return i - begin;
+}
+
+static size_t at_most(int64_t examples) { return (size_t)rf__min64(examples > 0 ? examples : 32, RF__ANSWER_TOKENS); }
+
+int64_t rf__answers_tokens(const rf__items *t, int64_t most)
+{
+    size_t largest = 0, tokens;
+    for (size_t i = 0; i < t->n;) {
+        i += batch_at(t, i, at_most(most), &tokens);
+        if (tokens > largest) largest = tokens;
+    }
+    return (int64_t)largest;
+}
+
+static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user, rf_error *why)
+{
+    for (size_t i = 0; i < t->n;) {
+        size_t tokens;
+        const size_t n = batch_at(t, i, most, &tokens);
+        for (size_t j = 0; j < n; j++) which[j] = i++;
+        const float *z;
+        int64_t rows;
+        rf_status status = rf__item_batch_fill(&a->batch, t, which, n, false, why);
+        if (!status) status = logits(user, &a->batch, &z, &rows, why);
+        if (status) return status;
+        const size_t K = (size_t)a->K, more = (size_t)rows * K;
+        if (!rf__grow(a->ctx, &a->logit, &a->room, a->rows * K + more, sizeof *a->logit))
+            return rf_fail(why, RF_ENOMEM, "out of memory: logits of %zu examples", t->n);
+        memcpy(a->logit + a->rows * K, z, more * sizeof *z);
+        a->rows += (size_t)rows;
+    }
+    return RF_OK;
+}
+
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why)
+{
+    const size_t each = at_most(most);
+    size_t *which = rf__calloc(t->ctx, each, sizeof *which);
+    a->ctx = t->ctx;
+    a->K = rf__answer_columns(t);
+    a->rows = 0;
+    if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu examples", each);
+    const rf_status status = fill(a, t, which, each, logits, user, why);
+    rf__free(t->ctx, which);
+    return status;
+}
+
+void rf__answers_free(rf__answers *a)
+{
+    if (!a->ctx) return;
+    rf__free(a->ctx, a->logit);
+    rf__item_batch_free(a->ctx, &a->batch);
+    *a = (rf__answers){0};
+}
+
+/* The best span of example i, if it is better than what there is. */
+static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t place[2], double *best)
+{
+    const size_t at = t->start[t->first[i]], size = rf__item_size(t, i);
+    const float *z = a->logit + 2 * at;
+    bool better = false;
+    for (size_t b = 0; b < size; b++) {
+        if (t->from[at + b] == UINT32_MAX) continue;                      /* not of the context */
+        for (size_t e = b; e < size && e < b + (size_t)most; e++) {
+            const double sum = (double)z[2 * b] + (double)z[2 * e + 1];
+            if (t->from[at + e] == UINT32_MAX || sum <= *best) continue;
+            *best = sum;
+            place[0] = (int32_t)b;
+            place[1] = (int32_t)e;
+            better = true;
+        }
+    }
+    return better;
+}
+
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score)
+{
+    double best = -INFINITY, none = INFINITY;
+    place[0] = place[1] = -1;
+    *item = t->window[q];
+    for (size_t i = t->window[q]; i < t->window[q + 1]; i++) {
+        const float *z = a->logit + 2 * t->start[t->first[i]];
+        none = fmin(none, (double)z[0] + (double)z[1]);
+        if (span_of(a, t, i, most, place, &best)) *item = i;
+    }
+    *score = best - none;
+}
+
+rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score)
+{
+    enum { MOST = 30 };                                                  /* transformers' max_answer_length */
+    size_t i;
+    int32_t place[2];
+    rf__answer_span(a, t, q, MOST, &i, place, score);
+    const size_t at = t->start[t->first[i]];
+    if (place[0] < 0 || (t->nothing && *score < 0)) return (rf__stretch){0, 0};
+    return (rf__stretch){t->from[at + (size_t)place[0]], t->to[at + (size_t)place[1]]};
+}

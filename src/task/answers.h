@@ -1,0 +1,36 @@
+/* answers.h — a model's logits for all items of a file. */
+#ifndef RF_TRAIN_ANSWERS_H
+#define RF_TRAIN_ANSWERS_H
+
+#include "data/items.h"
+
+/* Logits of one batch: rows of K.  Lent until the next call. */
+typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, rf_error *why);
+
+/* A row for each example (cls, reg, multilabel), candidate (mc) or token (tag, qa), in the order of the items. */
+typedef struct rf__answers {
+    const rf_ctx *ctx;
+    int64_t K;                          /* columns: labels, 2 for qa, 1 for mc                                          */
+    size_t rows, room;
+    float *logit;
+    rf__item_batch batch;
+} rf__answers;
+
+/* Batches of at most `most` examples (0: 32), in order; of long ones fewer, so that a batch of several has at most
+ * RF__ANSWER_TOKENS tokens.  No answer depends on it. */
+enum { RF__ANSWER_TOKENS = 4096 };
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why);
+int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches               */
+void rf__answers_free(rf__answers *a);
+
+int64_t rf__answer_columns(const rf__items *t);
+
+/* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its last
+ * token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how much better
+ * than no answer, which is worth the least of what the windows' first tokens say, as in SQuAD's baselines. */
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score);
+
+/* The bytes of the context that answer question q; none when there is no answer or, where that is allowed, it is better. */
+rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score);
+
+#endif

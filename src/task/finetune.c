@@ -1,0 +1,441 @@
+/* finetune.c — fine-tuning: a job for the machinery of runs (run.h).
+ *
+ *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, when the
+ *     folder has the same one with the same labels) -> steps
+ *
+ * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d).    */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "roformer/kernels.h"
+#include "task/finetune.h"
+#include "train/checkpoint/folder.h"
+#include "task/scoring.h"
+
+/* ---- options ---- */
+
+static const char *const strategies[] = {"no", "steps", "epoch", NULL};
+#define AT(field) offsetof(rf_finetune_options, field)
+static const rf__row rows[] = {
+    {"per_device_train_batch_size", RF__INT,    AT(per_device_train_batch_size), 1, 65536, 32, NULL, 0},
+    {"per_device_eval_batch_size",  RF__INT,    AT(per_device_eval_batch_size), 1, 65536, 32, NULL, 0},
+    {"eval_strategy",               RF__CHOICE, AT(eval_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
+    {"save_strategy",               RF__CHOICE, AT(save_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
+    {"pooled",                      RF__FLAG,   AT(pooled), 0, 1, 0, NULL, 0},
+    {"dropout",                     RF__REAL,   AT(dropout), -1, 0.99, -1, NULL, 0},
+    {"layer_wise_lr_decay",         RF__REAL,   AT(layer_wise_lr_decay), 0.01, 1, 1, NULL, 0},
+    {"frozen_layers",               RF__INT,    AT(frozen_layers), 0, 1024, 0, NULL, 0},
+    {"r_drop",                      RF__REAL,   AT(r_drop), 0, 1000, 0, NULL, 0},
+    {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
+    {"doc_stride",                  RF__INT,    AT(doc_stride), 0, 1 << 20, 128, NULL, 0},
+    {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
+    {"k_fold",                      RF__INT,    AT(k_fold), 0, 1000, 0, NULL, 0},
+};
+static const struct { const char *name; size_t at; bool file; } words[] = {
+    {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
+    {"text_column", AT(text_column), false}, {"pair_column", AT(pair_column), false}, {"label_column", AT(label_column), false},
+    {"labels", AT(labels), false},       {"metric", AT(metric), false},    {"class_weights", AT(class_weights), false},
+};
+
+enum { USUAL_LENGTH = 128 };
+
+void rf_finetune_defaults(rf_finetune_options *o)
+{
+    memset(o, 0, sizeof *o);
+    rf_train_defaults(&o->t);
+    rf__rows_defaults(o, rows, RF_COUNT(rows));
+    o->t.learning_rate = 5e-5;
+    o->t.weight_decay = 0;
+    o->t.warmup_ratio = 0;
+    o->t.max_length = USUAL_LENGTH;
+    o->t.logging_steps = 10;
+    o->task = "cls";
+    o->seeds = 1;
+}
+
+static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
+
+/* A folder keeps the names of its columns (rf_config). */
+static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
+{
+    const char *const name[] = {"text", "pair", "label"}, *const column[] = {o->text_column, o->pair_column, o->label_column};
+    const size_t most = sizeof ((rf_config *)0)->task_text_column - 1;
+    for (size_t i = 0; i < RF_COUNT(column); i++)
+        if (column[i] && strlen(column[i]) > most)
+            return rf_fail(why, RF_EARG, "%s_column: a name of %zu bytes, at most %zu", name[i], strlen(column[i]), most);
+    return RF_OK;
+}
+
+static rf_status check(const rf_finetune_options *o, rf_error *why)
+{
+    if (rf__rows_check(o, rows, RF_COUNT(rows), why) || check_columns(o, why)) return RF_EARG;
+    if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
+        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld", (long long)o->t.gradient_accumulation_steps);
+    if (o->fgm > 0 && o->frozen_layers)
+        return rf_fail(why, RF_EARG, "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
+    if (o->dev || o->k_fold > 1) return RF_OK;
+    if (o->t.load_best_model_at_end || o->t.early_stopping_patience)
+        return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
+                       o->t.load_best_model_at_end ? "load_best_model_at_end" : "early_stopping_patience");
+    return RF_OK;
+}
+
+/* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
+static void derive(rf_finetune_options *o)
+{
+    rf_train_options *t = &o->t;
+    t->texts = t->validation_texts = t->datas = 0;
+    t->tokens_per_batch = rf__max64(t->max_length, rf__min64(1 << 24, o->per_device_train_batch_size * t->max_length));
+    if (o->eval_strategy != RF_STRATEGY_STEPS) t->eval_steps = o->eval_strategy == RF_STRATEGY_EPOCH;
+    if (o->save_strategy != RF_STRATEGY_STEPS) t->save_steps = o->save_strategy == RF_STRATEGY_EPOCH;
+    if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : "";
+    t->metric_for_best_model = strcmp(metric, "loss") ? RF_METRIC_ACCURACY : RF_METRIC_LOSS;
+    if (!strcmp(metric, "mse") && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
+}
+
+/* What a checkpoint keeps of these options, besides those of every run. */
+static void options_json(const rf_finetune_options *o, json_t *all)
+{
+    rf__rows_json(o, rows, RF_COUNT(rows), all);
+    for (size_t i = 0; i < RF_COUNT(words); i++) {
+        const char *text = *word_at((rf_finetune_options *)(uintptr_t)o, i);
+        char *whole = text && words[i].file ? realpath(text, NULL) : NULL;
+        if (text) json_object_set_new(all, words[i].name, json_string(whole ? whole : text));
+        free(whole);
+    }
+}
+
+static void keep(const rf__run *r, json_t *options)
+{
+    rf__finetune *f = r->task;
+    json_t *all = json_object();
+    options_json(&f->o, all);
+    if (f->o.k_fold > 1) json_object_set_new(all, "fold", json_integer(f->source.fold));
+    json_object_set_new(options, "finetune", all);
+}
+
+static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const json_t *all = json_object_get(saved, "finetune");
+    char changed[512] = "";
+    if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
+    rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &r->o, all, r->from, changed, sizeof changed, why);
+    for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
+        const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
+        const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
+        if (chosen || !text) continue;
+        char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
+        if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
+        memcpy(copy, text, strlen(text) + 1);
+        *to = copy;
+    }
+    if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
+    if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
+        status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
+    if (!status) status = check(&f->o, why);
+    const rf_train_options run = r->o;
+    f->o.t = run;
+    derive(&f->o);
+    r->o.metric_for_best_model = f->o.t.metric_for_best_model;
+    r->o.tokens_per_batch = f->o.t.tokens_per_batch;         /* the checkpoint's is that of its largest batch, see prepare */
+    return status;
+}
+
+/* ---- data ---- */
+
+/* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
+static void tell_labels(rf__run *r, const rf__labelled *l)
+{
+    char all[600] = "";
+    size_t n = 0, shown = 0;
+    const char *const *name = rf__labelled_names(l);
+    for (; name && shown < l->n && n + 80 < sizeof all; shown++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "", rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
+    if (name) rf__run_tell(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+}
+
+/* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
+static rf_status check_labels(const rf__finetune *f, rf_error *why)
+{
+    const rf__items *t = &f->train;
+    for (size_t i = 0; i < t->tokens; i++)
+        if (f->source.task != RF_TASK_TAG || t->label[i] >= 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
+}
+
+static rf_status prepare(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    int64_t tokens = 0, longest = 0;
+    rf__run_tell(r, "data", "reading %s", f->o.train ? f->o.train : "");
+    if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
+    rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
+    if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
+    if (!status) status = check_labels(f, why);
+    if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
+    if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
+    if (status) return status;
+    if (f->o.r_drop > 0) {
+        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
+            return rf_fail(why, RF_EARG, "r_drop: is for tasks with one label at a place, cls and tag");
+        tokens *= 2;
+        longest *= 2;
+    }
+    f->longest = longest;
+    r->o.tokens_per_batch = rf__max64(tokens, 8);
+    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
+    if ((status = rf__score_known(f->source.task, f->train.K, f->metric + 5, why))) return status;
+    if (f->o.class_weights) {
+        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
+            return rf_fail(why, RF_EARG, "class_weights: is for tasks with one label at a place, cls and tag");
+        f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
+        if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
+        status = rf__class_weights(f->o.class_weights, &f->train, f->class_weight, why);
+    }
+    const double mean = (double)f->train.tokens / (double)f->train.n;
+    if (f->source.task == RF_TASK_QA)
+        rf__run_tell(r, "note", "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to evaluate on",
+                     f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
+    else
+        rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
+                     f->train.cut, (long long)r->o.max_length, f->dev.n);
+    if (!status) tell_labels(r, &f->source);
+    if (!status && f->source.bad)
+        rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
+                     f->source.first.text);
+    return status;
+}
+
+/* ---- the model ---- */
+
+static rf_head head_of(const rf__finetune *f)
+{
+    switch (f->source.task) {
+    case RF_TASK_TAG: return RF_HEAD_TOKEN;
+    case RF_TASK_QA:  return RF_HEAD_SPAN;
+    case RF_TASK_MC:  return RF_HEAD_CHOICE;
+    default:          return f->o.pooled ? RF_HEAD_POOLED : RF_HEAD_SEQUENCE;
+    }
+}
+
+static void configure(rf__run *r, rf_config *c, rf_head *head)
+{
+    rf__finetune *f = r->task;
+    const rf_task task = f->source.task;
+    const char *problem = task == RF_TASK_CLS ? "single_label_classification" : task == RF_TASK_REG ? "regression"
+                        : task == RF_TASK_MULTILABEL ? "multi_label_classification" : "";
+    *head = f->head = head_of(f);
+    if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
+    snprintf(c->architecture, sizeof c->architecture, "%s", rf_head_architecture(*head));
+    snprintf(c->problem_type, sizeof c->problem_type, "%s", problem);
+    snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
+    c->task_max_length = r->o.max_length;
+    c->version_2_with_negative = f->source.nothing;
+    snprintf(c->task_text_column, sizeof c->task_text_column, "%s", f->o.text_column ? f->o.text_column : "");
+    snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");
+    snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
+    c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
+    c->label = rf__labelled_names(&f->source);
+    if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
+}
+
+void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
+{
+    const rf__finetune *f = r->task;
+    *own = (rf__memory_job){
+        .example = f->longest,
+        .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
+        .copies = f->o.fgm > 0 ? (double)r->params.p[0].count * sizeof *f->words : 0,
+    };
+}
+
+/* Does the folder have this head with these labels already? */
+static bool same_head(rf__run *r, const rf__finetune *f)
+{
+    rf_config c;
+    rf_labels l;
+    bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
+                c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
+    if (!same) return false;
+    const char *const *name = r->params.config.label;
+    for (int64_t k = 0; k < l.n && same && name; k++) same = !strcmp(l.name[k], name[k]);
+    rf_labels_free(&l);
+    return same;
+}
+
+static rf_status begin(rf__run *r, rf_error *why)
+{
+    const rf__finetune *f = r->task;
+    rf_weights *w;
+    bool has = false;
+    rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
+    if (status) return status;
+    const bool same = same_head(r, f);
+    if (same) status = rf__params_load(&r->params, w, r->optimizer.value, &has, NULL, why);
+    else status = rf__params_load_encoder(&r->params, w, r->optimizer.value, why);
+    rf_weights_close(w);
+    if (!status) rf__run_tell(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
+    return status;
+}
+
+static void set_rates(rf__run *r, const rf__finetune *f)
+{
+    const int64_t L = r->params.config.num_hidden_layers;
+    for (size_t i = 0; i < r->params.n; i++) {
+        const rf_param *p = &r->params.p[i];
+        if (!p->head) r->optimizer.factor[i] = pow(f->o.layer_wise_lr_decay, (double)(L - p->layer));
+        if (!p->head && f->o.frozen_layers && p->layer < f->o.frozen_layers) r->optimizer.factor[i] = 0;
+    }
+    rf__encoder_freeze(r->encoder, f->o.frozen_layers);
+}
+
+static rf_status settle_position(rf__run *r, const rf__finetune *f, rf_error *why)
+{
+    rf__position *at = &r->state.position;
+    if (*r->from && (f->train.hash != r->state.data || r->o.max_length != r->state.data_length || at->index > (int64_t)f->train.n)) {
+        if (!r->o.allow_data_change)
+            return rf_fail(why, RF_EDATA, "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                           "goes on all the same", r->from);
+        rf__run_tell(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
+        *at = (rf__position){.epoch = at->epoch + 1};
+    }
+    r->state.data = f->train.hash;
+    r->state.data_length = r->o.max_length;
+    return RF_OK;
+}
+
+static rf_status open(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const rf_train_options *o = &r->o;
+    const int64_t n = o->gradient_accumulation_steps, epoch = (rf__finetune_batches(f) + n - 1) / n;
+    if (f->o.frozen_layers > r->params.config.num_hidden_layers)
+        return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
+                       (long long)r->params.config.num_hidden_layers);
+    const rf_status status = settle_position(r, f, why);
+    if (status) return status;
+    if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
+    if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
+    const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);
+    const bool ended = r->state.patience.stale && r->state.max_steps == r->state.step;
+    if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
+    r->order = rf__key(o->seed, 0x6f726472);
+    f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
+    f->which = rf__calloc(r->ctx, (size_t)f->o.per_device_train_batch_size, sizeof *f->which);
+    if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[0].count * sizeof *f->words);
+    if (!f->batch || !f->which || (f->o.fgm > 0 && !f->words)) return rf_fail(why, RF_ENOMEM, "out of memory: batches");
+    set_rates(r, f);
+    return RF_OK;
+}
+
+static double epoch_of(const rf__run *r)
+{
+    const rf__finetune *f = r->task;
+    const rf__position *at = &r->state.position;
+    return f->train.n ? (double)at->epoch + (double)at->index / (double)f->train.n : 0;
+}
+
+static const char *metric(const rf__run *r) { return ((const rf__finetune *)r->task)->metric; }
+
+/* The final model, unless it is the one that the last evaluation saw. */
+static rf_status finish(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const bool other = r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
+    return f->dev.n && (other || f->scored != r->state.step) ? rf__finetune_evaluate(r, why) : RF_OK;
+}
+
+static json_t *defaults(void)
+{
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    json_t *all = rf__options_json(&o.t), *own = json_object();
+    options_json(&o, own);
+    json_object_set_new(all, "finetune", own);
+    return all;
+}
+
+static void card(const rf__run *r, rf__card *c)
+{
+    const rf__finetune *f = r->task;
+    c->base = r->o.model;
+    c->scores = f->scores;
+}
+
+static const rf__job job = {restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
+                            rf__finetune_evaluate, epoch_of, metric, defaults, card, finish};
+
+/* ---- all of it ---- */
+
+static void clear(rf__finetune *f)
+{
+    for (int64_t i = 0; f->batch && i < f->o.t.gradient_accumulation_steps; i++) rf__item_batch_free(f->ctx, &f->batch[i]);
+    rf__free(f->ctx, f->batch);
+    rf__free(f->ctx, f->which);
+    rf__free(f->ctx, f->words);
+    rf__free(f->ctx, f->class_weight);
+    rf__answers_free(&f->answers);
+    rf__items_free(&f->train);
+    rf__items_free(&f->dev);
+    rf__labelled_close(&f->source);
+    rf__arena_clear(&f->strings);
+    rf__free(f->ctx, f);
+}
+
+static rf_status keep_path(rf__finetune *f, const char *path, const char **to, rf_error *why)
+{
+    char *copy = rf__arena_push(&f->strings, strlen(path) + 1);
+    if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: a path");
+    memcpy(copy, path, strlen(path) + 1);
+    *to = *copy ? copy : NULL;
+    return RF_OK;
+}
+
+/* Folders stand for a file in them: that of `train` for the dev file, too. */
+static rf_status find_files(rf__finetune *f, rf_error *why)
+{
+    char path[4096];
+    const char *train = f->o.train, *dev = f->o.dev;
+    rf_status status = RF_OK;
+    if (rf__is_folder(train) && !dev && f->o.k_fold <= 1) {
+        status = rf__preset_file(train, "dev", true, path, sizeof path, why);
+        if (!status) status = keep_path(f, path, &f->o.dev, why);
+    } else if (dev) {
+        status = rf__preset_file(dev, "dev", false, path, sizeof path, why);
+        if (!status) status = keep_path(f, path, &f->o.dev, why);
+    }
+    if (!status && train) status = rf__preset_file(train, "train", false, path, sizeof path, why);
+    return status || !train ? status : keep_path(f, path, &f->o.train, why);
+}
+
+/* What the preset says where the caller says nothing; a checkpoint has said it already. */
+static void settle_preset(rf_finetune_options *o)
+{
+    const rf__preset *p;
+    const bool chosen = o->t.given ? o->t.given(o->t.given_user, "max_length") : o->t.max_length != USUAL_LENGTH;
+    if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL)) o->t.max_length = p->max_length;
+}
+
+rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
+                           rf_scores *scores, rf_error *why)
+{
+    rf__finetune *f = rf__calloc(ctx, 1, sizeof *f);
+    if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
+    f->ctx = ctx;
+    f->o = *o;
+    f->source.fold = fold;
+    rf__arena_init(&f->strings, ctx);
+    rf_status status = find_files(f, why);
+    settle_preset(&f->o);
+    derive(&f->o);
+    if (!status) status = check(&f->o, why);
+    if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);
+    if (!status && scores) *scores = f->scores;
+    clear(f);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* finetune_many.c — one run, or several for one question: folds, or a grid of learning rates and seeds (the paper's for GLUE).
+ *
+ *     each of them   has its own folder in output_dir and knows nothing of the others
+ *     resumed        those that have ended say their scores once more, the one that was stopped goes on                */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "task/finetune.h"
+#include "train/checkpoint/folder.h"
+
+enum { RATES = 32, SEEDS = 1000 };
+
+/* Means and standard deviations (of a sample) of what n runs said; of one run what it said. */
+static void gather(const rf_scores run[], int64_t n, rf_scores *out)
+{
+    *out = (rf_scores){.n = 0};
+    if (n == 1) *out = run[0];
+    for (int i = 0; n > 1 && i < run[0].n && out->n + 2 <= RF_SCORES; i++) {
+        double mean = 0, square = 0;
+        for (int64_t k = 0; k < n; k++) mean += run[k].score[i].value / (double)n;
+        for (int64_t k = 0; k < n; k++) square += pow(run[k].score[i].value - mean, 2);
+        rf_score *to = &out->score[out->n];
+        snprintf(to[0].name, sizeof to[0].name, "%s", run[0].score[i].name);
+        snprintf(to[1].name, sizeof to[1].name, "%.34s_std", run[0].score[i].name);
+        to[0].value = mean;
+        to[1].value = sqrt(square / (double)(n - 1));
+        out->n += 2;
+    }
+}
+
+static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
+{
+    int64_t *step;
+    size_t n;
+    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
+    rf__free(ctx, step);
+    return n > 0;
+}
+
+/* `one`, which is `o` but for what makes it this run, in a folder of this name. */
+static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_finetune_options *one, const char *name, int64_t fold,
+                        rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
+{
+    char folder[4096];
+    const bool fresh = access(o->t.output_dir, F_OK) != 0;
+    rf_status status = rf__path(folder, sizeof folder, o->t.output_dir, name, why);
+    if (status) return status;
+    one->t.output_dir = folder;
+    one->t.resume_from_checkpoint = o->t.resume_from_checkpoint && has_checkpoint(ctx, folder) ? "latest" : NULL;
+    status = rf__finetune_one(ctx, one, fold, report, user, scores, why);
+    if (status && fresh) rmdir(o->t.output_dir);            /* only when it is empty */
+    return status;
+}
+
+static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
+                           rf_error *why)
+{
+    rf_status status = RF_OK;
+    rf_scores *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
+    if (!fold) return rf_fail(why, RF_ENOMEM, "out of memory: %lld folds", (long long)o->k_fold);
+    for (int64_t k = 0; k < o->k_fold && !status; k++) {
+        char name[64];
+        rf_finetune_options one = *o;
+        snprintf(name, sizeof name, "fold-%lld", (long long)k + 1);
+        status = run_in(ctx, o, &one, name, k, report, user, &fold[k], why);
+    }
+    if (!status && scores) gather(fold, o->k_fold, scores);
+    rf__free(ctx, fold);
+    return status;
+}
+
+/* ---- a grid ---- */
+
+static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_error *why)
+{
+    const char *at = text;
+    for (*n = 0; *n < RATES; at++) {
+        char *end;
+        rate[*n] = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || !(rate[*n] > 0 && rate[*n] <= 10)) break;
+        at = end;
+        (*n)++;
+        if (!*at) return RF_OK;
+    }
+    return rf_fail(why, RF_EARG, "learning_rates: \"%.80s\" is not up to %d numbers above 0, at most 10, with commas between them", text, (int)RATES);
+}
+
+static double score_of(const rf_scores *s, const char *name)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->score[i].name, name)) return s->score[i].value;
+    return NAN;
+}
+
+static void tell_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric, double value)
+{
+    char note[160];
+    snprintf(note, sizeof note, "learning rate %g: %s%s %.4f", rate, what, metric, value);
+    const rf_train_progress p = {.event = "note", .note = note};
+    if (report) report(user, &p);
+}
+
+/* All seeds of one rate. */
+static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, double rate, rf_train_report *report, void *user,
+                           rf_scores run[], rf_scores *out, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int64_t s = 0; s < o->seeds && !status; s++) {
+        char name[80];
+        rf_finetune_options one = *o;
+        one.t.learning_rate = rate;
+        one.t.seed += (uint64_t)s;
+        snprintf(name, sizeof name, o->seeds > 1 ? "lr-%g-seed-%llu" : "lr-%g", rate, (unsigned long long)one.t.seed);
+        status = run_in(ctx, o, &one, name, 0, report, user, &run[s], why);
+    }
+    if (!status) gather(run, o->seeds, out);
+    return status;
+}
+
+/* The rate whose mean over the seeds is best. */
+static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
+{
+    double rate[RATES], top = NAN, at = 0;
+    int n;
+    const rf__preset *preset;
+    rf_status status = read_rates(o->learning_rates, rate, &n, why);
+    if (!status) status = rf__preset_find(o->task ? o->task : "cls", &preset, why);
+    if (status) return status;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;
+    const rf_greater g = o->t.greater_is_better;
+    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && (!strcmp(metric, "loss") || !strcmp(metric, "mse")));
+    rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
+    if (!run) return rf_fail(why, RF_ENOMEM, "out of memory: %lld runs", (long long)o->seeds);
+    for (int i = 0; i < n && !status; i++) {
+        status = one_point(ctx, o, rate[i], report, user, run, &mean, why);
+        if (status) break;
+        const double value = score_of(&mean, metric);
+        tell_point(report, user, "", rate[i], metric, value);
+        if (!isnan(top) && (isnan(value) || (less ? value >= top : value <= top))) continue;
+        top = value;
+        at = rate[i];
+        if (scores) *scores = mean;
+    }
+    if (!status) tell_point(report, user, "the best, ", at, metric, top);
+    rf__free(ctx, run);
+    return status;
+}
+
+/* ---- which of them ---- */
+
+static rf_status check_many(const rf_finetune_options *o, const char *what, rf_error *why)
+{
+    const char *resume = o->t.resume_from_checkpoint;
+    if (!o->t.output_dir) return rf_fail(why, RF_EARG, "%s: needs output_dir, for a folder of each run", what);
+    if (resume && strcmp(resume, "latest"))
+        return rf_fail(why, RF_EARG, "%s: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", what, resume);
+    if (o->seeds < 1 || o->seeds > SEEDS) return rf_fail(why, RF_EARG, "seeds: %lld is not in 1 .. %d", (long long)o->seeds, (int)SEEDS);
+    return RF_OK;
+}
+
+static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
+{
+    char path[4096] = "";
+    const rf_status status = o->dev || !rf__is_folder(o->train) ? RF_OK : rf__preset_file(o->train, "dev", true, path, sizeof path, why);
+    return status || o->dev || *path ? status : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");
+}
+
+/* Standard input and pipes, such as <(zcat train.tsv.gz), are there once. */
+static rf_status check_again(const char *path, const char *option, const char *reader, rf_error *why)
+{
+    struct stat st;
+    const bool standard = path && !strcmp(path, "-");
+    if (!path || (!standard && (stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)))) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: %.150s can be read only once, and %s; a file is needed", option,
+                   standard ? "standard input" : path, reader);
+}
+
+static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
+{
+    const char *reader = o->learning_rates ? "each run of learning_rates reads it" : o->k_fold > 1 ? "each run of k_fold reads it"
+                       : rf__ranks(o->t.comm) > 1 ? "each rank reads it" : NULL;
+    if (!reader) return RF_OK;
+    return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
+}
+
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
+                      rf_error *why)
+{
+    const char *resume = o->t.resume_from_checkpoint;
+    if (scores) scores->n = 0;
+    if (check_inputs(o, why)) return RF_EARG;
+    if (o->learning_rates) {
+        if (o->k_fold > 1) return rf_fail(why, RF_EARG, "learning_rates: and k_fold are two questions, one at a time");
+        const rf_status status = check_many(o, "learning_rates", why) ? RF_EARG : has_dev(o, why);
+        return status ? status : grid(ctx, o, report, user, scores, why);
+    }
+    if (o->seeds > 1) return rf_fail(why, RF_EARG, "seeds: is how often learning_rates are tried, and there are none");
+    if (o->k_fold <= 1 && resume && rf__folder_has(resume, "fold-1"))
+        return rf_fail(why, RF_EARG, "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest", resume);
+    if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, scores, why);
+    if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
+    if (o->dev) return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
+    return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, scores, why);
+}

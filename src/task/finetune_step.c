@@ -1,0 +1,145 @@
+/* finetune_step.c — the gradient of a batch of examples, and the evaluation of a file of them.
+ *
+ *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller
+ *     R-Drop        every example is in the batch twice, under two dropouts (objective.c)
+ *     FGM           (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
+ *                   the update is that of the loss at embeddings + delta                                              */
+#include <math.h>
+#include <stdio.h>
+
+#include "task/finetune.h"
+#include "data/pieces.h"
+#include "task/scoring.h"
+
+/* ---- batches ---- */
+
+int64_t rf__finetune_batches(const rf__finetune *f)
+{
+    const int64_t n = (int64_t)f->train.n, each = f->o.per_device_train_batch_size;
+    return (n + each - 1) / each;
+}
+
+void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens)
+{
+    rf__finetune *f = r->task;
+    rf__position *at = &r->state.position;
+    rf__item_batch *b = &f->batch[micro];
+    size_t n = 0;
+    if (at->index >= (int64_t)f->train.n) *at = (rf__position){.epoch = at->epoch + 1};
+    while (n < (size_t)f->o.per_device_train_batch_size && at->index < (int64_t)f->train.n)
+        f->which[n++] = (size_t)rf__shuffled((uint64_t)at->index++, f->train.n, r->order, (uint64_t)at->epoch);
+    rf__item_batch_fill(b, &f->train, f->which, n, f->o.r_drop > 0, &f->failed);
+    *labels += b->labels;
+    *tokens += b->N;
+}
+
+/* ---- gradients ---- */
+
+static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum, rf_error *why)
+{
+    const rf__finetune *f = r->task;
+    const rf__objective objective = {f->train.task, f->class_weight, f->o.r_drop};
+    const rf_batch view = rf__item_batch_view(b);
+    rf_graph *g = r->graph;
+    rf_graph_reset(g);
+    rf_graph_record(g, 1, r->o.seed, stream);
+    rf_tensor *z = rf__task_forward(g, r->encoder, &view);
+    rf_tensor *loss = rf__objective_loss(g, z, b, &objective, weight, loss_sum, NULL);
+    const rf_error *failed = rf_graph_error(g);
+    if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
+    return rf_backward(g, loss, why);
+}
+
+/* Moves the word embeddings by eps along their gradient, which lies in `leaf`; f->words keeps them. */
+static void move_words(const rf__run *r, const rf__finetune *f, const float *leaf)
+{
+    const size_t n = r->params.p[0].count, at = r->params.p[0].offset;
+    float *word = r->optimizer.value + at;
+    const double norm = sqrt(r->ctx->k->sumsq(leaf + at, (int64_t)n));
+    memcpy(f->words, word, n * sizeof *word);
+    if (!isfinite(norm)) return;
+    const float step = (float)(f->o.fgm / (norm + 1e-8));
+    for (size_t i = 0; i < n; i++) word[i] += step * leaf[at + i];
+}
+
+rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    const rf__item_batch *b = &f->batch[micro];
+    if (f->failed.code) return rf_fail(why, f->failed.code, "%s", f->failed.text);
+    if (!b->labels) return RF_OK;
+    if (!(f->o.fgm > 0)) return one_pass(r, b, stream, weight, loss_sum, why);
+
+    enum { FIRST = 1 << 19 };                                            /* its dropouts are not those of the second pass */
+    float *leaf = r->tree.slab[r->tree.nodes + r->tree.joins - 1], *word = r->optimizer.value + r->params.p[0].offset;
+    double before = 0;
+    rf_status status = one_pass(r, b, stream | FIRST, weight, &before, why);
+    if (status) return status;
+    rf__saver_read(&r->saver);
+    move_words(r, f, leaf);
+    memset(leaf, 0, r->params.total * sizeof *leaf);
+    status = one_pass(r, b, stream, weight, loss_sum, why);
+    memcpy(word, f->words, r->params.p[0].count * sizeof *word);
+    return status;
+}
+
+/* ---- evaluating ---- */
+
+typedef struct evaluation { rf__run *r; double loss; int64_t labels; } evaluation;
+
+static rf_status logits(void *user, const rf__item_batch *b, const float **out, int64_t *rows, rf_error *why)
+{
+    evaluation *e = user;
+    rf__run *r = e->r;
+    const rf__finetune *f = r->task;
+    const rf__objective objective = {f->dev.task, f->class_weight, 0};
+    const rf_batch view = rf__item_batch_view(b);
+    rf_graph *g = r->graph;
+    rf_graph_reset(g);
+    rf_graph_record(g, 0, 0, 0);
+    rf_tensor *z = rf__task_forward(g, r->encoder, &view);
+    rf__objective_loss(g, z, b, &objective, 1, &e->loss, NULL);
+    const rf_error *failed = rf_graph_error(g);
+    if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
+    *out = z->f32;
+    *rows = z->dim[0];
+    e->labels += b->labels;
+    return RF_OK;
+}
+
+/* The score of this name, which rf__score_known has promised. */
+static rf_status find(const rf_scores *s, const char *name, double *out, rf_error *why)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->score[i].name, name)) {
+            *out = s->score[i].value;
+            return RF_OK;
+        }
+    return rf_fail(why, RF_EARG, "metric_for_best_model: no score \"%s\"", name);
+}
+
+rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    rf__state *t = &r->state;
+    evaluation e = {.r = r};
+    const double begin = rf__seconds();
+    rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size, logits, &e, why);
+    if (status || !e.labels) return status;
+    t->eval_loss = e.loss / (double)e.labels;
+    f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};
+    status = rf__score_answers(&f->answers, &f->dev, &f->source, &f->scores, why);
+    if (status) return status;
+    if ((status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why))) return status;
+    t->eval_step = f->scored = t->step;
+    json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
+    for (int i = 0; i < f->scores.n; i++) {
+        char name[64];
+        const double x = f->scores.score[i].value;
+        snprintf(name, sizeof name, "eval_%s", f->scores.score[i].name);
+        json_object_set_new(line, name, isfinite(x) ? json_real(x) : json_null());
+    }
+    json_object_set_new(line, "eval_seconds", json_real(rf__seconds() - begin));
+    rf__run_line(r, line);
+    return RF_OK;
+}

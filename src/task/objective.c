@@ -1,0 +1,69 @@
+/* objective.c — the loss of each task.
+ *
+ *     cls, tag     mean of  c[y] (-log p[y])                                           c: class weights
+ *     mc           mean of  -log p[y] over the candidates of a question
+ *     qa           mean of  (-log p_begin[y_0] - log p_end[y_1]) / 2                    p over the tokens of the text
+ *     reg          mean of  (z - t)^2
+ *     multilabel   mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z))
+ *     R-Drop       the above over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
+ *
+ * The means are over the labels of a step, all its micro-batches together: `weight` is one over their number. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "task/objective.h"
+
+rf_tensor *rf__objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__objective *o, double weight,
+                              double *sum, int64_t *hits)
+{
+    rf_tensor *loss = NULL;
+    switch (o->task) {
+    case RF_TASK_CLS:
+    case RF_TASK_TAG:        loss = rf_row_loss(g, z, b->label, o->class_weight, weight, sum, hits); break;
+    case RF_TASK_MC:         loss = rf_span_loss(g, z, b->group, (int64_t)b->n, b->label, weight, sum, hits); break;
+    case RF_TASK_QA:         loss = rf_span_loss(g, z, b->start, b->B, b->label, weight, sum, hits); break;
+    case RF_TASK_REG:        loss = rf_square_loss(g, z, b->target, weight, sum); break;
+    case RF_TASK_MULTILABEL: loss = rf_binary_loss(g, z, b->target, weight, sum); break;
+    }
+    if (!(o->r_drop > 0)) return loss;
+    /* there are two labels for each pair of answers, so that weight is 1 / (2 pairs) */
+    double apart = 0;
+    rf_tensor *pull = rf_divergence(g, z, b->label, weight * o->r_drop / 2, &apart);
+    if (sum) *sum += apart * o->r_drop / 2;
+    return rf_add(g, loss, pull);
+}
+
+/* ---- class weights ---- */
+
+static rf_status balanced(const rf__items *t, float weight[], rf_error *why)
+{
+    const size_t labels = t->task == RF_TASK_TAG ? t->tokens : t->n, K = (size_t)t->K;
+    size_t all = 0;
+    for (size_t k = 0; k < K; k++) weight[k] = 0;
+    for (size_t i = 0; i < labels; i++)
+        if (t->label[i] >= 0) {
+            weight[t->label[i]]++;
+            all++;
+        }
+    for (size_t k = 0; k < K; k++) {
+        if (weight[k] < 1) return rf_fail(why, RF_EDATA, "class_weights: balanced, but no training example has label %zu of %zu", k + 1, K);
+        weight[k] = (float)((double)all / ((double)K * (double)weight[k]));
+    }
+    return RF_OK;
+}
+
+rf_status rf__class_weights(const char *text, const rf__items *t, float weight[], rf_error *why)
+{
+    if (!strcmp(text, "balanced")) return balanced(t, weight, why);
+    for (int64_t k = 0; k < t->K; k++) {
+        char *end;
+        const double x = strtod(text, &end);
+        const bool last = k + 1 == t->K;
+        if (end == text || !isfinite(x) || x < 0 || x > 1e6 || *end != (last ? 0 : ','))
+            return rf_fail(why, RF_EARG, "class_weights: wants \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
+                           (long long)t->K);
+        weight[k] = (float)x;
+        text = end + !last;
+    }
+    return RF_OK;
+}

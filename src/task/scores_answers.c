@@ -1,0 +1,136 @@
+/* scores_answers.c — SQuAD's comparison of answers.
+ *
+ *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
+ *
+ *     F1 = 2 common / (words of gold + words of guess),  common: of the two bags of words                              */
+#include <stdlib.h>
+#include <utf8proc.h>
+
+#include "text/text.h"
+#include "task/scores.h"
+
+static bool white(uint32_t c) { return rf__unicode_white(c) || (c >= 0x1C && c <= 0x1F); }          /* Python's split   */
+
+static bool punctuation(uint32_t c) { return c > 0x20 && c < 0x7F && !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z'); }
+
+/* Python's \w: letters and numbers of any kind (the underscore is punctuation and gone). */
+static bool wordly(uint32_t c)
+{
+    switch (utf8proc_category((utf8proc_int32_t)c)) {
+    case UTF8PROC_CATEGORY_LU: case UTF8PROC_CATEGORY_LL: case UTF8PROC_CATEGORY_LT: case UTF8PROC_CATEGORY_LM:
+    case UTF8PROC_CATEGORY_LO: case UTF8PROC_CATEGORY_ND: case UTF8PROC_CATEGORY_NL: case UTF8PROC_CATEGORY_NO:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool article(const char *p, size_t n)
+{
+    return (n == 1 && *p == 'a') || (n == 2 && !memcmp(p, "an", 2)) || (n == 3 && !memcmp(p, "the", 3));
+}
+
+/* Lower case and without punctuation; no letter's lower case needs more than twice its bytes. */
+static size_t lower(const char *text, size_t size, char *out)
+{
+    size_t n = 0;
+    for (size_t at = 0; at < size;) {
+        const uint32_t c = rf__utf8_get((const unsigned char *)text, &at);
+        if (punctuation(c)) continue;
+        if (c == 0x130) {                                          /* the one letter whose lower case is two scalars     */
+            n += rf__utf8_put('i', out + n);
+            n += rf__utf8_put(0x307, out + n);
+        } else {
+            n += rf__utf8_put((uint32_t)utf8proc_tolower((utf8proc_int32_t)c), out + n);
+        }
+    }
+    return n;
+}
+
+size_t rf__squad_normal(const char *text, size_t size, char *out)
+{
+    const size_t n = lower(text, size, out);
+    size_t to = 0;
+    bool gap = false;                                              /* a space is due before what follows                 */
+    for (size_t at = 0; at < n;) {
+        size_t begin = at, next = at;
+        uint32_t c = rf__utf8_get((const unsigned char *)out, &next);
+        if (wordly(c)) {                                           /* a run of word characters                           */
+            for (at = next; at < n; at = next) {
+                c = rf__utf8_get((const unsigned char *)out, &next);
+                if (!wordly(c)) break;
+            }
+            if (article(out + begin, at - begin)) {
+                gap = true;
+                continue;
+            }
+        } else {
+            at = next;
+            if (white(c)) {
+                gap = true;
+                continue;
+            }
+        }
+        if (gap && to) out[to++] = ' ';
+        gap = false;
+        memmove(out + to, out + begin, at - begin);
+        to += at - begin;
+    }
+    out[to] = '\0';
+    return to;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    const char *p, *q;
+    memcpy(&p, a, sizeof p);
+    memcpy(&q, b, sizeof q);
+    return strcmp(p, q);
+}
+
+/* Cuts at the spaces, in place; sorted. */
+static size_t words(char *text, const char *word[])
+{
+    size_t n = 0;
+    for (char *at = text; *at;) {
+        word[n++] = at;
+        at += strcspn(at, " ");
+        if (*at) *at++ = '\0';
+    }
+    if (n) qsort(word, n, sizeof *word, by_text);
+    return n;
+}
+
+static double overlap(const char *const a[], size_t n, const char *const b[], size_t m)
+{
+    size_t common = 0;
+    if (!n || !m) return n == m ? 1 : 0;
+    for (size_t i = 0, j = 0; i < n && j < m;) {
+        const int c = strcmp(a[i], b[j]);
+        common += c == 0;
+        i += c <= 0;
+        j += c >= 0;
+    }
+    return 2 * (double)common / (double)(n + m);
+}
+
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why)
+{
+    const size_t size[2] = {strlen(answer), strlen(guess)};
+    if (rf__utf8_check(answer, size[0]) < size[0] || rf__utf8_check(guess, size[1]) < size[1])
+        return rf_fail(why, RF_EDATA, "scores: an answer is not UTF-8");
+    char *a = rf__alloc(ctx, 2 * size[0] + 1), *b = rf__alloc(ctx, 2 * size[1] + 1);
+    const char **in_a = rf__calloc(ctx, size[0] + 1, sizeof *in_a), **in_b = rf__calloc(ctx, size[1] + 1, sizeof *in_b);
+    const bool fine = a && b && in_a && in_b;
+    if (fine) {
+        const size_t n = rf__squad_normal(answer, size[0], a), m = rf__squad_normal(guess, size[1], b);
+        *exact = n == m && !memcmp(a, b, n);
+        const size_t words_a = words(a, in_a), words_b = words(b, in_b);
+        *f1 = overlap(in_a, words_a, in_b, words_b);
+    }
+    rf__free(ctx, a);
+    rf__free(ctx, b);
+    rf__free(ctx, (void *)in_a);
+    rf__free(ctx, (void *)in_b);
+    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: words of answers of %zu and %zu bytes", size[0], size[1]);
+}

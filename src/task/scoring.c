@@ -1,0 +1,225 @@
+/* scoring.c — from logits and labels to the numbers of scores.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "task/scores.h"
+#include "task/scoring.h"
+
+static void add(rf_scores *out, const char *name, double value)
+{
+    if (out->n >= RF_SCORES) return;
+    rf_score *s = &out->score[out->n++];
+    snprintf(s->name, sizeof s->name, "%s", name);
+    s->value = value;
+}
+
+static rf_status no_memory(const rf__items *t, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu examples", t->n);
+}
+
+static int32_t largest(const float *z, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (z[i] > z[best]) best = i;
+    return (int32_t)best;
+}
+
+/* Room for gold and guess of `most` labels, in one block. */
+static rf_status pairs(const rf__items *t, size_t most, int32_t **gold, int32_t **guess, rf_error *why)
+{
+    *gold = rf__calloc(t->ctx, 2 * (most ? most : 1), sizeof **gold);
+    *guess = *gold ? *gold + most : NULL;
+    return *gold ? RF_OK : no_memory(t, why);
+}
+
+static rf_status score_classes(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    int32_t *gold, *guess;
+    size_t n = 0;
+    const size_t K = (size_t)t->K;
+    rf__class_score *c = rf__calloc(t->ctx, K, sizeof *c);
+    rf_status status = c ? pairs(t, t->n, &gold, &guess, why) : no_memory(t, why);
+    if (!status) {
+        for (size_t i = 0; i < t->n; i++)
+            if (t->label[i] >= 0) {
+                gold[n] = t->label[i];
+                guess[n++] = largest(a->logit + i * K, t->K);
+            }
+        rf__class_scores(gold, guess, n, (int32_t)K, c);
+        add(out, "accuracy", rf__accuracy(gold, guess, n));
+        if (K == 2) add(out, "f1", c[1].f1);
+        add(out, "f1_macro", rf__f1_macro(c, (int32_t)K));
+        add(out, "matthews_correlation", rf__matthews(c, (int32_t)K, n));
+        rf__free(t->ctx, gold);
+    }
+    rf__free(t->ctx, c);
+    return status;
+}
+
+static void score_choices(const rf__answers *a, const rf__items *t, rf_scores *out)
+{
+    double right = 0, all = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t at = t->first[i];
+        if (t->label[i] < 0) continue;
+        right += largest(a->logit + at, (int64_t)(t->first[i + 1] - at)) == t->label[i];
+        all++;
+    }
+    add(out, "accuracy", right / all);
+}
+
+static rf_status score_numbers(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    const size_t n = t->n;
+    double *x = rf__calloc(t->ctx, 2 * n, sizeof *x), spearman = NAN, square = 0;
+    if (!x) return no_memory(t, why);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = t->target[i];
+        x[n + i] = a->logit[i];
+        square += (x[i] - x[n + i]) * (x[i] - x[n + i]);
+    }
+    const rf_status status = rf__spearman(t->ctx, x, x + n, n, &spearman, why);
+    if (!status) {
+        add(out, "mse", square / (double)n);
+        add(out, "pearson", rf__pearson(x, x + n, n));
+        add(out, "spearmanr", spearman);
+    }
+    rf__free(t->ctx, x);
+    return status;
+}
+
+static rf_status score_labels(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    const size_t K = (size_t)t->K, all = t->n * K;
+    uint8_t *gold = rf__calloc(t->ctx, 2, all);
+    size_t same = 0;
+    if (!gold) return no_memory(t, why);
+    for (size_t i = 0; i < all; i++) {
+        gold[i] = t->target[i] > 0.5F;
+        gold[all + i] = a->logit[i] > 0;
+    }
+    for (size_t i = 0; i < t->n; i++) same += !memcmp(gold + i * K, gold + all + i * K, K);
+    add(out, "accuracy", (double)same / (double)t->n);
+    add(out, "f1_micro", rf__f1_cells(gold, gold + all, t->n, (int32_t)K));
+    add(out, "f1_macro", rf__f1_labels(gold, gold + all, t->n, (int32_t)K));
+    rf__free(t->ctx, gold);
+    return RF_OK;
+}
+
+/* The tags of words, sentence after sentence, from the first pieces; words that were cut off do not count. */
+static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    const size_t K = (size_t)t->K;
+    const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold), **guess;
+    rf__entity_count c = {0};
+    double right = 0, all = 0;
+    if (!gold) return no_memory(t, why);
+    guess = gold + t->max_length;
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t from = t->start[t->first[i]], to = from + rf__item_size(t, i);
+        size_t n = 0;
+        for (size_t k = from; k < to; k++) {
+            if (t->label[k] < 0) continue;
+            const int32_t said = largest(a->logit + k * K, t->K);
+            gold[n] = l->name[t->label[k]];
+            guess[n++] = l->name[said];
+            right += said == t->label[k];
+            all++;
+        }
+        rf__count_entities(gold, guess, n, &c);
+    }
+    rf__free(t->ctx, (void *)gold);
+    add(out, "accuracy", right / all);
+    add(out, "precision", c.guesses ? (double)c.hits / (double)c.guesses : 0);
+    add(out, "recall", c.labels ? (double)c.hits / (double)c.labels : 0);
+    add(out, "f1", rf__entity_f1(&c));
+    return RF_OK;
+}
+
+/* Bytes of the context of question q, as a string. */
+static char *part(const rf__items *t, size_t q, rf__stretch s)
+{
+    char *text = rf__alloc(t->ctx, s.end - s.begin + 1);
+    if (!text) return NULL;
+    memcpy(text, t->context + t->context_at[q] + s.begin, s.end - s.begin);
+    text[s.end - s.begin] = 0;
+    return text;
+}
+
+/* One right answer (bytes that are none: "") against what was said; an answer of no word is none: *there. */
+static rf_status compare(const rf__items *t, size_t q, rf__stretch gold, const char *said, bool *there, double *exact, double *f1, rf_error *why)
+{
+    double e = 0, f = 0, empty = 0;
+    char *is = part(t, q, gold);
+    rf_status status = is ? rf__squad_score(t->ctx, is, "", &empty, &f, why) : no_memory(t, why);
+    if (!status) status = rf__squad_score(t->ctx, is, said, &e, &f, why);
+    rf__free(t->ctx, is);
+    if (status || (empty > 0 && gold.end > gold.begin)) return status;
+    *there = true;
+    *exact = fmax(*exact, e);
+    *f1 = fmax(*f1, f);
+    return RF_OK;
+}
+
+/* The best of all right answers; without one, "". */
+static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, double *exact, double *f1, rf_error *why)
+{
+    double score;
+    bool there = false;
+    char *said = part(t, q, rf__answer_bytes(a, t, q, &score));
+    rf_status status = said ? RF_OK : no_memory(t, why);
+    *exact = *f1 = 0;
+    for (size_t i = t->gold_at[q]; i < t->gold_at[q + 1] && !status; i++)
+        status = compare(t, q, (rf__stretch){t->gold[2 * i], t->gold[2 * i + 1]}, said, &there, exact, f1, why);
+    if (!status && !there) status = compare(t, q, (rf__stretch){0, 0}, said, &there, exact, f1, why);
+    rf__free(t->ctx, said);
+    return status;
+}
+
+static rf_status score_spans(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    double exact = 0, f1 = 0;
+    for (size_t q = 0; q < t->questions; q++) {
+        double e, f;
+        const rf_status status = score_question(a, t, q, &e, &f, why);
+        if (status) return status;
+        exact += e;
+        f1 += f;
+    }
+    add(out, "exact_match", exact / (double)t->questions);
+    add(out, "f1", f1 / (double)t->questions);
+    return RF_OK;
+}
+
+rf_status rf__score_known(rf_task task, int64_t K, const char *name, rf_error *why)
+{
+    static const char *const names[][7] = {
+        [RF_TASK_CLS] = {"loss", "accuracy", "f1", "f1_macro", "matthews_correlation"}, [RF_TASK_REG] = {"loss", "mse", "pearson", "spearmanr"},
+        [RF_TASK_MULTILABEL] = {"loss", "accuracy", "f1_micro", "f1_macro"}, [RF_TASK_TAG] = {"loss", "accuracy", "precision", "recall", "f1"},
+        [RF_TASK_QA] = {"loss", "exact_match", "f1"}, [RF_TASK_MC] = {"loss", "accuracy"},
+    };
+    char all[200] = "";
+    for (const char *const *one = names[task]; *one; one++) {
+        const size_t n = strlen(all);
+        if (task == RF_TASK_CLS && K != 2 && !strcmp(*one, "f1")) continue;             /* of two classes alone */
+        if (!strcmp(*one, name)) return RF_OK;
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", *one);
+    }
+    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s", name, all);
+}
+
+rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    switch (t->task) {
+    case RF_TASK_CLS:        return score_classes(a, t, out, why);
+    case RF_TASK_REG:        return score_numbers(a, t, out, why);
+    case RF_TASK_MULTILABEL: return score_labels(a, t, out, why);
+    case RF_TASK_TAG:        return score_tags(a, t, l, out, why);
+    case RF_TASK_QA:         return score_spans(a, t, out, why);
+    case RF_TASK_MC:         score_choices(a, t, out); break;
+    }
+    return RF_OK;
+}

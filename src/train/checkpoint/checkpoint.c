@@ -1,0 +1,142 @@
+/* checkpoint.c — how a checkpoint comes to be:
+ *
+ *     .tmp-<step>-<pid>/   every file written, synced      (a kill here leaves a folder that the next start removes);
+ *                          weights and moments first, and all of them before the first sync: then the run may change them
+ *         COMPLETE         list of files, sizes, CRC-32C, and a CRC of the list itself; written and synced last
+ *     rename to checkpoint-<step>, sync of the folder      (from here on it counts)
+ *     only then are old checkpoints removed
+ *
+ * A failed sync is final: the pages may be marked clean although they never reached the disk, so nothing is tried again
+ * on the same file; the temporary folder is removed and the next interval makes a new one.                             */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "train/checkpoint/checkpoint.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
+
+static const char complete[] = "COMPLETE";
+
+rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    return rf__checksums_verify(ctx, folder, complete, NULL, NULL, why);
+}
+
+rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *path, size_t size, char *note,
+                                size_t note_size, rf_error *why)
+{
+    int64_t *step;
+    size_t n, said = 0, i;
+    note[0] = 0;
+    rf_status status = rf__checkpoints(ctx, folder, &step, &n, why);
+    if (status) return status;
+    for (i = n; i > 0; i--) {
+        char name[64];
+        rf_error damage = {0};
+        snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i - 1]);
+        status = rf__path(path, size, folder, name, why);
+        if (status || !rf__checkpoint_verify(ctx, path, &damage)) break;
+        if (said < note_size)
+            said += (size_t)snprintf(note + said, note_size - said, "%s damaged (%s), ", name, damage.text);
+    }
+    if (!status && i && said && said < note_size)
+        snprintf(note + said, note_size - said, "using checkpoint-%" PRId64, step[i - 1]);
+    rf__free(ctx, step);
+    if (status || i) return status;
+    if (n) return rf_fail(why, RF_EDATA, "%s: no intact checkpoint: %s", folder, note);
+    return rf_fail(why, RF_EDATA, "%s: no checkpoint to resume from", folder);
+}
+
+/* ---- writing ---- */
+
+static rf_status room_for(const rf__checkpoint *c, const char *folder, rf_error *why)
+{
+    struct statvfs st;
+    const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
+                        (double)c->optimizer->params->total * sizeof(float) + 1e5;         /* all slabs but the gradients */
+    if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot look for room: %s", folder, strerror(errno));
+    const double there = (double)st.f_bavail * (double)st.f_frsize;
+    if (need <= there) return RF_OK;
+    return rf_fail(why, RF_EIO, "%s: a checkpoint needs %.1f MB, %.1f MB are free", folder, need * 1e-6, there * 1e-6);
+}
+
+/* The files of the slabs; fd -1: there is none. */
+enum { MODEL, MOMENTS, MEANS, SLABS };
+typedef struct slab_file { char path[4096]; int fd; } slab_file;
+
+static rf_status write_slabs(const rf__checkpoint *c, const char *folder, slab_file f[SLABS], rf_error *why)
+{
+    static const char *const name[SLABS] = {"model.safetensors", "optimizer.safetensors", "ema.safetensors"};
+    const rf__optimizer *o = c->optimizer;
+    rf_status status = RF_OK;
+    for (int i = 0; i < SLABS; i++) f[i].fd = -1;
+    for (int i = 0; i < SLABS && !status; i++) status = rf__path(f[i].path, sizeof f[i].path, folder, name[i], why);
+    if (!status) status = rf__params_write(o->params, o->value, RF_F32, f[MODEL].path, &f[MODEL].fd, why);
+    if (!status) status = rf__optimizer_write(o, f[MOMENTS].path, &f[MOMENTS].fd, why);
+    if (!status && o->ema) status = rf__params_write(o->params, o->ema, RF_F32, f[MEANS].path, &f[MEANS].fd, why);
+    return status;
+}
+
+/* Closes them all; syncs them when all went well so far. */
+static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
+{
+    for (int i = 0; i < SLABS; i++) {
+        if (f[i].fd < 0) continue;
+        if (!status && fsync(f[i].fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
+        if (close(f[i].fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
+    }
+    return status;
+}
+
+static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_error *why)
+{
+    char path[4096];
+    slab_file slabs[SLABS];
+    rf_status status = write_slabs(c, folder, slabs, why);
+    if (!status && c->read) status = c->read(c->user, why);
+    status = sync_slabs(slabs, status, why);
+    if (!status) status = rf_config_write(c->ctx, folder, &c->optimizer->params->config, why);
+    if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
+    if (!status) status = rf__path(path, sizeof path, folder, "trainer_state.json", why);
+    if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
+    return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);
+}
+
+/* A checkpoint of that name, damaged or of an abandoned future, makes way first. */
+static rf_status publish(const char *from, const char *to, const char *away, const char *folder, rf_error *why)
+{
+    const bool replaced = !access(to, F_OK) && !rename(to, away);
+    if (rename(from, to)) return rf_fail(why, RF_EIO, "%s: cannot rename: %s", to, strerror(errno));
+    const rf_status status = rf__sync_folder(folder, why);
+    if (replaced) rf__folder_remove(away);
+    return status;
+}
+
+rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char *path, size_t size, rf_error *why)
+{
+    char name[64], temporary[4096], away[4096];
+    const int64_t step = c->state->step;
+    const long pid = (long)getpid();
+    snprintf(name, sizeof name, "checkpoint-%" PRId64, step);
+    rf_status status = rf__path(path, size, folder, name, why);
+    snprintf(name, sizeof name, ".tmp-%" PRId64 "-%ld", step, pid);
+    if (!status) status = rf__path(temporary, sizeof temporary, folder, name, why);
+    snprintf(name, sizeof name, ".tmp-old-%" PRId64 "-%ld", step, pid);
+    if (!status) status = rf__path(away, sizeof away, folder, name, why);
+    if (!status) status = rf__folder_make(folder, why);                    /* it may have been deleted under us */
+    if (!status) status = room_for(c, folder, why);
+    if (status) return status;
+
+    rf__folder_remove(temporary);
+    if (mkdir(temporary, 0777)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
+    status = write_files(c, temporary, why);
+    if (!status) status = publish(temporary, path, away, folder, why);
+    if (status) rf__folder_remove(temporary);
+    return status;
+}

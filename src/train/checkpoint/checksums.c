@@ -1,0 +1,186 @@
+/* checksums.c — a list of files with sizes and CRC-32C, and a CRC of the list itself. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/store.h"
+#include "train/checkpoint/checksums.h"
+
+static const char format[] = "roformer-checkpoint-1";
+
+/* Read, not mapped: a checkpoint's pages are not to count as this process's memory. */
+static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
+{
+    enum { ROOM = 1 << 18 };
+    int fd;
+    rf_status status = rf__open_file(path, O_RDONLY, &fd, size, why);
+    if (status) return status;
+    char *buffer = rf__alloc(ctx, ROOM);
+    if (!buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    ssize_t n = 1;
+    *size = 0;
+    *crc = 0;
+    while (!status && n) {
+        n = read(fd, buffer, ROOM);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
+        else *size += (size_t)n, *crc = rf__crc32c(*crc, buffer, (size_t)n);
+    }
+    rf__free(ctx, buffer);
+    close(fd);
+    return status;
+}
+
+static char *text_of(const json_t *all) { return json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS); }
+
+/* ---- writing ---- */
+
+static rf_status add_file(const rf_ctx *ctx, const char *folder, const char *name, json_t *files, rf_error *why)
+{
+    char path[4096], hex[16];
+    size_t size;
+    uint32_t crc;
+    rf_status status = rf__path(path, sizeof path, folder, name, why);
+    if (!status) status = crc_of_file(ctx, path, &size, &crc, why);
+    if (status) return status;
+    snprintf(hex, sizeof hex, "%08" PRIx32, crc);
+    json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "size", (json_int_t)size, "crc32c", hex));
+    return RF_OK;
+}
+
+static rf_status add_all(const rf_ctx *ctx, const char *folder, json_t *files, rf_error *why)
+{
+    struct dirent **name;
+    const int n = scandir(folder, &name, NULL, alphasort);
+    rf_status status = n < 0 ? rf_fail(why, RF_EIO, "%s: cannot list: %s", folder, strerror(errno)) : RF_OK;
+    for (int i = 0; i < n; i++) {
+        if (!status && name[i]->d_name[0] != '.') status = add_file(ctx, folder, name[i]->d_name, files, why);
+        free(name[i]);
+    }
+    if (n >= 0) free(name);
+    return status;
+}
+
+static rf_status add_some(const rf_ctx *ctx, const char *folder, const char *const file[], json_t *files, rf_error *why)
+{
+    char path[4096];
+    rf_status status = RF_OK;
+    for (size_t i = 0; file[i] && !status; i++) {
+        status = rf__path(path, sizeof path, folder, file[i], why);
+        if (!status && !access(path, F_OK)) status = add_file(ctx, folder, file[i], files, why);
+    }
+    return status;
+}
+
+rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char *list, const char *const file[],
+                              rf_error *why)
+{
+    char path[4096], hex[16];
+    json_t *files = json_array();
+    json_t *all = json_pack("{s:s, s:O}", "format", format, "files", files);
+    rf_status status = files && all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
+    if (!status) status = file ? add_some(ctx, folder, file, files, why) : add_all(ctx, folder, files, why);
+    char *text = status ? NULL : text_of(all);
+    if (text) {
+        snprintf(hex, sizeof hex, "%08" PRIx32, rf__crc32c(0, text, strlen(text)));
+        free(text);
+        json_object_set_new(all, "crc32c", json_string(hex));
+        text = json_dumps(all, JSON_INDENT(1));
+    }
+    if (!status && !text) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
+    if (!status) status = rf__path(path, sizeof path, folder, list, why);
+    if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
+    free(text);
+    json_decref(files);
+    json_decref(all);
+    return status;
+}
+
+/* ---- verifying ---- */
+
+typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf__checksums_report *report; void *user; } check;
+
+/* RF_EDATA: `damage` says what is wrong with the file. */
+static rf_status compare(const check *c, const char *name, json_int_t bytes, const char *want, rf_error *damage)
+{
+    char path[4096], hex[16];
+    size_t size;
+    uint32_t crc;
+    if (rf__path(path, sizeof path, c->folder, name, damage)) return RF_ERANGE;
+    if (access(path, F_OK)) return rf_fail(damage, RF_EDATA, "missing");
+    if (crc_of_file(c->ctx, path, &size, &crc, NULL)) return rf_fail(damage, RF_EDATA, "cannot be read");
+    if ((json_int_t)size != bytes)
+        return rf_fail(damage, RF_EDATA, "%zu bytes instead of %" JSON_INTEGER_FORMAT, size, bytes);
+    snprintf(hex, sizeof hex, "%08" PRIx32, crc);
+    return strcmp(hex, want) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
+}
+
+/* Of a file beside the list, and fit to be shown. */
+static bool plain_name(const char *name)
+{
+    bool plain = name && *name;
+    for (const char *p = name; plain && *p; p++) plain = *p != '/' && (unsigned char)*p >= 32 && *p != 127;
+    return plain;
+}
+
+static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
+{
+    const char *name = json_string_value(json_object_get(entry, "name"));
+    const char *want = json_string_value(json_object_get(entry, "crc32c"));
+    const json_int_t bytes = json_integer_value(json_object_get(entry, "size"));
+    rf_error damage = {0};
+    if (!plain_name(name) || !want) return rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
+    const rf_status status = compare(c, name, bytes, want, &damage);
+    if (c->report) c->report(c->user, name, status ? damage.text : NULL);
+    return status ? rf_fail(why, status, "%s: %s", name, damage.text) : RF_OK;
+}
+
+/* The list's own CRC is that of its text without the member that holds it. */
+static rf_status check_list(const check *c, json_t *all, rf_error *why)
+{
+    char hex[16];
+    const char *kind = json_string_value(json_object_get(all, "format"));
+    json_t *own = json_incref(json_object_get(all, "crc32c"));
+    const json_t *files = json_object_get(all, "files");
+    json_object_del(all, "crc32c");
+    char *text = text_of(all);
+    snprintf(hex, sizeof hex, "%08" PRIx32, text ? rf__crc32c(0, text, strlen(text)) : 0);
+    free(text);
+    rf_status status = RF_OK;
+    if (!kind || strcmp(kind, format)) status = rf_fail(why, RF_EUNSUPPORTED, "%s: not of the format %s", c->list, format);
+    else if (!json_is_string(own) || strcmp(json_string_value(own), hex)) status = rf_fail(why, RF_EDATA, "%s: CRC", c->list);
+    else if (!json_array_size(files)) status = rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
+    json_decref(own);
+    return status;
+}
+
+rf_status rf__checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf__checksums_report *report,
+                               void *user, rf_error *why)
+{
+    enum { LIMIT = 1 << 20 };
+    const check c = {ctx, folder, list, report, user};
+    char path[4096], *text;
+    size_t size;
+    if (rf__path(path, sizeof path, folder, list, why)) return RF_ERANGE;
+    if (access(folder, F_OK)) return rf_fail(why, RF_EDATA, "no such folder");
+    if (access(path, F_OK)) return rf_fail(why, RF_EDATA, "%s: missing", list);
+    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
+    if (status) return status;
+    json_t *all = rf__json_parse(text, size, 0, list, why);
+    rf__free(ctx, text);
+    if (!all) return RF_EDATA;
+    status = check_list(&c, all, why);
+    const json_t *files = json_object_get(all, "files");
+    const size_t n = status ? 0 : json_array_size(files);
+    for (size_t i = 0; i < n && (report || !status); i++) {
+        const rf_status one = check_file(&c, json_array_get(files, i), status ? NULL : why);
+        if (!status) status = one;
+    }
+    json_decref(all);
+    return status;
+}

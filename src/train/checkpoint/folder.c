@@ -1,0 +1,192 @@
+/* folder.c — the output folder.
+ *
+ * A folder is removed by renaming it to .tmp-... first: at no moment is there a checkpoint with a part missing.         */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "train/checkpoint/folder.h"
+
+rf_status rf__folder_make(const char *path, rf_error *why)
+{
+    char part[4096];
+    const size_t n = strlen(path);
+    if (!n || n >= sizeof part) return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, wants 1 .. %zu", n, sizeof part - 1);
+    memcpy(part, path, n + 1);
+    for (size_t i = 1; i <= n; i++) {
+        if (part[i] != '/' && part[i]) continue;
+        const char rest = part[i];
+        part[i] = 0;
+        if (mkdir(part, 0777) && errno != EEXIST) return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(errno));
+        part[i] = rest;
+    }
+    struct stat st;
+    if (stat(path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    return S_ISDIR(st.st_mode) ? RF_OK : rf_fail(why, RF_EIO, "%s: not a directory", path);
+}
+
+bool rf__folder_has(const char *folder, const char *name)
+{
+    char path[4096];
+    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+}
+
+/* ---- the lock ---- */
+
+static rf_status busy(const char *path, int fd, rf_error *why)
+{
+    char holder[160];
+    const ssize_t n = pread(fd, holder, sizeof holder - 1, 0);
+    holder[n > 0 ? n : 0] = 0;
+    holder[strcspn(holder, "\n")] = 0;
+    for (char *c = holder; *c; c++)
+        if ((unsigned char)*c < ' ') *c = '?';
+    return rf_fail(why, RF_EBUSY, "%s: another run holds this folder: %s", path, *holder ? holder : "unknown");
+}
+
+rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
+{
+    char path[4096], host[128] = "", when[32] = "", text[256];
+    if (rf__path(path, sizeof path, folder, ".lock", why)) return RF_ERANGE;
+    const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
+    if (flock(lock, LOCK_EX | LOCK_NB)) {
+        const rf_status status = errno == EWOULDBLOCK ? busy(path, lock, why)
+                                                      : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
+        close(lock);
+        return status;
+    }
+    const time_t now = time(NULL);
+    struct tm utc;
+    if (gmtime_r(&now, &utc)) strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    gethostname(host, sizeof host - 1);
+    const int n = snprintf(text, sizeof text, "process %ld on %s since %s\n", (long)getpid(), host, when);
+    if (ftruncate(lock, 0) || pwrite(lock, text, (size_t)n, 0) != n) {
+        const int e = errno;                                       /* a full disk: the lock holds all the same */
+        (void)e;
+    }
+    *fd = lock;
+    return RF_OK;
+}
+
+/* ---- removing ---- */
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st;
+    (void)kind;
+    (void)ftw;
+    remove(path);
+    return 0;
+}
+
+void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+
+/* "name.tmp-<pid>" of a process that is not there any more. */
+static bool left_behind(const char *name)
+{
+    if (!strncmp(name, ".tmp-", 5)) return true;
+    const char *mark = strstr(name, ".tmp-");
+    char *end = NULL;
+    if (!mark) return false;
+    const long pid = strtol(mark + 5, &end, 10);
+    return end != mark + 5 && !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+void rf__folder_unmake(const char *folder)
+{
+    static const char *const own[] = {".lock", "tokens.cache"};
+    char path[4096];
+    int others = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        bool known = !strcmp(e->d_name, ".") || !strcmp(e->d_name, "..");
+        for (size_t i = 0; i < RF_COUNT(own); i++) known = known || !strcmp(e->d_name, own[i]);
+        others += !known;
+    }
+    if (!d) return;
+    closedir(d);
+    for (size_t i = 0; i < RF_COUNT(own) && !others; i++)
+        if (!rf__path(path, sizeof path, folder, own[i], NULL)) (void)unlink(path);
+    if (!others) (void)rmdir(folder);
+}
+
+void rf__folder_sweep(const char *folder)
+{
+    char path[4096];
+    struct dirent *e;
+    DIR *d = opendir(folder);
+    while (d && (e = readdir(d)))
+        if (left_behind(e->d_name) && !rf__path(path, sizeof path, folder, e->d_name, NULL)) rf__folder_remove(path);
+    if (d) closedir(d);
+}
+
+/* ---- checkpoints ---- */
+
+static int64_t step_of(const char *name)
+{
+    static const char prefix[] = "checkpoint-";
+    const char *digits = name + sizeof prefix - 1;
+    if (strncmp(name, prefix, sizeof prefix - 1) || *digits < '1' || *digits > '9' || strlen(digits) > 15) return -1;
+    char *end;
+    const long long step = strtoll(digits, &end, 10);
+    return *end ? -1 : step;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    int64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why)
+{
+    size_t room = 0;
+    struct dirent *e;
+    DIR *d = opendir(folder);
+    *step = NULL;
+    *n = 0;
+    if (!d) return rf_fail(why, RF_EIO, "%s: cannot open: %s", folder, strerror(errno));
+    while ((e = readdir(d))) {
+        const int64_t s = step_of(e->d_name);
+        if (s < 0) continue;
+        if (!rf__grow(ctx, step, &room, *n + 1, sizeof **step)) {
+            closedir(d);
+            rf__free(ctx, *step);
+            return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu checkpoints", *n + 1);
+        }
+        (*step)[(*n)++] = s;
+    }
+    closedir(d);
+    if (*n) qsort(*step, *n, sizeof **step, ascending);
+    return RF_OK;
+}
+
+void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best)
+{
+    int64_t *step;
+    size_t n;
+    if (keep <= 0 || rf__checkpoints(ctx, folder, &step, &n, NULL)) return;
+    while (n && step[n - 1] > newest) n--;                       /* of a future that this run will write again */
+    for (size_t i = 0; i + (size_t)keep < n; i++) {
+        char name[64], away[96], from[4096], to[4096];
+        if (step[i] == best) continue;
+        snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
+        snprintf(away, sizeof away, ".tmp-old-%" PRId64 "-%ld", step[i], (long)getpid());
+        if (rf__path(from, sizeof from, folder, name, NULL) || rf__path(to, sizeof to, folder, away, NULL)) continue;
+        if (!rename(from, to)) rf__folder_remove(to);
+    }
+    rf__free(ctx, step);
+}

@@ -1,0 +1,115 @@
+/* saver.c — the thread that writes a checkpoint.
+ *
+ * It shares with the run what neither of them changes: weights and moments until they have been read, which the run waits for;
+ * tokenizer, config and options, which are constant; of the logs the descriptors, which it syncs.                       */
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "train/checkpoint/folder.h"
+#include "train/checkpoint/saver.h"
+
+static rf_status sync_logs(const rf__save *s, rf_error *why)
+{
+    const rf_status status = rf__metrics_sync(s->metrics, why);
+    return status ? status : rf__events_sync(s->events, why);
+}
+
+/* ---- here and now ---- */
+
+static rf_status read_in_place(void *user, rf_error *why) { return sync_logs(user, why); }
+
+static rf_status write_and_prune(rf__save *s, char *path, size_t size, rf_error *why)
+{
+    const rf__checkpoint *c = &s->checkpoint;
+    const rf_status status = rf__checkpoint_save(c, s->folder, path, size, why);
+    if (!status) rf__checkpoints_prune(c->ctx, s->folder, c->state->step, s->keep, c->state->best_step);
+    return status;
+}
+
+rf_status rf__save_write(const rf__save *s, char *path, size_t size, rf_error *why)
+{
+    rf__save own = *s;
+    own.checkpoint.read = read_in_place;
+    own.checkpoint.user = &own;
+    return write_and_prune(&own, path, size, why);
+}
+
+/* ---- the thread ---- */
+
+static rf_status read_in_thread(void *user, rf_error *why)
+{
+    rf__saver *s = user;
+    sem_post(&s->read);
+    return sync_logs(&s->save, why);
+}
+
+static void *write_meanwhile(void *arg)
+{
+    rf__saver *s = arg;
+    s->status = write_and_prune(&s->save, s->path, sizeof s->path, &s->why);
+    atomic_store(&s->done, true);
+    sem_post(&s->read);                                             /* a save that failed reads no more */
+    return NULL;
+}
+
+/* Signals are the program's: the thread takes none, but for that of a file which shrinks under its mapping, which comes to who
+ * reads it. */
+static bool start_thread(rf__saver *s)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    sigdelset(&all, SIGBUS);
+    if (pthread_sigmask(SIG_SETMASK, &all, &before)) return false;
+    const bool started = !pthread_create(&s->thread, NULL, write_meanwhile, s);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return started;
+}
+
+bool rf__saver_start(rf__saver *s, const rf__save *what)
+{
+    const double begin = rf__seconds();
+    s->state = *what->checkpoint.state;
+    s->save = *what;
+    s->save.checkpoint.state = &s->state;
+    s->save.checkpoint.read = read_in_thread;
+    s->save.checkpoint.user = s;
+    s->status = RF_OK;
+    s->why = (rf_error){0};
+    s->path[0] = 0;
+    atomic_store(&s->done, false);
+    if (sem_init(&s->read, 0, 0)) return false;
+    s->running = s->reading = start_thread(s);
+    if (!s->running) sem_destroy(&s->read);
+    s->waited += rf__seconds() - begin;
+    return s->running;
+}
+
+void rf__saver_read(rf__saver *s)
+{
+    if (!s->reading) return;
+    const double begin = rf__seconds();
+    while (sem_wait(&s->read)) {}                                   /* a signal's handler ran */
+    s->reading = false;
+    s->waited += rf__seconds() - begin;
+}
+
+bool rf__saver_done(const rf__saver *s) { return !s->running || atomic_load(&s->done); }
+
+rf_status rf__saver_end(rf__saver *s, char *path, size_t size, rf_error *why)
+{
+    const double begin = rf__seconds();
+    pthread_join(s->thread, NULL);
+    sem_destroy(&s->read);
+    s->running = s->reading = false;
+    s->waited += rf__seconds() - begin;
+    snprintf(path, size, "%s", s->path);
+    return s->status ? rf_fail(why, s->status, "%s", s->why.text) : RF_OK;
+}
+
+void rf__saver_free(rf__saver *s)
+{
+    char path[1];
+    if (s->running) (void)rf__saver_end(s, path, sizeof path, NULL);
+}

@@ -1,0 +1,203 @@
+/* state.c — trainer_state.json.  Numbers are written so that they read back as the same bits. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "store/store.h"
+#include "train/checkpoint/state.h"
+
+static const char format[] = "roformer-trainer-1";
+
+typedef struct row { const char *name; size_t at; bool real, late; } row;      /* late: 0 in older files */
+#define AT(field) offsetof(rf__state, field)
+static const row rows[] = {
+    {"global_step", AT(step), false, false},
+    {"max_steps", AT(max_steps), false, false},
+    {"updates", AT(updates), false, false},
+    {"skipped", AT(skipped), false, false},
+    {"skipped_in_a_row", AT(skipped_in_a_row), false, false},
+    {"tokens", AT(tokens), false, false},
+    {"metrics_bytes", AT(metrics_bytes), false, false},
+    {"seconds", AT(seconds), true, false},
+    {"eval_loss", AT(eval_loss), true, false},
+    {"eval_accuracy", AT(eval_accuracy), true, false},
+    {"eval_step", AT(eval_step), false, false},
+    {"best_metric", AT(best_metric), true, false},
+    {"best_step", AT(best_step), false, false},
+    {"data_length", AT(data_length), false, false},
+    {"data_epoch", AT(position.epoch), false, false},
+    {"data_index", AT(position.index), false, false},
+    {"data_tokens", AT(position.tokens), false, true},
+    {"interval_loss", AT(interval.loss), true, false},
+    {"interval_seconds", AT(interval.seconds), true, false},
+    {"interval_labels", AT(interval.labels), false, false},
+    {"interval_tokens", AT(interval.tokens), false, false},
+    {"events_bytes", AT(events_bytes), false, true},
+    {"interval_wait", AT(interval.wait), true, true},
+    {"interval_room", AT(interval.room), false, true},
+    {"patience_best", AT(patience.best), true, true},
+    {"patience_seen", AT(patience.seen), false, true},
+    {"patience_stale", AT(patience.stale), false, true},
+    {"loss_mean", AT(loss.mean), true, true},
+    {"loss_variance", AT(loss.variance), true, true},
+    {"loss_seen", AT(loss.seen), false, true},
+    {"micro_batches", AT(micro_batches), false, true},
+};
+
+void rf__state_init(rf__state *s)
+{
+    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .best_metric = NAN};
+}
+
+/* ---- writing ---- */
+
+static json_t *value_of(const rf__state *s, const row *r)
+{
+    const char *p = (const char *)s + r->at;
+    double real;
+    int64_t whole;
+    if (r->real) {
+        memcpy(&real, p, sizeof real);
+        return isfinite(real) ? json_real(real) : json_null();
+    }
+    memcpy(&whole, p, sizeof whole);
+    return json_integer(whole);
+}
+
+/* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
+static bool turn_taken(const rf__turn *t) { return t->tokens > 0; }
+
+void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
+{
+    snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
+}
+
+rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
+                         rf_error *why)
+{
+    char hash[24], kernels[RF__KERNELS];
+    snprintf(hash, sizeof hash, "%016" PRIx64, s->data);
+    rf__state_kernels(ctx, kernels);
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels, "data", hash,
+                            "epoch", epoch);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) json_object_set_new(all, rows[i].name, value_of(s, &rows[i]));
+    json_t *waiting = json_array();
+    for (int i = 0; i < s->position.waits; i++)
+        json_array_append_new(waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
+                                                 (json_int_t)s->position.waiting[i].piece));
+    json_object_set_new(all, "data_waiting", waiting);
+    json_t *turns = json_array();
+    for (int i = 1; i < RF__SOURCES && turn_taken(&s->position.turn[i]); i++)
+        json_array_append_new(turns, json_pack("[I, I, I]", (json_int_t)s->position.turn[i].epoch,
+                                               (json_int_t)s->position.turn[i].index, (json_int_t)s->position.turn[i].tokens));
+    json_object_set_new(all, "data_streams", turns);
+    json_object_set(all, "options", options);
+    char *text = all && options ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    json_decref(all);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
+    const rf_status status = rf__replace_file(ctx, path, text, strlen(text), why);
+    free(text);
+    return status;
+}
+
+/* ---- reading ---- */
+
+/* Above this a run cannot have come; below it there is room to count on. */
+static bool is_count(const json_t *j)
+{
+    return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) <= (json_int_t)1 << 53;
+}
+
+static bool set(rf__state *s, const row *r, const json_t *j)
+{
+    char *p = (char *)s + r->at;
+    if (!j && r->late) return true;
+    const double real = json_is_null(j) ? NAN : json_number_value(j);
+    const int64_t whole = json_integer_value(j);
+    if (r->real) memcpy(p, &real, sizeof real);
+    else memcpy(p, &whole, sizeof whole);
+    return r->real ? json_is_number(j) || json_is_null(j) : is_count(j);
+}
+
+static bool set_waiting(rf__position *at, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    if (!json_is_array(list) || n > RF__WAITING) return false;
+    for (size_t i = 0; i < n; i++) {
+        const json_t *epoch = json_array_get(json_array_get(list, i), 0), *piece = json_array_get(json_array_get(list, i), 1);
+        if (!is_count(epoch) || !is_count(piece)) return false;
+        at->waiting[i] = (rf__place){json_integer_value(epoch), json_integer_value(piece)};
+    }
+    at->waits = (int)n;
+    return true;
+}
+
+/* The streams behind the first; older files have none. */
+static bool set_turns(rf__position *at, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    if (!list) return true;
+    if (!json_is_array(list) || n >= RF__SOURCES) return false;
+    for (size_t i = 0; i < n; i++) {
+        int64_t number[3];
+        for (size_t k = 0; k < 3; k++) {
+            const json_t *x = json_array_get(json_array_get(list, i), k);
+            number[k] = json_integer_value(x);
+            if (!is_count(x)) return false;
+        }
+        at->turn[i + 1] = (rf__turn){number[0], number[1], number[2]};
+    }
+    return true;
+}
+
+static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
+{
+    const char *kind = json_string_value(json_object_get(all, "format"));
+    const char *hash = json_string_value(json_object_get(all, "data")), *version = json_string_value(json_object_get(all, "version"));
+    const char *kernels = json_string_value(json_object_get(all, "kernels"));
+    char *end = NULL;
+    if (!kind || strcmp(kind, format))
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!set(s, &rows[i], json_object_get(all, rows[i].name)))
+            return rf_fail(why, RF_EDATA, "%s: %s is not what it must be", path, rows[i].name);
+    if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
+        return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
+    if (!set_turns(&s->position, json_object_get(all, "data_streams")))
+        return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
+    snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
+    snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
+    if (hash) s->data = strtoull(hash, &end, 16);
+    if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
+    return RF_OK;
+}
+
+rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options, rf_error *why)
+{
+    rf__state s;
+    rf__state_init(&s);
+    json_t *all = rf__json_parse(text, size, 0, name, why);
+    if (!all) return RF_EDATA;
+    rf_status status = read_all(all, name, &s, why);
+    json_t *saved = json_object_get(all, "options");
+    if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", name);
+    if (!status) {
+        *out = s;
+        *options = json_incref(saved);
+    }
+    json_decref(all);
+    return status;
+}
+
+rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why)
+{
+    enum { LIMIT = 1 << 24 };
+    char *text;
+    size_t size;
+    rf_status status = rf__read_file(ctx, path, LIMIT, &text, &size, why);
+    if (status) return status;
+    status = rf__state_parse(text, size, path, out, options, why);
+    rf__free(ctx, text);
+    return status;
+}

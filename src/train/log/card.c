@@ -1,0 +1,315 @@
+/* card.c — a model card: a header in YAML, results, training, use.
+ *
+ * Names of files, folders and labels are anybody's: in YAML they stand in double quotes with JSON's escapes, in Markdown every
+ * letter that could mean something is a numeric entity. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/path.h"
+#include "store/store.h"
+#include "text/text.h"
+#include "train/log/card.h"
+
+static const char mark[] = "<!-- roformer wrote this card, and writes it again at the end of every run in this folder; without this line it would not. -->";
+enum { FILES = 8, LABELS = 20, MAX_README = 16 << 20 };
+
+/* ---- text of others ---- */
+
+/* The code point at `at`, its bytes in *n; what is not UTF-8 is U+FFFD. */
+static unsigned next(const char *at, size_t size, size_t *n)
+{
+    const unsigned char *s = (const unsigned char *)at;
+    const size_t wanted = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    *n = 1;
+    if (wanted > size || rf__utf8_check(at, wanted) != wanted) return 0xFFFD;
+    *n = 0;
+    return rf__utf8_get(s, n);
+}
+
+/* Nothing that a reader does not see: neither control characters nor what turns the direction of writing. */
+static bool hidden(unsigned point)
+{
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
+           (point >= 0x2066 && point <= 0x2069) || point == 0xFEFF || point == 0xFFFE || point == 0xFFFF;
+}
+
+static void each(FILE *f, const char *text, void (*put)(FILE *f, unsigned point, const char *at, size_t n))
+{
+    size_t left = strlen(text), n;
+    for (; left; text += n, left -= n) {
+        const unsigned point = next(text, left, &n);
+        if (point == 0xFFFD) put(f, point, "\xef\xbf\xbd", 3);
+        else put(f, point, text, n);
+    }
+}
+
+static void put_yaml(FILE *f, unsigned point, const char *at, size_t n)
+{
+    if (point == '"' || point == '\\') fprintf(f, "\\%c", (int)point);
+    else if (hidden(point)) fprintf(f, "\\u%04X", point);
+    else fwrite(at, 1, n, f);
+}
+
+static void put_plain(FILE *f, unsigned point, const char *at, size_t n)
+{
+    const bool letter = (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') || (point >= 'a' && point <= 'z') || point == '.' || point == '-';
+    if (hidden(point)) fputc('?', f);
+    else if (letter || point == ' ' || point == ',' || point == '/' || point >= 0x80) fwrite(at, 1, n, f);
+    else fprintf(f, "&#%u;", point);
+}
+
+static void yaml(FILE *f, const char *text)
+{
+    fputc('"', f);
+    each(f, text, put_yaml);
+    fputc('"', f);
+}
+
+static void plain(FILE *f, const char *text) { each(f, text, put_plain); }
+
+/* The last part of a path, in room of its own. */
+typedef struct part { char text[256]; } part;
+static part last_part(const char *path)
+{
+    part p;
+    rf__last_part(path, p.text, sizeof p.text);
+    return p;
+}
+
+/* A name as a word of a shell and of Python; another one becomes "model". */
+static const char *word(const part *name)
+{
+    static const char fine[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const size_t n = strlen(name->text);
+    return n && strspn(name->text, fine) == n && *name->text != '-' && *name->text != '.' ? name->text : "model";
+}
+
+/* ---- what the config says ---- */
+
+typedef struct kind { const char *pipeline, *sentence, *class; } kind;
+
+static kind kind_of(const rf_config *c)
+{
+    static const kind kinds[] = {
+        [RF_HEAD_MLM] = {"fill-mask", "a masked language model", "RoFormerForMaskedLM"},
+        [RF_HEAD_SEQUENCE] = {"text-classification", "a model that labels texts", "RoFormerForSequenceClassification"},
+        [RF_HEAD_POOLED] = {"text-classification", "a model that labels texts", ""},
+        [RF_HEAD_TOKEN] = {"token-classification", "a model that labels words", "RoFormerForTokenClassification"},
+        [RF_HEAD_SPAN] = {"question-answering", "a model that finds answers in a text", "RoFormerForQuestionAnswering"},
+        [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates", "RoFormerForMultipleChoice"},
+    };
+    static const kind causal = {"text-generation", "a causal language model", "RoFormerForCausalLM"};
+    const rf_head head = rf_config_head(c);
+    return head == RF_HEAD_MLM && c->is_decoder ? causal : kinds[head];
+}
+
+/* transformers has the class, and config.json has no key that its RoFormerConfig does not know. */
+static bool elsewhere(const rf_config *c)
+{
+    rf_config usual;
+    rf_config_defaults(&usual);
+    usual.is_decoder = c->is_decoder;
+    return *kind_of(c).class && rf__config_same_positions(c, &usual);
+}
+
+static const json_t *member(const rf__card *c, const char *name)
+{
+    const json_t *own = json_object_get(json_object_get(c->options, "finetune"), name);
+    return own ? own : json_object_get(c->options, name);
+}
+
+/* Files of this member: a path, or a list of paths. */
+static size_t files(const rf__card *c, const char *name, part file[FILES])
+{
+    const json_t *v = member(c, name);
+    const size_t n = json_is_string(v) ? 1 : json_array_size(v);
+    for (size_t i = 0; i < n && i < FILES; i++) {
+        const char *path = json_string_value(json_is_string(v) ? v : json_array_get(v, i));
+        file[i] = last_part(path ? path : "");
+        if (!strcmp(file[i].text, "-")) snprintf(file[i].text, sizeof file[i].text, "standard input");
+    }
+    return n;
+}
+
+static void list_files(FILE *f, const rf__card *c, const char *name, const char *title)
+{
+    part file[FILES];
+    const size_t n = files(c, name, file);
+    for (size_t i = 0; i < n && i < FILES; i++) {
+        fprintf(f, "%s", i ? ", " : title);
+        plain(f, file[i].text);
+    }
+    if (n > FILES) fprintf(f, " and %zu more", n - FILES);
+    if (n) fprintf(f, " |\n");
+}
+
+/* ---- the header ---- */
+
+/* The hub's index of results. */
+static void index_of_results(FILE *f, const rf__card *c, const char *name)
+{
+    part file[FILES];
+    const char *of = files(c, "dev", file) ? file[0].text : "held-out text";
+    int n = 0;
+    for (int i = 0; i < c->scores.n; i++) n += isfinite(c->scores.score[i].value) != 0;
+    if (!n) return;
+    fprintf(f, "model-index:\n- name: ");
+    yaml(f, name);
+    fprintf(f, "\n  results:\n  - task:\n      type: %s\n    dataset:\n      name: ", kind_of(c->config).pipeline);
+    yaml(f, of);
+    fprintf(f, "\n      type: ");
+    yaml(f, of);
+    fprintf(f, "\n    metrics:\n");
+    for (int i = 0; i < c->scores.n; i++)
+        if (isfinite(c->scores.score[i].value))
+            fprintf(f, "    - type: %s\n      value: %.6f\n", c->scores.score[i].name, c->scores.score[i].value);
+}
+
+static void header(FILE *f, const rf__card *c, const char *name)
+{
+    const char *task = c->config->finetuning_task;
+    fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n", elsewhere(c->config) ? "transformers" : "roformer", kind_of(c->config).pipeline);
+    if (!strncmp(task, "glue/", 5)) fprintf(f, "datasets:\n- glue\n");
+    for (int i = 0, n = 0; i < c->scores.n; i++)
+        if (strcmp(c->scores.score[i].name, "loss")) fprintf(f, "%s- %s\n", n++ ? "" : "metrics:\n", c->scores.score[i].name);
+    index_of_results(f, c, name);
+    fprintf(f, "---\n%s\n\n", mark);
+}
+
+/* ---- the body ---- */
+
+static void first_words(FILE *f, const rf__card *c, const char *name)
+{
+    const rf_config *g = c->config;
+    fprintf(f, "# ");
+    plain(f, name);
+    fprintf(f, "\n\n%c%s: a RoFormer of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, %.2f million parameters; positions: ",
+            kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, (long long)g->num_hidden_layers, (long long)g->hidden_size,
+            (long long)g->num_attention_heads, (long long)g->vocab_size, (double)rf_config_parameters(g) * 1e-6);
+    plain(f, g->position_embedding_type);
+    fprintf(f, ".\n");
+    if (*g->finetuning_task) {
+        fprintf(f, "Fine-tuned for ");
+        plain(f, g->finetuning_task);
+        if (c->base) {
+            fprintf(f, ", beginning with ");
+            plain(f, last_part(c->base).text);
+        }
+        fprintf(f, ".\n");
+    }
+    for (int64_t k = 0; g->label && k < g->num_labels && k < LABELS; k++) {
+        fprintf(f, "%s", k ? ", " : "Labels: ");
+        plain(f, g->label[k]);
+    }
+    if (g->label) fprintf(f, "%s.\n", g->num_labels > LABELS ? ", ..." : "");
+}
+
+static void results(FILE *f, const rf__card *c)
+{
+    part file[FILES];
+    if (!c->scores.n) return;
+    fprintf(f, "\n## Results\n\nOn ");
+    if (files(c, "dev", file)) plain(f, file[0].text);
+    else fprintf(f, member(c, "k_fold") && json_integer_value(member(c, "k_fold")) > 1 ? "the part of the training file that was held out" : "text that was held out");
+    fprintf(f, ", after %lld update%s:\n\n| | |\n|---|---:|\n", (long long)c->steps, c->steps == 1 ? "" : "s");
+    for (int i = 0; i < c->scores.n; i++) {
+        fprintf(f, "| `%s` | ", c->scores.score[i].name);
+        if (isfinite(c->scores.score[i].value)) fprintf(f, "%.4f |\n", c->scores.score[i].value);
+        else fprintf(f, "not a number |\n");
+    }
+}
+
+/* What everybody asks for, and what is not as it would be without a word. */
+static bool worth_a_line(const char *name, const json_t *value, const json_t *usual)
+{
+    static const char *const always[] = {"learning_rate", "per_device_train_batch_size", "tokens_per_batch", "max_length", "num_train_epochs", "optim",
+                                         "lr_scheduler_type", "weight_decay", "seed", "bf16"};
+    for (size_t i = 0; i < RF_COUNT(always); i++)
+        if (!strcmp(name, always[i])) return true;
+    return !usual || !json_equal(value, usual);
+}
+
+static void list_options(FILE *f, const json_t *options, const json_t *usual, bool tokens)
+{
+    static const char *const elsewhere_said[] = {"train", "dev", "task"};
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)(uintptr_t)options, name, value) {
+        bool said = json_is_array(value) || json_is_object(value) || (!tokens && !strcmp(name, "tokens_per_batch"));
+        for (size_t i = 0; i < RF_COUNT(elsewhere_said); i++) said = said || !strcmp(name, elsewhere_said[i]);
+        if (said || !worth_a_line(name, value, json_object_get(usual, name))) continue;
+        char *number = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        fprintf(f, "| `%s` | ", name);
+        plain(f, json_is_string(value) ? json_string_value(value) : number ? number : "");
+        fprintf(f, " |\n");
+        free(number);
+    }
+}
+
+static void training(FILE *f, const rf__card *c)
+{
+    const json_t *own = json_object_get(c->options, "finetune");
+    fprintf(f, "\n## Training\n\nBy roformer %s, %lld update%s, %.2f passes over the data.\n\n| | |\n|---|---|\n", rf_version(), (long long)c->steps,
+            c->steps == 1 ? "" : "s", c->epochs);
+    list_files(f, c, "train", "| training data | ");
+    list_files(f, c, "text", "| text | ");
+    list_files(f, c, "data", "| token caches | ");
+    list_files(f, c, "validation_text", "| held-out text | ");
+    list_files(f, c, "dev", "| evaluated on | ");
+    list_options(f, c->options, c->defaults, !own);
+    list_options(f, own, json_object_get(c->defaults, "finetune"), false);
+}
+
+static void use(FILE *f, const rf__card *c, const char *name)
+{
+    static const char *const command[] = {
+        [RF_HEAD_MLM] = "fill-mask -m %s \"a text with a [MASK] in it\"", [RF_HEAD_SEQUENCE] = "classify -m %s \"a text\"",
+        [RF_HEAD_POOLED] = "classify -m %s \"a text\"", [RF_HEAD_TOKEN] = "predict -m %s --input FILE.jsonl",
+        [RF_HEAD_SPAN] = "predict -m %s --input FILE.json --format squad", [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
+    };
+    fprintf(f, "\n## Use\n\n```sh\nroformer ");
+    fprintf(f, c->config->is_decoder && rf_config_head(c->config) == RF_HEAD_MLM ? "generate -m %s \"a beginning\"" : command[rf_config_head(c->config)], name);
+    fprintf(f, "\n```\n");
+    if (elsewhere(c->config))
+        fprintf(f, "\n```python\nfrom transformers import BertTokenizerFast, %s\ntokenizer = BertTokenizerFast.from_pretrained(\"%s\")\n"
+                   "model = %s.from_pretrained(\"%s\")\n```\n", kind_of(c->config).class, name, kind_of(c->config).class, name);
+    else
+        fprintf(f, "\nconfig.json holds keys, or a head, that transformers' RoFormer classes do not have: there the same weights would compute something else.\n");
+}
+
+/* ---- the file ---- */
+
+static bool is_ours(const rf_ctx *ctx, const char *path)
+{
+    char *text;
+    size_t size;
+    if (access(path, F_OK)) return true;
+    if (rf__read_file(ctx, path, MAX_README, &text, &size, NULL)) return false;
+    const bool ours = strstr(text, mark) != NULL;
+    rf__free(ctx, text);
+    return ours;
+}
+
+rf_status rf__card_write(const rf__card *c, rf_error *why)
+{
+    char path[4096], *text = NULL, *whole = realpath(c->folder, NULL);
+    const part name = last_part(whole ? whole : c->folder);
+    size_t size = 0;
+    free(whole);
+    rf_status status = rf__path(path, sizeof path, c->folder, "README.md", why);
+    if (status || !is_ours(c->ctx, path)) return status;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a model card");
+    header(f, c, name.text);
+    first_words(f, c, name.text);
+    results(f, c);
+    training(f, c);
+    use(f, c, word(&name));
+    const bool failed = ferror(f) != 0;
+    status = fclose(f) || failed || !text ? rf_fail(why, RF_ENOMEM, "out of memory: a model card") : rf__replace_file(c->ctx, path, text, size, why);
+    free(text);
+    return status;
+}

@@ -1,0 +1,560 @@
+/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and presets.c: what is read of good files, and the
+ * one sentence about bad ones. */
+#define _GNU_SOURCE
+#include <unistd.h>
+#include <zlib.h>
+
+#include "t.h"
+#include "data/labelled.h"
+
+static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\ndog\nold\nred\n,\n\"\n";
+
+#define TEXT(s) s, sizeof(s) - 1
+
+/* A file in memory, read as `o` says. */
+typedef struct reading {
+    rf_ctx *ctx;
+    rf_tokenizer *t;
+    rf__labelled l;
+    rf__records r;
+    rf__items items;
+    rf_error why;
+    rf_status status;
+} reading;
+
+static reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted)
+{
+    static reading g;
+    g = (reading){.ctx = t_ctx(1, NULL)};
+    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
+    g.status = rf__labelled_open(&g.l, g.ctx, o, &g.why);
+    g.l.layout.wanted = wanted;
+    if (!g.status) g.status = rf__records_from_memory(&g.r, g.ctx, data, size, name, &g.l.layout, &g.why);
+    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, wanted, &g.items, &g.why);
+    return &g;
+}
+
+static void end(reading *g)
+{
+    rf__records_free(&g->r);
+    rf__items_free(&g->items);
+    rf__labelled_close(&g->l);
+    rf_tokenizer_free(g->t);
+    rf_ctx_free(g->ctx);
+}
+
+static reading *fine(const char *task, const char *name, const char *text)
+{
+    reading *g = read_as(&(rf_finetune_options){.task = task}, name, text, strlen(text), true);
+    if (g->status) fail_msg("%s: %s", name, g->why.text);
+    return g;
+}
+
+static void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted, rf_status want, const char *part)
+{
+    reading *g = read_as(o, name, data, size, wanted);
+    if (g->status != want || !strstr(g->why.text, part))
+        fail_msg("%s, not \"%s\": %s \"%s\"", name, part, rf_status_text(g->status), g->why.text);
+    assert_int_equal(g->why.code, want);
+    end(g);
+}
+
+static void bad(const char *task, const char *name, const char *text, const char *part)
+{
+    refuse(&(rf_finetune_options){.task = task}, name, text, strlen(text), true, RF_EDATA, part);
+}
+
+static void same(rf__text got, const char *want)
+{
+    if (got.size != strlen(want) || memcmp(got.at, want, got.size)) fail_msg("'%.*s', not '%s'", (int)got.size, got.at, want);
+}
+
+/* ---- good files ---- */
+
+static void rows_are_what_they_say(void **state)
+{
+    (void)state;
+    static const char *const tables[] = {
+        "text\tlabel\nthe cat\ta\nthe \"dog\tb\n",
+        "\xef\xbb\xbftext\tlabel\r\nthe cat\ta\r\nthe \"dog\tb",
+        "\xef\xbb\xbftext\tlabel\n\nthe cat\ta\n\nthe \"dog\tb\n\n",
+    };
+    for (size_t i = 0; i < RF_COUNT(tables); i++) {
+        reading *g = fine("cls", "a.tsv", tables[i]);
+        assert_int_equal(g->r.n, 2);
+        same(g->r.record[0].text, "the cat");
+        same(g->r.record[1].text, "the \"dog");                       /* between tabs a quote is a letter */
+        same(g->r.record[1].label, "b");
+        assert_int_equal(g->l.n, 2);
+        assert_int_equal(g->items.label[1], 1);
+        end(g);
+    }
+}
+
+static void quotes_of_csv(void **state)
+{
+    (void)state;
+    reading *g = fine("cls", "a.csv", "\"label\",\"text\"\r\nyes,\"the cat, old\"\r\n\"no\",\"the \"\"red\"\"\ndog\"\nno,a \"b\" c\nyes,\"\"\n\"no\",\"end\"");
+    static const char *const text[] = {"the cat, old", "the \"red\"\ndog", "a \"b\" c", "", "end"};
+    static const uint64_t line[] = {2, 3, 5, 6, 7};
+    assert_int_equal(g->r.n, 5);
+    for (size_t i = 0; i < 5; i++) {
+        same(g->r.record[i].text, text[i]);
+        assert_int_equal(g->r.record[i].line, line[i]);
+    }
+    same(g->r.record[1].label, "no");
+    end(g);
+}
+
+static void objects_of_json(void **state)
+{
+    (void)state;
+    static const char *const files[][2] = {
+        {"a.jsonl", "\xef\xbb\xbf{\"text\": \"the cat\", \"label\": 10}\r\n\n{\"label\": 9, \"text\": \"the dog\"}"},
+        {"a.json", "{\"text\": \"the cat\", \"label\": 10}\n{\"label\": 9, \"text\": \"the dog\"}\n"},
+        {"a.json", "[{\"text\": \"the cat\", \"label\": 10},\n {\"label\": 9,\n \"text\": \"the dog\"}]\n"},
+        {"a.json", "{\"version\": 1,\n\"data\": [{\"text\": \"the cat\", \"label\": 10}, {\"label\": 9, \"text\": \"the dog\"}]}\n"},
+    };
+    for (size_t i = 0; i < RF_COUNT(files); i++) {
+        reading *g = fine("cls", files[i][0], files[i][1]);
+        assert_int_equal(g->r.n, 2);
+        same(g->r.record[1].text, "the dog");
+        assert_string_equal(g->l.name[0], "9");                        /* whole numbers by value */
+        assert_int_equal(g->items.label[0], 1);
+        end(g);
+    }
+}
+
+static void squad_as_it_is_published(void **state)
+{
+    (void)state;
+    reading *g = fine("qa", "dev-v2.0.json",
+                      "{\"version\": \"v2.0\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"the old cat\", \"qas\": ["
+                      "{\"id\": \"1\", \"question\": \"the\", \"answers\": [{\"text\": \"cat\", \"answer_start\": 8}, {\"text\": \"old cat\", \"answer_start\": 4}]},"
+                      "{\"id\": \"2\", \"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]}]}]}");
+    assert_int_equal(g->r.n, 2);
+    assert_int_equal(g->items.n, 2);
+    assert_int_equal(g->items.label[0], 5);                            /* [CLS] the [SEP] the old cat */
+    assert_int_equal(g->items.label[1], 5);
+    assert_int_equal(g->items.label[2], 0);
+    end(g);
+    bad("cls", "dev-v2.0.json", "{\"data\": [{\"paragraphs\": []}]}", "are for --task qa");
+}
+
+static void sentences_of_conll(void **state)
+{
+    (void)state;
+    reading *g = fine("tag", "a.conll", "\xef\xbb\xbf-DOCSTART- O\r\n\r\nthe O\r\ncat B-A\r\n\r\n\r\n  old\tO\nred B-A");
+    assert_int_equal(g->items.n, 2);
+    assert_int_equal(g->items.tokens, 8);
+    assert_int_equal(g->items.label[2], 0);                            /* B-A, O */
+    end(g);
+    reading *w = read_as(&(rf_finetune_options){.task = "tag", .labels = "O,B"}, "a.txt", TEXT("the\ncat\n\nold\n"), false);
+    assert_int_equal(w->status, RF_OK);                                /* without tags, to be tagged */
+    assert_int_equal(w->items.n, 2);
+    end(w);
+}
+
+/* ---- bad files, of every format ---- */
+
+static void bad_bytes(void **state)
+{
+    (void)state;
+    bad("cls", "e.tsv", "text\tlabel\nthe \xff cat\tyes\nthe dog\tno\n", "e.tsv:2: byte 5 of the line (0xFF) is not UTF-8");
+    bad("cls", "e.tsv", "te\xc3xt\tlabel\nthe cat\tyes\n", "e.tsv:1: byte 3 of the line (0xC3) is not UTF-8");
+    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines \xed\xa0\x80\",c\n", "e.csv:4: byte 7 of the line (0xED) is not UTF-8");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"\x80\", \"label\": \"x\"}\n", "e.jsonl:2: byte 11 of the line (0x80) is not UTF-8");
+    bad("tag", "e.conll", "the O\n  c\xfft B\n", "e.conll:2: byte 4 of the line (0xFF) is not UTF-8");
+    const rf_finetune_options cls = {.task = "cls"}, tag = {.task = "tag"};
+    refuse(&cls, "e.tsv", TEXT("text\tlabel\nthe\0cat\tyes\nb\tno\n"), true, RF_EDATA, "e.tsv:2: byte 4 of the line is NUL");
+    refuse(&cls, "e.csv", TEXT("text,label\n\"the\0cat\",yes\nb,no\n"), true, RF_EDATA, "e.csv:2: byte 5 of the line is NUL");
+    refuse(&cls, "e.jsonl", TEXT("{\"text\": \"\0\"}\n"), true, RF_EDATA, "e.jsonl:1: byte 11 of the line is NUL");
+    refuse(&tag, "e.conll", TEXT("a\0 O\n"), true, RF_EDATA, "e.conll:1: byte 2 of the line is NUL");
+    bad("cls", "e.jsonl", "{\"text\": \"\\u0000\", \"label\": \"x\"}\n", "e.jsonl:1: is not a JSON object");
+}
+
+static void bad_rows(void **state)
+{
+    (void)state;
+    char wide[2048] = "text\tlabel";
+    bad("cls", "e.tsv", "", "e.tsv: is empty");
+    bad("cls", "e.tsv", "\xef\xbb\xbf", "e.tsv: is empty");
+    bad("cls", "e.jsonl", "", "e.jsonl: is empty");
+    bad("cls", "e.jsonl", "\n \n", "e.jsonl: holds no example");
+    bad("tag", "e.conll", "\n\n", "e.conll: holds no example");
+    bad("cls", "e.tsv", "text\tlabel\n", "e.tsv: holds no example");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "e.tsv:3: 1 column, the header has 2");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\tno\nthe dog\tno\n", "e.tsv:2: 3 columns, the header has 2");
+    bad("cls", "e.csv", "text,label\nthe cat,yes\nthe, dog,no\nred\n", "e.csv:3: 3 columns, the header has 2 (and 1 more such line");
+    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines\",c\nd,\"open\nand, on\n", "e.csv:5: a quote opens here and never closes");
+    bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: a quote opens here and never closes");
+    bad("cls", "e.csv", "text,label\n\"a\"b,c\n", "e.csv:2: something stands between a closing quote and the next comma");
+    for (int i = 0; i < 254; i++) strcat(wide, "\tx");
+    bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: 2 columns, the header has 256");
+    wide[strlen(wide) - 5] = 0;
+    bad("cls", "e.tsv", strcat(wide, "\tx\na\tb\n"), "e.tsv:1: more than 256 columns");
+    bad("tag", "e.conll", "the O\ncat\n", "e.conll:2: is not a word and its tag");
+    bad("tag", "e.conll", "the x O\ncat O\n", "e.conll:2: 2 columns, the first line has 3");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n", "e.jsonl:2: is a list, and must be a JSON object");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\"\n", "e.jsonl:2: is not a JSON object: ");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": \"x\"}\n", "e.jsonl:1: is not a JSON object: duplicate");
+    bad("cls", "e.json", "[{\"text\": \"a\", \"label\": \"x\"}, 3]\n", "e.json: example 2: is an integer, and must be an object");
+    bad("cls", "e.json", "[{\"text\": \"a\",\n \"label\": }]\n", "e.json:2: ");
+}
+
+static void bad_columns(void **state)
+{
+    (void)state;
+    bad("cls", "e.tsv", "words\tlabel\na\tb\n", "e.tsv: no column text for the text, which text_column names or numbers; there are words, label");
+    bad("cls", "e.tsv", "text\tklass\na\tb\n", "no column label for the label");
+    bad("cls", "e.tsv", "text\ttext\tlabel\na\tb\tc\n", "the header has the column for the text twice");
+    const rf_finetune_options near = {.task = "cls", .text_column = "sentense", .label_column = "label"}, second = {.task = "cls", .pair_column = "text_2"};
+    refuse(&near, "e.tsv", TEXT("idx\tsentence\tlabel\n1\ta\tb\n"), true, RF_EDATA,
+           "e.tsv: no column 'sentense' for the text, the nearest is 'sentence'; there are idx, sentence, label");
+    refuse(&near, "e.jsonl", TEXT("{\"sentence\": \"a\", \"label\": 0}\n"), true, RF_EDATA, "no column 'sentense' for the text, the nearest is 'sentence'");
+    refuse(&second, "e.csv", TEXT("text,text_b,label\na,b,c\n"), true, RF_EDATA, "no column 'text_2' for the pair, the nearest is 'text_b'");
+    const rf_finetune_options three = {.task = "cls", .text_column = "1", .label_column = "3"}, most = {.task = "cls", .text_column = "1", .label_column = "257"};
+    refuse(&three, "e.tsv", TEXT("a\tb\tc\nd\te\n"), true, RF_EDATA, "e.tsv:2: 2 columns, column 3 is needed");
+    refuse(&most, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "numbered from 1 to 256, not 257");
+    refuse(&three, "e.jsonl", TEXT("{}\n"), true, RF_EARG, "members of JSON have names");
+    const rf_finetune_options half = {.task = "cls", .text_column = "1"};
+    refuse(&half, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "number label_column, too");
+}
+
+static void bad_labels(void **state)
+{
+    (void)state;
+    static const char *const kinds[][2] = {{"0.5", "a number with a fraction"}, {"null", "null"}, {"true", "true"}, {"[\"x\"]", "a list"}, {"{}", "an object"}};
+    char text[512];
+    for (size_t i = 0; i < RF_COUNT(kinds); i++) {
+        char part[96];
+        snprintf(text, sizeof text, "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\", \"label\": %s}\n", kinds[i][0]);
+        snprintf(part, sizeof part, "e.jsonl:3: the label is %s, and must be a string or an integer", kinds[i][1]);
+        bad("cls", "e.jsonl", text, part);
+    }
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\"}\n", "e.jsonl:3: the label is not there");
+    bad("cls", "e.jsonl", "{\"text\": 3, \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2}\n", "e.jsonl:1: the text is an integer, and must be a string");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 99999999999999999999}\n", "e.jsonl:1: is not a JSON object: too big integer");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n", "e.jsonl:1: is not a JSON object: real number overflow");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e99}\n", "e.jsonl:1: the label '9.9999999999999997e+98' is not a finite number");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": \"NaN\"}\n", "e.jsonl:1: the label 'NaN' is not a finite number");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": NaN}\n", "e.jsonl:1: is not a JSON object");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": false}\n", "e.jsonl:1: the label is false, and must be a string or a number");
+    static const char *const numbers[] = {"nan", "inf", "-Infinity", "1e400", "0x10", "", "1 2", "1,5", "--1", "e5"};
+    for (size_t i = 0; i < RF_COUNT(numbers); i++) {
+        snprintf(text, sizeof text, "text\tscore\nthe cat\t1\nthe dog\t%s\n", numbers[i]);
+        bad("reg", "e.tsv", text, "e.tsv:3: the label '");
+    }
+    snprintf(text, sizeof text, "text\tscore\nthe dog\t1%070d\n", 0);
+    bad("reg", "e.tsv", text, "e.tsv:2: the label has 71 characters, a number has at most 63");
+    snprintf(text, sizeof text, "text\tlabel\na\tx\nb\ty\nthe dog\t1%0300d\n", 0);
+    bad("cls", "e.tsv", text, "e.tsv:4: a label of 301 bytes, at most 255");
+    bad("cls", "e.tsv", "text\tlabel\na\tx\nb\ty\nc\t\n", "e.tsv:4: the label is empty");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n", "e.tsv: 1 label, 'yes', for all examples: nothing to tell apart");
+    bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", 1, null]}\n", "e.jsonl:1: a label is neither a string nor an integer");
+    bad("tag", "e.jsonl", "{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\", \"B\"]}\n{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\"]}\n", "e.jsonl:2: 2 tokens, but 1 tags");
+    bad("tag", "e.jsonl", "{\"tokens\": [\"a\", 1], \"tags\": [\"O\", \"B\"]}\n", "e.jsonl:1: token 2 is not a string");
+    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "e.jsonl:1: the label is not the number of a choice");
+    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\", 2], \"label\": 0}\n", "e.jsonl:1: choice 2 is not a string");
+    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [], \"label\": 0}\n", "e.jsonl:1: no list of choices");
+    bad("qa", "e.jsonl", "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n",
+        "e.jsonl:1: the answer 'c' is not in the context where answer_start says");
+    bad("qa", "e.jsonl", "{\"question\": \"a\"}\n", "e.jsonl:1: no question or no context");
+}
+
+static void labels_that_are_given(void **state)
+{
+    (void)state;
+    const rf_finetune_options o = {.task = "cls", .labels = "no,yes"};
+    refuse(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tperhaps\n"), true, RF_EDATA, "e.tsv:3: label 'perhaps' is none of the 2 that are known: no, yes");
+    reading *g = read_as(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tyes\n"), true);       /* one class is enough */
+    assert_int_equal(g->status, RF_OK);
+    assert_int_equal(g->items.label[1], 1);
+    end(g);
+}
+
+static void some_bad_lines_may_be(void **state)
+{
+    (void)state;
+    static const char text[] = "text\tlabel\na\tx\nb\nc\ty\nd\t\ne\xff\tx\nf\tx\n";
+    const rf_finetune_options two = {.task = "cls", .max_bad_lines = 2}, three = {.task = "cls", .max_bad_lines = 3};
+    refuse(&two, "e.tsv", text, sizeof text - 1, true, RF_EDATA, "e.tsv:3: 1 column, the header has 2 (and 2 more such lines");
+    reading *g = read_as(&three, "e.tsv", text, sizeof text - 1, true);
+    assert_int_equal(g->status, RF_OK);
+    assert_int_equal(g->items.n, 3);
+    assert_int_equal(g->l.bad, 3);
+    t_failed(&g->l.first, RF_EDATA, "e.tsv:3: 1 column");
+    end(g);
+    refuse(&three, "e.tsv", text, sizeof text - 1, false, RF_EDATA, "e.tsv:3: 1 column");        /* an answer for each line */
+}
+
+static void a_line_without_end(void **state)
+{
+    (void)state;
+    const size_t size = 66 << 20;
+    char *text = malloc(size);
+    memset(text, 'a', size);
+    memcpy(text, "text\tlabel\n", 11);
+    refuse(&(rf_finetune_options){.task = "cls"}, "e.tsv", text, size, true, RF_EDATA, "e.tsv:2: a line of more than 64 MiB");
+    free(text);
+}
+
+/* ---- folds ---- */
+
+/* 47 texts of as many lengths as there are texts, so that a text is known by its length; classes of 29, 11, 6 and 1. */
+enum { FOLD_TEXTS = 47, FOLD_CLASSES = 4 };
+static int class_of_text(int i) { return i % 8 < 5 && i < 46 ? 0 : i == 46 ? 3 : i % 8 == 7 ? 2 : 1; }
+
+static char *fold_file(char *folder)
+{
+    char text[FOLD_TEXTS * (FOLD_TEXTS * 4 + 8) + 16];
+    size_t n = (size_t)sprintf(text, "text\tlabel\n");
+    for (int i = 0; i < FOLD_TEXTS; i++) {
+        for (int w = 0; w < i; w++) n += (size_t)sprintf(text + n, "the ");
+        n += (size_t)sprintf(text + n, "\t%c\n", 'a' + class_of_text(i));
+    }
+    t_write(folder, "train.tsv", text, n);
+    char *path = malloc(strlen(folder) + 16);
+    sprintf(path, "%s/train.tsv", folder);
+    return path;
+}
+
+/* part[i]: the fold that holds out text i, by what each of K runs reads. */
+static void parts_of(const char *path, const char *task, int K, uint64_t seed, int part[])
+{
+    for (int i = 0; i < FOLD_TEXTS; i++) part[i] = -1;
+    for (int k = 0; k < K; k++) {
+        rf_ctx *ctx = t_ctx(1, NULL);
+        rf_tokenizer *t;
+        rf__labelled l = {.fold = k};
+        rf__items train = {0}, dev = {0};
+        rf_error why = {0};
+        const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+        const rf_finetune_options o = {.task = task, .train = path, .k_fold = K, .t = {.seed = seed}};
+        assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
+        if (rf__labelled_open(&l, ctx, &o, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why)) fail_msg("%s", why.text);
+        assert_int_equal(train.n + dev.n, FOLD_TEXTS);
+        for (size_t i = 0; i < dev.n; i++) {
+            const size_t text = rf__item_size(&dev, i) - 2;
+            assert_int_equal(part[text], -1);                            /* no other fold holds it out */
+            part[text] = k;
+        }
+        rf__items_free(&train);
+        rf__items_free(&dev);
+        rf__labelled_close(&l);
+        rf_tokenizer_free(t);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* Numbers in each of K parts of those texts that belong to `class` (-1: all) differ by one at most. */
+static void dealt_evenly(const int part[], int K, int class)
+{
+    int count[16] = {0}, all = 0;
+    for (int i = 0; i < FOLD_TEXTS; i++)
+        if (class < 0 || class_of_text(i) == class) {
+            assert_true(part[i] >= 0);
+            count[part[i]]++;
+            all++;
+        }
+    for (int k = 0; k < K; k++)
+        if (count[k] != all / K && count[k] != (all + K - 1) / K) fail_msg("class %d: %d of %d in part %d of %d", class, count[k], all, k, K);
+}
+
+static void folds_are_stratified_by_class(void **state)
+{
+    (void)state;
+    char *path = fold_file((char *)(uintptr_t)t_folder());
+    int part[FOLD_TEXTS], again[FOLD_TEXTS], other[FOLD_TEXTS], differ = 0;
+    static const int folds[] = {2, 3, 5, 10};
+    for (size_t f = 0; f < RF_COUNT(folds); f++) {
+        parts_of(path, "cls", folds[f], 42, part);
+        for (int class = -1; class < FOLD_CLASSES; class++) dealt_evenly(part, folds[f], class);
+    }
+    parts_of(path, "cls", 10, 42, again);
+    parts_of(path, "cls", 10, 43, other);
+    assert_memory_equal(part, again, sizeof part);                       /* a function of the seed */
+    for (int i = 0; i < FOLD_TEXTS; i++) differ += part[i] != other[i];
+    assert_true(differ > FOLD_TEXTS / 2);
+    parts_of(path, "multilabel", 5, 42, part);                           /* no classes: sizes alone */
+    dealt_evenly(part, 5, -1);
+    free(path);
+}
+
+/* ---- tasks and folders ---- */
+
+static void files_of_a_folder(void **state)
+{
+    (void)state;
+    char *folder = strdup(t_folder()), path[4096];
+    rf_error why = {0};
+    assert_int_equal(rf__preset_file(folder, "dev", true, path, sizeof path, &why), RF_OK);
+    assert_string_equal(path, "");
+    assert_int_equal(rf__preset_file(folder, "train", false, path, sizeof path, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "has no train.tsv");
+    t_write(folder, "train.tsv.gz", "", 0);
+    t_write(folder, "train.md", "", 0);
+    t_write(folder, "val.tsv", "", 0);
+    assert_int_equal(rf__preset_file(folder, "train", false, path, sizeof path, NULL), RF_OK);
+    assert_non_null(strstr(path, "/train.tsv.gz"));
+    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_non_null(strstr(path, "/val.tsv"));
+    t_write(folder, "dev.jsonl", "", 0);
+    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_non_null(strstr(path, "/dev.jsonl"));
+    t_write(folder, "dev.csv", "", 0);
+    why = (rf_error){0};
+    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "has dev.csv and dev.jsonl");
+    assert_int_equal(rf__preset_file("a.tsv", "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_string_equal(path, "a.tsv");
+    free(folder);
+}
+
+/* ---- real data against what another reader says of it (tools/golden_labelled.py) ---- */
+
+static uint32_t add_to_crc(uint32_t crc, rf__text t, char end)
+{
+    if (t.at) crc = (uint32_t)crc32(crc, (const unsigned char *)t.at, (unsigned)t.size);
+    return (uint32_t)crc32(crc, (const unsigned char *)&end, 1);
+}
+
+/* "text,pair,label" or "-" into three options. */
+static void columns_of(char *given, rf_finetune_options *o)
+{
+    const char **const to[] = {&o->text_column, &o->pair_column, &o->label_column};
+    if (!strcmp(given, "-")) return;
+    for (size_t i = 0; i < 3 && given; i++) {
+        char *comma = strchr(given, ',');
+        if (comma) *comma = 0;
+        if (strcmp(given, "-")) *to[i] = given;
+        given = comma ? comma + 1 : NULL;
+    }
+}
+
+/* One line of the golden file; false: the data are not there. */
+static bool as_golden(char *line)
+{
+    char *word[256], path[4096];
+    size_t words = 0;
+    for (char *at = strtok(line, " \n"); at && words < 256; at = strtok(NULL, " \n")) word[words++] = at;
+    assert_true(words >= 6);
+    snprintf(path, sizeof path, "%s/%s", t_data(), word[0]);
+    if (access(path, R_OK)) return false;
+    rf_finetune_options o = {.task = word[1], .max_bad_lines = 0};
+    columns_of(word[2], &o);
+
+    reading g = {.ctx = t_ctx(1, NULL)};
+    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
+    g.status = rf__labelled_open(&g.l, g.ctx, &o, &g.why);
+    g.l.layout.wanted = true;
+    if (!g.status) g.status = rf__records_read(&g.r, g.ctx, path, &g.l.layout, &g.why);
+    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 16, &g.r, true, &g.items, &g.why);
+    if (g.status) fail_msg("%s", g.why.text);
+    uint32_t crc = 0;
+    for (size_t i = 0; i < g.r.n; i++) {
+        crc = add_to_crc(crc, g.r.record[i].text, '\t');
+        crc = add_to_crc(crc, g.r.record[i].pair, '\t');
+        crc = add_to_crc(crc, g.r.record[i].label, '\n');
+    }
+    if (g.items.n != strtoull(word[3], NULL, 10) || g.r.bad != strtoull(word[4], NULL, 10) || crc != strtoul(word[5], NULL, 16))
+        fail_msg("%s: %zu rows, %llu bad, CRC %08x, not %s, %s, %s", path, g.items.n, (unsigned long long)g.r.bad, crc, word[3], word[4], word[5]);
+    assert_true(words == 6 || words - 6 == g.l.n);
+    for (size_t k = 6; k < words; k++) {
+        char *is = strchr(word[k], '=');
+        size_t id = 0, n = 0;
+        *is = 0;
+        while (id < g.l.n && strcmp(g.l.name[id], word[k])) id++;
+        for (size_t i = 0; i < g.items.n; i++) n += g.items.label[i] == (int32_t)id;
+        if (id == g.l.n || n != strtoull(is + 1, NULL, 10)) fail_msg("%s: %zu examples of %s, not %s", path, n, word[k], is + 1);
+    }
+    end(&g);
+    return true;
+}
+
+static void real_files_are_read_as_python_reads_them(void **state)
+{
+    (void)state;
+    char line[4096];
+    int files = 0, absent = 0;
+    FILE *f = fopen("tests/golden/train/labelled.txt", "r");
+    assert_non_null(f);
+    if (!t_data()) {
+        fclose(f);
+        skip();
+    }
+    while (fgets(line, sizeof line, f)) {
+        if (*line == '#') continue;
+        if (as_golden(line)) files++;
+        else absent++;
+    }
+    fclose(f);
+    print_message("           %d files%s\n", files, absent ? ", others SKIPPED: they are not there" : "");
+    assert_true(files + absent > 20);
+}
+
+/* The folders of GLUE as the data has them. */
+static void folders_of_glue(void **state)
+{
+    (void)state;
+    static const char *const set[][3] = {{"CoLA", "train.tsv", "dev.tsv"}, {"SST-2", "train.tsv.gz", "dev.tsv"}, {"STS-B", "train.tsv", "dev.tsv"}};
+    char folder[4096], path[4096];
+    if (!t_data()) skip();
+    for (size_t i = 0; i < RF_COUNT(set); i++) {
+        snprintf(folder, sizeof folder, "%s/glue/%s", t_data(), set[i][0]);
+        for (int dev = 0; dev < 2 && rf__is_folder(folder); dev++) {
+            assert_int_equal(rf__preset_file(folder, dev ? "dev" : "train", false, path, sizeof path, NULL), RF_OK);
+            assert_string_equal(strrchr(path, '/') + 1, set[i][1 + dev]);
+        }
+    }
+}
+
+/* Every allocation may fail: one status, nothing lost (the sanitizer sees the leaks). */
+static void memory_may_end(void **state)
+{
+    (void)state;
+    static const char *const files[][3] = {{"cls", "a.csv", "text,label\n\"the cat\",a\nb,c\n"}, {"multilabel", "a.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", \"y\"]}\n"},
+                                           {"tag", "a.conll", "the O\ncat B\n"}};
+    for (size_t i = 0; i < RF_COUNT(files); i++) {
+        for (long k = 1; k < 200; k++) {
+            t_memory memory = {0};
+            rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+            const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+            const rf_finetune_options o = {.task = files[i][0]};
+            rf_tokenizer *t;
+            rf__labelled l = {0};
+            rf__records r = {0};
+            rf__items items = {0};
+            rf_error why = {0};
+            assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
+            memory.fail = memory.calls + k;
+            rf_status status = rf__labelled_open(&l, ctx, &o, &why);
+            l.layout.wanted = true;
+            if (!status) status = rf__records_from_memory(&r, ctx, files[i][2], strlen(files[i][2]), files[i][1], &l.layout, &why);
+            if (!status) status = rf__labelled_items(&l, t, 32, &r, true, &items, &why);
+            memory.fail = 0;
+            if (status) assert_int_equal(status, RF_ENOMEM);
+            rf__records_free(&r);
+            rf__items_free(&items);
+            rf__labelled_close(&l);
+            rf_tokenizer_free(t);
+            rf_ctx_free(ctx);
+            if (!status) break;
+            assert_true(k < 199);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_what_they_say), cmocka_unit_test(quotes_of_csv),     cmocka_unit_test(objects_of_json),
+        cmocka_unit_test(squad_as_it_is_published), cmocka_unit_test(sentences_of_conll), cmocka_unit_test(bad_bytes),
+        cmocka_unit_test(bad_rows),               cmocka_unit_test(bad_columns),       cmocka_unit_test(bad_labels),
+        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(folds_are_stratified_by_class), cmocka_unit_test(a_line_without_end),
+        cmocka_unit_test(real_files_are_read_as_python_reads_them), cmocka_unit_test(folders_of_glue), cmocka_unit_test(files_of_a_folder),      cmocka_unit_test(memory_may_end),
+    };
+    return cmocka_run_group_tests_name("train/labelled", tests, NULL, NULL);
+}

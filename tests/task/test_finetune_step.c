@@ -1,0 +1,277 @@
+/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, and the rate at which each
+ * layer learns. */
+#define _GNU_SOURCE
+#include "random_weights.h"
+#include "task/finetune.h"
+
+/* A run of one micro-batch, as far as a gradient needs one: a model of two layers, six texts of two classes. */
+typedef struct bench { rf_ctx *ctx; rf__run r; rf__finetune f; rf__item_batch batch; rf_error why; } bench;
+
+enum { TEXTS = 6, TOKENS = 34, V = 40, E = 16 };
+static size_t first[TEXTS + 1] = {0, 1, 2, 3, 4, 5, 6}, start[TEXTS + 1] = {0, 5, 12, 15, 24, 30, 34}, which[TEXTS] = {3, 0, 5, 1, 2, 4};
+static int32_t id[TOKENS], type[TOKENS], label[TEXTS] = {0, 1, 1, 0, 1, 0};
+
+static bench *begin(double dropout, double r_drop, double fgm)
+{
+    bench *b = calloc(1, sizeof *b);
+    rf_config c;
+    b->ctx = t_ctx(1, NULL);
+    rf_config_defaults(&c);
+    c.vocab_size = V, c.embedding_size = E, c.hidden_size = 32, c.num_hidden_layers = 2, c.num_attention_heads = 2, c.intermediate_size = 64;
+    c.num_labels = 2, c.hidden_dropout_prob = c.attention_probs_dropout_prob = dropout;
+    snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
+    rf_train_defaults(&b->r.o);
+    b->r.o.seed = 11;
+    b->r.ctx = b->f.ctx = b->ctx;
+    b->r.task = &b->f;
+    assert_int_equal(rf__params_new_head(b->ctx, &c, RF_HEAD_SEQUENCE, &b->r.params, NULL), RF_OK);
+    const rf__rule rule = rf__rule_of(&b->r.o);
+    assert_int_equal(rf__optimizer_new(&b->r.params, &rule, &b->r.optimizer, NULL), RF_OK);
+    rf__params_init(&b->r.params, b->r.optimizer.value, 5);
+    assert_int_equal(rf__encoder_new(&b->r.params, b->r.optimizer.value, b->r.optimizer.grad, &b->r.encoder, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(b->ctx, &b->r.graph, NULL), RF_OK);
+    assert_int_equal(rf__tree_new(&b->r.params, b->r.optimizer.grad, 0, 1, &b->r.tree, NULL), RF_OK);
+    for (int i = 0; i < TOKENS; i++) id[i] = i * 7 % V;
+    b->f.train = (rf__items){.ctx = b->ctx, .task = RF_TASK_CLS, .K = 2, .n = TEXTS, .first = first, .start = start, .id = id, .type = type, .label = label};
+    b->f.o.r_drop = r_drop;
+    b->f.o.fgm = fgm;
+    b->f.batch = &b->batch;
+    b->f.words = t_floats(V * E);
+    assert_int_equal(rf__item_batch_fill(&b->batch, &b->f.train, which, TEXTS, r_drop > 0, NULL), RF_OK);
+    return b;
+}
+
+static void end(bench *b)
+{
+    rf__item_batch_free(b->ctx, &b->batch);
+    rf__tree_free(&b->r.tree);
+    rf_graph_free(b->r.graph);
+    rf__encoder_free(b->r.encoder);
+    rf__optimizer_free(&b->r.optimizer);
+    rf__params_free(&b->r.params);
+    rf_ctx_free(b->ctx);
+    free(b);
+    t_free_all();
+}
+
+/* The trainer's gradient of the batch; the sum of its losses. */
+static const float *gradient(bench *b, uint64_t stream, double *loss)
+{
+    *loss = 0;
+    rf__tree_begin(&b->r.tree);
+    float *leaf = rf__tree_leaf(&b->r.tree, 0);
+    rf__encoder_grad(b->r.encoder, leaf);
+    if (rf__finetune_gradient(&b->r, 0, stream, 1 / (double)b->batch.labels, loss, &b->why)) fail_msg("%s", b->why.text);
+    return leaf;
+}
+
+/* The same without anything of the trainer but model and loss: at weights `value`, into `grad`. */
+static double plain(const bench *b, float *value, float *grad, uint64_t stream)
+{
+    rf_encoder *e;
+    rf_graph *g;
+    double sum = 0;
+    const rf_batch view = rf__item_batch_view(&b->batch);
+    memset(grad, 0, b->r.params.total * sizeof *grad);
+    assert_int_equal(rf__encoder_new(&b->r.params, value, grad, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(b->ctx, &g, NULL), RF_OK);
+    rf_graph_record(g, 1, b->r.o.seed, stream);
+    rf_tensor *z = rf__task_forward(g, e, &view);
+    assert_int_equal(rf_backward(g, rf_row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL), RF_OK);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    return sum;
+}
+
+/* ---- FGM (Miyato et al. 2017): the gradient is that of L(E + delta),  delta = eps g / |g|,  g = dL/dE ---- */
+
+static double length_of(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += (double)x[i] * (double)x[i];
+    return sqrt(sum);
+}
+
+/* Tolerance: one f32 rounding of each moved word (6e-8 of it) reaches the gradient through a network whose second derivatives are
+ * of size 10 here; both ways add up the same products in the same order, so that nothing else differs: 1e-5 of the largest. */
+static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **state)
+{
+    (void)state;
+    static const double epsilons[] = {0.01, 0.1, 1};
+    for (size_t i = 0; i < RF_COUNT(epsilons); i++) {
+        const double eps = epsilons[i];
+        bench *b = begin(0.1, 0, eps);
+        const size_t n = b->r.params.total, words = b->r.params.p[0].count, at = b->r.params.p[0].offset;
+        const uint64_t stream = 3u << 20, other = stream | 1u << 19;         /* dropouts of the second pass, and of the first */
+        float *moved = t_floats((int64_t)n), *want = t_floats((int64_t)n), *before = t_floats((int64_t)n);
+        double loss, largest = 0, apart = 0;
+        assert_int_equal(words, V * E);
+        memcpy(before, b->r.optimizer.value, n * sizeof *before);
+        memcpy(moved, before, n * sizeof *before);
+        plain(b, moved, want, other);
+        const double norm = length_of(want + at, words);
+        for (size_t k = 0; k < words; k++) moved[at + k] = (float)((double)moved[at + k] + eps * (double)want[at + k] / norm);
+        const double wanted = plain(b, moved, want, stream);
+
+        const float *got = gradient(b, stream, &loss);
+        assert_memory_equal(b->r.optimizer.value, before, n * sizeof *before);            /* back to the bit */
+        for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs((double)want[k]));
+        t_close(got, want, (int64_t)n, 1e-5 * largest, 0);
+        t_near(loss, wanted, 1e-5 * wanted);
+
+        float *unmoved = t_floats((int64_t)n);                                            /* and it is not the plain one */
+        plain(b, before, unmoved, stream);
+        for (size_t k = 0; k < n; k++) apart = fmax(apart, fabs((double)got[k] - (double)unmoved[k]));
+        if (!(apart > 100 * 1e-5 * largest)) fail_msg("epsilon %g changes the gradient by %g of %g", eps, apart, largest);
+        end(b);
+    }
+}
+
+/* L(E + delta) - L(E) = eps |g| + O(eps^2): along no other direction of this length does the loss rise faster. */
+static void fgm_raises_the_loss_by_epsilon_times_the_norm(void **state)
+{
+    (void)state;
+    const double eps = 2e-3;
+    bench *b = begin(0, 0, eps);
+    const size_t n = b->r.params.total;
+    float *grad = t_floats((int64_t)n);
+    double loss;
+    const double before = plain(b, b->r.optimizer.value, grad, 1);
+    const double norm = length_of(grad + b->r.params.p[0].offset, b->r.params.p[0].count);           /* of the mean of TEXTS losses */
+    gradient(b, 1, &loss);
+    t_near((loss - before) / TEXTS, eps * norm, 0.05 * eps * norm);
+    end(b);
+}
+
+/* Words that have no gradient (a batch of no labels, a model that is frozen) have no direction: nothing moves, nothing is lost. */
+static void fgm_without_a_gradient_moves_nothing(void **state)
+{
+    (void)state;
+    bench *b = begin(0, 0, 1);
+    const size_t n = b->r.params.total;
+    float *before = t_floats((int64_t)n);
+    double loss;
+    for (size_t i = 0; i < b->r.params.n; i++)                                            /* a head that says 0 whatever it sees */
+        if (b->r.params.p[i].head) memset(b->r.optimizer.value + b->r.params.p[i].offset, 0, b->r.params.p[i].count * sizeof *before);
+    memcpy(before, b->r.optimizer.value, n * sizeof *before);
+    const float *got = gradient(b, 1, &loss);
+    assert_memory_equal(b->r.optimizer.value, before, n * sizeof *before);
+    for (size_t k = 0; k < n; k++) assert_true(isfinite(got[k]));
+    t_near(loss, TEXTS * log(2), 1e-5);
+    end(b);
+}
+
+/* ---- R-Drop: two passes of the same examples under two dropouts ---- */
+
+static void r_drop_is_two_passes_under_two_dropouts(void **state)
+{
+    (void)state;
+    const double alpha = 3;
+    double one, two, without;
+    bench *b = begin(0, 0, 0);
+    const size_t n = b->r.params.total;
+    float *single = t_floats((int64_t)n);
+    memcpy(single, gradient(b, 9, &one), n * sizeof *single);
+    bench *d = begin(0, alpha, 0);                                 /* without dropout both answers are one, and KL is 0 */
+    const float *twice = gradient(d, 9, &two);
+    t_near(two / 2, one, 1e-5 * one);
+    double largest = 0;
+    for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs((double)single[k]));
+    t_close(twice, single, (int64_t)n, 1e-5 * largest, 0);         /* the mean of two equal losses: sums in another order */
+    bench *p = begin(0.3, alpha, 0);
+    gradient(p, 9, &two);
+    p->f.o.r_drop = 1e-9;                                           /* the same dropouts, KL not counted */
+    memset(p->r.optimizer.grad, 0, n * sizeof *single);
+    gradient(p, 9, &without);
+    if (!(two > without * (1 + 1e-4))) fail_msg("two dropouts: %g with alpha %g, %g without", two, alpha, without);
+    end(p);
+    end(d);
+    end(b);
+}
+
+/* ---- rates: layer l of L learns at rate d^(L-l), embeddings at d^(L+1), the head at the full rate ---- */
+
+static const char examples[] = "text\tlabel\nthe red cat is walking\tyes\nthe old dog is watching\tno\nthe big king holds the ship\tyes\nthe shy tree\tno\n";
+
+static void finetune(rf_ctx *ctx, const char *model, const char *train, const char *out, double rate, double decay, rf_optim optim)
+{
+    rf_finetune_options o;
+    rf_error why = {0};
+    rf_finetune_defaults(&o);
+    o.train = train;
+    o.t.model = model;
+    o.t.output_dir = out;
+    o.t.max_length = 16;
+    o.t.max_steps = 1;
+    o.t.learning_rate = rate;
+    o.t.lr_scheduler_type = RF_SCHEDULE_CONSTANT;
+    o.t.optim = optim;
+    o.t.adam_epsilon = 1e-15;
+    o.layer_wise_lr_decay = decay;
+    if (rf_finetune(ctx, &o, NULL, NULL, NULL, &why)) fail_msg("%s", why.text);
+}
+
+/* -1: embeddings, 2: the head. */
+static int layer_of(const char *name)
+{
+    const char *l = strstr(name, ".layer.");
+    return l ? atoi(l + 7) : strstr(name, "classifier") ? 2 : -1;
+}
+
+/* The first update of AdamW moves an element by rate g / (|g| + 1e-15), of Lion by rate sign(g): where gradients are, the largest move
+ * of a tensor is its rate.  f32 weights up to 1 are rounded by 6e-8, 2e-5 of a move. */
+static void layers_learn_at_decayed_rates(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char *model = tiny_model(), *data = strdup(t_folder()), *started = strdup(t_folder());
+    t_write(data, "train.tsv", examples, sizeof examples - 1);
+    char *train = tiny_path(data, "train.tsv");
+    random_weights(ctx, model, 3);
+    finetune(ctx, model, train, started, 1e-3, 1, RF_OPTIM_ADAMW);       /* with the head of the task */
+    static const double decays[] = {1, 0.5, 0.9};
+    for (int k = 0; k < 6; k++) {
+        const double d = decays[k % 3], rate = 3e-3;
+        char *out = strdup(t_folder());
+        rf_weights *a, *b;
+        int seen[4] = {0};
+        finetune(ctx, started, train, out, rate, d, k < 3 ? RF_OPTIM_ADAMW : RF_OPTIM_LION);
+        assert_int_equal(rf_weights_open(ctx, started, &a, NULL), RF_OK);
+        assert_int_equal(rf_weights_open(ctx, out, &b, NULL), RF_OK);
+        for (size_t i = 0; i < rf_weights_count(b); i++) {
+            const rf_weight *w = rf_weights_at(b, i), *v = rf_weights_find(a, w->name);
+            const int l = layer_of(w->name);
+            const double want = rate * (l == 2 ? 1 : pow(d, 2 - l));
+            double most = 0;
+            assert_non_null(v);
+            if (strstr(w->name, "key.bias")) continue;               /* adds the same to all scores of a query: no gradient */
+            for (size_t j = 0; j < w->bytes / sizeof(float); j++)
+                most = fmax(most, fabs((double)((const float *)w->data)[j] - (double)((const float *)v->data)[j]));
+            if (most < 1e-9) continue;                                /* a table of which the texts use no row */
+            if (fabs(most / want - 1) > 2e-3) fail_msg("decay %g: %s moves by %g, its rate is %g", d, w->name, most, want);
+            seen[l + 1]++;
+        }
+        for (int l = 0; l < 4; l++) assert_true(seen[l] >= 3);
+        rf_weights_close(a);
+        rf_weights_close(b);
+        free(out);
+    }
+    rf_ctx_free(ctx);
+    free(model);
+    free(data);
+    free(started);
+    free(train);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fgm_is_the_gradient_at_words_that_are_moved_along_theirs),
+        cmocka_unit_test(fgm_raises_the_loss_by_epsilon_times_the_norm),
+        cmocka_unit_test(fgm_without_a_gradient_moves_nothing),
+        cmocka_unit_test(r_drop_is_two_passes_under_two_dropouts),
+        cmocka_unit_test(layers_learn_at_decayed_rates),
+    };
+    return cmocka_run_group_tests_name("train/finetune_step", tests, NULL, NULL);
+}

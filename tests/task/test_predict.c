@@ -1,0 +1,182 @@
+/* test_predict.c — mirrors src/task/predict.c: what examples call themselves goes with what is said of them, in every format.
+ *
+ * What a model says is not the matter here: the models have learned for one step. */
+#define _GNU_SOURCE
+#include <jansson.h>
+
+#include "random_weights.h"
+#include "roformer/finetune.h"
+
+typedef struct setup { rf_ctx *ctx; char *data, *out; rf_answerer *a; rf_error why; } setup;
+
+/* A model for `task`, which learned from `text` for one step. */
+static setup begin(const char *task, const char *name, const char *text)
+{
+    setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
+    rf_finetune_options o;
+    char *train = tiny_path(s.data, name);
+    random_weights(s.ctx, s.data, 3);
+    t_write(s.data, name, text, strlen(text));
+    rf_finetune_defaults(&o);
+    o.task = task;
+    o.train = train;
+    o.t.model = s.data;
+    o.t.output_dir = s.out;
+    o.t.max_steps = 1;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why)) fail_msg("%s", s.why.text);
+    free(train);
+    return s;
+}
+
+static void end(setup *s)
+{
+    rf_answerer_close(s->a);
+    rf_ctx_free(s->ctx);
+    free(s->data);
+    free(s->out);
+    t_free_all();
+}
+
+typedef struct lines { size_t n; char line[16][256]; char all[4096]; } lines;
+
+static rf_status keep(void *user, const char *line, size_t size, rf_error *why)
+{
+    lines *l = user;
+    (void)why;
+    assert_true(l->n < RF_COUNT(l->line) && size < sizeof l->line[0]);
+    snprintf(l->line[l->n++], sizeof l->line[0], "%.*s", (int)size, line);
+    snprintf(l->all + strlen(l->all), sizeof l->all - strlen(l->all), "%.*s\n", (int)size, line);
+    return RF_OK;
+}
+
+static rf_status predict(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format, lines *l)
+{
+    const rf_finetune_options o = {.id_column = id_column};
+    char *path = tiny_path(s->data, name);
+    *l = (lines){0};
+    s->why = (rf_error){0};
+    t_write(s->data, name, text, strlen(text));
+    const rf_status status = rf_answerer_predict(s->a, &o, path, format, keep, l, &s->why);
+    free(path);
+    return status;
+}
+
+static void must(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format, lines *l)
+{
+    if (predict(s, id_column, name, text, format, l)) fail_msg("%s: %s", name, s->why.text);
+}
+
+static bool starts(const char *line, const char *with) { return !strncmp(line, with, strlen(with)); }
+
+static void lines_start(const lines *l, const char *const want[], size_t n)
+{
+    if (l->n != n) fail_msg("%zu lines, not %zu:\n%s", l->n, n, l->all);
+    for (size_t i = 0; i < n; i++)
+        if (!starts(l->line[i], want[i])) fail_msg("line %zu does not start with %s: %s", i + 1, want[i], l->line[i]);
+}
+
+/* ---- questions ---- */
+
+#define QUESTION(id, q, c) "{" id "\"question\": \"" q "\", \"context\": \"" c "\", \"answers\": {\"text\": [], \"answer_start\": []}}\n"
+static const char asked[] = "{\"question\": \"the king\", \"context\": \"the cat is walking\", \"answers\": {\"text\": [\"cat\"], \"answer_start\": [4]}}\n";
+static const char squad[] =
+    "{\"version\": \"v2.0\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"the old cat\", \"qas\": ["
+    "{\"id\": \"56be\\u00e9\", \"question\": \"the\", \"answers\": [{\"text\": \"cat\", \"answer_start\": 8}]},"
+    "{\"id\": \"a \\\"b\\\"\", \"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]},"
+    "{\"context\": \"a \\\"red\\\" dog\", \"qas\": [{\"id\": \"77\", \"question\": \"who\", \"answers\": []}]}]}]}";
+
+/* What SQuAD's script does: one JSON object, looked up by each question's id; the answers are those of the other formats. */
+static void squad_reads_the_answers_by_their_ids(void **state)
+{
+    (void)state;
+    static const char *const ids[] = {"56be\xc3\xa9", "a \"b\"", "77"};
+    setup s = begin("qa", "train.jsonl", asked);
+    lines l, plain;
+    must(&s, NULL, "dev-v2.0.json", squad, RF_PREDICTIONS_SQUAD, &l);
+    must(&s, NULL, "dev-v2.0.json", squad, RF_PREDICTIONS_JSONL, &plain);
+    json_t *all = json_loads(l.all, JSON_REJECT_DUPLICATES, NULL);
+    assert_int_equal(json_object_size(all), 3);
+    assert_int_equal(plain.n, 3);
+    for (size_t i = 0; i < 3; i++) {
+        json_t *one = json_loads(plain.line[i], 0, NULL);
+        assert_true(starts(plain.line[i], "{\"id\": \""));
+        assert_string_equal(json_string_value(json_object_get(one, "id")), ids[i]);
+        const char *answer = json_string_value(json_object_get(all, ids[i]));
+        assert_non_null(answer);
+        assert_string_equal(answer, json_string_value(json_object_get(one, "answer")));
+        assert_true(strstr("the old cat", answer) || strstr("a \"red\" dog", answer));
+        json_decref(one);
+    }
+    json_decref(all);
+    must(&s, NULL, "dev-v2.0.json", squad, RF_PREDICTIONS_TSV, &l);
+    lines_start(&l, (const char *const[]){"id\tanswer\tscore", "56be\xc3\xa9\t", "a \"b\"\t", "77\t"}, 4);
+
+    assert_int_equal(predict(&s, NULL, "a.jsonl", QUESTION("\"id\": \"x\", ", "the", "the cat") QUESTION("", "the", "the dog"), RF_PREDICTIONS_SQUAD, &l), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "question 2 has no id");
+    must(&s, NULL, "a.jsonl", QUESTION("", "the", "the cat"), RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"answer\": "}, 1);
+    end(&s);
+}
+
+/* ---- choices ---- */
+
+static const char choices[] = "{\"id\": 7, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"], \"label\": 1}\n"
+                              "{\"id\": -12, \"text\": \"the old\", \"choices\": [\"ship\", \"wolf\", \"tree\"], \"label\": 0}\n";
+
+static void choices_say_which_example_they_are_of(void **state)
+{
+    (void)state;
+    setup s = begin("mc", "train.jsonl", choices);
+    lines l;
+    must(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": ", "{\"id\": -12, \"label\": "}, 2);
+    must(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_TSV, &l);
+    lines_start(&l, (const char *const[]){"id\tlabel", "7\t", "-12\t"}, 3);
+    must(&s, "question_id", "a.jsonl", "{\"id\": 3, \"question_id\": \"q-1\", \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n", RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"id\": \"q-1\", \"label\": "}, 1);
+    assert_int_equal(predict(&s, "uuid", "a.jsonl", choices, RF_PREDICTIONS_JSONL, &l), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "a.jsonl:1: the id is not there, and must be a string or an integer");
+    assert_int_equal(predict(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_SQUAD, &l), RF_EARG);
+    t_failed(&s.why, RF_EARG, "format squad: is for answers to questions");
+    end(&s);
+}
+
+/* ---- texts: columns ---- */
+
+static const char texts[] = "text\tlabel\nthe red cat\tyes\nthe old dog\tno\n";
+
+static void texts_of_tables(void **state)
+{
+    (void)state;
+    setup s = begin("cls", "train.tsv", texts);
+    lines l;
+    must(&s, NULL, "a.tsv", texts, RF_PREDICTIONS_TSV, &l);                   /* no id: as before */
+    assert_string_equal(l.line[0], "label\tscore");
+    must(&s, NULL, "a.tsv", "idx\ttext\n0010\tthe red cat\n\tthe old dog\n3\tthe ship\n", RF_PREDICTIONS_TSV, &l);
+    lines_start(&l, (const char *const[]){"id\tlabel\tscore", "0010\t", "\t", "3\t"}, 4);
+    must(&s, NULL, "a.tsv", "idx\ttext\n0010\tthe red cat\n\tthe old dog\n3\tthe ship\n", RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"id\": \"0010\", \"label\": ", "{\"label\": ", "{\"id\": \"3\", \"label\": "}, 3);
+    must(&s, NULL, "a.tsv", "index\ttext\n7\tthe red cat\n9\tthe old dog\n", RF_PREDICTIONS_GLUE, &l);
+    lines_start(&l, (const char *const[]){"index\tprediction", "7\t", "9\t"}, 3);
+    must(&s, NULL, "a.tsv", texts, RF_PREDICTIONS_GLUE, &l);
+    lines_start(&l, (const char *const[]){"index\tprediction", "0\t", "1\t"}, 3);
+    must(&s, NULL, "a.csv", "id,text,id\n1,the red cat,2\n", RF_PREDICTIONS_TSV, &l);       /* which of them? neither */
+    assert_string_equal(l.line[0], "label\tscore");
+    must(&s, "key", "a.csv", "key,text,id\n\"a,b\",the red cat,2\n", RF_PREDICTIONS_TSV, &l);
+    lines_start(&l, (const char *const[]){"id\tlabel\tscore", "a,b\t"}, 2);
+    assert_int_equal(predict(&s, "kee", "a.csv", "key,text,id\n1,the red cat,2\n", RF_PREDICTIONS_TSV, &l), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "no column 'kee' for the id, the nearest is 'key'");
+    must(&s, NULL, "a.jsonl", "{\"id\": 1, \"text\": \"the cat\"}\n{\"id\": \"b\", \"text\": \"the dog\"}\n{\"id\": null, \"text\": \"the ship\"}\n", RF_PREDICTIONS_JSONL, &l);
+    lines_start(&l, (const char *const[]){"{\"id\": \"1\", \"label\": ", "{\"id\": \"b\", \"label\": ", "{\"label\": "}, 3);      /* not all of them integers */
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(squad_reads_the_answers_by_their_ids),
+        cmocka_unit_test(choices_say_which_example_they_are_of),
+        cmocka_unit_test(texts_of_tables),
+    };
+    return cmocka_run_group_tests_name("train/predict", tests, NULL, NULL);
+}

@@ -1,0 +1,144 @@
+/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden_scores.py, drawn in the same order; the results
+ * in tests/golden/train/scores.txt are scikit-learn's, scipy's, transformers' and seqeval's. */
+#include <math.h>
+#include <stdio.h>
+
+#include "t.h"
+#include "task/scores.h"
+
+enum { CASES = 1000, MOST = 64 };
+
+static uint64_t state_of_draw;
+
+static uint32_t below(uint32_t n)
+{
+    uint64_t z = state_of_draw += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return (uint32_t)(((z ^ (z >> 31)) >> 33) % n);
+}
+
+/* 1e-12 of values up to 1: at most some hundred roundings of 1.1e-16 each, on either side. */
+static void same(double got, double want, int number, const char *what)
+{
+    if (isnan(want) ? isnan(got) : fabs(got - want) <= 1e-12) return;
+    fail_msg("case %d: %s is %.17g, wants %.17g", number, what, got, want);
+}
+
+static void classes(double out[4])
+{
+    int32_t label[MOST], guess[MOST];
+    rf__class_score score[8];
+    const uint32_t n = 1 + below(60), k = 2 + below(4), mode = below(6);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t a = below(k), b = below(k);
+        label[i] = (int32_t)(mode == 0 ? 1 : a);
+        guess[i] = (int32_t)(mode == 1 ? 1 : mode == 2 ? a : b);
+    }
+    rf__class_scores(label, guess, n, (int32_t)k, score);
+    out[0] = rf__accuracy(label, guess, n);
+    out[1] = rf__f1_macro(score, (int32_t)k);
+    out[2] = k == 2 ? score[1].f1 : 0;
+    out[3] = rf__matthews(score, (int32_t)k, n);
+}
+
+static void cells(double out[2])
+{
+    uint8_t cell[2][MOST * 4];
+    const uint32_t n = 1 + below(20), k = 2 + below(3), often = 1 + below(4);
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < n * k; i++) cell[side][i] = below(often + 1) == 0;
+    out[0] = rf__f1_cells(cell[0], cell[1], n, (int32_t)k);
+    out[1] = rf__f1_labels(cell[0], cell[1], n, (int32_t)k);
+}
+
+static void numbers(const rf_ctx *ctx, double out[2])
+{
+    double x[MOST], y[MOST];
+    const uint32_t n = 2 + below(40), mode = below(4);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t a = below(1 << 20), b = below(1 << 20);
+        x[i] = mode == 0 ? 3 : mode == 1 ? a % 5 : a / 1024.0;
+        y[i] = mode == 1 ? b % 3 : mode == 2 ? b / 512.0 : a / 4096.0 + b / 65536.0;
+    }
+    out[0] = rf__pearson(x, y, n);
+    assert_int_equal(rf__spearman(ctx, x, y, n, &out[1], NULL), RF_OK);
+}
+
+static void words(char *out)
+{
+    static const char *const word[] = {"the", "A", "an", "cat", "cat,", "Dog.", "dog", "x-y", "U.S.", "--", "theory", "7"};
+    out[0] = 0;
+    for (uint32_t n = below(6); n; n--) {
+        strcat(out, word[below(12)]);
+        if (n > 1) strcat(out, " ");
+    }
+}
+
+static double entities(void)
+{
+    static const char *const name[] = {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"};
+    const char *label[MOST], *guess[MOST];
+    const uint32_t n = 1 + below(12), mode = below(4);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t a = below(5), b = below(5), c = below(3);
+        label[i] = name[mode == 0 ? 0 : a];
+        guess[i] = name[c ? a : b];
+    }
+    rf__entity_count count = {0};
+    rf__count_entities(label, guess, n, &count);
+    return rf__entity_f1(&count);
+}
+
+static void as_others_compute(void **state)
+{
+    static const char *const what[] = {"accuracy", "F1 macro", "F1 binary", "Matthews", "F1 of cells", "F1 of labels", "Pearson",
+                                       "Spearman", "exact", "F1 of words"};
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    FILE *f = fopen("tests/golden/train/scores.txt", "r");
+    assert_non_null(f);
+    for (int number = 0; number < CASES; number++) {
+        double got[10], want;
+        char a[64], b[64];
+        state_of_draw = (uint64_t)number;
+        classes(got);
+        cells(got + 4);
+        numbers(ctx, got + 6);
+        words(a);
+        words(b);
+        assert_int_equal(rf__squad_score(ctx, a, b, &got[8], &got[9], NULL), RF_OK);
+        for (int i = 0; i < 10; i++) {
+            assert_int_equal(fscanf(f, "%lf", &want), 1);
+            same(got[i], want, number, what[i]);
+        }
+    }
+    for (int number = 0; number < CASES; number++) {
+        double want;
+        state_of_draw = 1000000 + (uint64_t)number;
+        assert_int_equal(fscanf(f, "%lf", &want), 1);
+        same(entities(), want, number, "F1 of entities");
+    }
+    fclose(f);
+    rf_ctx_free(ctx);
+}
+
+static void nothing_to_measure(void **state)
+{
+    (void)state;
+    rf__class_score score[2];
+    rf__class_scores(NULL, NULL, 0, 2, score);
+    assert_true(isnan(rf__accuracy(NULL, NULL, 0)));
+    assert_true(rf__f1_macro(score, 2) == 0 && rf__matthews(score, 2, 0) == 0);
+    assert_true(isnan(rf__pearson((double[]){1}, (double[]){1}, 1)));
+    assert_true(rf__entity_f1(&(rf__entity_count){0}) == 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(as_others_compute),
+        cmocka_unit_test(nothing_to_measure),
+    };
+    return cmocka_run_group_tests_name("train/scores", tests, NULL, NULL);
+}
