@@ -24,7 +24,7 @@ const cli_option cli_common_options[] = {
 };
 #undef C
 
-static const cli_option only_before[] = {
+const cli_option cli_before_options[] = {
     {"version", 'V', CLI_FLAG, offsetof(cli_common, version), NULL, NULL, 0, 0, NULL, "print the version", NULL},
     {"man", 0, CLI_FLAG, offsetof(cli_common, man), NULL, NULL, 0, 0, NULL, "print the manual page roformer(1)", NULL},
     {0},
@@ -115,7 +115,7 @@ static rf_status unknown(const cli_parsed *p, const char *name, size_t size, rf_
     snprintf(typed, sizeof typed, "%.*s", (int)smaller(size, sizeof typed - 1), name);
     cli_nearest near = {typed, NULL, 0};
     if (p->command) consider_options(&near, p->command->options);
-    else consider_options(&near, only_before);
+    else consider_options(&near, cli_before_options);
     consider_options(&near, cli_common_options);
     if (near.best) return rf_fail(why, RF_EARG, "unknown option --%s; did you mean --%s?", typed, near.best);
     if (p->command) return rf_fail(why, RF_EARG, "unknown option --%s (see roformer %s --help)", typed, p->command->name);
@@ -276,7 +276,7 @@ static place find_long(cli_parsed *p, const char *name, size_t size)
     if (p->command && (o = cli_find_option(p->command->options, name, size)))
         return (place){o, p->args, &p->given[o - p->command->options]};
     if ((o = cli_find_option(cli_common_options, name, size))) return (place){o, &p->common, NULL};
-    if (!p->command && (o = cli_find_option(only_before, name, size))) return (place){o, &p->common, NULL};
+    if (!p->command && (o = cli_find_option(cli_before_options, name, size))) return (place){o, &p->common, NULL};
     return (place){0};
 }
 
@@ -293,7 +293,7 @@ static place find_letter(cli_parsed *p, char letter)
     if (p->command && (o = with_letter(p->command->options, letter)))
         return (place){o, p->args, &p->given[o - p->command->options]};
     if ((o = with_letter(cli_common_options, letter))) return (place){o, &p->common, NULL};
-    if (!p->command && (o = with_letter(only_before, letter))) return (place){o, &p->common, NULL};
+    if (!p->command && (o = with_letter(cli_before_options, letter))) return (place){o, &p->common, NULL};
     return (place){0};
 }
 

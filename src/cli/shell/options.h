@@ -66,7 +66,7 @@ typedef struct cli_common {
     int quiet, color, help, short_help, version, man;
 } cli_common;
 enum { CLI_COLOR_AUTO, CLI_COLOR_ALWAYS, CLI_COLOR_NEVER };
-extern const cli_option cli_common_options[];
+extern const cli_option cli_common_options[], cli_before_options[];      /* the latter only before a command        */
 
 extern const cli_command *const cli_commands[];         /* NULL at the end (commands.c)                               */
 const cli_command *cli_find_command(const char *name);
