@@ -524,21 +524,6 @@ static void checkpoint(void **state)
     }
 }
 
-/* ---- the list ------------------------------------------------------------------------------------------------------------- */
-
-static void every_operation_has_a_gradient_case(void **state)
-{
-    (void)state;
-    static const rf_op_id elsewhere[] = {          /* test_losses.c, test_position_ops.c, test_relative_ops.c */
-        RF_OP_vocab_loss, RF_OP_row_loss, RF_OP_span_loss, RF_OP_binary_loss, RF_OP_square_loss, RF_OP_divergence,
-        RF_OP_dots, RF_OP_segment, RF_OP_beside, RF_OP_kernel_bias,
-        RF_OP_mul, RF_OP_mix, RF_OP_turn, RF_OP_spin, RF_OP_unfold, RF_OP_recur, RF_OP_flow, RF_OP_near_far,
-    };
-    for (size_t i = 0; i < RF_COUNT(elsewhere); i++) t_gradient_seen[elsewhere[i]] = true;
-    for (int i = 0; i < RF_OP_COUNT; i++)
-        if (!t_gradient_seen[i]) fail_msg("%s (%s) is in ops.def and has no gradient case", rf__ops[i].name, rf__ops[i].equation);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -546,7 +531,6 @@ int main(void)
         cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
         cmocka_unit_test(attention), cmocka_unit_test(checkpoint),
-        cmocka_unit_test(every_operation_has_a_gradient_case),
     };
     return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);
 }

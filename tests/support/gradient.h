@@ -3,7 +3,8 @@
  *     values      y of the operation against the formula
  *     gradients   of L = sum_i weight_i y_i, against central differences of the formula in double
  *
- * on the reference rung and on the machine's best, with one worker and with three.
+ * on the reference rung and on the machine's best, with one worker and with three; with inputs that are parameters, and
+ * with all of them, and each by itself, computed by another operation.
  *
  * Tolerance.  Inputs are of size 1.  An element of y is the end of a chain of at most `depth` dependent roundings, each
  * of relative size FLT_EPSILON, of quantities not larger than the largest element of y (or 1): depth * FLT_EPSILON *
@@ -34,9 +35,6 @@ typedef struct t_gradient_case {
 enum { T_SEED = 7, T_STEP = 3 };                                 /* of the recording that the cases run in             */
 
 void t_gradient(const t_gradient_case *c);
-
-/* Which operations have had a case in this program. */
-extern bool t_gradient_seen[RF_OP_COUNT];
 
 /* L = sum_i weight[i] x[i] as the last operation of a tape; weight lives until reset. */
 rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight);

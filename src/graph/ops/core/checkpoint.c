@@ -9,10 +9,48 @@
  *     outer tape   ... <- [x] <------ checkpoint <- [y] <- ...
  *     inner tape          [leaf] <- node <- ... <- [y']         lives between two marks of the arena
  *
- * The pool of adjoint buffers is another one inside, because what is pushed there does not outlive it.              */
+ * The pool of adjoint buffers is another one inside, because what is pushed there does not outlive it.  Adjoints of
+ * tensors that the outer tape made and f reads besides x are summed outside the arena until the inner tape is gone.  */
 #include "graph/graph.h"
 
 struct saved { rf_stretch *f; const void *arg; uint32_t drops; };
+
+/* The adjoint of a tensor that f reads besides x, while the inner tape is walked. */
+struct outer { struct outer *next; rf_tensor *x; float sum[]; };
+
+/* Tensors of the outer tape that the inner one reads and that have no adjoint yet receive one outside the arena. */
+static struct outer *hold_outer(rf_graph *g, rf_mark mark)
+{
+    struct outer *all = NULL;
+    for (const rf_node *n = g->last; n && !g->error.code; n = n->older)
+        for (int i = 0; i < RF_INPUTS; i++) {
+            rf_tensor *x = n->in[i];
+            const rf_cell *cell = (const rf_cell *)(const void *)x;
+            if (!x || !x->tracked || x->parameter || x->grad || cell->at >= mark.total) continue;
+            struct outer *o = rf__calloc(g->ctx, 1, sizeof *o + (size_t)rf__size(x) * sizeof *o->sum);
+            if (!o) {
+                rf__stop(g, RF_ENOMEM, "out of memory: checkpoint: an adjoint of %lld elements",
+                         (long long)rf__size(x));
+                return all;
+            }
+            *o = (struct outer){.next = all, .x = x};
+            x->grad = o->sum;
+            all = o;
+        }
+    return all;
+}
+
+/* Their adjoints become the graph's, or nobody's when it has failed. */
+static void release_outer(rf_graph *g, struct outer *all)
+{
+    while (all) {
+        struct outer *next = all->next;
+        all->x->grad = NULL;
+        if (!g->error.code) rf__adjoint_copy(g, all->x, all->sum);
+        rf__free(g->ctx, all);
+        all = next;
+    }
+}
 
 void rf__checkpoint_back(rf_graph *g, rf_node *n)
 {
@@ -30,9 +68,13 @@ void rf__checkpoint_back(rf_graph *g, rf_node *n)
     rf_tensor *leaf = rf_constant(g, x->f32, x->rank, x->dim);
     if (!g->error.code) leaf->tracked = x->tracked;
     rf_tensor *y = s->f(g, leaf, s->arg);
+    struct outer *outer = hold_outer(g, mark);
     if (!g->error.code) y->grad = dy;
     rf__walk(g);
-    if (g->error.code) return;
+    if (g->error.code) {
+        release_outer(g, outer);
+        return;
+    }
     if (dx && leaf->grad) rf__copy_into(g, dx, leaf->grad, rf__size(x));
     else if (dx) rf__zero(g, dx, rf__size(x));
 
@@ -40,6 +82,7 @@ void rf__checkpoint_back(rf_graph *g, rf_node *n)
     g->last = last;
     g->spare = spare;
     g->drops = drops;
+    release_outer(g, outer);
     rf__give(g, dy, rf__size(n->out));
     if (dx) rf__adjoint(g, x, dx);
 }

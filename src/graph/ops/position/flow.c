@@ -95,17 +95,25 @@ static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *con
                         .how = s->how, .step = s->step, .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
 }
 
-/* dX += dy^T x over all steps and stages */
-static void gradient(rf_graph *g, rf_tensor *x, const float *dy, int64_t m, const float *saw, int64_t n, int64_t steps)
+struct adjoint { float *d, beta; };      /* d NULL: none is wanted */
+
+/* Before the scratch is marked: a computed input's adjoint outlives it. */
+static struct adjoint adjoint_of(rf_graph *g, rf_tensor *x)
 {
-    float beta;
-    if (!x || !x->tracked) return;
-    float *d = rf__adjoint_here(g, x, &beta);
-    if (!d) return;
-    if (!steps && beta == 0) rf__zero(g, d, m * n);
+    struct adjoint a = {NULL, 0};
+    if (x && x->tracked) a.d = rf__adjoint_here(g, x, &a.beta);
+    return a;
+}
+
+/* dX += dy^T x over all steps and stages */
+static void gradient(rf_graph *g, const struct adjoint *x, const float *dy, int64_t m, const float *saw, int64_t n,
+                     int64_t steps)
+{
+    if (!x->d) return;
+    if (!steps && x->beta == 0) rf__zero(g, x->d, m * n);
     if (steps)
         rf__gemm(g, &(rf_gemm_call){.m = m, .n = n, .k = steps, .a = dy, .lda = m, .a_turned = 1, .b = saw, .ldb = n,
-                                    .beta = beta, .c = d, .ldc = n});
+                                    .beta = x->beta, .c = x->d, .ldc = n});
 }
 
 void rf__flow_back(rf_graph *g, rf_node *n)
@@ -113,12 +121,12 @@ void rf__flow_back(rf_graph *g, rf_node *n)
     const struct saved *s = n->saved;
     struct run r = begin(g, s, n->in);
     const int64_t T = n->out->dim[0], W = r.W, F = r.F, S = (T - 1) * r.stages, I = width_in(&r);
-    const bool recursion = s->how == RF_FLOW_RECURSION;
+    float *d = rf__floats(g, W);
+    const struct adjoint da = adjoint_of(g, n->in[1]), db = adjoint_of(g, n->in[2]);
     const rf_mark mark = rf__scratch(g);
     float *in = rf__push(g, (size_t)(S * I), sizeof *in), *mid = rf__push(g, (size_t)(S * (F + 1)), sizeof *mid);
     float *h = rf__push(g, (size_t)(r.stages * W), sizeof *h), *d_in = rf__push(g, (size_t)W, sizeof *d_in);
     float *d_mid = rf__push(g, (size_t)(S * F), sizeof *d_mid), *d_h = rf__push(g, (size_t)(S * W), sizeof *d_h);
-    float *d = rf__push(g, (size_t)W, sizeof *d);
     if (g->error.code) return;
     const float *dy = n->out->grad, *p = n->out->f32;
     memcpy(d, dy + (T - 1) * W, (size_t)W * sizeof *d);
@@ -130,10 +138,10 @@ void rf__flow_back(rf_graph *g, rf_node *n)
         step_back(&r, d, d_mid + k * r.stages * F, d_h + k * r.stages * W, d_in);
         g->k->add(d, d, dy + k * W, W);
     }
-    rf__adjoint_copy(g, n->in[0], d);
-    gradient(g, n->in[1], d_mid, F, in, I, S);
-    if (!recursion) gradient(g, n->in[2], d_h, W, mid, F + 1, S);
+    gradient(g, &da, d_mid, F, in, I, S);
+    gradient(g, &db, d_h, W, mid, F + 1, S);
     rf__scratch_end(g, mark);
+    rf__adjoint(g, n->in[0], d);
 }
 
 rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T)
