@@ -86,6 +86,26 @@ bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_ten
     return !g->error.code;
 }
 
+rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why)
+{
+    if (B < 0 || B > INT32_MAX || !start)
+        return rf_fail(why, RF_EARG, "%s: %lld sequences%s, expected 0 to %d and their starts", what, (long long)B,
+                       start ? "" : " without starts", INT32_MAX);
+    if (start[0] != 0 || start[B] != N)
+        return rf_fail(why, RF_ESHAPE, "%s: sequences run from token %d to %d, expected 0 to %lld", what, (int)start[0],
+                       (int)start[B], (long long)N);
+    for (int64_t b = 0; b < B; b++)
+        if ((int64_t)start[b + 1] - start[b] < least)
+            return rf_fail(why, RF_ESHAPE, "%s: sequence %lld starts at token %d and ends before %d, expected at least "
+                           "%lld tokens", what, (long long)b, (int)start[b], (int)start[b + 1], (long long)least);
+    return RF_OK;
+}
+
+bool rf__want_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least)
+{
+    return !g->error.code && !rf__check_starts(op, start, B, N, least, &g->error);
+}
+
 /* ---- memory ----------------------------------------------------------------------------------------------------- */
 
 void *rf__push(rf_graph *g, size_t count, size_t size)

@@ -87,6 +87,11 @@ bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x,
 /* true: no vector was given, or one of n elements. */
 bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
 
+/* Starts of B sequences that lie end to end over N tokens, each of at least `least`.  RF_EARG: none given; RF_ESHAPE:
+ * they fall, or end elsewhere.  The second stops the graph. */
+rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why);
+bool rf__want_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least);
+
 /* The only macros with a return in them: nil, if the graph has failed or the condition is false. */
 #define RF_NEED(g, condition, status, ...)                              \
     do {                                                                \
@@ -101,6 +106,11 @@ bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_ten
 #define RF_VECTOR(g, op, x, n)                                          \
     do {                                                                \
         if (!rf__want_vector((g), (op), #x, (x), (n))) return &(g)->nil.t; \
+    } while (0)
+
+#define RF_STARTS(g, op, start, B, N, least)                                                    \
+    do {                                                                                        \
+        if (!rf__want_starts((g), (op), (start), (B), (N), (least))) return &(g)->nil.t;        \
     } while (0)
 
 /* Inputs of an operation as the two arguments (array, count). */

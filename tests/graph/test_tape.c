@@ -144,8 +144,8 @@ static const wrong mistakes[] = {
     {"norm: beta without gamma", RF_EARG, norm_beta},
     {"norm: no kind 7", RF_EARG, norm_kind},
     {"attention: 6 columns are not 3 times 4 heads", RF_ESHAPE, attend_heads},
-    {"attention: sequences from 0 to 2, qkv has 4 tokens", RF_ESHAPE, attend_end},
-    {"attention: sequence 1 starts at 2 and ends at 1", RF_ESHAPE, attend_order},
+    {"attention: sequences run from token 0 to 2, expected 0 to 4", RF_ESHAPE, attend_end},
+    {"attention: sequence 1 starts at token 2 and ends before 1, expected at least 0 tokens", RF_ESHAPE, attend_order},
     {"attention: rope and row belong together", RF_EARG, attend_rope},
     {"attention: row 9 of token 3, table has 5", RF_ERANGE, attend_row},
     {"attention: drop is 1.5", RF_ERANGE, attend_drop},
@@ -153,8 +153,8 @@ static const wrong mistakes[] = {
     {"checkpoint: no function", RF_EARG, checkpoint_none},
     {"checkpoint: no function, or no argument of 8 bytes", RF_EARG, checkpoint_argument},
     {"rows: row[2] is 2, x has 2", RF_ERANGE, rows_high},
-    {"pool: sequences from 0 to 2, x has 4 tokens", RF_ESHAPE, pool_end},
-    {"pool: sequence 0 has 0 tokens, wants 1", RF_ESHAPE, pool_empty},
+    {"pool: sequences run from token 0 to 2, expected 0 to 4", RF_ESHAPE, pool_end},
+    {"pool: sequence 0 starts at token 0 and ends before 0, expected at least 1 tokens", RF_ESHAPE, pool_empty},
     {"vocab_loss: x has 6 columns, table 3", RF_ESHAPE, loss_width},
     {"vocab_loss: 3 labels, x has 2 rows", RF_ESHAPE, loss_count},
     {"vocab_loss: label -1 of row 1, table has 4 rows", RF_ERANGE, loss_label},
@@ -162,6 +162,49 @@ static const wrong mistakes[] = {
     {"tensor: dimension 0 is -4", RF_ESHAPE, tensor_negative},
     {"tensor: dimension 0 is 4611686018427387903, which is negative or makes too many elements", RF_ESHAPE, tensor_huge},
 };
+
+/* ---- starts: every operation that takes some, with every wrong list ----------------------------------------- */
+
+typedef rf_tensor *takes_starts(rf_graph *g, rf_tensor *x46, rf_tensor *u66, const int32_t start[], int64_t B);
+#define STARTS(name, call) \
+    static rf_tensor *name(rf_graph *g, rf_tensor *x, rf_tensor *u, const int32_t start[], int64_t B) \
+    { (void)u; return call; }
+STARTS(starts_attention, rf_attention(g, x, SPEC(.heads = 1, .B = B, .start = start)))
+STARTS(starts_pool, rf_pool(g, x, start, B, RF_POOL_MEAN))
+STARTS(starts_recur, rf_recur(g, x, u, start, B))
+STARTS(starts_unfold, rf_unfold(g, x, 1, 1, start, B))
+STARTS(starts_span, rf_span_loss(g, x, start, B, (int32_t[24]){0}, 1, NULL, NULL))
+STARTS(starts_near_far, rf_near_far(g, x, x, x, &(rf_near_far_spec){1, B, 2, start, ids, 0}))
+
+static void starts_that_are_wrong(void **state)
+{
+    (void)state;
+    static takes_starts *const all[] = {starts_attention, starts_pool, starts_recur,
+                                        starts_unfold,    starts_span, starts_near_far};
+    static const struct { int32_t start[4]; bool given; int64_t B; rf_status code; } lists[] = {
+        {{0, 9, 4}, true, 2, RF_ESHAPE},  {{0, 3, 1, 4}, true, 3, RF_ESHAPE}, {{0, -3, 4}, true, 2, RF_ESHAPE},
+        {{0, INT32_MAX, INT32_MIN, 4}, true, 3, RF_ESHAPE}, {{1, 4}, true, 1, RF_ESHAPE}, {{0, 3}, true, 1, RF_ESHAPE},
+        {{0, 5}, true, 1, RF_ESHAPE},     {{0}, true, 0, RF_ESHAPE},          {{0}, false, 1, RF_EARG},
+        {{0, 4}, true, -1, RF_EARG},      {{0, 1, 4}, true, 2, RF_OK},
+    };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_graph *g = NULL;
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    float *x = t_normal(24), *u = t_normal(36);
+    for (size_t i = 0; i < RF_COUNT(all); i++)
+        for (size_t j = 0; j < RF_COUNT(lists); j++) {
+            assert_int_equal(rf_graph_reset(g), RF_OK);
+            rf_tensor *x46 = rf_input(g, x, NULL, 2, (int64_t[]){4, 6});
+            rf_tensor *u66 = rf_input(g, u, NULL, 2, (int64_t[]){6, 6});
+            all[i](g, x46, u66, lists[j].given ? lists[j].start : NULL, lists[j].B);
+            if (rf_graph_error(g)->code != lists[j].code)
+                fail_msg("operation %zu, list %zu: %s", i, j, rf_graph_error(g)->text);
+        }
+    t_check_fences();
+    rf_graph_free(g);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
 
 static bench tensors(rf_graph *g, const rf_rope *rope, float *v)
 {
@@ -440,6 +483,7 @@ int main(void)
         cmocka_unit_test(keep_makes_memory_one_layer_deep),
         cmocka_unit_test(keep_leaves_alone_what_need_not_move),
         cmocka_unit_test(mistakes_are_named_and_harmless),
+        cmocka_unit_test(starts_that_are_wrong),
         cmocka_unit_test(backward_refuses_what_is_no_loss),
         cmocka_unit_test(dead_branches_and_frozen_weights),
         cmocka_unit_test(vocab_loss_in_chunks),

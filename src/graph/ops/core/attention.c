@@ -329,13 +329,7 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
 static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
     const int64_t N = qkv->dim[0], D = qkv->dim[1] / (3 * p->heads);
-    RF_NEED(g, p->B >= 0 && p->B <= INT32_MAX && p->start, RF_EARG, "attention: %lld sequences, or no starts",
-            (long long)p->B);
-    RF_NEED(g, p->start[0] == 0 && p->start[p->B] == N, RF_ESHAPE, "attention: sequences from %d to %d, qkv has %lld tokens",
-            (int)p->start[0], (int)p->start[p->B], (long long)N);
-    for (int64_t b = 0; b < p->B; b++)
-        RF_NEED(g, p->start[b] <= p->start[b + 1], RF_ESHAPE, "attention: sequence %lld starts at %d and ends at %d",
-                (long long)b, (int)p->start[b], (int)p->start[b + 1]);
+    RF_STARTS(g, "attention", p->start, p->B, N, 0);
     RF_NEED(g, !p->rope == !p->row, RF_EARG, "attention: rope and row belong together");
     RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
     RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE, "attention: prefix %lld, window %lld; neither may be negative",

@@ -69,12 +69,7 @@ void rf__pool_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how)
 {
     RF_WANT(g, "pool", x, 2);
-    RF_NEED(g, B >= 0 && start, RF_EARG, "pool: %lld sequences, or no starts", (long long)B);
-    RF_NEED(g, start[0] == 0 && start[B] == x->dim[0], RF_ESHAPE, "pool: sequences from %d to %d, x has %lld tokens",
-            (int)start[0], (int)start[B], (long long)x->dim[0]);
-    for (int64_t b = 0; b < B; b++)
-        RF_NEED(g, start[b] < start[b + 1], RF_ESHAPE, "pool: sequence %lld has %d tokens, wants 1", (long long)b,
-                (int)(start[b + 1] - start[b]));
+    RF_STARTS(g, "pool", start, B, x->dim[0], 1);
     RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG, "pool: no way %d", (int)how);
 
     const bool track = rf__tracked(g, RF_IN(x));

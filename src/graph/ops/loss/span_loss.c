@@ -30,12 +30,11 @@ rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_
     float *dz;
     RF_WANT(g, "span_loss", z, 2);
     const int64_t K = z->dim[1];
-    RF_NEED(g, B >= 0 && start && (label || !B), RF_EARG, "span_loss: %lld sequences, or no starts or labels", (long long)B);
-    RF_NEED(g, start[0] == 0 && start[B] == z->dim[0], RF_ESHAPE, "span_loss: sequences from %d to %d, z has %lld rows",
-            (int)start[0], (int)start[B], (long long)z->dim[0]);
+    RF_STARTS(g, "span_loss", start, B, z->dim[0], 0);
+    RF_NEED(g, label || !B, RF_EARG, "span_loss: %lld sequences without labels", (long long)B);
     for (int64_t b = 0; b < B; b++)
         for (int64_t k = 0; k < K; k++)
-            RF_NEED(g, start[b] <= start[b + 1] && label[b * K + k] < start[b + 1] - start[b], RF_ERANGE,
+            RF_NEED(g, label[b * K + k] < start[b + 1] - start[b], RF_ERANGE,
                     "span_loss: label %d of sequence %lld, which has %d rows", (int)label[b * K + k], (long long)b,
                     (int)(start[b + 1] - start[b]));
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;

@@ -290,10 +290,9 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
         RF_WANT(g, "near_far", in[i], 2);
         RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE, "near_far: three shapes that differ");
     }
-    RF_NEED(g, spec && spec->heads >= 1 && spec->B >= 0 && spec->start && spec->position && spec->window >= 1 &&
+    RF_NEED(g, spec && spec->heads >= 1 && spec->position && spec->window >= 1 &&
             near->dim[1] % (3 * spec->heads) == 0, RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
-    RF_NEED(g, spec->start[0] == 0 && spec->start[spec->B] == near->dim[0], RF_ESHAPE, "near_far: %lld sequences do not cover %lld tokens",
-            (long long)spec->B, (long long)near->dim[0]);
+    RF_STARTS(g, "near_far", spec->start, spec->B, near->dim[0], 0);
     const bool track = rf__tracked(g, in, PARTS);
     struct saved s = {.heads = spec->heads, .B = spec->B, .N = near->dim[0], .D = near->dim[1] / (3 * spec->heads), .window = spec->window,
                       .start = spec->start, .position = spec->position, .causal = spec->causal != 0,

@@ -64,8 +64,7 @@ rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start
     RF_WANT(g, "recur", u, 2);
     RF_NEED(g, u->dim[0] == z->dim[1] && u->dim[1] == z->dim[1], RF_ESHAPE, "recur: u is [%lld,%lld], z has %lld columns",
             (long long)u->dim[0], (long long)u->dim[1], (long long)z->dim[1]);
-    RF_NEED(g, B >= 0 && start && start[0] == 0 && start[B] == z->dim[0], RF_ESHAPE,
-            "recur: %lld sequences do not cover %lld tokens", (long long)B, (long long)z->dim[0]);
+    RF_STARTS(g, "recur", start, B, z->dim[0], 0);
     rf_tensor *y = rf__like(g, z);
     if (g->error.code) return y;
     rf__parallel(g->ctx, B, run, &(struct pass){.k = g->k, .start = start, .W = z->dim[1], .u = u->f32, .z = z->f32, .y = y->f32});

@@ -66,8 +66,7 @@ rf_tensor *rf_unfold(rf_graph *g, rf_tensor *x, int64_t before, int64_t after, c
     RF_WANT(g, "unfold", x, 2);
     RF_NEED(g, before >= 0 && before <= 1 << 16 && after >= 0 && after <= 1 << 16, RF_ERANGE,
             "unfold: %lld tokens before and %lld behind, wants 0 to 65536", (long long)before, (long long)after);
-    RF_NEED(g, B >= 0 && start && start[0] == 0 && start[B] == x->dim[0], RF_ESHAPE,
-            "unfold: %lld sequences do not cover %lld tokens", (long long)B, (long long)x->dim[0]);
+    RF_STARTS(g, "unfold", start, B, x->dim[0], 0);
     struct saved s = {start, B, before, after};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], x->dim[1] * (before + after + 1)});
     if (g->error.code) return y;
