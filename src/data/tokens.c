@@ -286,15 +286,29 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     return RF_OK;
 }
 
+/* Only a cache, whole or damaged, is replaced: not a file that is something else. */
+static rf_status replaceable(const char *path, rf_error *why)
+{
+    char begin[sizeof magic];
+    struct stat st;
+    if (stat(path, &st)) return RF_OK;
+    if (!S_ISREG(st.st_mode)) return rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!st.st_size) return RF_OK;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, begin, sizeof begin, 0);
+    if (fd >= 0) close(fd);
+    if (n == (ssize_t)sizeof begin && !memcmp(begin, magic, sizeof magic)) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: is no token cache, and would be overwritten: choose another name", path);
+}
+
 rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
                           rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
 {
     char folder[4096];
-    struct stat st;
     source s;
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
     if (!status && access(folder, W_OK | X_OK)) status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
-    if (!status && !stat(path, &st) && !S_ISREG(st.st_mode)) status = rf_fail(why, RF_EIO, "%s: not a file", path);
+    if (!status) status = replaceable(path, why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;
     const uint64_t key = s.key;

@@ -55,6 +55,31 @@ expect 3 'not UTF-8' "$program" embed -m model -o v.npy bad
 expect 0 '' "$program" embed -m model -o v.npy lines
 [ "$(head -c 6 v.npy | tail -c 5)" = NUMPY ] || fail "the file was not replaced"
 case $(ls -l v.npy) in -rw-r-----*) ;; *) fail "the mode changed: $(ls -l v.npy)" ;; esac
+
+# A symbolic link stays, and what it leads to is written, there or not; a circle of links is said.
+mkdir far && echo old > far/v.npy && ln -s far/v.npy link.npy && ln -s ../far/new.npy far/two.npy && ln -s far/two.npy one.npy && ln -s circle circle
+for name in link one; do
+    expect 0 '' "$program" embed -m model -o $name.npy lines
+    [ -L $name.npy ] || fail "$name.npy is a link no more"
+done
+same far/v.npy v.npy 'through a link'
+same far/new.npy v.npy 'through two links, to a new file'
+expect 4 'circle: cannot open' "$program" embed -m model -o circle lines
+
+# What is read is not overwritten.
+cp lines kept && ln -s lines also
+expect 2 'is what is read, and would be overwritten' "$program" embed -m model -o ./lines v.npy lines
+expect 2 'is what is read, and would be overwritten' "$program" embed -m model -o also lines
+expect 2 'is what is read, and would be overwritten' "$program" prepare --text lines --model model -o lines
+expect 2 'is no token cache, and would be overwritten' "$program" prepare --text lines --model model -o kept
+expect 2 'is what is read' "$program" predict -m model --input lines -o lines
+same lines kept 'an input that was named as output'
+[ -L also ] || fail "a link was replaced"
+ln -s far/b.cache link.cache
+expect 0 '' "$program" prepare -q --text lines --model model -o link.cache
+[ -L link.cache ] && [ -s far/b.cache ] || fail "prepare replaced a link"
+mkdir theirs && echo '{}' > theirs/tokenizer.json
+expect 4 'tokenizer.json exists, and models' "$program" vocab --text lines -o theirs --size 40
 mkfifo pipe
 cat pipe > through &
 "$program" embed -m model -o pipe lines || fail "-o into a FIFO"

@@ -39,6 +39,28 @@ if command -v gnuplot > /dev/null; then
     expect 0 '' "$program" plot -q tuned run-a --metric eval_f1 -o one.svg
     ! grep -q eval_loss one.svg || fail "curves that were not asked for"
     expect 4 'cannot create' "$program" plot run-a -o none/loss.svg
+
+    # Names are files' names, whatever is in them; the script draws beside itself again.
+    mkdir "it's a | folder"
+    for name in "it's a | folder/it's.svg" "it's.svg" '|touch drawn; #.svg' '~.svg' '$HOME.svg'; do
+        expect 0 'drawn' "$program" plot run-a -o "$name"
+        [ -s "$name" ] || fail "not drawn: $name: $(ls)"
+        script="$(basename "$name" .svg).gp"
+        (cd "$(dirname "$name")" && rm "$(basename "$name")" && gnuplot "./$script") 2> /dev/null
+        [ -s "$name" ] || fail "the script draws something else than $name"
+        [ ! -e drawn ] || fail "a name was run as a command"
+    done
+    # A picture that is a link stays one.
+    mkdir far && ln -s far/there.svg link.svg
+    expect 0 'drawn' "$program" plot run-a -o link.svg
+    [ -L link.svg ] && [ -s far/there.svg ] || fail "-o replaced a link"
+
+    # A script that is somebody else's stays as it is, and nothing is drawn.
+    echo 'plot sin(x)' > mine.gp
+    expect 2 "mine.gp: is no script of this program's, and would be overwritten" "$program" plot run-a -o mine.svg
+    expect 2 'mine.gp: is no script' "$program" positions plot decay -o mine.png
+    [ "$(cat mine.gp)" = 'plot sin(x)' ] && [ ! -e mine.svg ] && [ ! -e mine.png ] || fail "mine.gp was touched: $(ls)"
+    expect 0 'drawn' "$program" plot run-b -o loss.svg
 fi
 [ "$(ls | grep -c '\.tmp-')" -eq 0 ] || fail "temporary files are left: $(ls)"
 done_testing

@@ -71,7 +71,9 @@ static rf_status write_json(cli_out *o, const float *v, size_t n, rf_error *why)
 static rf_status open_output(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_out_open(&j->out, j->a->output, why);
+    rf_status status = RF_OK;
+    for (int i = 0; i < j->a->files.n && !status; i++) status = cli_not_input(j->a->output, j->a->files.item[i], why);
+    if (!status) status = cli_out_open(&j->out, j->a->output, why);
     if (status) return status;
     if (j->out.fd == 1 && j->a->format != JSONL && isatty(1))
         return rf_fail(why, RF_EARG, "standard output is a terminal: choose a file with -o FILE, or --format jsonl");

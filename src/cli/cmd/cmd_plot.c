@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/gnuplot.h"
@@ -176,16 +175,20 @@ static rf_status write_panel(job *j, int panel)
     return status ? status : put(j, "\n");
 }
 
-static rf_status write_script(job *j, const char *picture, const char *terminal)
+static rf_status nothing_to_draw(const job *j)
 {
-    char name[1024], title[256];
+    for (int p = 0; p < CURVE_PANELS; p++)
+        if (panel_used(j, p)) return RF_OK;
+    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw", j->a->files.n ? j->a->files.item[0] : j->run[0].name);
+}
+
+static rf_status write_script(job *j, const char *terminal)
+{
+    char title[256];
     int used = 0;
     for (int p = 0; p < CURVE_PANELS; p++) used += panel_used(j, p);
-    if (!used) return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw", j->a->files.n ? j->a->files.item[0] : j->run[0].name);
-    cli_gnuplot_quote(rf__file_name(picture), name, sizeof name);
     cli_gnuplot_quote(j->a->title ? j->a->title : "", title, sizeof title);
-    rf_status status = put(j, "# drawn with: gnuplot FILE.gp\nif (!exists('out')) out = '%s'\n", name);
-    if (!status) status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
+    rf_status status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
                               (long long)j->a->width, (long long)j->a->height * used);
     if (!status) status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
                               right_margin(j));
@@ -239,9 +242,10 @@ static int run(void *arguments, cli_io *io)
     }
     rf_status status = choose_metrics(&j);
     if (!status) status = read_runs(&j);
-    if (!status) status = cli_out_open(&j.script, script, why);
+    if (!status) status = nothing_to_draw(&j);
+    if (!status) status = cli_gnuplot_script(&j.script, script, a->output, why);
     for (int i = 0; i < j.runs && !status; i++) status = write_data(&j, i);
-    if (!status) status = write_script(&j, a->output, svg ? "svg background rgb 'white'" : "pngcairo");
+    if (!status) status = write_script(&j, svg ? "svg background rgb 'white'" : "pngcairo");
     if (!status) status = cli_out_commit(&j.script, why);
     if (!status) status = cli_gnuplot(script, a->output, why);
     if (!status) cli_note(io, "%s drawn; %s holds script and data", a->output, script);

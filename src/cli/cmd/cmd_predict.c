@@ -26,6 +26,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "predict needs --input FILE");
         return cli_exit(io);
     }
+    if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
     if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
     rf_status status = cli_out_open(&out, a->output, &io->why);
     if (!status) status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);

@@ -1,4 +1,5 @@
 /* cmd_prepare.c — roformer prepare: text as ids in one file, made once for many runs. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/shell/commands.h"
@@ -52,11 +53,16 @@ static int run(void *arguments, cli_io *io)
     if (!a->text.n) rf_fail(&io->why, RF_EARG, "prepare needs --text FILE...");
     else if (!a->t.model) rf_fail(&io->why, RF_EARG, "prepare needs --model DIR, a folder with a vocab.txt");
     else if (!a->output) rf_fail(&io->why, RF_EARG, "prepare needs -o FILE");
+    for (int i = 0; i < a->text.n + a->validation.n && !io->why.code; i++)
+        cli_not_input(a->output, i < a->text.n ? a->text.item[i] : a->validation.item[i - a->text.n], &io->why);
+    char *target = io->why.code ? NULL : cli_target(a->output);
+    if (!io->why.code && !target) rf_fail(&io->why, RF_ENOMEM, "out of memory");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
     cli_progress_init(&w.bar, io, 10);
-    const rf_status status = rf_prepare(io->ctx, &a->t, a->output, report, &w, &p, &io->why);
+    const rf_status status = rf_prepare(io->ctx, &a->t, target, report, &w, &p, &io->why);
     cli_progress_clear(&w.bar);
+    free(target);
     if (status == RF_ESTOPPED && cli_stopped()) return 128 + cli_stopped();
     if (!status) print(a, &p, io);
     return cli_exit(io);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/reader.h"
@@ -39,12 +40,16 @@ static rf_status prepare_folder(job *j)
     if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
     if (!stat(a->output, &st) && !S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
-    const int n = snprintf(path, sizeof path, "%s/vocab.txt", a->output);
+    const int n = snprintf(path, sizeof path, "%s/tokenizer.json", a->output);
     if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
     if (access(a->output, W_OK | X_OK))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
-    if (!a->overwrite && !access(path, F_OK))
-        return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it", path);
+    static const char *const kept[] = {"vocab.txt", "tokenizer.json"};
+    for (size_t i = 0; i < RF_COUNT(kept) && !a->overwrite; i++) {
+        snprintf(path, sizeof path, "%s/%s", a->output, kept[i]);
+        if (!access(path, F_OK))
+            return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it", path);
+    }
     return RF_OK;
 }
 

@@ -3,22 +3,64 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "cli/plot/gnuplot.h"
 
-void cli_gnuplot_quote(const char *text, char *out, size_t size)
+enum { PATH = 4096 };
+
+static void quote(const char *text, bool all, char *out, size_t size)
 {
     size_t n = 0;
     for (; *text && n + 3 < size; text++) {
-        const bool plain = (unsigned char)*text >= 32;
+        const bool plain = all || (unsigned char)*text >= 32;
         out[n++] = plain ? *text : '?';
         if (*text == '\'') out[n++] = '\'';
     }
     out[n] = 0;
 }
+
+void cli_gnuplot_quote(const char *text, char *out, size_t size) { quote(text, false, out, size); }
+
+/* gnuplot takes '|command' for a program to run and '~' for a home. */
+static const char *here(const char *path) { return *path == '/' || *path == '.' ? "" : "./"; }
+
+/* ---- the script beside the picture ---- */
+
+static const char first_line[] = "# drawn with: gnuplot FILE.gp\n";
+
+static rf_status not_foreign(const char *script, rf_error *why)
+{
+    char begin[sizeof first_line] = "";
+    FILE *f = fopen(script, "re");
+    if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
+    const size_t n = fread(begin, 1, sizeof first_line - 1, f);
+    fclose(f);
+    if (!n || !strcmp(begin, first_line)) return RF_OK;
+    return rf_fail(why, RF_EARG, "%.200s: is no script of this program's, and would be overwritten: choose another name with -o, or move it", script);
+}
+
+rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *picture, rf_error *why)
+{
+    char name[1024], line[1200];
+    const char *file = rf__file_name(picture);
+    struct stat st;
+    *out = (cli_out){.fd = -1, .begin = -1};
+    rf_status status = !stat(script, &st) && S_ISREG(st.st_mode) ? not_foreign(script, why) : RF_OK;
+    if (!status) status = cli_out_open(out, script, why);
+    if (status) return status;
+    cli_gnuplot_quote(file, name, sizeof name);
+    const int n = snprintf(line, sizeof line, "%sif (!exists('out')) out = '%s%s'\n", first_line, strchr("|~", *file) ? "./" : "", name);
+    return cli_out_write(out, line, (size_t)n, why);
+}
+
+/* ---- running it ---- */
 
 /* Starts gnuplot with its words going to `words`; 0, or what the system said. */
 static int start(const char *script, const char *assign, int words, pid_t *child)
@@ -52,27 +94,39 @@ static void last_words(int fd, char *out, size_t size)
     if (line) memmove(out, line + 1, strlen(line));
 }
 
-rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why)
+/* Draws into `temporary`, which gets its name at the end. */
+static rf_status draw(const char *script, const char *temporary, const char *picture, rf_error *why)
 {
-    char temporary[4096], assign[4200], said[160];
+    char name[2 * PATH], assign[2 * PATH + 16], said[160], beside[PATH];
     cli_out words;
     pid_t child;
     int code = 0;
-    snprintf(temporary, sizeof temporary, "%s.tmp-%ld", picture, (long)getpid());
-    snprintf(assign, sizeof assign, "out='%s'", temporary);
-    if (strchr(temporary, '\'')) return rf_fail(why, RF_EARG, "--output: gnuplot cannot write to a path with a quote");
+    quote(temporary, true, name, sizeof name);
+    snprintf(assign, sizeof assign, "out='%s%s'", here(temporary), name);
+    snprintf(beside, sizeof beside, "%s%s", here(script), script);
     rf_status status = cli_out_spool(&words, why);
     if (status) return status;
-    const int e = start(script, assign, words.fd, &child);
+    const int e = start(beside, assign, words.fd, &child);
     while (!e && waitpid(child, &code, 0) < 0 && errno == EINTR) {}
     last_words(words.fd, said, sizeof said);
     cli_out_discard(&words);
     if (e == ENOENT)
-        status = rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
-                         script);
-    else if (e) status = rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
-    else if (!WIFEXITED(code) || WEXITSTATUS(code)) status = rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
-    else if (rename(temporary, picture)) status = rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
+        return rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data", script);
+    if (e) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
+    if (!WIFEXITED(code) || WEXITSTATUS(code)) return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
+    if (rename(temporary, picture)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
+    return RF_OK;
+}
+
+rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why)
+{
+    char temporary[PATH];
+    char *target = cli_target(picture);
+    if (!target) return rf_fail(why, RF_ENOMEM, "out of memory");
+    const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
+    rf_status status = n < 0 || (size_t)n >= sizeof temporary ? rf_fail(why, RF_EARG, "--output: the path is too long")
+                                                              : draw(script, temporary, target, why);
     if (status) unlink(temporary);
+    free(target);
     return status;
 }

@@ -7,6 +7,9 @@
 /* A name inside '...' of a script. */
 void cli_gnuplot_quote(const char *text, char *out, size_t size);
 
+/* Opens PICTURE's script and writes its first lines.  RF_EARG when a file of that name is there which is no such script. */
+rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *picture, rf_error *why);
+
 /* Runs gnuplot on the script, whose variable `out` names what it writes; the picture gets its name when it is complete.
  * RF_EIO when there is no gnuplot, or in gnuplot's own words. */
 rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why);

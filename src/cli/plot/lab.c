@@ -60,11 +60,8 @@ rf_status lab_put(lab_script *s, const char *format, ...)
 
 rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_t width, int64_t height, rf_error *why)
 {
-    char name[1024];
     s->why = why;
-    if (cli_out_open(&s->out, path, why)) return why->code;
-    cli_gnuplot_quote(picture, name, sizeof name);
-    lab_put(s, "# drawn with: gnuplot FILE.gp\nif (!exists('out')) out = '%s'\n", name);
+    if (cli_gnuplot_script(&s->out, path, picture, why)) return why->code;
     lab_put(s, "if (strstrt(out, '.svg') > 0) {\n    set terminal svg background rgb 'white' size %lld,%lld noenhanced font ',11'\n} else {\n"
                "    set terminal pngcairo size %lld,%lld noenhanced font ',11'\n}\n", (long long)width, (long long)height, (long long)width,
             (long long)height);

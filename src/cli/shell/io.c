@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "text/text.h"
 
 enum { OUT_BUFFER = 1 << 16, CHUNK = 1 << 16 };
@@ -229,12 +230,42 @@ static char *join(const char *a, const char *b)
     return s;
 }
 
+char *cli_target(const char *path)
+{
+    enum { LINKS = 40 };                                /* as many as the system follows */
+    char link[4096];
+    char *at = join(path, "");
+    for (int n = 0; at && n < LINKS; n++) {
+        const ssize_t size = readlink(at, link, sizeof link - 1);
+        if (size < 0) break;
+        link[size] = 0;
+        const size_t folder = *link == '/' ? 0 : (size_t)(rf__file_name(at) - at);
+        at[folder] = 0;
+        char *next = join(at, link);
+        free(at);
+        at = next;
+    }
+    return at;
+}
+
+rf_status cli_not_input(const char *output, const char *input, rf_error *why)
+{
+    struct stat a, b;
+    if (!output || !input || !strcmp(output, "-") || !strcmp(input, "-") || stat(output, &a) || stat(input, &b) || !S_ISREG(a.st_mode)) return RF_OK;
+    if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return RF_OK;
+    return rf_fail(why, RF_EARG, "--output: %.200s is what is read, and would be overwritten: choose another name", output);
+}
+
 static rf_status open_file(cli_out *o, const char *path, rf_error *why)
 {
     struct stat st;
     char mark[32];
-    if (!(o->path = join(path, ""))) return rf_fail(why, RF_ENOMEM, "out of memory");
     const bool exists = !stat(path, &st);
+    const bool circle = !exists && errno == ELOOP;
+    if (!(o->path = cli_target(path))) return rf_fail(why, RF_ENOMEM, "out of memory");
+    path = o->path;
+    errno = ELOOP;
+    if (circle) return refused(o, "open", why);
     if (exists && S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: is a directory", path);
     if (exists && !S_ISREG(st.st_mode)) {
         o->fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -93,6 +93,12 @@ rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why);
 rf_status cli_out_commit(cli_out *o, rf_error *why);
 void cli_out_discard(cli_out *o);                                       /* after a failure; fine after commit         */
 
+/* Where a symbolic link leads, however many there are and whether or not the last file exists: what is written there leaves the link.  To be
+ * freed; NULL: no memory. */
+char *cli_target(const char *path);
+/* RF_EARG when both are one file: the output would take the input's place.  "-" and NULL are no file. */
+rf_status cli_not_input(const char *output, const char *input, rf_error *why);
+
 /* Flushes standard output; RF_EIO with the reason.  A reader that went away ends the program with 141, in silence. */
 rf_status cli_flush(rf_error *why);
 int cli_pipe_closed(void);                                              /* _exits with 141                            */
