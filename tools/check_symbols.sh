@@ -6,7 +6,7 @@ nm -g --defined-only "$1" 2> /dev/null | awk '
 /^[A-Za-z_0-9.]*\.o:$/ || /\.o:$/ { object = $1; sub(/:$/, "", object); next }
 NF == 3 && $2 ~ /[A-Z]/ && $3 !~ /^(__asan|__odr_asan|__ubsan|__tsan|\.)/ {
     if ($3 !~ /^rf(k)?_/) { print object ": global symbol without prefix: " $3; bad = 1 }
-    if (object ~ /^isa_/) { count[object]++; if ($3 !~ /^rfk_(avx2|avx512|avx512bf16|neon)$/) { print object ": exports " $3; bad = 1 } }
+    if (object ~ /^isa_/) { count[object]++; name = object; gsub(/^isa_|\.c\.o$|\.o$/, "", name); if ($3 != "rfk_" name) { print object ": exports " $3; bad = 1 } }
 }
 END { for (o in count) if (count[o] != 1) { print o ": " count[o] " symbols"; bad = 1 }
       exit bad }'

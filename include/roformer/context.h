@@ -33,7 +33,7 @@ typedef struct rf_ctx_options {
     rf_log_function *log;     /* NULL: silent                                                                  */
     void *log_user;
     int threads;              /* workers inside one call; 0: as many as this process may run on                */
-    const char *isa;          /* highest rung of the kernel ladder: "ref", "avx2", "avx512", "avx512bf16", "neon"; NULL: best */
+    const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
 } rf_ctx_options;
 

@@ -115,8 +115,12 @@ size_t rfk_attention_back_scratch(const rfk_attention *a);
 /* The table a context uses. */
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
-/* Rung `i` of this machine's ladder, from the reference upwards, complete (with lower rungs below); false past the end. */
+/* The rungs that this processor has, from the reference upwards: the table of the i-th, completed by those below; false past the end. */
 int rfk_rung(int i, rfk_table *out);
+
+/* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks may be NULL): the first
+ * thing that this processor does not have and the rung needs, or NULL when it can be used. */
+const char *rfk_rung_name(int i, const char **lacks);
 
 #ifdef __cplusplus
 }

@@ -7,10 +7,8 @@
 
 /* Each isa_<name>.c exports exactly one symbol, its table. */
 extern const rfk_table rfk_ref;
-#if defined(__x86_64__)
-extern const rfk_table rfk_avx2, rfk_avx512, rfk_avx512bf16;
-#elif defined(__aarch64__)
-extern const rfk_table rfk_neon;
-#endif
+#define RFR(name, machine, needs, flags) extern const rfk_table rfk_##name;
+#include "roformer/rungs.def"
+#undef RFR
 
 #endif

@@ -1,39 +1,81 @@
-/* select.c — one ladder per architecture, climbed once, when a context is made. */
+/* select.c — the ladder of rungs.def, climbed once, when a context is made. */
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
+#include <stdio.h>
+
 #include "base/context.h"
-#include "kernel/kernel.h"
 #include "kernel/gemm/products.h"
+#include "kernel/kernel.h"
 
-enum { AVX2 = 1, AVX512 = 2, BF16 = 4 };
+/* ---- what each rung needs ---- */
 
-static const struct rung { const rfk_table *table; unsigned needs; } ladder[] = {
-    {&rfk_ref, 0},
+/* Notes the first feature that is not there. */
+static bool lack(const char **lacks, const char *feature)
+{
+    if (!*lacks) *lacks = feature;
+    return false;
+}
+
 #if defined(__x86_64__)
-    {&rfk_avx2, AVX2},
-    {&rfk_avx512, AVX2 | AVX512},
-    {&rfk_avx512bf16, AVX2 | AVX512 | BF16},
-#elif defined(__aarch64__)
-    {&rfk_neon, 0},
+static bool has_f16c(void)
+{
+    unsigned a, b, c = 0, d;
+    return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);
+}
 #endif
+
+#define CPU(feature) (__builtin_cpu_supports(#feature) || lack(lacks, #feature))
+#define F16C (has_f16c() || lack(lacks, "f16c"))
+#define RUNG(name) can_##name(lacks)
+#if defined(__x86_64__)
+#define ON_x86_64(there, elsewhere) there
+#define ON_aarch64(there, elsewhere) elsewhere
+#elif defined(__aarch64__)
+#define ON_x86_64(there, elsewhere) elsewhere
+#define ON_aarch64(there, elsewhere) there
+#else
+#define ON_x86_64(there, elsewhere) elsewhere
+#define ON_aarch64(there, elsewhere) elsewhere
+#endif
+
+#define RFR(name, machine, needs, flags)                                                                               \
+    static bool can_##name(const char **lacks)                                                                         \
+    {                                                                                                                  \
+        (void)lacks;                                                                                                   \
+        return ON_##machine(needs, lack(lacks, #machine));                                                             \
+    }
+#include "roformer/rungs.def"
+#undef RFR
+
+static bool can_ref(const char **lacks)
+{
+    (void)lacks;
+    return true;
+}
+
+static const struct rung {
+    const char *name;
+    const rfk_table *table;             /* NULL: of another machine */
+    bool (*can)(const char **lacks);
+} ladder[] = {
+    {"ref", &rfk_ref, can_ref},
+#define RFR(name, machine, needs, flags) {#name, ON_##machine(&rfk_##name, NULL), can_##name},
+#include "roformer/rungs.def"
+#undef RFR
 };
 
-static unsigned cpu(void)
+const char *rfk_rung_name(int i, const char **lacks)
 {
-    unsigned has = 0;
-#if defined(__x86_64__)
-    unsigned a, b, c = 0, d;
-    const bool f16c = __get_cpuid(1, &a, &b, &c, &d) && (c & bit_F16C);       /* which not every compiler knows by name */
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && f16c) has |= AVX2;
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-        __builtin_cpu_supports("avx512vl"))
-        has |= AVX512;
-    if (__builtin_cpu_supports("avx512bf16")) has |= BF16;
-#endif
-    return has;
+    if (i < 0 || (size_t)i >= RF_COUNT(ladder)) return NULL;
+    const char *missing = NULL;
+    ladder[i].can(&missing);
+    if (lacks) *lacks = missing;
+    return ladder[i].name;
 }
+
+/* ---- tables ---- */
 
 /* A finer table replaces only what it improves; a NULL entry leaves the rung below in place. */
 static void overlay(rfk_table *t, const rfk_table *finer)
@@ -47,28 +89,50 @@ static void overlay(rfk_table *t, const rfk_table *finer)
 
 int rfk_rung(int i, rfk_table *out)
 {
-    const unsigned has = cpu();
-    if (i < 0 || (size_t)i >= RF_COUNT(ladder) || (ladder[i].needs & ~has)) return 0;
-    *out = (rfk_table){0};
-    for (int j = 0; j <= i; j++) overlay(out, ladder[j].table);
+    int at = -1;
+    if (i < 0) return 0;
+    rfk_table table = {0};
+    for (size_t j = 0; j < RF_COUNT(ladder) && at < i; j++) {
+        const char *lacks = NULL;
+        if (!ladder[j].can(&lacks)) continue;
+        overlay(&table, ladder[j].table);
+        at++;
+    }
+    if (at < i) return 0;
+    *out = table;
     return 1;
+}
+
+/* Why the rung that was asked for cannot be had. */
+static rf_status refuse(const char *asked, const char *best, rf_error *why)
+{
+    char all[256] = "";
+    size_t n = 0;
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
+        if (lacks && !strcmp(name, asked))
+            return rf_fail(why, RF_EARG, "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
+                           asked, lacks, best);
+        if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
+    }
+    return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
 }
 
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 {
-    const char *wanted = options ? options->isa : NULL;
+    const char *asked = options ? options->isa : NULL;
     rfk_table table, best;
-    bool found = !wanted;
+    bool found = !asked;
     int rung = 0;
     for (int i = 0; rfk_rung(i, &table); i++) {
         best = table;
         rung = i;
-        if (wanted && !strcmp(wanted, table.isa)) {
+        if (asked && !strcmp(asked, table.isa)) {
             found = true;
             break;
         }
     }
-    if (!found) return rf_fail(why, RF_EARG, "isa: \"%s\" is not a rung of this machine, the best is \"%s\"", wanted, best.isa);
+    if (!found) return refuse(asked, best.isa, why);
 
     rf_ctx *ctx;
     const rf_status status = rf__ctx_make(options, &ctx, why);
@@ -81,7 +145,7 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
     *kernels = best;
     ctx->k = kernels;
     ctx->isa = best.isa;
-    ctx->capped = wanted && rfk_rung(rung + 1, &table);
+    ctx->capped = asked && rfk_rung(rung + 1, &table);
     rf_status made = rf__product_state_new(ctx, why);
     if (!made) made = rf__products_choose(ctx, options ? options->products : NULL, why);
     if (!made) made = rf__pool_new(ctx, why);

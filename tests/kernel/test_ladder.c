@@ -32,6 +32,25 @@ static void the_lowest_rung_is_the_reference(void **state)
     assert_string_equal(k.isa, "ref");
 }
 
+/* The list names each rung once, and those that lack nothing are the ones that there are tables for. */
+static void the_list_is_the_ladder(void **state)
+{
+    (void)state;
+    int here = 0;
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
+        for (int j = 0; j < i; j++) assert_string_not_equal(name, rfk_rung_name(j, NULL));
+        rfk_table k;
+        if (lacks) continue;
+        assert_true(rfk_rung(here++, &k));
+        assert_string_equal(k.isa, name);
+    }
+    rfk_table past;
+    assert_false(rfk_rung(here, &past));
+    assert_false(rfk_rung(-1, &past));
+    assert_null(rfk_rung_name(-1, NULL));
+}
+
 static void a_context_takes_the_best_rung_or_the_one_named(void **state)
 {
     (void)state;
@@ -56,6 +75,13 @@ static void an_unknown_rung_is_refused_by_name(void **state)
     rf_error why = {0};
     assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = "abacus"}, &ctx, &why), RF_EARG);
     t_failed(&why, RF_EARG, "\"abacus\"");
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {       /* one that there is, but not here, says what is missing */
+        if (!lacks) continue;
+        why = (rf_error){0};
+        assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = name}, &ctx, &why), RF_EARG);
+        t_failed(&why, RF_EARG, lacks);
+    }
     assert_null(ctx);
 }
 
@@ -76,6 +102,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rung_has_every_kernel),
         cmocka_unit_test(the_lowest_rung_is_the_reference),
+        cmocka_unit_test(the_list_is_the_ladder),
         cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),
         cmocka_unit_test(an_unknown_rung_is_refused_by_name),
         cmocka_unit_test(the_peak_is_a_rate),

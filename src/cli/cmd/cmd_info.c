@@ -119,9 +119,13 @@ static json_t *environment(const cli_io *io)
     }
     if (proc_value("/proc/cpuinfo", "model name", text, sizeof text)) set(o, "processor", json_string(text));
     set(o, "features", cpu_features());
-    rfk_table table;
-    for (int i = 0; rfk_rung(i, &table); i++) json_array_append_new(rungs, json_string(table.isa));
+    json_t *missing = json_object();
+    const char *rung, *lacks;
+    for (int i = 0; (rung = rfk_rung_name(i, &lacks)); i++)
+        if (lacks) set(missing, rung, json_sprintf("needs %s", lacks));
+        else json_array_append_new(rungs, json_string(rung));
     set(o, "rungs", rungs);
+    set(o, "rungs_missing", missing);
     set(o, "rung", json_string(rf_ctx_isa(io->ctx)));
     set(o, "threads", json_integer(rf_ctx_threads(io->ctx)));
     set(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));

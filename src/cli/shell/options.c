@@ -12,8 +12,11 @@ const cli_option cli_common_options[] = {
     {"threads", 't', CLI_INT, C(threads), "N", "0", 0, 1024, "ROFORMER_THREADS",
      "worker threads; 0: as many as this process may run on", NULL},
     {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
-     "instruction set at most: avx512bf16, avx512, avx2, neon, or ref, the printed formulas in double; without it the best of "
-     "this machine", NULL},
+     "instruction set at most: "
+#define RFR(name, machine, needs, flags) #name ", "
+#include "roformer/rungs.def"
+#undef RFR
+     "or ref, the printed formulas in double; without it the best of this machine", NULL},
     {"products", 0, CLI_TEXT, C(products), "built-in|onednn", NULL, 0, 0, NULL,
      "who computes matrix products; built-in when not given", NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
