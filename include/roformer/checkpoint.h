@@ -145,6 +145,7 @@ typedef struct rf_config {
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
     int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
     char task_text_column[128], task_pair_column[128], task_label_column[128];   /* of labelled files, when named; or "" */
+    char task_header[8], task_separator[8];      /* of tables, when told: "yes" or "no"; "tab" or the character; or ""     */
     int version_2_with_negative; /* a head for answers may say that there is none                                     */
     rf_summary summary;
 } rf_config;

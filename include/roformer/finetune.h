@@ -27,6 +27,8 @@ typedef struct rf_finetune_options {
     const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL      */
     const char *text_column, *pair_column, *label_column;       /* names or numbers from 1; NULL: by the file's header   */
     const char *id_column;              /* prediction: of what an example calls itself; NULL: id, idx, index, guid or qid if there */
+    const char *header;                 /* tables: "yes" or "no"; NULL: a header unless all columns that are named are numbers */
+    const char *separator;              /* tables: between fields, "tab" or a character; NULL: comma in .csv, else tab      */
     const char *labels;                 /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
     int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                   */
     rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                   */

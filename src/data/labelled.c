@@ -8,12 +8,34 @@
 
 enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels, bytes of a label, of a number: at most           */
 
+static rf_status read_header(const char *text, int *header, rf_error *why)
+{
+    static const char *const words[] = {[RF__HEADER_AUTO] = "", [RF__HEADER_YES] = "yes", [RF__HEADER_NO] = "no"};
+    for (int i = 0; i < (int)RF_COUNT(words); i++)
+        if (!strcmp(text ? text : "", words[i])) return *header = i, RF_OK;
+    return rf_fail(why, RF_EARG, "header: '%.40s' is neither yes nor no", text);
+}
+
+/* Any character that is no part of words and numbers, nor a quote or a line's end. */
+static rf_status read_separator(const char *text, char *separator, rf_error *why)
+{
+    *separator = 0;
+    if (!text || !*text) return RF_OK;
+    if (!strcmp(text, "tab") || !strcmp(text, "\t")) return *separator = '\t', RF_OK;
+    if (!text[1] && strchr(",;|:!#$%&*/~^", *text)) return *separator = *text, RF_OK;
+    return rf_fail(why, RF_EARG, "separator: '%.40s' is neither tab nor one of , ; | : ! # $ %% & * / ~ ^", text);
+}
+
 rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, rf_error *why)
 {
     const int64_t fold = l->fold;
     const rf__preset *p;
     *l = (rf__labelled){.ctx = ctx, .o = o, .fold = fold};
-    const rf_status status = rf__preset_find(o->task ? o->task : "cls", &p, why);
+    int header = RF__HEADER_AUTO;
+    char separator = 0;
+    rf_status status = rf__preset_find(o->task ? o->task : "cls", &p, why);
+    if (!status) status = read_header(o->header, &header, why);
+    if (!status) status = read_separator(o->separator, &separator, why);
     if (status) return status;
     const bool own = o->text_column || o->pair_column || o->label_column;
     l->preset = p;
@@ -24,6 +46,8 @@ rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetun
         .pair = o->text_column || o->pair_column ? o->pair_column : p->pair,
         .label = o->label_column ? o->label_column : p->label,
         .id = o->id_column,
+        .header = header,
+        .separator = separator,
     };
     if (!own) memcpy(l->layout.bare, p->bare, sizeof p->bare);
     return RF_OK;
@@ -52,8 +76,10 @@ const char *rf__labelled_metric(const rf__labelled *l, const rf_finetune_options
 
 static int32_t find(const rf__labelled *l, rf__text name)
 {
-    for (size_t i = 0; i < l->n; i++)
-        if (!strncmp(l->name[i], name.at, name.size) && !l->name[i][name.size]) return (int32_t)i;
+    for (size_t i = 0; i < l->n; i++) {
+        const rf__text own = rf__trim((rf__text){l->name[i], strlen(l->name[i])});       /* a folder's need not be trimmed */
+        if (own.size == name.size && !memcmp(own.at, name.at, name.size)) return (int32_t)i;
+    }
     return -1;
 }
 
@@ -113,7 +139,7 @@ static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_labe
             const json_t *v = json_array_get(list, i);
             char number[32];
             snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
-            status = one(user, json_is_string(v) ? (rf__text){json_string_value(v), json_string_length(v)}
+            status = one(user, json_is_string(v) ? rf__trim((rf__text){json_string_value(v), json_string_length(v)})
                              : json_is_integer(v) ? (rf__text){number, strlen(number)} : (rf__text){0}, why);
         }
         return status;
@@ -122,7 +148,8 @@ static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_labe
     for (const char *at = r->label.at, *end = at ? at + r->label.size : at; at && at < end && !status;) {
         const char *stop = memchr(at, ',', (size_t)(end - at));
         if (!stop) stop = end;
-        if (stop > at) status = one(user, (rf__text){at, (size_t)(stop - at)}, why);
+        const rf__text name = rf__trim((rf__text){at, (size_t)(stop - at)});
+        if (name.size) status = one(user, name, why);
         at = stop + 1;
     }
     return status;
@@ -130,20 +157,66 @@ static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_labe
 
 static rf_status learn_one(void *user, rf__text name, rf_error *why) { return learn(user, name, why); }
 
+/* "no, yes" */
+static rf_status learn_given(rf__labelled *l, const char *given, rf_error *why)
+{
+    for (const char *at = given; at;) {
+        const size_t n = strcspn(at, ",");
+        const rf__text name = rf__trim((rf__text){at, n});
+        if (name.size > NAME) return rf_fail(why, RF_EARG, "labels: one of %zu bytes, at most %d", name.size, NAME);
+        if (!name.size) return rf_fail(why, RF_EARG, "labels: one of \"%.80s\" has no name", given);
+        if (find(l, name) >= 0) return rf_fail(why, RF_EARG, "labels: '%s' is there twice", rf__show(name, 60).text);
+        if (learn(l, name, why)) return why ? why->code : RF_ENOMEM;
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return RF_OK;
+}
+
+typedef struct counting { const rf__labelled *l; size_t *count; bool again; } counting;
+
+static rf_status count_one(void *user, rf__text name, rf_error *why)
+{
+    const counting *c = user;
+    const int32_t id = find(c->l, name);
+    (void)why;
+    if (id >= 0) c->count[id]++;
+    return RF_OK;
+}
+
+static rf_status look_again(void *user, rf__text name, rf_error *why)
+{
+    counting *c = user;
+    const int32_t id = find(c->l, name);
+    (void)why;
+    c->again |= id < 0 || c->count[id] > 1;
+    return RF_OK;
+}
+
+/* A label that the first line alone has may be the name of its column. */
+static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_error *why)
+{
+    rf_status status = RF_OK;
+    if (!r->guessed || r->n < 2 || r->record[0].line > 1 || !r->record[0].label.size) return RF_OK;
+    counting c = {l, rf__calloc(l->ctx, l->n + 1, sizeof *c.count), false};
+    if (!c.count) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
+    for (size_t i = 0; i < r->n && !status; i++) status = labels_of(l, &r->record[i], count_one, &c, why);
+    if (!status) status = labels_of(l, &r->record[0], look_again, &c, why);
+    rf__free(l->ctx, c.count);
+    if (status || c.again) return status;
+    return rf_fail(why, RF_EDATA, "%.150s:1: label '%s' is on no other line, so this may be a header: header yes passes over it, header no takes it as "
+                   "an example", r->path, rf__show(r->record[0].label, 60).text);
+}
+
 static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *why)
 {
     rf_status status = RF_OK;
     const char *given = l->o->labels ? l->o->labels : l->preset->labels;
     const bool discover = !given;
     if (!has_names(l) || l->fixed) return RF_OK;
-    while (given && *given && !status) {
-        const size_t n = strcspn(given, ",");
-        if (n > NAME) return rf_fail(why, RF_EARG, "labels: one of %zu bytes, at most %d", n, NAME);
-        status = learn(l, (rf__text){given, n}, why);
-        given += n + (given[n] == ',');
-    }
+    if (given) status = learn_given(l, given, why);
     for (size_t i = 0; i < r->n && !status && discover; i++) status = labels_of(l, &r->record[i], learn_one, l, why);
     if (status) return status;
+    if (discover && (status = check_first(l, r, why))) return status;
     if (discover && l->n) qsort(l->name, l->n, sizeof *l->name, by_name);
     l->fixed = true;
     if (l->n >= (l->task == RF_TASK_MULTILABEL ? 1u : 2u)) return RF_OK;
@@ -190,20 +263,19 @@ static rf_status place_one(void *user, rf__text name, rf_error *why)
     const int32_t id = find(m->l, name);
     if (id < 0) {
         list_names(m->l, all, sizeof all);
-        return BAD(m, "label '%s' is none of the %zu that are known: %s", rf__show(name, 60).text, m->l->n, all), RF_OK;
+        return BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text, m->l->n, all,
+                   m->r->guessed && m->record->line == 1 ? " (header yes passes over this line)" : ""), RF_OK;
     }
     if (!rf__grow(m->l->ctx, &m->id, &m->room, m->n + 1, sizeof *m->id)) return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     m->id[m->n++] = id;
     return RF_OK;
 }
 
-/* [+-] digits [. digits] [e [+-] digits], spaces around it. */
+/* [+-] digits [. digits] [e [+-] digits]. */
 static float number_of(making *m)
 {
-    rf__text t = m->record->label;
+    const rf__text t = m->record->label;
     char text[DIGITS + 1], *end;
-    while (t.size && *t.at == ' ') t.at++, t.size--;
-    while (t.size && t.at[t.size - 1] == ' ') t.size--;
     if (t.size > DIGITS) return BAD(m, "the label has %zu characters, a number has at most %d", t.size, DIGITS), 0;
     if (t.size) memcpy(text, t.at, t.size);
     text[t.size] = 0;

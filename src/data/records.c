@@ -57,7 +57,8 @@ void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...)
 rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
 {
     if (r->bad > (uint64_t)most && r->bad > 1)
-        return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines; max_bad_lines passes over some)", r->first.text, (unsigned long long)r->bad - 1);
+        return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text, (unsigned long long)r->bad - 1,
+                       r->wanted ? "; max_bad_lines passes over some" : "");
     if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
     return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: holds no example", short_path(r));
 }
@@ -108,7 +109,10 @@ rf_status rf__records_add(rf__records *r, rf__record record, rf_error *why)
         json_decref(record.json);
         return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples", r->n);
     }
+    record.label = rf__trim(record.label);
     r->record[r->n++] = record;
+    r->empty += r->blank;
+    r->blank = 0;
     return RF_OK;
 }
 
@@ -146,7 +150,17 @@ static rf_status load(rf__records *r, rf__source *s, rf_error *why)
     return status;
 }
 
+/* Lines that end with CR alone; `one`: a document of JSON, to which a CR is white space. */
+static rf_status check_line_ends(const rf__records *r, bool one, rf_error *why)
+{
+    const char *cr = memchr(r->data, '\r', r->size);
+    if (one || !cr || cr + 1 == r->data + r->size || memchr(r->data, '\n', r->size)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: its lines end with CR alone, as on old Macs, expected is LF or CRLF; tr '\\r' '\\n' converts it", short_path(r));
+}
+
 /* ---- rows ---- */
+
+typedef struct dialect { char separator; bool quotes; } dialect;
 
 typedef enum row_fault { ROW_FINE, ROW_OPEN, ROW_BEHIND, ROW_MANY } row_fault;
 typedef struct row {
@@ -171,23 +185,22 @@ static char *closing(char *at, const char *end, uint64_t *lines)
 }
 
 /* Where the fields of a row lie, quotes and all. */
-static void cut(char *at, char *end, bool csv, row *out)
+static void cut(char *at, char *end, const dialect *d, row *out)
 {
-    const char between = csv ? ',' : '\t';
     out->n = 0;
     out->lines = 1;
     out->fault = ROW_FINE;
     for (;; at++) {
         char *const begin = at;
         const uint64_t above = out->lines - 1;
-        const bool quoted = csv && at < end && *at == '"';
+        const bool quoted = d->quotes && at < end && *at == '"';
         if (quoted && !(at = closing(at, end, &out->lines))) {
             out->fault = ROW_OPEN;
             out->lines = above;
             return;
         }
         char *to = at;
-        while (at < end && *at != between && *at != '\n') at++;
+        while (at < end && *at != d->separator && *at != '\n') at++;
         const bool cr = at > to && at[-1] == '\r' && (at == end || *at == '\n');
         if (quoted && at - cr > to) out->fault = ROW_BEHIND;
         if (!quoted) to = at - cr;
@@ -219,7 +232,11 @@ static void unquote(char *data, row *w)
 
 /* ---- columns ---- */
 
-typedef struct places { int text, pair, label, id; size_t fields; } places;      /* from 0, -1: none; fields: of a row, 0: any */
+typedef struct places {
+    int text, pair, label, id;          /* from 0, -1: none                                                              */
+    size_t fields;                      /* of a row, 0: any                                                              */
+    bool one;                           /* the table has one column, so that an empty line is an empty field             */
+} places;
 
 static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
 
@@ -248,12 +265,12 @@ static rf_status must_have(const rf__records *r, int found, const char *what, co
     return rf__records_no_column(r, what, wanted, head->field, head->n, why);
 }
 
-/* All columns that are named are numbers: the table has no header. */
+/* All columns that are named are numbers: the table has no header, unless the caller says that it has one. */
 static rf_status by_number(const rf__layout *l, const rf__records *r, places *p, bool *all, rf_error *why)
 {
     const char *const given[] = {l->text, l->pair, l->label, l->id};
     int at[] = {-1, -1, -1, -1};
-    *all = l->text != NULL;
+    *all = l->text != NULL && l->header != RF__HEADER_YES;
     for (size_t i = 0; i < RF_COUNT(given); i++) {
         if (!given[i]) continue;
         if (!rf__is_number(given[i])) *all = false;
@@ -262,29 +279,69 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, places *p,
         else at[i] = numbered(given[i]) - 1;
     }
     if (*all && l->wanted && !l->label)
-        return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too", short_path(r));
-    *p = (places){at[0], at[1], at[2], at[3], 0};
+        return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too, or say "
+                       "header yes", short_path(r));
+    *p = (places){.text = at[0], .pair = at[1], .label = l->wanted ? at[2] : -1, .id = l->wanted ? -1 : at[3]};
     return RF_OK;
 }
 
-static rf_status find_places(const rf__layout *l, const rf__records *r, const row *head, places *p, bool *header, rf_error *why)
+static bool usual(const row *head, int at, const char *const *names)
+{
+    for (; at >= 0 && (size_t)at < head->n && *names; names++)
+        if (is(head->field[at], *names)) return true;
+    return false;
+}
+
+/* A first line that reads like the names of columns would be an example by mistake. */
+static rf_status no_header(rf__records *r, const rf__layout *l, const row *head, const places *p, rf_error *why)
+{
+    const int label = l->label ? numbered(l->label) - 1 : -1;
+    r->guessed = l->header == RF__HEADER_AUTO;
+    if (!r->guessed) return RF_OK;
+    const int at = usual(head, p->text, rf__usual_text) ? p->text : usual(head, p->pair, rf__usual_pair) ? p->pair
+                 : usual(head, label, rf__usual_label) ? label : -1;
+    if (at < 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s:1: '%s' looks like the name of a column, and columns are numbered as in a file without a header: header yes "
+                   "passes over the line, header no takes it as an example", short_path(r), rf__show(head->field[at], 40).text);
+}
+
+/* A line of one field that holds what separates fields elsewhere; `any`: not in CSV alone, as no column was found. */
+static rf_status check_separator(const rf__records *r, const rf__layout *l, const dialect *d, const row *head, bool any, rf_error *why)
+{
+    static const char known[] = ";\t|,";
+    if (head->n != 1 || head->quoted[0] || (!any && (l->separator || !d->quotes))) return RF_OK;
+    for (const char *c = known; *c; c++) {
+        if (*c == d->separator || (!any && *c != ';' && *c != '\t') || !memchr(head->field[0].at, *c, head->field[0].size)) continue;
+        const char one[] = {*c == '\t' ? 't' : *c, 0}, own[] = {d->separator == '\t' ? 't' : d->separator, 0};
+        return rf_fail(why, RF_EDATA, "%s:1: fields are separated by \"%s\", the first line has none, but \"%s\": separator \"%s\" reads it so%s%s%s",
+                       short_path(r), *own == 't' ? "tab" : own, *one == 't' ? "tab" : one, *one == 't' ? "tab" : one,
+                       any ? "" : ", separator \"", any ? "" : *own == 't' ? "tab" : own, any ? "" : "\" as it is");
+    }
+    return RF_OK;
+}
+
+static rf_status find_places(const rf__layout *l, rf__records *r, const dialect *d, const row *head, places *p, bool *header, rf_error *why)
 {
     bool all;
     *header = false;
     rf_status status = by_number(l, r, p, &all, why);
-    if (status || all) return status;
+    if (!status && all) status = check_separator(r, l, d, head, false, why);
+    if (status || all) return status ? status : no_header(r, l, head, p, why);
     p->text = column(l->text, rf__usual_text, head);
-    if (p->text == -1 && l->bare[0]) {
-        *p = (places){l->bare[0] - 1, l->bare[1] - 1, l->bare[2] - 1, -1, 0};
+    if (l->bare[0] && (l->header == RF__HEADER_NO || (l->header == RF__HEADER_AUTO && p->text == -1))) {
+        *p = (places){.text = l->bare[0] - 1, .pair = l->bare[1] - 1, .label = l->wanted ? l->bare[2] - 1 : -1, .id = -1};
+        r->guessed = l->header == RF__HEADER_AUTO;
         return RF_OK;
     }
+    if (l->header == RF__HEADER_NO) return rf_fail(why, RF_EARG, "header no: columns have no names then, text_column and label_column number them");
     *header = true;
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
     p->label = l->wanted ? column(l->label, rf__usual_label, head) : -1;
     p->id = l->wanted ? -1 : column(l->id, rf__usual_id, head);
     if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" are none */
     p->fields = head->n;
-    status = must_have(r, p->text, "text", l->text, head, why);
+    if (p->text < 0) status = check_separator(r, l, d, head, true, why);
+    if (!status) status = must_have(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
     if (!status && l->wanted) status = must_have(r, p->label, "label", l->label, head, why);
     if (!status && l->id && !l->wanted) status = must_have(r, p->id, "id", l->id, head, why);
@@ -304,7 +361,7 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
 static bool row_fits(rf__records *r, uint64_t line, const row *w, const places *p)
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
-    if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next comma");
+    if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next separator");
     else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
     else if (p->fields && w->n != p->fields) rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
     else if (w->n <= (size_t)most) rf__records_bad(r, line, "%zu column%s, column %d is needed", w->n, w->n == 1 ? "" : "s", (int)most + 1);
@@ -312,30 +369,49 @@ static bool row_fits(rf__records *r, uint64_t line, const row *w, const places *
     return false;
 }
 
+static bool is_empty(const row *w) { return w->n == 1 && !w->quoted[0] && !w->field[0].size; }
+
+/* Has the first row that is not empty one field? */
+static bool one_column(char *at, char *end, const dialect *d, row *w)
+{
+    while (at < end && (*at == '\n' || *at == '\r')) at++;
+    cut(at, end, d, w);
+    return w->n == 1;
+}
+
+static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, const places *p, uint64_t line, rf_error *why)
+{
+    if (is_empty(w) && (l->wanted || !p->one)) return r->blank++, RF_OK;
+    if (!row_fits(r, line, w, p)) return RF_OK;
+    rf__record one = {.text = w->field[p->text], .line = line};
+    if (p->pair >= 0) one.pair = w->field[p->pair];
+    if (p->label >= 0) one.label = w->field[p->label];
+    if (p->id >= 0) one.id = w->field[p->id];
+    return rf__records_add(r, one, why);
+}
+
 static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_error *why)
 {
     char *at = r->data + r->at, *const end = r->data + r->size;
+    const dialect d = {l->separator ? l->separator : csv ? ',' : '\t', csv};
     uint64_t line = 1;
     places p = {0};
     bool first = true;
     row w;
+    const bool one = one_column(at, end, &d, &w);
     rf_status status = RF_OK;
     for (; at < end && !status; at = w.next, line += w.lines) {
         bool header = false;
-        cut(at, end, csv, &w);
+        cut(at, end, &d, &w);
         if (w.fault == ROW_OPEN || (first && w.fault == ROW_MANY)) return unreadable(r, line, &w, why);
         const bool clean = rf__records_clean(r, line, at, (size_t)(w.next - at));
         if (first && !clean) return rf_fail(why, RF_EDATA, "%s", r->first.text);
         if (!clean) continue;
         unquote(r->data, &w);
-        if (first) status = find_places(l, r, &w, &p, &header, why);
+        if (first) status = find_places(l, r, &d, &w, &p, &header, why);
+        if (first) p.one = one;
         first = false;
-        if (status || header || (w.n == 1 && !w.field[0].size) || !row_fits(r, line, &w, &p)) continue;
-        rf__record one = {.text = w.field[p.text], .line = line};
-        if (p.pair >= 0) one.pair = w.field[p.pair];
-        if (p.label >= 0 && l->wanted) one.label = w.field[p.label];
-        if (p.id >= 0 && !l->wanted) one.id = w.field[p.id];
-        status = rf__records_add(r, one, why);
+        if (!status && !header) status = add_row(r, l, &w, &p, line, why);
     }
     return status;
 }
@@ -356,6 +432,8 @@ static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf
     const char *path = r->path;
     const bool json = ends(path, ".jsonl") || ends(path, ".json") || ends(path, ".ndjson");
     rf_status status = load(r, s, why);
+    r->wanted = l->wanted;
+    if (!status) status = check_line_ends(r, ends(path, ".json"), why);
     if (status) return status;
     r->document = ends(path, ".json");
     if (json) return rf__records_json(r, l, why);

@@ -1,12 +1,14 @@
 /* records.h — labelled files as records: texts and labels with the line that they come from, before any tokenizer.
  *
- *     .csv              rows of fields between commas; "a, b" and """" as in RFC 4180; a field may hold line ends
+ *     .csv              rows of fields between commas, or another separator; "a, b" and """" as in RFC 4180; a field may
+ *                       hold line ends
  *     .jsonl .ndjson    an object on a line
  *     .json             the same, or one list of objects, or SQuAD's {"data": [{"paragraphs": ..}]}
  *     .conll, all else  for tag: a word and its tag on a line, an empty line between sentences
  *     all else          rows of fields between tabs; a quote is a letter like any other
  *
- * each also as .gz or .zst.  Text is UTF-8 without NUL, a line at most 64 MiB, a row at most 256 fields.
+ * each also as .gz or .zst.  Text is UTF-8 without NUL, a line at most 64 MiB, a row at most 256 fields; labels come without
+ * the white space around them.
  *
  * A line that is not what it must be is counted and passed over; how many may be is the caller's to say (rf__records_judge).
  * What makes the rest unreadable (a quote that never closes, no such column) ends the reading.                           */
@@ -31,7 +33,10 @@ typedef struct rf__layout {
     const char *id;                     /* likewise; read without `wanted`, and need not be there when it is NULL         */
     int bare[3];                        /* text, pair, label when the first line has no such names; 0: none; all 0: it must */
     bool wanted;                        /* labels must be there; otherwise they are not looked at                        */
+    int header;                         /* of a table; AUTO: there is one unless all columns that are named are numbers   */
+    char separator;                     /* between fields of a table; 0: what the name says                              */
 } rf__layout;
+enum { RF__HEADER_AUTO, RF__HEADER_YES, RF__HEADER_NO };
 
 typedef struct rf__records {
     const rf_ctx *ctx;
@@ -41,6 +46,9 @@ typedef struct rf__records {
     bool document;                      /* one JSON document                                                             */
     rf__record *record;
     size_t n, room;
+    bool wanted;                        /* labels are                                                                    */
+    bool guessed;                       /* the first line was taken as an example because columns are numbered           */
+    uint64_t empty, blank;              /* empty lines between records; those behind the last one                        */
     uint64_t bad, bad_line, first_line; /* bad lines; the last one that was counted; the first one of the file           */
     rf_error first;                     /* what is wrong with that one                                                   */
 } rf__records;
@@ -62,6 +70,14 @@ const json_t *rf__record_id(const json_t *object, const char *wanted);
 
 /* The member `wanted` of an object, or the first of the usual names for a label that is there. */
 const json_t *rf__record_member(const json_t *object, const char *wanted);
+
+/* Without the white space around it; a NULL stays. */
+static inline rf__text rf__trim(rf__text t)
+{
+    while (t.size && strchr(" \t\r\n\v\f", *t.at) && *t.at) t.at++, t.size--;
+    while (t.size && strchr(" \t\r\n\v\f", t.at[t.size - 1]) && t.at[t.size - 1]) t.size--;
+    return t;
+}
 
 /* Text from a file as part of a message: at most `most` bytes, whole characters, nothing below a space. */
 typedef struct rf__shown { char text[96]; } rf__shown;

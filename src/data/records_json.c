@@ -186,6 +186,7 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
         stop = memchr(at, '\n', (size_t)(end - at));
         if (!stop) stop = end;
         const size_t size = (size_t)(stop - at);
+        if (white(at, size) == size && size < (size_t)(end - at)) r->blank++;
         if (white(at, size) == size || !rf__records_clean(r, line, at, size)) continue;
         json_error_t bad;
         json_t *j = json_loadb(at, size, JSON_REJECT_DUPLICATES, &bad);

@@ -83,6 +83,24 @@ static bool named(const rf__source *s, const char *ending)
     return n >= e && !strcmp(s->name + n - e, ending);
 }
 
+/* An encoding of two bytes, by its byte order mark or by the zeros in every other byte of its letters; NULL: none. */
+static const char *wide_encoding(const char *data, size_t size)
+{
+    enum { LOOK = 4096, FEW = 4 };
+    const size_t n = (size < LOOK ? size : LOOK) & ~(size_t)1;
+    size_t zeros[2] = {0, 0};
+    if (size >= 2 && (!memcmp(data, "\xff\xfe", 2) || !memcmp(data, "\xfe\xff", 2))) return "UTF-16";
+    for (size_t i = 0; i < n; i++) zeros[i & 1] += !data[i];
+    if (!zeros[0] && zeros[1] >= FEW && 8 * zeros[1] >= n) return "UTF-16LE";
+    return !zeros[1] && zeros[0] >= FEW && 8 * zeros[0] >= n ? "UTF-16BE" : NULL;
+}
+
+static rf_status check_encoding(const rf__source *s, const char *data, size_t size, rf_error *why)
+{
+    const char *wide = wide_encoding(data, size);
+    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it", s->name, wide, wide) : RF_OK;
+}
+
 static rf_status recognise(rf__source *s, rf_error *why)
 {
     while (s->end < 6 && !s->ended) {                              /* a pipe may give single bytes */
@@ -93,8 +111,6 @@ static rf_status recognise(rf__source *s, rf_error *why)
     else if (zstd_frame(s)) s->kind = ZSTD;
     else if (begins(s, "\xFD" "7zXZ", 5) || begins(s, "BZh", 3))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: compressed with %s, readable are gzip and zstd", s->name, s->in[0] == 'B' ? "bzip2" : "xz");
-    else if (begins(s, "\xFF\xFE", 2) || begins(s, "\xFE\xFF", 2))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: UTF-16 text, readable is UTF-8", s->name);
     else if (named(s, ".gz") || named(s, ".zst"))
         return rf_fail(why, RF_EDATA, "%s: its first bytes are not those of %s data", s->name, named(s, ".gz") ? "gzip" : "zstd");
     if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
@@ -173,6 +189,7 @@ rf_status rf__source_read(rf__source *s, char *to, size_t room, size_t *got, rf_
         }
         if ((status = take(s, why))) return status;
     }
+    if (!s->given && check_encoding(s, to, *got, why)) return RF_EUNSUPPORTED;
     s->given += *got;
     const uint64_t used = rf__source_used(s);
     if (s->kind != PLAIN && s->given > EXPANSION_FROM && s->given / EXPANSION > used)

@@ -95,6 +95,13 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
 }
 
+/* How labelled files are read. */
+#define COLUMN(field) {#field, offsetof(rf_config, field), sizeof ((rf_config *)0)->field}
+static const struct { const char *key; size_t at, size; } reading[] = {
+    COLUMN(task_text_column), COLUMN(task_pair_column), COLUMN(task_label_column), COLUMN(task_header), COLUMN(task_separator),
+};
+#undef COLUMN
+
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *length = json_object_get(root, "task_max_length");
@@ -106,9 +113,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
         if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
             status = rf_fail(why, RF_EDATA, "%s: task_max_length is not an integer in [0, %d]", file, 1 << 20);
     }
-    if (!status) status = read_string(file, root, "task_text_column", c->task_text_column, sizeof c->task_text_column, why);
-    if (!status) status = read_string(file, root, "task_pair_column", c->task_pair_column, sizeof c->task_pair_column, why);
-    if (!status) status = read_string(file, root, "task_label_column", c->task_label_column, sizeof c->task_label_column, why);
+    for (size_t i = 0; i < RF_COUNT(reading) && !status; i++)
+        status = read_string(file, root, reading[i].key, (char *)c + reading[i].at, reading[i].size, why);
     const json_t *negative = json_object_get(root, "version_2_with_negative");
     if (!status && negative && !json_is_boolean(negative)) status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
     c->version_2_with_negative = json_is_true(negative);
@@ -174,9 +180,6 @@ static bool add_labels(json_t *to, const rf_config *c)
 
 json_t *rf__task_json(const rf_config *c)
 {
-    const struct { const char *key, *name; } column[] = {
-        {"task_text_column", c->task_text_column}, {"task_pair_column", c->task_pair_column}, {"task_label_column", c->task_label_column},
-    };
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
     if (!all || head == RF_HEAD_MLM) return all;
@@ -184,8 +187,10 @@ json_t *rf__task_json(const rf_config *c)
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
     if (fine && *c->finetuning_task) fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
     if (fine && c->task_max_length) fine = !json_object_set_new(all, "task_max_length", json_integer(c->task_max_length));
-    for (size_t i = 0; i < RF_COUNT(column) && fine; i++)
-        if (*column[i].name) fine = !json_object_set_new(all, column[i].key, json_string(column[i].name));
+    for (size_t i = 0; i < RF_COUNT(reading) && fine; i++) {
+        const char *text = (const char *)c + reading[i].at;
+        if (*text) fine = !json_object_set_new(all, reading[i].key, json_string(text));
+    }
     if (fine && head == RF_HEAD_SPAN) fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
     if (fine && head == RF_HEAD_CHOICE) fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
     if (fine) return all;

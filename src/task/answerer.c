@@ -95,13 +95,21 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     return rf_session_logits(a->session, &view, z, rows, why);
 }
 
-/* Those that fine-tuning was told, unless others are named. */
-static void use_columns(rf_finetune_options *o, const rf_config *c)
+/* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the folder's where these
+ * are of the same kind, names or numbers: a number beside names would decide whether there is a header. */
+static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
-    if (o->text_column || o->pair_column || o->label_column) return;
-    o->text_column = *c->task_text_column ? c->task_text_column : NULL;
-    o->pair_column = *c->task_pair_column ? c->task_pair_column : NULL;
-    o->label_column = *c->task_label_column ? c->task_label_column : NULL;
+    const char **const column[] = {&o->text_column, &o->pair_column, &o->label_column};
+    const char *const own[] = {c->task_text_column, c->task_pair_column, c->task_label_column};
+    const char *given = o->text_column ? o->text_column : o->pair_column ? o->pair_column : o->label_column;
+    for (size_t i = 0; i < RF_COUNT(column); i++)
+        if (!*column[i] && *own[i] && (!given || rf__is_number(given) == rf__is_number(own[i]))) *column[i] = own[i];
+    if (given && !o->pair_column && *c->task_pair_column)
+        return rf_fail(why, RF_EARG, "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one is it here?",
+                       c->task_pair_column);
+    if (!given && !o->header && *c->task_header) o->header = c->task_header;
+    if (!o->separator && *c->task_separator) o->separator = c->task_separator;
+    return RF_OK;
 }
 
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
@@ -112,9 +120,9 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     int64_t max_length = a->max_length;
     a->o = *o;
     if (!a->o.task) a->o.task = *own ? own : names[a->task];
-    use_columns(&a->o, rf_model_config(a->model));
     if (o->t.given && o->t.given(o->t.given_user, "max_length")) max_length = o->t.max_length;
-    rf_status status = rf__labelled_open(l, a->ctx, &a->o, why);
+    rf_status status = use_columns(&a->o, rf_model_config(a->model), why);
+    if (!status) status = rf__labelled_open(l, a->ctx, &a->o, why);
     if (!status && l->task != a->task)
         status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
     l->nothing = rf_model_config(a->model)->version_2_with_negative;

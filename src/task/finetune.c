@@ -36,6 +36,7 @@ static const rf__row rows[] = {
 static const struct { const char *name; size_t at; bool file; } words[] = {
     {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
     {"text_column", AT(text_column), false}, {"pair_column", AT(pair_column), false}, {"label_column", AT(label_column), false},
+    {"header", AT(header), false},       {"separator", AT(separator), false},
     {"labels", AT(labels), false},       {"metric", AT(metric), false},    {"class_weights", AT(class_weights), false},
 };
 
@@ -241,6 +242,8 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
     c->label = rf__labelled_names(&f->source);
+    snprintf(c->task_header, sizeof c->task_header, "%s", f->o.header ? f->o.header : "");
+    snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
     if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
 }
 

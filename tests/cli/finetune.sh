@@ -47,6 +47,7 @@ expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
 same model/model.safetensors parts/model.safetensors resumed
 
 # Columns that were named are those of the folder; evaluation's own length; metrics are known before the first step.
+tr '\t' ';' < train.tsv > semicolons.csv
 sed '1s/text/words/; 1s/label/mood/' train.tsv > named.tsv
 sed '1s/text/words/; 1s/label/mood/' dev.tsv > named-dev.tsv
 few="-m pre --max_length 32 --max_steps 6 --per_device_train_batch_size 16"
@@ -61,6 +62,23 @@ expect 0 '' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
 expect 0 '' "$program" predict -m named --input named-dev.tsv --max_length 8
 # shellcheck disable=SC2086
 expect 2 'this task has no "precision", but loss, accuracy, f1, f1_macro, matthews_correlation' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
+
+# Columns by number: a header is no example, labels are not needed to predict, a line for every row.
+# shellcheck disable=SC2086
+{
+    expect 3 'looks like the name of a column' "$program" finetune $few --train train.tsv --text_column 1 --label_column 2 -o nothing
+    expect 0 '' "$program" finetune -q $few --train train.tsv --text_column 1 --label_column 2 --header yes -o numbered
+    expect 3 'separator ";" reads it so' "$program" finetune $few --train semicolons.csv -o nothing
+    expect 0 '' "$program" finetune -q $few --train semicolons.csv --separator ';' -o semicolons
+}
+same semicolons/model.safetensors numbered/model.safetensors 'a file with another separator'
+expect 0 '' "$program" evaluate -m numbered --dev dev.tsv --json
+cp out whole
+expect 0 '' "$program" evaluate -m semicolons --dev dev.tsv --separator tab --json
+same out whole 'evaluation of another separator'
+printf 'the day is good .\n\nthe film is bad .\n' > plain.tsv
+expect 0 '' "$program" predict -m numbered --input plain.tsv --text_column 1 --header no
+[ "$(wc -l < out)" -eq 4 ] || fail "a line for every row and a header: $(cat out)"
 
 # How updates are made: as in pre-training.
 # shellcheck disable=SC2086

@@ -8,7 +8,11 @@
 #define FINETUNE_COLUMNS(args, f)                                                                                          \
     {"text_column", 0, CLI_TEXT, offsetof(args, f.text_column), "NAME|N", NULL, 0, 0, NULL, "column of the text", NULL},     \
     {"pair_column", 0, CLI_TEXT, offsetof(args, f.pair_column), "NAME|N", NULL, 0, 0, NULL, "column of a second text", NULL}, \
-    {"label_column", 0, CLI_TEXT, offsetof(args, f.label_column), "NAME|N", NULL, 0, 0, NULL, "column of the label", NULL}
+    {"label_column", 0, CLI_TEXT, offsetof(args, f.label_column), "NAME|N", NULL, 0, 0, NULL, "column of the label", NULL},                    \
+    {"header", 0, CLI_TEXT, offsetof(args, f.header), "yes|no", NULL, 0, 0, NULL,                                            \
+     "of a table; without it there is one, unless all columns that are named are numbers", NULL},                            \
+    {"separator", 0, CLI_TEXT, offsetof(args, f.separator), "CHAR|tab", NULL, 0, 0, NULL,                                     \
+     "between fields of a table; without it a comma in .csv, else a tab", NULL}
 
 #define FINETUNE_EVAL_BATCH(args, f)                                                                                       \
     {"per_device_eval_batch_size", 0, CLI_INT, offsetof(args, f.per_device_eval_batch_size), "N", "32", 1, 65536, NULL,     \

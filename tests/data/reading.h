@@ -1,0 +1,71 @@
+/* reading.h — labelled files in memory, read as the options say; what is refused, and the sentence about it. */
+#ifndef DATA_READING_H
+#define DATA_READING_H
+
+#include "t.h"
+#include "data/labelled.h"
+
+static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\ndog\nold\nred\n,\n\"\n";
+
+#define TEXT(s) s, sizeof(s) - 1
+
+/* A file in memory, read as `o` says. */
+typedef struct reading {
+    rf_ctx *ctx;
+    rf_tokenizer *t;
+    rf__labelled l;
+    rf__records r;
+    rf__items items;
+    rf_error why;
+    rf_status status;
+} reading;
+
+static inline reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted)
+{
+    static reading g;
+    g = (reading){.ctx = t_ctx(1, NULL)};
+    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
+    g.status = rf__labelled_open(&g.l, g.ctx, o, &g.why);
+    g.l.layout.wanted = wanted;
+    if (!g.status) g.status = rf__records_from_memory(&g.r, g.ctx, data, size, name, &g.l.layout, &g.why);
+    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, wanted, &g.items, &g.why);
+    return &g;
+}
+
+static inline void end(reading *g)
+{
+    rf__records_free(&g->r);
+    rf__items_free(&g->items);
+    rf__labelled_close(&g->l);
+    rf_tokenizer_free(g->t);
+    rf_ctx_free(g->ctx);
+}
+
+static inline reading *fine(const char *task, const char *name, const char *text)
+{
+    reading *g = read_as(&(rf_finetune_options){.task = task}, name, text, strlen(text), true);
+    if (g->status) fail_msg("%s: %s", name, g->why.text);
+    return g;
+}
+
+static inline void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted, rf_status want, const char *part)
+{
+    reading *g = read_as(o, name, data, size, wanted);
+    if (g->status != want || !strstr(g->why.text, part))
+        fail_msg("%s, not \"%s\": %s \"%s\"", name, part, rf_status_text(g->status), g->why.text);
+    assert_int_equal(g->why.code, want);
+    end(g);
+}
+
+static inline void bad(const char *task, const char *name, const char *text, const char *part)
+{
+    refuse(&(rf_finetune_options){.task = task}, name, text, strlen(text), true, RF_EDATA, part);
+}
+
+static inline void same(rf__text got, const char *want)
+{
+    if (got.size != strlen(want) || memcmp(got.at, want, got.size)) fail_msg("'%.*s', not '%s'", (int)got.size, got.at, want);
+}
+
+#endif
