@@ -378,7 +378,9 @@ static rf_status save(loop *l, bool last, rf_error *why)
     if (status) return status;
     judge(l);
     t->metrics_bytes = r->metrics.bytes;
+    t->metrics_crc = r->metrics.crc;
     t->events_bytes = r->events.bytes;
+    t->events_crc = r->events.crc;
     const rf__save what = {.checkpoint = {.ctx = r->ctx, .tokenizer = r->tokenizer, .optimizer = &r->optimizer, .state = t,
                                           .options = r->options, .epoch = rf__run_epoch(r)},
                            .metrics = &r->metrics, .events = &r->events, .folder = r->folder, .keep = r->o.save_total_limit};

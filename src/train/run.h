@@ -1,6 +1,7 @@
 /* run.h — a run of pre-training: everything it holds.
  *
- *     start.c      options, folder, lock, checkpoint, model, text: all that comes before the first step
+ *     start.c      options, checkpoint, model; with start_folder.c (folder, lock, logs) and start_text.c (text)
+ *                  all that comes before the first step
  *     loop.c       steps, logging, evaluation, saving                                                                  */
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
@@ -49,6 +50,7 @@ struct rf__run {
     rf_arena strings;
     char folder[4096];                  /* output_dir                                                                   */
     char from[4096];                    /* the checkpoint that is resumed, or ""                                        */
+    bool own;                           /* that checkpoint is of this folder */
     bool fresh;                         /* the folder is ours and holds nothing but the lock yet                         */
     int lock;
     rf__metrics metrics;
@@ -98,6 +100,12 @@ double rf__run_epoch(const rf__run *r);
 
 /* Whether the run guesses next tokens. */
 static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
+
+/* Settles which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
+rf_status rf__run_take_folder(rf__run *r, rf_error *why);
+
+/* Checkpoints of an abandoned future are set aside, then the logs are cut to what the checkpoint knows and opened. */
+rf_status rf__run_open_logs(rf__run *r, rf_error *why);
 
 /* Opens texts or caches, and settles the steps that they are enough for. */
 rf_status rf__run_open_text(rf__run *r, rf_error *why);

@@ -1,4 +1,5 @@
-/* start.c — everything before the first step: options, folder, lock, checkpoint, model; the text is in start_text.c. */
+/* start.c — everything before the first step: options, checkpoint, model.  The folder is in start_folder.c, the text in
+ * start_text.c. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>
@@ -47,86 +48,7 @@ double rf__run_epoch(const rf__run *r)
     return r->job ? r->job->epoch(r) : rf__position_epoch(&r->state.position, &r->pieces);
 }
 
-/* ---- the folder ---- */
-
-/* The folder of a run, given in place of one of its checkpoints. */
-static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
-{
-    int64_t *step;
-    size_t n;
-    if (rf__folder_has(folder, "COMPLETE") || rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
-    rf__free(ctx, step);
-    return n > 0;
-}
-
-/* "latest" looks into the output folder; a checkpoint's own folder is where it lies. */
-static rf_status find_folder(rf__run *r, rf_error *why)
-{
-    const char *resume = r->o.resume_from_checkpoint, *folder = r->o.output_dir ? r->o.output_dir : r->o.model;
-    char *whole = NULL;
-    if (resume && !r->o.output_dir && holds_checkpoints(r->ctx, resume)) {
-        folder = resume;
-    } else if (resume && strcmp(resume, "latest")) {
-        whole = realpath(resume, NULL);
-        if (!whole) return rf_fail(why, RF_EDATA, "%s: no such checkpoint", resume);
-        const int n = snprintf(r->from, sizeof r->from, "%s", whole);
-        char *slash = strrchr(whole, '/');
-        slash[slash == whole] = 0;
-        if (!r->o.output_dir) folder = whole;
-        if (n < 0 || (size_t)n >= sizeof r->from) folder = NULL;
-    }
-    const int n = folder ? snprintf(r->folder, sizeof r->folder, "%s", folder) : -1;
-    free(whole);
-    if (n > 0 && (size_t)n < sizeof r->folder) return RF_OK;
-    return rf_fail(why, RF_EARG, "output_dir: no folder is given, nor a model whose folder could be used");
-}
-
-static bool has_weights(const char *folder)
-{
-    return rf__folder_has(folder, "model.safetensors") || rf__folder_has(folder, "model.safetensors.index.json");
-}
-
-/* Training in place is for a folder that waits for its first weights. */
-static rf_status keep_weights(rf__run *r, rf_error *why)
-{
-    const rf_train_options *o = &r->o;
-    if (o->resume_from_checkpoint || o->output_dir || !has_weights(r->folder) || holds_checkpoints(r->ctx, r->folder))
-        return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: holds weights, which the trained ones would overwrite: name another folder for those, "
-                   "-o DIR (output_dir)", r->folder);
-}
-
-static rf_status take_folder(rf__run *r, rf_error *why)
-{
-    int64_t *step = NULL;
-    size_t n;
-    rf_status status = find_folder(r, why);
-    if (!status) status = keep_weights(r, why);
-    r->fresh = !status && access(r->folder, F_OK) != 0;
-    if (!status) status = rf__folder_make(r->folder, why);
-    if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
-    if (status || r->o.resume_from_checkpoint) return status;
-    status = rf__checkpoints(r->ctx, r->folder, &step, &n, why);
-    if (!status && n)
-        status = rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: --resume (resume_from_checkpoint) "
-                         "goes on with it, another output_dir keeps it", r->folder, step[n - 1]);
-    rf__free(r->ctx, step);
-    return status;
-}
-
-static rf_status find_checkpoint(rf__run *r, rf_error *why)
-{
-    char note[512] = "";
-    rf_error damage = {0};
-    rf_status status = RF_OK;
-    if (*r->from && !rf__folder_has(r->from, "COMPLETE") && !rf__folder_has(r->from, "trainer_state.json"))
-        return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
-    if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
-    else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
-        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from, damage.text);
-    if (!status && *note) rf__run_tell(r, "note", "%s", note);
-    return status;
-}
+/* ---- the checkpoint ---- */
 
 /* A step keeps its micro-batches when the number of ranks changes, unless the caller wants another number of them. */
 static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
@@ -323,7 +245,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     char note[256];
     rf__memory_job own = {0};
     if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
-    const bool trained = *r->from || (!r->o.config && has_weights(r->o.model));
+    const bool trained = *r->from || (!r->o.config && rf__holds_weights(r->o.model));
     rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
     if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
     if (!status && r->job) status = r->job->prepare(r, why);
@@ -355,26 +277,13 @@ static rf_status begin_folder(rf__run *r, rf_error *why)
 {
     rf_status status = rf__options_check(&r->o, why);
     if (!status && r->o.comm && r->job) status = rf_fail(why, RF_EARG, "several processes can only pretrain");
-    if (status || rf__rank(r->o.comm)) return status;
-    status = take_folder(r, why);
-    if (!status) rf__folder_sweep(r->folder);
-    return status || !r->o.resume_from_checkpoint ? status : find_checkpoint(r, why);
+    return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);
 }
 
 static rf_status same_folder(rf__run *r, rf_error *why)
 {
     const rf_status status = rf__broadcast(r->o.comm, r->folder, sizeof r->folder, why);
     return status ? status : rf__broadcast(r->o.comm, r->from, sizeof r->from, why);
-}
-
-static rf_status open_log(rf__run *r, rf_error *why)
-{
-    rf_status status = rf__metrics_open(r->folder, r->state.metrics_bytes, &r->metrics, why);
-    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
-        status = rf__events_open(r->folder, r->state.events_bytes, rf__wall_seconds(), &r->events, why);
-    if (!status && r->metrics.bytes < r->state.metrics_bytes)
-        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
-    return status;
 }
 
 /* What all ranks must have in common, besides the text: options, shape of the model, version of the program and kernels, by which each
@@ -414,7 +323,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     }
     if (!status) status = rf__agree(r->o.comm, open_model(r, why), why);
     if (!status) status = (r->job ? r->job->open : rf__run_open_text)(r, why);
-    if (!status && !rf__rank(r->o.comm)) status = open_log(r, why);
+    if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);
     if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
     status = rf__agree(r->o.comm, status, why);
     if (!status) status = same_options(r, why);
@@ -444,8 +353,8 @@ void rf__run_end(rf__run *r)
     rf__vocab_free(ctx, &r->vocab);
     rf_tokenizer_free(r->tokenizer);
     json_decref(r->options);
-    rf__metrics_close(&r->metrics);
-    rf__events_close(&r->events);
+    rf__journal_close(&r->metrics);
+    rf__journal_close(&r->events);
     rf__arena_clear(&r->strings);
     if (r->lock >= 0) close(r->lock);
 }

@@ -350,18 +350,18 @@ static void metrics_are_cut_to_what_counts(void **unused)
     assert_int_equal(rf__metrics_add(&m, json_pack("{s:i}", "step", 1), NULL), RF_OK);
     const int64_t kept = m.bytes;
     assert_int_equal(rf__metrics_add(&m, json_pack("{s:i}", "step", 2), NULL), RF_OK);
-    assert_int_equal(rf__metrics_sync(&m, NULL), RF_OK);
+    assert_int_equal(rf__journal_sync(&m, NULL), RF_OK);
     assert_int_equal(write(m.fd, "{\"ste", 5), 5);                   /* half a line, as a kill leaves it */
-    rf__metrics_close(&m);
+    rf__journal_close(&m);
     assert_int_equal(rf__metrics_open(folder, kept, &m, NULL), RF_OK);
     assert_int_equal(m.bytes, kept);
     assert_int_equal(rf__metrics_add(&m, json_pack("{s:i}", "step", 3), NULL), RF_OK);
     assert_true(pread(m.fd, text, sizeof text - 1, 0) > 0);
     assert_string_equal(text, "{\"step\":1}\n{\"step\":3}\n");
-    rf__metrics_close(&m);
+    rf__journal_close(&m);
     assert_int_equal(rf__metrics_open(folder, 1 << 20, &m, NULL), RF_OK);   /* longer than there is */
     assert_int_equal(m.bytes, (int64_t)strlen(text));
-    rf__metrics_close(&m);
+    rf__journal_close(&m);
 }
 
 /* A line that does not fit is taken back as a whole. */
@@ -379,7 +379,7 @@ static void a_full_disk_leaves_no_half_line(void **unused)
     m.fd = fd;
     close(full);
     assert_int_equal(m.bytes, (int64_t)strlen("{\"step\":1}\n"));
-    rf__metrics_close(&m);
+    rf__journal_close(&m);
 }
 
 int main(void)

@@ -48,8 +48,8 @@ static void the_bytes_of_tensorboard(void **state)
     open_at(folder, 0, &e);
     add(&e, 0);
     add(&e, 1);
-    assert_int_equal(rf__events_sync(&e, NULL), RF_OK);
-    rf__events_close(&e);
+    assert_int_equal(rf__journal_sync(&e, NULL), RF_OK);
+    rf__journal_close(&e);
     assert_int_equal(read_all(e.path, got, sizeof got), n);
     assert_int_equal(e.bytes, n);
     assert_memory_equal(got, want, n);
@@ -68,11 +68,11 @@ static void goes_on_where_it_was(void **state)
     const int64_t known = e.bytes;
     add(&e, 1);
     add(&e, 1);
-    rf__events_close(&e);
+    rf__journal_close(&e);
     assert_int_equal(truncate(e.path, known + 7), 0);               /* and a record that was cut by a crash */
     open_at(folder, known, &e);
     add(&e, 1);
-    rf__events_close(&e);
+    rf__journal_close(&e);
     assert_int_equal(read_all(e.path, got, sizeof got), n);
     assert_memory_equal(got, want, n);
 }
@@ -109,7 +109,7 @@ static void too_long_a_line_is_refused(void **state)
     rf__events_add(&e, line, 1, &why);
     t_failed(&why, RF_ERANGE, "a record of more than 2048 bytes");
     assert_int_equal(e.bytes, before);
-    rf__events_close(&e);
+    rf__journal_close(&e);
     json_decref(line);
 }
 

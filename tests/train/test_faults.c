@@ -3,8 +3,8 @@
  * with the bits of one that nothing happened to.
  *
  *     kills at random moments      ROFORMER_KILLS=200 for more
- *     kills before the n-th write, sync, rename, ... of a run; the same, and what was not synced by then is lost, as when
- *     the power fails; the n-th of them failing with ENOSPC or EIO
+ *     kills before the n-th write, sync, rename, ... of a run, or of one that goes back to an earlier checkpoint; the
+ *     same, and what was not synced by then is lost, as when the power fails; the n-th failing with ENOSPC or EIO
  *                                  every 29th by default, ROFORMER_SWEEP=1 for every 1st (tools/kill_sweep.sh)            */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -28,9 +28,19 @@
 
 /* ---- the process that trains ---- */
 
+/* Six steps with all their checkpoints; from the second one once more, at another rate. */
+static const char first_future[] = "6 first", second_future[] = "6 second";
+
+/* Back, until there is no other future to go on with. */
+static void go_back(const char *out, const char *second_step, rf_train_options *o)
+{
+    if (tiny_count(out, "abandoned-checkpoint-") < 2) o->resume_from_checkpoint = second_step;
+    o->learning_rate = 1e-3;
+}
+
 static int train(const char *model, const char *out, const char *steps)
 {
-    char *corpus = tiny_path(model, "corpus.txt");
+    char *corpus = tiny_path(model, "corpus.txt"), *second_step = tiny_path(out, "checkpoint-2");
     const char *text[] = {corpus};
     rf_train_options o = tiny_options(model, text, out);
     const rf_ctx_options c = {.threads = 1};
@@ -38,14 +48,16 @@ static int train(const char *model, const char *out, const char *steps)
     rf_error why = {0};
     o.max_steps = atoi(steps);
     o.save_steps = 2;
-    o.save_total_limit = 2;
+    o.save_total_limit = strcmp(steps, first_future) ? 2 : 0;
     o.eval_steps = 4;
     if (tiny_count(out, "checkpoint-")) o.resume_from_checkpoint = "latest";
+    if (!strcmp(steps, second_future)) go_back(out, second_step, &o);
     if (rf_ctx_new(&c, &ctx, NULL)) return 99;
     const rf_status status = rf_pretrain(ctx, &o, NULL, NULL, &why);
     if (status) fprintf(stderr, "%s\n", why.text);
     rf_ctx_free(ctx);
     free(corpus);
+    free(second_step);
     return (int)status;
 }
 
@@ -63,8 +75,6 @@ static void unmake(fixture *f)
     free(f->model);
     free(f->out);
 }
-
-static void anew(const fixture *f) { rf__folder_remove(f->out); }
 
 static pid_t start(const fixture *f, bool traced)
 {
@@ -86,6 +96,14 @@ static void finish(const fixture *f)
     if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the run that was started again ends with %d", status);
 }
 
+static void anew(const fixture *f)
+{
+    fixture first = *f;
+    first.steps = first_future;
+    rf__folder_remove(f->out);
+    if (!strcmp(f->steps, second_future)) finish(&first);
+}
+
 /* ---- what must be the same ---- */
 
 static result left(const fixture *f)
@@ -97,6 +115,7 @@ static result left(const fixture *f)
 static result undisturbed(const char *steps)
 {
     fixture f = make(steps);
+    anew(&f);
     finish(&f);
     const result r = left(&f);
     unmake(&f);
@@ -315,9 +334,10 @@ static int traced(const fixture *f, long n, int error, enum whose whose, long *c
     }
 }
 
-static bool tracing_works(enum whose whose, long *calls)
+static bool tracing_works(const char *steps, enum whose whose, long *calls)
 {
-    fixture f = make("6");
+    fixture f = make(steps);
+    anew(&f);
     const int status = traced(&f, 0, 0, whose, calls);
     unmake(&f);
     if (status == CANNOT_TRACE) print_message("           skipped: processes cannot be traced here\n");
@@ -325,14 +345,14 @@ static bool tracing_works(enum whose whose, long *calls)
     return status == RF_OK;
 }
 
-static void kills_at_calls(long first, enum whose whose, bool power_fails)
+static void kills_at_calls(const char *steps, long first, enum whose whose, bool power_fails)
 {
     long calls, points = 0;
     disk.lost = 0;
-    if (!tracing_works(whose, &calls)) return;
+    if (!tracing_works(steps, whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
-    const result want = undisturbed("6");
-    fixture f = make("6");
+    const result want = undisturbed(steps);
+    fixture f = make(steps);
     for (long n = stride == 1 ? 1 : first; n <= calls; n += stride, points++) {
         long seen;
         anew(&f);
@@ -340,6 +360,7 @@ static void kills_at_calls(long first, enum whose whose, bool power_fails)
         if (power_fails && !access(f.out, F_OK)) assert_int_equal(nftw(f.out, lose, 8, FTW_PHYS), 0);
         finish(&f);
         const result got = left(&f);
+        if (!strcmp(steps, second_future)) assert_true(tiny_count(f.out, "abandoned-checkpoint-") == 2);
         if (memcmp(&got, &want, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
     }
     unmake(&f);
@@ -351,20 +372,27 @@ static void kills_at_calls(long first, enum whose whose, bool power_fails)
 static void killed_at_a_call(void **state)
 {
     (void)state;
-    kills_at_calls(1, EVERYBODY, false);
+    kills_at_calls("6", 1, EVERYBODY, false);
 }
 
 static void power_fails_at_a_call(void **state)
 {
     (void)state;
-    kills_at_calls(11, EVERYBODY, true);
+    kills_at_calls("6", 11, EVERYBODY, true);
+}
+
+/* Wherever it is killed, it ends with the new future, and the old one is whole. */
+static void going_back_is_killed(void **state)
+{
+    (void)state;
+    kills_at_calls(second_future, 7, EVERYBODY, true);
 }
 
 /* The writer is as slow as it can be: training is as far ahead of the checkpoint as it ever gets, and nobody synced its log. */
 static void power_fails_ahead_of_the_writer(void **state)
 {
     (void)state;
-    kills_at_calls(5, WRITER_HELD, true);
+    kills_at_calls("6", 5, WRITER_HELD, true);
 }
 
 /* A failing call ends the run with a message, or costs a checkpoint, or a line of the log: never the bits. */
@@ -375,7 +403,7 @@ static void calls_fail(enum whose whose)
     print_message("           skipped: written for x86-64\n");
     return;
 #endif
-    if (!tracing_works(whose, &calls)) return;
+    if (!tracing_works("6", whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
     const result want = undisturbed("6");
     fixture f = make("6");
@@ -417,6 +445,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(killed_at_random),
         cmocka_unit_test(killed_at_a_call),
         cmocka_unit_test(power_fails_at_a_call),
+        cmocka_unit_test(going_back_is_killed),
         cmocka_unit_test(power_fails_ahead_of_the_writer),
         cmocka_unit_test(a_call_fails),
         cmocka_unit_test(a_call_of_the_writer_fails),

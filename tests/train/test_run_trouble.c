@@ -11,29 +11,6 @@
 
 /* ---- refusing ---- */
 
-/* In place: the first time yes, over weights that are there no. */
-static void does_not_train_over_weights(void **state)
-{
-    (void)state;
-    run r = with_options(1);
-    r.o.output_dir = NULL;
-    r.o.max_steps = 2;
-    must(&r, RF_OK);
-    char *checkpoint = tiny_path(r.model, "checkpoint-2");
-    const uint32_t crc = tiny_crc(r.model, "model.safetensors");
-    must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds checkpoint-2 of an earlier run: --resume");
-    rf__folder_remove(checkpoint);
-    must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds weights, which the trained ones would overwrite: name another folder for those, -o DIR");
-    assert_int_equal(tiny_crc(r.model, "model.safetensors"), crc);
-    r.o.output_dir = r.out;
-    must(&r, RF_OK);
-    noted(&r, "goes on from the weights in ");
-    free(checkpoint);
-    end(&r);
-}
-
 static void one_run_in_a_folder(void **state)
 {
     (void)state;
@@ -43,17 +20,6 @@ static void one_run_in_a_folder(void **state)
     must(&r, RF_EBUSY);
     t_failed(&r.why, RF_EBUSY, "another run holds this folder: process ");
     close(lock);
-    end(&r);
-}
-
-static void does_not_run_over_an_earlier_run(void **state)
-{
-    (void)state;
-    run r = with_options(1);
-    r.o.stop_after = 4;
-    must(&r, RF_ESTOPPED);
-    must(&r, RF_EARG);
-    t_failed(&r.why, RF_EARG, "holds checkpoint-4 of an earlier run");
     end(&r);
 }
 
@@ -270,9 +236,7 @@ static void out_of_memory_anywhere(void **state)
     const long live = memory.live;
     long n = 1, refused = 0;
     for (bool reached = true; reached; n++) {
-        char *path = tiny_path(r.out, "checkpoint-1");
-        rf__folder_remove(path);
-        free(path);
+        rf__folder_remove(r.out);
         memory.calls = 0;
         memory.fail = n;
         memory.forever = n % 2;
@@ -294,9 +258,7 @@ static void out_of_memory_anywhere(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(does_not_train_over_weights),
         cmocka_unit_test(one_run_in_a_folder),
-        cmocka_unit_test(does_not_run_over_an_earlier_run),
         cmocka_unit_test(other_text_is_refused),
         cmocka_unit_test(other_architecture_is_refused),
         cmocka_unit_test(other_versions_are_told),

@@ -112,7 +112,7 @@ static void open_fixture(fixture *f, const rf__rule *rule)
 static void close_fixture(fixture *f)
 {
     json_decref(f->what.checkpoint.options);
-    rf__metrics_close(&f->metrics);
+    rf__journal_close(&f->metrics);
     rf__optimizer_free(&f->optimizer);
     rf__params_free(&f->params);
     rf_tokenizer_free(f->tokenizer);
@@ -355,6 +355,7 @@ static char *state_of(const char *folder)
     json_object_del(all, "interval_seconds");
     json_object_del(all, "interval_wait");
     json_object_del(all, "metrics_bytes");                           /* lines tell seconds too */
+    json_object_del(all, "metrics_crc");
     json_t *options = json_object_get(all, "options");
     json_object_del(options, "text");
     char *text = json_dumps(all, JSON_SORT_KEYS);

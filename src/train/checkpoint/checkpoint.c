@@ -108,7 +108,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);
 }
 
-/* A checkpoint of that name, damaged or of an abandoned future, makes way first. */
+/* A checkpoint of that name, of the same step of this run, makes way first. */
 static rf_status publish(const char *from, const char *to, const char *away, const char *folder, rf_error *why)
 {
     const bool replaced = !access(to, F_OK) && !rename(to, away);

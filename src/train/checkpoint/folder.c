@@ -41,6 +41,14 @@ bool rf__folder_has(const char *folder, const char *name)
     return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
 }
 
+bool rf__holds_weights(const char *folder)
+{
+    static const char *const file[] = {"model.safetensors", "model.safetensors.index.json"};
+    bool holds = false;
+    for (size_t i = 0; i < RF_COUNT(file); i++) holds = holds || rf__folder_has(folder, file[i]);
+    return holds;
+}
+
 /* ---- the lock ---- */
 
 static rf_status busy(const char *path, int fd, rf_error *why)
@@ -174,12 +182,49 @@ rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step,
     return RF_OK;
 }
 
+/* A free name for the checkpoint of that step. */
+static rf_status abandoned_name(const char *folder, int64_t step, char *path, size_t size, rf_error *why)
+{
+    for (int i = 1; i < 10000; i++) {
+        char name[96];
+        int n = snprintf(name, sizeof name, "abandoned-checkpoint-%" PRId64, step);
+        if (i > 1) snprintf(name + n, sizeof name - (size_t)n, "-%d", i);
+        const rf_status status = rf__path(path, size, folder, name, why);
+        if (status || access(path, F_OK)) return status;
+    }
+    return rf_fail(why, RF_EIO, "%s: has no free name left for abandoned-checkpoint-%" PRId64, folder, step);
+}
+
+rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
+                                  rf_error *why)
+{
+    int64_t *step;
+    size_t n, said = 0, moved = 0;
+    note[0] = 0;
+    rf_status status = rf__checkpoints(ctx, folder, &step, &n, why);
+    if (status) return status;
+    for (size_t i = 0; i < n && !status; i++) {
+        char name[64], from[4096], to[4096];
+        if (step[i] <= newest) continue;
+        snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
+        status = rf__path(from, sizeof from, folder, name, why);
+        if (!status) status = abandoned_name(folder, step[i], to, sizeof to, why);
+        if (!status && rename(from, to))
+            status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
+        if (!status && said < size)
+            said += (size_t)snprintf(note + said, size - said, "%s%s", moved ? ", " : "", strrchr(to, '/') + 1);
+        moved += !status;
+    }
+    rf__free(ctx, step);
+    return status || !moved ? status : rf__sync_folder(folder, why);
+}
+
 void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best)
 {
     int64_t *step;
     size_t n;
     if (keep <= 0 || rf__checkpoints(ctx, folder, &step, &n, NULL)) return;
-    while (n && step[n - 1] > newest) n--;                       /* of a future that this run will write again */
+    while (n && step[n - 1] > newest) n--;
     for (size_t i = 0; i + (size_t)keep < n; i++) {
         char name[64], away[96], from[4096], to[4096];
         if (step[i] == best) continue;

@@ -19,8 +19,16 @@ void rf__folder_remove(const char *path);
 /* Takes a folder away in which there is nothing but the lock, which the caller holds, and a token cache. */
 void rf__folder_unmake(const char *folder);
 
+/* Whether there are weights of a model, in any of the files that have them. */
+bool rf__holds_weights(const char *folder);
+
 /* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */
 rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
+
+/* Renames those above `newest` to abandoned-checkpoint-<step>, with -2, -3, ... behind it when there is one: the
+ * run goes on from an earlier one, and they belong to a future that it has left.  `note` names them; "": none. */
+rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
+                                  rf_error *why);
 
 /* Removes checkpoints up to `newest`, except the newest `keep` of them (0: all) and `best`. */
 void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best);

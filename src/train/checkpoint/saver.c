@@ -12,8 +12,8 @@
 
 static rf_status sync_logs(const rf__save *s, rf_error *why)
 {
-    const rf_status status = rf__metrics_sync(s->metrics, why);
-    return status ? status : rf__events_sync(s->events, why);
+    const rf_status status = rf__journal_sync(s->metrics, why);
+    return status ? status : rf__journal_sync(s->events, why);
 }
 
 /* ---- here and now ---- */

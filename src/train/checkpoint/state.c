@@ -34,6 +34,8 @@ static const row rows[] = {
     {"interval_labels", AT(interval.labels), false, false},
     {"interval_tokens", AT(interval.tokens), false, false},
     {"events_bytes", AT(events_bytes), false, true},
+    {"metrics_crc", AT(metrics_crc), false, true},
+    {"events_crc", AT(events_crc), false, true},
     {"interval_wait", AT(interval.wait), true, true},
     {"interval_room", AT(interval.room), false, true},
     {"patience_best", AT(patience.best), true, true},

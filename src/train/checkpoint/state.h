@@ -15,6 +15,7 @@ typedef struct rf__state {
     int64_t tokens;                     /* seen by the model                                                            */
     int64_t metrics_bytes;              /* length of metrics.jsonl                                                      */
     int64_t events_bytes;               /* length of the event file                                                     */
+    int64_t metrics_crc, events_crc;    /* CRC-32C of those bytes; 0: an older file */
     double seconds;                     /* spent in steps                                                               */
     double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                   */
     int64_t eval_step;

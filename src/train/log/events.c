@@ -6,11 +6,7 @@
  *     Summary   1: value (message, repeated);   Value   1: tag (string)   2: simple_value (float)
  *
  * A protobuf field is its number and kind in one varint, then the value; strings and messages have their length first. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "train/log/events.h"
 
@@ -121,39 +117,27 @@ void rf__event_scalars(rf__bytes *record, const json_t *line, double now)
 
 /* ---- the file ---- */
 
-static rf_status refused(const rf__events *e, const char *verb, rf_error *why)
-{
-    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", e->path, verb, strerror(errno));
-}
+static const char name[] = "events.out.tfevents.roformer";
 
 static rf_status append(rf__events *e, const rf__bytes *record, rf_error *why)
 {
     if (record->full) return rf_fail(why, RF_ERANGE, "%s: a record of more than %zu bytes", e->path, sizeof record->at);
-    const rf_status status = rf__write_all(e->fd, record->at, record->n, e->path, why);
-    if (!status) e->bytes += (int64_t)record->n;
-    else if (ftruncate(e->fd, e->bytes) || lseek(e->fd, e->bytes, SEEK_SET) < 0) return refused(e, "take back a record", why);
-    return status;
+    return rf__journal_append(e, record->at, record->n, why);
 }
 
 rf_status rf__events_open(const char *folder, int64_t bytes, double now, rf__events *out, rf_error *why)
 {
-    size_t size;
     rf__bytes record;
-    *out = (rf__events){.fd = -1};
-    if (rf__path(out->path, sizeof out->path, folder, "events.out.tfevents.roformer", why)) return RF_ERANGE;
-    const rf_status status = rf__open_file(out->path, O_RDWR | O_CREAT, &out->fd, &size, why);
+    const rf_status status = rf__journal_open(folder, name, bytes, out, why);
     if (status) return status;
-    out->bytes = rf__min64(bytes, (int64_t)size);
-    if (ftruncate(out->fd, out->bytes) || lseek(out->fd, out->bytes, SEEK_SET) < 0) return refused(out, "cut", why);
     if (out->bytes) return RF_OK;
     rf__event_version(&record, now);
     return append(out, &record, why);
 }
 
-void rf__events_close(rf__events *e)
+rf_status rf__events_known(const char *folder, int64_t bytes, int64_t crc, rf_error *why)
 {
-    if (e->fd >= 0) close(e->fd);
-    e->fd = -1;
+    return rf__journal_known(folder, name, bytes, (uint32_t)crc, false, why);
 }
 
 rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error *why)
@@ -162,11 +146,4 @@ rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error
     if (e->fd < 0 || !line) return RF_OK;
     rf__event_scalars(&record, line, now);
     return append(e, &record, why);
-}
-
-rf_status rf__events_sync(rf__events *e, rf_error *why)
-{
-    if (e->lost) return rf_fail(why, RF_EIO, "%s: an earlier sync failed, and none can be trusted since", e->path);
-    e->lost = e->fd >= 0 && fsync(e->fd);
-    return e->lost ? refused(e, "sync", why) : RF_OK;
 }

@@ -4,19 +4,20 @@
 
 #include <jansson.h>
 
-#include "base/base.h"
+#include "train/log/journal.h"
 
-typedef struct rf__events { int fd; int64_t bytes; bool lost; char path[4096]; } rf__events;      /* fd -1: none are wanted        */
+typedef rf__journal rf__events;         /* fd -1: none are wanted */
 
 /* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint knows; a file that is empty then
  * gets its first record.  `now`: seconds since 1970. */
 rf_status rf__events_open(const char *folder, int64_t bytes, double now, rf__events *out, rf_error *why);
-void rf__events_close(rf__events *e);
+
+/* Whether the file that is there is the one whose beginning the checkpoint knows, see rf__journal_known. */
+rf_status rf__events_known(const char *folder, int64_t bytes, int64_t crc, rf_error *why);
 
 /* The numbers of a line of metrics.jsonl, "loss" as train/loss and "eval_loss" as eval/loss, at its "step".  A record that
  * cannot be written as a whole is taken back. */
 rf_status rf__events_add(rf__events *e, const json_t *line, double now, rf_error *why);
-rf_status rf__events_sync(rf__events *e, rf_error *why);
 
 /* ---- the format, into memory ---- */
 

@@ -1,0 +1,135 @@
+/* start_folder.c — which folder a run writes, and whether it may: one rule for pre-training and fine-tuning.
+ *
+ *     not resumed              no checkpoints and no weights are there: they are an earlier run's result
+ *     resumed in its folder    that of the checkpoint; checkpoints above it are set aside; logs are cut to what it
+ *                              knows, if that is how they begin
+ *     resumed elsewhere        as a run that is not resumed; the logs begin there */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "train/checkpoint/folder.h"
+#include "train/run.h"
+
+/* The newest checkpoint, 0: none. */
+static int64_t newest_of(const rf_ctx *ctx, const char *folder)
+{
+    int64_t *step;
+    size_t n;
+    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return 0;
+    const int64_t newest = n ? step[n - 1] : 0;
+    rf__free(ctx, step);
+    return newest;
+}
+
+/* The folder of a run, given in place of one of its checkpoints. */
+static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
+{
+    return !rf__folder_has(folder, "COMPLETE") && newest_of(ctx, folder) > 0;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat x, y;
+    return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* "latest" looks into the output folder; a checkpoint's own folder is where it lies. */
+static rf_status find_folder(rf__run *r, rf_error *why)
+{
+    const char *resume = r->o.resume_from_checkpoint, *folder = r->o.output_dir ? r->o.output_dir : r->o.model;
+    char *whole = NULL;
+    r->own = resume != NULL;
+    if (resume && !r->o.output_dir && holds_checkpoints(r->ctx, resume)) {
+        folder = resume;
+    } else if (resume && strcmp(resume, "latest")) {
+        whole = realpath(resume, NULL);
+        if (!whole) return rf_fail(why, RF_EDATA, "%s: no such checkpoint", resume);
+        const int n = snprintf(r->from, sizeof r->from, "%s", whole);
+        char *slash = strrchr(whole, '/');
+        slash[slash == whole] = 0;
+        if (!r->o.output_dir) folder = whole;
+        if (n < 0 || (size_t)n >= sizeof r->from) folder = NULL;
+        r->own = folder && same_folder(folder, whole);
+    }
+    const int n = folder ? snprintf(r->folder, sizeof r->folder, "%s", folder) : -1;
+    free(whole);
+    if (n > 0 && (size_t)n < sizeof r->folder) return RF_OK;
+    return rf_fail(why, RF_EARG, "output_dir: no folder is given, nor a model whose folder could be used");
+}
+
+/* Nothing of another run is there: neither checkpoints nor the model that it ended with. */
+static rf_status must_be_free(const rf__run *r, rf_error *why)
+{
+    if (r->own) return RF_OK;
+    const int64_t newest = newest_of(r->ctx, r->folder);
+    if (newest && *r->from)
+        return rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of another run than that of %s: name another "
+                       "folder, -o DIR (output_dir)", r->folder, newest, r->from);
+    if (newest)
+        return rf_fail(why, RF_EARG, "%s: holds checkpoint-%" PRId64 " of an earlier run: --resume "
+                       "(resume_from_checkpoint) goes on with it, another output_dir keeps it", r->folder, newest);
+    if (rf__holds_weights(r->folder))
+        return rf_fail(why, RF_EARG, "%s: holds weights, which the trained ones would overwrite: name another folder "
+                       "for those, -o DIR (output_dir)", r->folder);
+    return RF_OK;
+}
+
+static rf_status find_checkpoint(rf__run *r, rf_error *why)
+{
+    char note[512] = "";
+    rf_error damage = {0};
+    rf_status status = RF_OK;
+    if (*r->from && !rf__folder_has(r->from, "COMPLETE") && !rf__folder_has(r->from, "trainer_state.json"))
+        return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
+    if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
+    else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
+        status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from,
+                         damage.text);
+    if (!status && *note) rf__run_tell(r, "note", "%s", note);
+    return status;
+}
+
+/* Looked at before the lock, which leaves a file, and again when nobody else can write. */
+rf_status rf__run_take_folder(rf__run *r, rf_error *why)
+{
+    rf_status status = find_folder(r, why);
+    if (!status && !holds_checkpoints(r->ctx, r->folder)) status = must_be_free(r, why);
+    r->fresh = !status && access(r->folder, F_OK) != 0;
+    if (!status) status = rf__folder_make(r->folder, why);
+    if (!status) status = rf__folder_lock(r->folder, &r->lock, why);
+    if (!status) status = must_be_free(r, why);
+    if (status) return status;
+    rf__folder_sweep(r->folder);
+    return r->o.resume_from_checkpoint ? find_checkpoint(r, why) : RF_OK;
+}
+
+/* The checkpoints go before the lines: whoever is killed in between has both or neither of that future. */
+static rf_status leave_the_future(rf__run *r, rf_error *why)
+{
+    char note[512];
+    const rf__state *t = &r->state;
+    rf_status status = rf__metrics_known(r->folder, t->metrics_bytes, t->metrics_crc, why);
+    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
+        status = rf__events_known(r->folder, t->events_bytes, t->events_crc, why);
+    if (!status) status = rf__checkpoints_abandon(r->ctx, r->folder, t->step, note, sizeof note, why);
+    if (!status && *note)
+        rf__run_tell(r, "note", "goes on from step %" PRId64 "; later checkpoints, of a future that it leaves, are set "
+                     "aside as %s", t->step, note);
+    return status;
+}
+
+rf_status rf__run_open_logs(rf__run *r, rf_error *why)
+{
+    const int64_t metrics = r->own ? r->state.metrics_bytes : 0, events = r->own ? r->state.events_bytes : 0;
+    rf_status status = r->own ? leave_the_future(r, why) : RF_OK;
+    if (!status) status = rf__metrics_open(r->folder, metrics, &r->metrics, why);
+    if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
+        status = rf__events_open(r->folder, events, rf__wall_seconds(), &r->events, why);
+    if (!status && r->metrics.bytes < r->state.metrics_bytes)
+        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+    return status;
+}
