@@ -115,7 +115,17 @@ static void keep(const rf__run *r, json_t *options)
     json_t *all = json_object();
     options_json(&f->o, all);
     if (f->o.k_fold > 1) json_object_set_new(all, "fold", json_integer(f->source.fold));
+    if (f->base) json_object_set_new(all, "base_model", json_string(f->base));
     json_object_set_new(options, "finetune", all);
+}
+
+static rf_status keep_text(rf__finetune *f, const char *text, const char **to, rf_error *why)
+{
+    char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
+    if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
+    memcpy(copy, text, strlen(text) + 1);
+    *to = *copy ? copy : NULL;
+    return RF_OK;
 }
 
 static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
@@ -129,11 +139,10 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
         const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
         if (chosen || !text) continue;
-        char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
-        if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
-        memcpy(copy, text, strlen(text) + 1);
-        *to = copy;
+        status = keep_text(f, text, to, why);
     }
+    const char *base = json_string_value(json_object_get(all, "base_model"));
+    if (!status && base) status = keep_text(f, base, &f->base, why);
     if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
@@ -173,6 +182,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
     int64_t tokens = 0, longest = 0;
+    if (!*r->from) f->base = r->o.model;
     rf__run_tell(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
     rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
@@ -345,12 +355,14 @@ static double epoch_of(const rf__run *r)
 
 static const char *metric(const rf__run *r) { return ((const rf__finetune *)r->task)->metric; }
 
-/* The final model, unless it is the one that the last evaluation saw. */
+/* The final model, unless it is the one that the last evaluation saw.  The log has one evaluation a step, of the weights
+ * of that step. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
     const bool other = r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
-    return f->dev.n && (other || f->scored != r->state.step) ? rf__finetune_evaluate(r, why) : RF_OK;
+    if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
+    return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
 }
 
 static json_t *defaults(void)
@@ -366,7 +378,7 @@ static json_t *defaults(void)
 static void card(const rf__run *r, rf__card *c)
 {
     const rf__finetune *f = r->task;
-    c->base = r->o.model;
+    c->base = f->base;
     c->scores = f->scores;
 }
 
@@ -390,15 +402,6 @@ static void clear(rf__finetune *f)
     rf__free(f->ctx, f);
 }
 
-static rf_status keep_path(rf__finetune *f, const char *path, const char **to, rf_error *why)
-{
-    char *copy = rf__arena_push(&f->strings, strlen(path) + 1);
-    if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: a path");
-    memcpy(copy, path, strlen(path) + 1);
-    *to = *copy ? copy : NULL;
-    return RF_OK;
-}
-
 /* Folders stand for a file in them: that of `train` for the dev file, too. */
 static rf_status find_files(rf__finetune *f, rf_error *why)
 {
@@ -407,13 +410,13 @@ static rf_status find_files(rf__finetune *f, rf_error *why)
     rf_status status = RF_OK;
     if (rf__is_folder(train) && !dev && f->o.k_fold <= 1) {
         status = rf__preset_file(train, "dev", true, path, sizeof path, why);
-        if (!status) status = keep_path(f, path, &f->o.dev, why);
+        if (!status) status = keep_text(f, path, &f->o.dev, why);
     } else if (dev) {
         status = rf__preset_file(dev, "dev", false, path, sizeof path, why);
-        if (!status) status = keep_path(f, path, &f->o.dev, why);
+        if (!status) status = keep_text(f, path, &f->o.dev, why);
     }
     if (!status && train) status = rf__preset_file(train, "train", false, path, sizeof path, why);
-    return status || !train ? status : keep_path(f, path, &f->o.train, why);
+    return status || !train ? status : keep_text(f, path, &f->o.train, why);
 }
 
 /* What the preset says where the caller says nothing; a checkpoint has said it already. */

@@ -15,6 +15,7 @@ typedef struct rf__finetune {
     const rf_ctx *ctx;
     rf_finetune_options o;              /* as given, or as restored                                                     */
     rf_arena strings;
+    const char *base;                   /* the model that it began with, for the card; NULL: not known */
     rf__labelled source;                /* columns and labels                                                           */
     rf__items train, dev;
     rf_error failed;                    /* of gathering                                                                  */
@@ -35,6 +36,9 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
+
+/* The scores of the weights as they are; with rf__finetune_evaluate they are this step's line of metrics.jsonl, too. */
+rf_status rf__finetune_score(rf__run *r, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
 
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */

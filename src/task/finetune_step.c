@@ -118,20 +118,29 @@ static rf_status find(const rf_scores *s, const char *name, double *out, rf_erro
     return rf_fail(why, RF_EARG, "metric_for_best_model: no score \"%s\"", name);
 }
 
-rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
+rf_status rf__finetune_score(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
     rf__state *t = &r->state;
     evaluation e = {.r = r};
-    const double begin = rf__seconds();
     rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size, logits, &e, why);
     if (status || !e.labels) return status;
     t->eval_loss = e.loss / (double)e.labels;
     f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};
     status = rf__score_answers(&f->answers, &f->dev, &f->source, &f->scores, why);
-    if (status) return status;
-    if ((status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why))) return status;
-    t->eval_step = f->scored = t->step;
+    if (!status) status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why);
+    if (!status) f->scored = t->step;
+    return status;
+}
+
+rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
+{
+    rf__finetune *f = r->task;
+    rf__state *t = &r->state;
+    const double begin = rf__seconds();
+    const rf_status status = rf__finetune_score(r, why);
+    if (status || f->scored != t->step) return status;
+    t->eval_step = t->step;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
     for (int i = 0; i < f->scores.n; i++) {
         char name[64];

@@ -234,7 +234,7 @@ static bool worth_a_line(const char *name, const json_t *value, const json_t *us
 
 static void list_options(FILE *f, const json_t *options, const json_t *usual, bool tokens)
 {
-    static const char *const elsewhere_said[] = {"train", "dev", "task"};
+    static const char *const elsewhere_said[] = {"train", "dev", "task", "base_model"};
     const char *name;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)options, name, value) {
