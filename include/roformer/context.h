@@ -28,11 +28,13 @@ typedef struct rf_allocator {
 /* Receives one line without newline; may be called from any thread that uses the context. */
 typedef void rf_log_function(void *user, const char *line);
 
+enum { RF_MAX_THREADS = 1024 };
+
 typedef struct rf_ctx_options {
     rf_allocator allocator;   /* all NULL: the C library's                                                     */
     rf_log_function *log;     /* NULL: silent                                                                  */
     void *log_user;
-    int threads;              /* workers inside one call; 0: as many as this process may run on                */
+    int threads;              /* workers inside one call; 0: rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
 } rf_ctx_options;
@@ -41,12 +43,16 @@ typedef struct rf_ctx_options {
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    threads < 0 or > 1024, an isa that is no rung of this machine, or products that this build has not
+ *   RF_EARG    threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this machine, or products that this build has not
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);
 
 int rf_ctx_threads(const rf_ctx *ctx);
+
+/* Processors that this process may run on, at least 1, on machines of any size. */
+int rf_processors(void);
+
 const char *rf_ctx_isa(const rf_ctx *ctx);     /* the rung in use, static storage */
 
 /* "0.1.0" */

@@ -1,7 +1,6 @@
 /* context.c — allocation through the context, log lines, the shape of a context.  rf_ctx_new itself lives on floor 1
  * (src/kernel/select.c), because making a context chooses the kernels. */
 #define _GNU_SOURCE
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,20 +52,17 @@ static void libc_release(void *user, void *memory, size_t size)
     else munmap(memory, size);
 }
 
-static int processors(void)
+static int threads_of_machine(void)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (sched_getaffinity(0, sizeof set, &set)) return 1;
-    const int n = CPU_COUNT(&set);
-    return n > 0 ? n : 1;
+    const int n = rf_processors();
+    return n < RF_MAX_THREADS ? n : RF_MAX_THREADS;
 }
 
 rf_status rf__ctx_make(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 {
     rf_ctx_options o = options ? *options : (rf_ctx_options){0};
-    if (o.threads < 0 || o.threads > 1024)
-        return rf_fail(why, RF_EARG, "threads: %d is not in 0..1024", o.threads);
+    if (o.threads < 0 || o.threads > RF_MAX_THREADS)
+        return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
     if (!o.allocator.alloc) o.allocator = (rf_allocator){libc_alloc, libc_release, NULL};
 
     rf_ctx *ctx = o.allocator.alloc(o.allocator.user, sizeof *ctx);
@@ -75,7 +71,7 @@ rf_status rf__ctx_make(const rf_ctx_options *options, rf_ctx **out, rf_error *wh
         .allocator = o.allocator,
         .log = o.log,
         .log_user = o.log_user,
-        .threads = o.threads ? o.threads : processors(),
+        .threads = o.threads ? o.threads : threads_of_machine(),
     };
     *out = ctx;
     return RF_OK;

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,11 +68,10 @@ static int finish(int code)
 /* Processes on one machine divide it; one that was bound to some of its processors uses those. */
 static int threads_of_process(void)
 {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    if (!cli_comm() || sched_getaffinity(0, sizeof set, &set)) return 0;                /* all that there are */
-    const long share = sysconf(_SC_NPROCESSORS_ONLN) / cli_comm()->local, bound = CPU_COUNT(&set);
-    return (int)(share < 1 ? 1 : share < bound ? share : bound);
+    if (!cli_comm()) return 0;                                                          /* all that there are */
+    const long share = sysconf(_SC_NPROCESSORS_ONLN) / cli_comm()->local, bound = rf_processors();
+    const long least = share < bound ? share : bound;
+    return least < 1 ? 1 : least < RF_MAX_THREADS ? (int)least : RF_MAX_THREADS;
 }
 
 static int run(cli_parsed *p, const char *program)

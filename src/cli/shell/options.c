@@ -6,10 +6,11 @@
 #include <string.h>
 
 #include "cli/shell/options.h"
+#include "roformer/context.h"
 
 #define C(field) offsetof(cli_common, field)
 const cli_option cli_common_options[] = {
-    {"threads", 't', CLI_INT, C(threads), "N", "0", 0, 1024, "ROFORMER_THREADS",
+    {"threads", 't', CLI_INT, C(threads), "N", "0", 0, RF_MAX_THREADS, "ROFORMER_THREADS",
      "worker threads; 0: as many as this process may run on", NULL},
     {"isa", 0, CLI_TEXT, C(isa), "RUNG", NULL, 0, 0, "ROFORMER_ISA",
      "instruction set at most: "
