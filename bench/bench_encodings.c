@@ -16,7 +16,7 @@ enum { ROUNDS = 101, B = 4, T = 512, N = B * T, VOCAB = 1000 };
 
 typedef struct net { rf_model *model; rf_session *session; } net;
 
-static void die(const char *text)
+_Noreturn static void die(const char *text)
 {
     fprintf(stderr, "bench_encodings: %s\n", text);
     exit(1);

@@ -175,7 +175,10 @@ static void copy(const rfk_table *k, work *w)
 
 /* RoFormer's Eq. 34 as one would write it down, for the compiler to make the best of.  No `restrict`: like the kernels it
  * may be called in place. */
-__attribute__((optimize("O3"))) static void plain_rope(const rfk_table *k, work *w)
+#ifndef __clang__                       /* which vectorises at -O2, too, and has no such attribute */
+__attribute__((optimize("O3")))
+#endif
+static void plain_rope(const rfk_table *k, work *w)
 {
     (void)k;
     const float *x = w->a, *cos = rf_rope_cos(w->pairs), *sin = rf_rope_sin(w->pairs);

@@ -9,7 +9,8 @@
 #include "tiny.h"
 #include "train/log/card.h"
 
-static const char *const names[] = {"yes", "<script>alert('x')</script>", "a|b\n# c", "[x](http://y) `z` *w* \\ &amp;", "r\xc3\xa9sum\xc3\xa9 \xf0\x9f\x98\x80", "\xe2\x80\xae" "back", "\xff\xfe"};
+static const char *const names[] = {"yes", "<script>alert('x')</script>", "a|b\n# c", "[x](http://y) `z` *w* \\ &amp;",
+                                    "r\xc3\xa9sum\xc3\xa9 \xf0\x9f\x98\x80", ("\xe2\x80\xae" "back"), "\xff\xfe"};
 
 static rf__card card_of(const rf_ctx *ctx, const char *folder, rf_config *c, const json_t *options)
 {
@@ -61,8 +62,9 @@ static void says_what_the_hub_reads(void **state)
     char *text = read_card(ctx, folder);
     static const char *const parts[] = {
         "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags:\n- roformer\ndatasets:\n- glue\nmetrics:\n- f1\n- matthews_correlation\nmodel-index:\n",
-        "  - task:\n      type: text-classification\n    dataset:\n      name: \"dev.tsv\"\n      type: \"dev.tsv\"\n    metrics:\n    - type: loss\n      value: 0.500000\n"
-        "    - type: f1\n      value: 0.875000\n---\n<!-- roformer wrote this card",                    /* what is not a number is no result */
+        ("  - task:\n      type: text-classification\n    dataset:\n      name: \"dev.tsv\"\n      type: \"dev.tsv\"\n"
+         "    metrics:\n    - type: loss\n      value: 0.500000\n"
+         "    - type: f1\n      value: 0.875000\n---\n<!-- roformer wrote this card"),                  /* what is not a number is no result */
         "Fine-tuned for glue/mrpc, beginning with my&#95;base.\n", "On dev.tsv, after 345 updates:\n", "\n| `f1` | 0.8750 |\n", "\n| `matthews_correlation` | not a number |\n",
         "\n| training data | train.tsv |\n", "\n| `learning_rate` | 2e-5 |\n", "\n| `bf16` | true |\n", "\n| `r_drop` | 4.0 |\n", "\n| `per_device_train_batch_size` | 16 |\n",
         "roformer classify -m ", "RoFormerForSequenceClassification.from_pretrained(",

@@ -270,7 +270,8 @@ static void any_call_fails(void **state)
     for (bool reached = true; reached; n += stride(), points++) {
         first_two(&r);
         plan.n = n;
-        plan.seen = plan.hits = plan.failed = plan.again = 0;
+        plan.seen = 0;
+        plan.hits = plan.failed = plan.again = 0;
         plan.plan = NTH_FAILS;
         const rf_status status = go(&r, 0, true);
         plan.plan = NOTHING;

@@ -72,7 +72,7 @@ static int listen(void *user, const rf_train_progress *p)
         s->at[p->step] = rf__seconds();
         s->waited[p->step] = p->save_wait;
     }
-    if (!strcmp(p->event, "save") && !s->bytes) s->bytes = bytes_of(p->note);
+    if (!strcmp(p->event, "save") && s->bytes == 0) s->bytes = bytes_of(p->note);
     return cli_stopped() ? RF_TRAIN_STOP : RF_TRAIN_GO;
 }
 
