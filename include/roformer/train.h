@@ -64,8 +64,8 @@ typedef struct rf_train_options {
     int64_t average_last;               /* above 0: the final model is the mean of the last so many checkpoints          */
     rf_report_to report_to;             /* besides metrics.jsonl                                                         */
     double max_loss_spike;              /* skip updates whose loss is so many deviations above its mean; 0: never        */
-    int64_t warmup_steps;
-    double warmup_ratio;                /* used when warmup_steps is 0                                                   */
+    int64_t warmup_steps;               /* 0: none; below 0: as warmup_ratio says                                        */
+    double warmup_ratio;                /* of all steps                                                                  */
     rf_objective objective;             /* CLM makes a causal model of a new one                                         */
     double mlm_probability;             /* of mlm                                                                        */
     int whole_word_mask;
@@ -104,7 +104,8 @@ typedef struct rf_train_progress {
     double eval_loss, eval_accuracy;    /* of the last evaluation; NaN before the first                                  */
     const char *metric;                 /* what eval_accuracy is: "eval_accuracy", of a fine-tuning run its own metric   */
     rf_objective objective;             /* MLM or CLM                                                                    */
-    const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note"      */
+    const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note";
+                                           "batch" between two micro-batches of a step: who stops there gives the step up */
     const char *note;                   /* with "note", "save": a sentence or a path                                     */
 } rf_train_progress;
 

@@ -24,7 +24,7 @@ static const double pi = 3.141592653589793;
 
 int64_t rf__warmup(const rf_train_options *o, int64_t max_steps)
 {
-    const int64_t w = o->warmup_steps ? o->warmup_steps : (int64_t)ceil(o->warmup_ratio * (double)max_steps);
+    const int64_t w = o->warmup_steps >= 0 ? o->warmup_steps : (int64_t)ceil(o->warmup_ratio * (double)max_steps);
     return rf__min64(w, max_steps);
 }
 

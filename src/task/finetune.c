@@ -56,6 +56,13 @@ void rf_finetune_defaults(rf_finetune_options *o)
     o->seeds = 1;
 }
 
+static void run_defaults(rf_train_options *t)
+{
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    *t = o.t;
+}
+
 static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
 
 /* A folder keeps the names of its columns (rf_config). */
@@ -81,6 +88,18 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
         return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
                        o->t.load_best_model_at_end ? "load_best_model_at_end" : "early_stopping_patience");
     return RF_OK;
+}
+
+/* Who says how often, and not when, means steps.  o->t.given knows, and without it what differs from the defaults. */
+static void settle_strategies(rf_finetune_options *o)
+{
+    rf_finetune_options usual;
+    rf_finetune_defaults(&usual);
+    const rf_train_options *t = &o->t;
+    const bool eval = t->given ? t->given(t->given_user, "eval_strategy") : o->eval_strategy != usual.eval_strategy;
+    const bool save = t->given ? t->given(t->given_user, "save_strategy") : o->save_strategy != usual.save_strategy;
+    if (!eval && rf__options_chosen(t, &usual.t, "eval_steps")) o->eval_strategy = RF_STRATEGY_STEPS;
+    if (!save && rf__options_chosen(t, &usual.t, "save_steps")) o->save_strategy = RF_STRATEGY_STEPS;
 }
 
 /* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
@@ -134,7 +153,10 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     const json_t *all = json_object_get(saved, "finetune");
     char changed[512] = "";
     if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
-    rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &r->o, all, r->from, changed, sizeof changed, why);
+    rf_finetune_options usual;
+    rf_finetune_defaults(&usual);
+    rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &usual, &r->o, all, r->from, changed, sizeof changed, why);
+    if (!status && r->o.given) settle_strategies(&f->o);
     for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
         const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
         const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
@@ -178,6 +200,22 @@ static rf_status check_labels(const rf__finetune *f, rf_error *why)
     return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
 }
 
+/* Options that this task, or another option, leaves nothing to say. */
+static void tell_unheeded(rf__run *r, const rf__finetune *f)
+{
+    const rf_task task = f->source.task;
+    const struct { const char *name; bool heeded; const char *where; } all[] = {
+        {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
+        {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
+        {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
+        {"doc_stride", task == RF_TASK_QA, "task qa"},
+        {"pooled", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL, "tasks with labels of texts"},
+    };
+    for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++)
+        if (!all[i].heeded && r->o.given(r->o.given_user, all[i].name))
+            rf__run_tell(r, "note", "given, but without effect: %s is for %s", all[i].name, all[i].where);
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
@@ -216,6 +254,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
         rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
                      f->train.cut, (long long)r->o.max_length, f->dev.n);
     if (!status) tell_labels(r, &f->source);
+    if (!status) tell_unheeded(r, f);
     if (!status && f->source.bad)
         rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
                      f->source.first.text);
@@ -335,7 +374,8 @@ static rf_status open(rf__run *r, rf_error *why)
     if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
     if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
     const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);
-    const bool ended = r->state.patience.stale && r->state.max_steps == r->state.step;
+    const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
+    const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     r->order = rf__key(o->seed, 0x6f726472);
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
@@ -382,7 +422,7 @@ static void card(const rf__run *r, rf__card *c)
     c->scores = f->scores;
 }
 
-static const rf__job job = {restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
+static const rf__job job = {run_defaults, restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
                             rf__finetune_evaluate, epoch_of, metric, defaults, card, finish};
 
 /* ---- all of it ---- */
@@ -438,6 +478,7 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
     settle_preset(&f->o);
+    settle_strategies(&f->o);
     derive(&f->o);
     if (!status) status = check(&f->o, why);
     if (!status) status = rf__run_all(ctx, &f->o.t, &job, f, report, user, why);

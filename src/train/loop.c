@@ -4,6 +4,7 @@
  *                     gradient of  (sum of losses) / (labels of the step), of this rank's share and then of all ranks
  *                     clip by the global norm, one update of the optimiser
  *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
+ *     a stop          that is asked for between two micro-batches gives the step up, as if it had not begun
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
  * was stopped and one that was not are the same computation.                                                           */
@@ -31,7 +32,7 @@ typedef struct loop {
 
 /* ---- one step ---- */
 
-typedef struct step_result { double loss_sum, norm, rate, seconds, wait; int64_t labels, tokens; bool skipped, spike; } step_result;
+typedef struct step_result { double loss_sum, norm, rate, seconds, wait; int64_t labels, tokens; bool skipped, spike, given_up; } step_result;
 
 /* Micro-batches of a step are counted over all ranks; `i` of this rank is number first + i. */
 static int64_t first_of(const rf__run *r) { return rf__rank(r->o.comm) * r->o.gradient_accumulation_steps; }
@@ -132,6 +133,16 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
+/* Between two micro-batches: does anybody want to stop?  Weights, moments and random choices are still those of the step before. */
+static rf_status give_up(rf__run *r, bool *stop, rf_error *why)
+{
+    rf__run_tell(r, "batch", NULL);
+    unsigned asked = r->stop;
+    const rf_status status = rf__any(r->o.comm, &asked, why);
+    *stop = r->stop = asked != 0;
+    return status;
+}
+
 /* slab[0] of the tree becomes the gradient, where this rank needs it; s->loss_sum is that of all ranks. */
 static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
 {
@@ -140,6 +151,8 @@ static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
     rf_status status = RF_OK;
     rf__tree_begin(&r->tree);
     for (int64_t i = 0; i < share && !status; i++) {
+        if (i) status = give_up(r, &s->given_up, why);
+        if (status || s->given_up) return status;
         r->loss[i] = 0;
         status = gradient(r, i, 1 / (double)s->labels, &r->loss[i], why);
         if (!r->o.comm || i + 1 < share) rf__tree_join(&r->tree, 0, r->tree.total);
@@ -162,7 +175,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
     round_weights(r);
     if (!status) status = whole_gradient(r, s, why);
     rf__encoder_bf16(r->encoder, NULL);                             /* an evaluation sees the weights as they are */
-    if (status) return status;
+    if (status || s->given_up) return status;
     update(r, s);
     if ((status = rf__exchange_error(r->o.comm ? &r->exchange : NULL, why))) return status;
     s->seconds = rf__seconds() - begin;
@@ -545,8 +558,9 @@ static rf_status run_steps(loop *l, rf_error *why)
         const rf__position before = r->state.position;
         step_result s;
         rf_status status = one_step(r, &s, why);
-        if (!status) status = after_step(l, &s, &before, why);
-        if (!status && r->state.step < r->state.max_steps) status = heed(r, why);
+        if (s.given_up) r->state.position = before;
+        else if (!status) status = after_step(l, &s, &before, why);
+        if (!status && !s.given_up && r->state.step < r->state.max_steps) status = heed(r, why);
         if (status) return status;
     }
     if (r->state.step >= r->state.max_steps) return save_model_once(r, why);

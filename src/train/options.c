@@ -55,7 +55,7 @@ static const row rows[] = {
     {"ema_decay",                   REAL,   AT(ema_decay), 0, 0.9999999, 0, NULL, 0},
     {"average_last",                INT,    AT(average_last), 0, 1000, 0, NULL, 0},
     {"max_loss_spike",              REAL,   AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
-    {"warmup_steps",                INT,    AT(warmup_steps), 0, 1e12, 0, NULL, 0},
+    {"warmup_steps",                INT,    AT(warmup_steps), -1, 1e12, -1, NULL, 0},
     {"warmup_ratio",                REAL,   AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
     {"objective",                   CHOICE, AT(objective), 0, RF_OBJECTIVE_CLM, RF_OBJECTIVE_AUTO, objectives, 0},
     {"mlm_probability",             REAL,   AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
@@ -155,6 +155,65 @@ void rf_train_defaults(rf_train_options *o)
     rf__rows_defaults(o, rows, RF_COUNT(rows));
 }
 
+/* ---- what is given, beside defaults and what a checkpoint says ---- */
+
+static const row *row_of(const char *name)
+{
+    for (size_t i = 0; i < RF_COUNT(rows); i++)
+        if (!strcmp(rows[i].name, name)) return &rows[i];
+    return NULL;
+}
+
+/* A text has no default: it is given when it is there. */
+bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual, const char *name)
+{
+    const row *r = row_of(name);
+    if (o->given) return o->given(o->given_user, name) != 0;
+    return r ? !same(r, get(o, r), get(usual, r)) : !strcmp(name, "lr_schedule") && o->lr_schedule;
+}
+
+void rf__options_settle(rf_train_options *o, const rf_train_options *usual)
+{
+    const bool steps = rf__options_chosen(o, usual, "warmup_steps"), ratio = rf__options_chosen(o, usual, "warmup_ratio");
+    if (o->warmup_steps == 0) {
+        if (steps ? ratio : o->warmup_ratio > 0) o->warmup_steps = -1;              /* as Trainer; as checkpoints of old meant it */
+        else o->warmup_ratio = 0;
+    } else if (ratio && !steps) {
+        o->warmup_steps = -1;
+    }
+    if (rf__options_chosen(o, usual, "num_train_epochs") && !rf__options_chosen(o, usual, "max_steps")) o->max_steps = 0;
+    if (o->given && o->lr_schedule && o->given(o->given_user, "lr_schedule") && !o->given(o->given_user, "lr_scheduler_type"))
+        o->lr_scheduler_type = RF_SCHEDULE_PIECEWISE;
+}
+
+/* Options that are heeded only where another one has certain values. */
+enum { OF_ADAM = 1 << RF_OPTIM_ADAMW | 1 << RF_OPTIM_LAMB, OF_MOMENTS = OF_ADAM | 1 << RF_OPTIM_LION, OF_LAMB = 1 << RF_OPTIM_LAMB,
+       OF_ADAFACTOR = 1 << RF_OPTIM_ADAFACTOR, OF_SGD = 1 << RF_OPTIM_SGD, OF_RESTARTS = 1 << RF_SCHEDULE_COSINE_WITH_RESTARTS,
+       OF_POLYNOMIAL = 1 << RF_SCHEDULE_POLYNOMIAL, OF_PIECEWISE = 1 << RF_SCHEDULE_PIECEWISE };
+static const struct { const char *name, *beside; int values; } heeded[] = {
+    {"adam_beta1", "optim", OF_MOMENTS},             {"adam_beta2", "optim", OF_MOMENTS},
+    {"adam_epsilon", "optim", OF_ADAM},              {"lamb_bias_correction", "optim", OF_LAMB},
+    {"momentum", "optim", OF_SGD},                   {"nesterov", "optim", OF_SGD},
+    {"adafactor_beta1", "optim", OF_ADAFACTOR},      {"clip_threshold", "optim", OF_ADAFACTOR},
+    {"decay_rate", "optim", OF_ADAFACTOR},           {"scale_parameter", "optim", OF_ADAFACTOR},
+    {"relative_step", "optim", OF_ADAFACTOR},        {"warmup_init", "optim", OF_ADAFACTOR},
+    {"num_cycles", "lr_scheduler_type", OF_RESTARTS}, {"lr_end", "lr_scheduler_type", OF_POLYNOMIAL},
+    {"lr_power", "lr_scheduler_type", OF_POLYNOMIAL}, {"lr_schedule", "lr_scheduler_type", OF_PIECEWISE},
+};
+
+bool rf__options_unheeded(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size)
+{
+    size_t n = 0;
+    out[0] = 0;
+    for (size_t i = 0; i < RF_COUNT(heeded) && n < size; i++) {
+        const row *r = row_of(heeded[i].beside);
+        const int64_t now = get(o, r).i;
+        if (heeded[i].values >> now & 1 || !rf__options_chosen(o, usual, heeded[i].name)) continue;
+        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", heeded[i].name, r->name, r->choice[now]);
+    }
+    return n > 0;
+}
+
 /* ---- limits ---- */
 
 static rf_status check_row(const void *o, const row *r, rf_error *why)
@@ -201,6 +260,8 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
         return rf_fail(why, RF_EARG, "bf16_stochastic_rounding: rounds for products in bf16, which are off");
     if (!o->max_steps && !(o->num_train_epochs > 0))
         return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
+    if (o->early_stopping_patience && !o->eval_steps)
+        return rf_fail(why, RF_EARG, "early_stopping_patience: needs evaluations, and there are none: eval_steps is 0, or eval_strategy no");
     if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))
         return rf_fail(why, RF_EARG, "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
                        "a checkpoint without an evaluation cannot be the best", (long long)o->save_steps, (long long)o->eval_steps);
@@ -334,8 +395,8 @@ static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena
     return RF_OK;
 }
 
-rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, const rf_train_options *o, const json_t *saved,
-                           const char *name, char *changed, size_t size, rf_error *why)
+rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, const void *usual, const rf_train_options *o,
+                           const json_t *saved, const char *name, char *changed, size_t size, rf_error *why)
 {
     size_t n = strlen(changed);
     for (size_t i = 0; i < rows_of; i++) {
@@ -345,7 +406,7 @@ rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, cons
         if ((r->flags & LOCAL) || !j) continue;
         if (!value_of(r, j, &then)) return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
         const value now = get(to, r);
-        const bool chosen = o->given ? o->given(o->given_user, r->name) != 0 : !same(r, now, initial(r));
+        const bool chosen = o->given ? o->given(o->given_user, r->name) != 0 : !same(r, now, get(usual, r));
         if (!chosen) set(to, r, then);
         else if (!same(r, now, then) && n < size)
             n += (size_t)snprintf(changed + n, size - n, "%s%s", n ? ", " : "", r->name);
@@ -353,11 +414,11 @@ rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, cons
     return RF_OK;
 }
 
-rf_status rf__options_restore(rf_train_options *o, const json_t *saved, rf_arena *arena, const char *name, char *changed,
-                              size_t size, rf_error *why)
+rf_status rf__options_restore(rf_train_options *o, const rf_train_options *usual, const json_t *saved, rf_arena *arena, const char *name,
+                              char *changed, size_t size, rf_error *why)
 {
     changed[0] = 0;
-    if (rf__rows_restore(o, rows, RF_COUNT(rows), o, saved, name, changed, size, why)) return RF_EDATA;
+    if (rf__rows_restore(o, rows, RF_COUNT(rows), usual, o, saved, name, changed, size, why)) return RF_EDATA;
     const char *field = json_string_value(json_object_get(saved, "text_field"));
     const char *schedule = json_string_value(json_object_get(saved, "lr_schedule"));
     if ((field && !o->reader.field && !(o->reader.field = keep(arena, field))) ||

@@ -20,6 +20,7 @@ typedef struct rf__run rf__run;
 
 /* What another task than guessing tokens does in its own way; all that is not here it shares with pre-training. */
 typedef struct rf__job {
+    void (*usual)(rf_train_options *o);                                             /* defaults, where they are not rf_train_defaults' */
     rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
     void (*keep)(const rf__run *r, json_t *options);                                /* ... and into the next           */
     rf_status (*prepare)(rf__run *r, rf_error *why);                                /* the data; the tokenizer is open  */
@@ -42,6 +43,7 @@ struct rf__run {
     void *task;                         /* the job's own                                                                */
     const rf_ctx *ctx;
     rf_train_options o;                 /* as given, or as restored from the checkpoint                                 */
+    rf_train_options usual;             /* the defaults of such a run                                                   */
     rf_train_report *report;
     void *user;
     bool stop;                          /* the caller wants to save and stop                                            */

@@ -84,7 +84,8 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     json_t *saved = NULL;
     rf_status status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
-    if (!status) status = rf__options_restore(&r->o, saved, &r->strings, path, changed, sizeof changed, why);
+    if (!status) status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, sizeof changed, why);
+    if (!status) rf__options_settle(&r->o, &r->usual);
     if (!status) status = share_again(r, saved, why);
     if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
@@ -275,6 +276,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
 
 static rf_status begin_folder(rf__run *r, rf_error *why)
 {
+    rf__options_settle(&r->o, &r->usual);
     rf_status status = rf__options_check(&r->o, why);
     if (!status && r->o.comm && r->job) status = rf_fail(why, RF_EARG, "several processes can only pretrain");
     return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);
@@ -312,6 +314,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     *r = (rf__run){.ctx = ctx, .job = job, .task = task, .o = *o, .report = report, .user = user, .lock = -1};
     r->metrics.fd = r->events.fd = -1;
     r->progress.loss = r->progress.grad_norm = NAN;
+    (job ? job->usual : rf_train_defaults)(&r->usual);
     rf__state_init(&r->state);
     rf__arena_init(&r->strings, ctx);
     rf_status status = rf__agree(r->o.comm, begin_folder(r, why), why);
@@ -321,6 +324,9 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
         if (!status) status = rf__options_check(&r->o, why);
         status = rf__agree(r->o.comm, status, why);
     }
+    char unheeded[512];
+    if (!status && rf__options_unheeded(&r->o, &r->usual, unheeded, sizeof unheeded))
+        rf__run_tell(r, "note", "given, but without effect: %s", unheeded);
     if (!status) status = rf__agree(r->o.comm, open_model(r, why), why);
     if (!status) status = (r->job ? r->job->open : rf__run_open_text)(r, why);
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);

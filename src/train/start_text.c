@@ -105,6 +105,20 @@ static rf_status cut_and_mix(rf__run *r, rf_error *why)
     return status;
 }
 
+/* Without held-out text nothing can be evaluated: what chooses by evaluations is refused before the first step. */
+static rf_status need_held_out(rf__run *r, rf_error *why)
+{
+    const rf_train_options *o = &r->o;
+    const char *what = o->load_best_model_at_end ? "load_best_model_at_end" : o->early_stopping_patience ? "early_stopping_patience" : NULL;
+    if (r->held.n) return RF_OK;
+    if (what)
+        return rf_fail(why, RF_EARG, "%s: there is no held-out text to tell which model is best: validation_text names some, and a larger "
+                       "validation_split holds out documents", what);
+    if (r->sources && rf__options_chosen(o, &r->usual, "eval_steps") && o->eval_steps)
+        rf__run_tell(r, "note", "eval_steps: there is no held-out text, so nothing is evaluated");
+    return RF_OK;
+}
+
 static rf_status make_batches(rf__run *r, rf_error *why)
 {
     const size_t n = (size_t)r->o.gradient_accumulation_steps;
@@ -118,8 +132,10 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     rf__run_tell(r, "data", NULL);
-    rf_status status = open_tokens(r, why);
+    rf_status status = !o->datas && !o->validation_texts && !(o->validation_split > 0) ? need_held_out(r, why) : RF_OK;
+    if (!status) status = open_tokens(r, why);
     if (!status) status = cut_and_mix(r, why);
+    if (!status) status = need_held_out(r, why);
     if (!status) status = settle_position(r, why);
     if (status) return status;
     settle_steps(r);

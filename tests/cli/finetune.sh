@@ -95,6 +95,11 @@ expect 0 '' "$program" watch --once mean
 holds out 'matthews_correlation '
 [ -s mean/events.out.tfevents.roformer ] && grep -q '<polyline' mean/report.html || fail "what a run leaves to look at: $(ls mean)"
 
+# How often without when means steps; none means none.
+# shellcheck disable=SC2086
+expect 0 'given, but without effect: doc_stride is for task qa' "$program" finetune $few --train train.tsv --dev dev.tsv -o often --eval_steps 2 --doc_stride 8
+grep -q '"step":2,.*"eval_loss"' often/metrics.jsonl || fail "--eval_steps 2 without a strategy: $(cat often/metrics.jsonl)"
+
 # Folds: stopped in the second, the same command goes on, and ends with the bytes of an undisturbed one.
 folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_train_batch_size 8 --k_fold 3"
 # shellcheck disable=SC2086

@@ -49,6 +49,17 @@ grep -qE '^roformer: saved checkpoint-[0-9]+; continue with --resume .*stopped/c
 saved=$(sed -n 's/.*continue with --resume //p' log)
 expect 0 'continue with --resume' "$program" pretrain --resume "$saved" --stop_after 3
 
+# What is given wins over defaults and over the checkpoint; what nothing heeds is said.
+cp -r base given
+# shellcheck disable=SC2086
+{
+    expect 0 'given, but without effect: momentum \(optim is adamw\)' "$program" pretrain --text text.txt --model given $shape --max_steps 40 --stop_after 1 --logging_steps 1 --learning_rate 1e-3 --warmup_steps 0 --momentum 0.5
+    head -1 given/metrics.jsonl | grep -q '"learning_rate":0.000975' || fail "--warmup_steps 0: $(head -1 given/metrics.jsonl)"
+    expect 0 'step 2/[0-9]*[1-35-9]|step 2/4[1-9]|step 2/1[0-9][0-9]' "$program" pretrain --resume latest --model given --num_train_epochs 2 --stop_after 1 --logging_steps 1
+    expect 2 'early_stopping_patience: there is no held-out text' "$program" pretrain --text text.txt --model base -o nothing $shape --max_steps 40 --validation_split 0 --early_stopping_patience 2
+}
+[ ! -e nothing ] || fail "a refused run left a folder"
+
 # USR1 saves and goes on.
 cp -r base asked
 rm -f log
@@ -66,6 +77,19 @@ code=$?
 [ $code -eq 75 ] || fail "TERM after USR1 gives $code: $(tail -3 log)"
 grep -q "step $((step + 2))/" log || fail "USR1 ended the run: $(tail -3 log)"
 expect 0 '' "$program" verify "asked/checkpoint-$step"
+
+# A step of 5,000 batches is given up where TERM finds it: what is saved is the step before.
+cp -r base long
+# shellcheck disable=SC2086
+expect 0 'saved checkpoint-1;' "$program" pretrain --text text.txt --model long $shape --max_steps 9 --stop_after 1
+"$program" pretrain --resume latest --model long --gradient_accumulation_steps 5000 2> log &
+pid=$!
+await grep -qs 'packing:' log
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 75 ] || fail "TERM between batches gives $code: $(tail -3 log)"
+! grep -q 'step 2/' log || fail "the step went on: $(tail -3 log)"
 
 # The best of a run in its folder, chosen by the highest loss so that it is not the last.
 cp -r base best

@@ -17,13 +17,14 @@ static rf_ctx *ctx;
 
 static void check_options(const json_t *saved)
 {
-    rf_train_options o;
+    rf_train_options o, usual;
     rf_arena strings;
     rf_error why = {0};
     char changed[64];
     rf_train_defaults(&o);
+    rf_train_defaults(&usual);
     rf__arena_init(&strings, ctx);
-    rf_status s = rf__options_restore(&o, saved, &strings, "input", changed, sizeof changed, &why);
+    rf_status s = rf__options_restore(&o, &usual, saved, &strings, "input", changed, sizeof changed, &why);
     if (!s) s = rf__options_check(&o, &why);
     if (s != why.code || (s && !*why.text) || memchr(changed, 0, sizeof changed) == NULL) abort();
     if (!s) {

@@ -51,13 +51,16 @@ static void no_step_is_zero_and_the_peak_is_reached(void **state)
 static void warmup_by_share(void **state)
 {
     (void)state;
-    rf_train_options o = with(RF_SCHEDULE_LINEAR, 0);
+    rf_train_options o = with(RF_SCHEDULE_LINEAR, -1);
     o.warmup_ratio = 0.05;
     assert_int_equal(rf__warmup(&o, 1000), 50);
     assert_int_equal(rf__warmup(&o, 30), 2);
     o.warmup_steps = 7;
     assert_int_equal(rf__warmup(&o, 1000), 7);
     assert_int_equal(rf__warmup(&o, 5), 5);
+    o.warmup_steps = 0;
+    assert_int_equal(rf__warmup(&o, 1000), 0);
+    t_near(rf__learning_rate(&o, 1, 1000), 0.002 * 1000 / 1001, 1e-17);         /* already falling */
 }
 
 /* ---- what transformers and torch compute (tools/golden_optimizers.py); a few roundings in double ---- */

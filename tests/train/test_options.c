@@ -58,6 +58,7 @@ static void limits_name_the_option(void **state)
     REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
     REFUSED(o.num_train_epochs = 0, "num_train_epochs are both 0");
     REFUSED(o.max_steps = -1, "max_steps");
+    REFUSED((o.early_stopping_patience = 1, o.eval_steps = 0), "early_stopping_patience: needs evaluations");
     REFUSED(o.validation_split = 0.9, "validation_split: 0.9 is not in 0 .. 0.5");
 #undef REFUSED
 }
@@ -71,6 +72,7 @@ static void checkpoint_keeps_them(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_arena arena;
     char changed[256];
+    const rf_train_options usual = defaults();
     const char *text[] = {"-"};
     rf_train_options o = defaults(), back = defaults();
     rf__arena_init(&arena, ctx);
@@ -86,7 +88,7 @@ static void checkpoint_keeps_them(void **state)
     o.reader.split = RF_SPLIT_HEADING;
     o.reader.field = "body";
     json_t *saved = rf__options_json(&o);
-    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    assert_int_equal(rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
     assert_string_equal(changed, "");
     assert_string_equal(back.text[0], "-");
     assert_string_equal(back.reader.field, "body");
@@ -100,7 +102,7 @@ static void checkpoint_keeps_them(void **state)
     back.learning_rate = 0.01;
     back.max_steps = 10;
     back.seed = o.seed;
-    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    assert_int_equal(rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
     t_near(back.learning_rate, 0.01, 0);
     assert_int_equal(back.max_steps, 10);
     assert_string_equal(changed, "max_steps, learning_rate");
@@ -109,7 +111,7 @@ static void checkpoint_keeps_them(void **state)
     back = defaults();                                               /* chosen, although it is the default's value */
     back.given = is_it;
     back.given_user = &only;
-    assert_int_equal(rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
+    assert_int_equal(rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, NULL), RF_OK);
     t_near(back.learning_rate, defaults().learning_rate, 0);
     assert_int_equal(back.max_steps, o.max_steps);
     assert_string_equal(changed, "learning_rate");
@@ -117,11 +119,92 @@ static void checkpoint_keeps_them(void **state)
     rf_error why = {0};
     json_object_set_new(saved, "save_type", json_string("f8"));
     back = defaults();
-    rf__options_restore(&back, saved, &arena, "state", changed, sizeof changed, &why);
+    rf__options_restore(&back, &usual, saved, &arena, "state", changed, sizeof changed, &why);
     t_failed(&why, RF_EDATA, "state: options: save_type is not what it must be");
     json_decref(saved);
     rf__arena_clear(&arena);
     rf_ctx_free(ctx);
+}
+
+static int among(void *user, const char *option)
+{
+    for (const char *const *name = user; *name; name++)
+        if (!strcmp(*name, option)) return 1;
+    return 0;
+}
+
+/* Of two options for one thing the chosen one counts, at the start and over a checkpoint's. */
+static void what_is_given_wins(void **state)
+{
+    (void)state;
+    const rf_train_options usual = defaults();
+    static const struct {
+        const char *given[3];
+        int64_t steps, max_steps;
+        double ratio;
+        int64_t want_steps, want_max;
+        double want_ratio;
+    } cases[] = {
+        {{NULL}, -1, 0, 0.05, -1, 0, 0.05},                          /* by default a share */
+        {{"warmup_steps"}, 0, 0, 0.05, 0, 0, 0},                     /* none means none */
+        {{"warmup_steps"}, 7, 0, 0.05, 7, 0, 0.05},
+        {{"warmup_ratio"}, 100, 0, 0.1, -1, 0, 0.1},                 /* 100 is a checkpoint's */
+        {{"warmup_steps", "warmup_ratio"}, 0, 0, 0.1, -1, 0, 0.1},   /* as in Trainer */
+        {{"warmup_steps", "warmup_ratio"}, 7, 0, 0.1, 7, 0, 0.1},
+        {{NULL}, 0, 0, 0.05, -1, 0, 0.05},                           /* a checkpoint of when 0 was "not given" */
+        {{NULL}, 0, 0, 0, 0, 0, 0},                                  /* a checkpoint of a run without warm-up */
+        {{"num_train_epochs"}, -1, 50, 0.05, -1, 0, 0.05},           /* 50 is a checkpoint's */
+        {{"num_train_epochs", "max_steps"}, -1, 50, 0.05, -1, 50, 0.05},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_train_options o = defaults();
+        o.given = among;
+        o.given_user = (void *)(uintptr_t)cases[i].given;
+        o.warmup_steps = cases[i].steps, o.warmup_ratio = cases[i].ratio, o.max_steps = cases[i].max_steps;
+        rf__options_settle(&o, &usual);
+        if (o.warmup_steps != cases[i].want_steps || o.max_steps != cases[i].want_max) fail_msg("case %zu", i);
+        t_near(o.warmup_ratio, cases[i].want_ratio, 0);
+    }
+    rf_train_options o = defaults();                                 /* without `given`: what differs from the default */
+    o.warmup_steps = 0;
+    rf__options_settle(&o, &usual);
+    assert_true(o.warmup_steps == 0 && !(o.warmup_ratio > 0));
+    static const char *const schedule[] = {"lr_schedule", NULL}, *const both[] = {"lr_schedule", "lr_scheduler_type", NULL};
+    o = defaults();
+    o.lr_schedule = "5:1";
+    o.given = among;
+    o.given_user = (void *)(uintptr_t)schedule;
+    rf__options_settle(&o, &usual);
+    assert_int_equal(o.lr_scheduler_type, RF_SCHEDULE_PIECEWISE);
+    o.lr_scheduler_type = RF_SCHEDULE_LINEAR;
+    o.given_user = (void *)(uintptr_t)both;
+    rf__options_settle(&o, &usual);
+    assert_int_equal(o.lr_scheduler_type, RF_SCHEDULE_LINEAR);
+    char note[256];
+    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_string_equal(note, "lr_schedule (lr_scheduler_type is linear)");
+}
+
+/* Chosen, and nothing heeds it: named with what it would need. */
+static void what_has_no_effect_is_named(void **state)
+{
+    (void)state;
+    char note[256];
+    const rf_train_options usual = defaults();
+    rf_train_options o = defaults();
+    assert_false(rf__options_unheeded(&o, &usual, note, sizeof note));
+    o.momentum = 0.5;
+    o.num_cycles = 3;
+    o.adam_beta2 = 0.9;
+    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_string_equal(note, "momentum (optim is adamw), num_cycles (lr_scheduler_type is linear)");
+    o.optim = RF_OPTIM_SGD;
+    o.lr_scheduler_type = RF_SCHEDULE_COSINE_WITH_RESTARTS;
+    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_string_equal(note, "adam_beta2 (optim is sgd)");
+    char small[8];
+    assert_true(rf__options_unheeded(&o, &usual, small, sizeof small));
+    assert_string_equal(small, "adam_be");
 }
 
 static void memory_is_asked_first(void **state)
@@ -155,6 +238,8 @@ int main(void)
         cmocka_unit_test(defaults_are_within_limits),
         cmocka_unit_test(limits_name_the_option),
         cmocka_unit_test(checkpoint_keeps_them),
+        cmocka_unit_test(what_is_given_wins),
+        cmocka_unit_test(what_has_no_effect_is_named),
         cmocka_unit_test(memory_is_asked_first),
     };
     return cmocka_run_group_tests_name("train/options", tests, NULL, NULL);

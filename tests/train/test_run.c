@@ -158,6 +158,64 @@ static void stopped_before_the_first_step(void **state)
     end(&r);
 }
 
+/* Asks to stop between the micro-batches of the step after `at`. */
+struct between { int64_t at; int batches, steps; };
+static int stop_between(void *user, const rf_train_progress *p)
+{
+    struct between *b = user;
+    b->steps += !strcmp(p->event, "step");
+    const bool now = !strcmp(p->event, "batch") && p->step == b->at;
+    b->batches += now;
+    return now ? RF_TRAIN_STOP : RF_TRAIN_GO;
+}
+
+/* A step of four micro-batches ends after the first; resumed, the run ends with the bits of one that was never stopped. */
+static void a_step_is_given_up(void **state)
+{
+    (void)state;
+    for (int adafactor = 0; adafactor < 2; adafactor++) {
+        run a = with_options(1), b = with_options(1);
+        a.o.gradient_accumulation_steps = b.o.gradient_accumulation_steps = 4;
+        a.o.optim = b.o.optim = adafactor ? RF_OPTIM_ADAFACTOR : RF_OPTIM_ADAMW;
+        must(&a, RF_OK);
+        b.text[0] = b.corpus;
+        b.o.text = b.text;
+        static const int64_t at[] = {0, 6, 8, 19};                   /* before the first, between two saves, behind one, in the last */
+        for (size_t i = 0; i < RF_COUNT(at); i++) {
+            struct between stop = {.at = at[i]};
+            assert_int_equal(rf_pretrain(b.ctx, &b.o, stop_between, &stop, &b.why), RF_ESTOPPED);
+            assert_int_equal(stop.batches, 1);                       /* of three */
+            assert_int_equal(stop.steps, at[i] - (i ? at[i - 1] : 0));
+            if (at[i]) b.o.resume_from_checkpoint = "latest";
+        }
+        must(&b, RF_OK);
+        same(result_of(b.out, 20), result_of(a.out, 20));
+        end(&a);
+        end(&b);
+    }
+}
+
+/* What chooses by evaluations needs some: said before the first step, and nothing is left behind. */
+static void no_held_out_text(void **state)
+{
+    (void)state;
+    for (int which = 0; which < 4; which++) {
+        run r = with_options(1);
+        free(r.out);
+        r.out = tiny_path(r.model, "new");
+        r.o.output_dir = r.out;
+        r.o.save_steps = 10;
+        r.o.validation_split = which & 1 ? 1e-9 : 0;                 /* of so few documents none */
+        if (which & 2) r.o.load_best_model_at_end = 1;
+        else r.o.early_stopping_patience = 2;
+        must(&r, RF_EARG);
+        t_failed(&r.why, RF_EARG, which & 2 ? "load_best_model_at_end: there is no held-out text" : "early_stopping_patience: there is no held-out text");
+        assert_int_equal(r.steps, 0);
+        assert_int_not_equal(access(r.out, F_OK), 0);
+        end(&r);
+    }
+}
+
 static void stops_when_time_is_up(void **state)
 {
     (void)state;
@@ -349,6 +407,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(seeds_show),
         cmocka_unit_test(stopped_before_the_first_step),
+        cmocka_unit_test(a_step_is_given_up),
+        cmocka_unit_test(no_held_out_text),
         cmocka_unit_test(stops_when_time_is_up),
         cmocka_unit_test(epochs_become_steps),
         cmocka_unit_test(keeps_so_many),

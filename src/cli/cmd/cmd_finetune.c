@@ -88,6 +88,7 @@ static void write_report(const watch *w, cli_io *io)
 static int was_given(void *parsed, const char *option)
 {
     if (!strcmp(option, "metric")) option = "metric_for_best_model";
+    if (!strcmp(option, "pooled")) option = "head";
     return cli_given(parsed, option);
 }
 
@@ -180,6 +181,6 @@ const cli_command cmd_finetune = {
     "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), a second "
     "text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, or number them in a file "
     "without a header.  The new folder holds the labels and loads in transformers.\n"
-    "Ends with the scores of the model on --dev.  Ctrl-C finishes the step, saves a checkpoint and exits with 75.",
+    "Ends with the scores of the model on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with 75.",
     examples, options, sizeof(finetune_args), prepare, run,
 };

@@ -1,6 +1,6 @@
 /* cmd_pretrain.c — roformer pretrain: training of masked and of causal language models that survives anything.
  *
- * A first Ctrl-C finishes the step, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
+ * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,7 +202,7 @@ const cli_command cmd_pretrain = {
     "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
     "--objective clm trains a causal model: attention sees earlier tokens only, every token guesses the next one, and the last one of a "
     "document guesses [SEP].  It is written as RoFormerForCausalLM.\n"
-    "Ctrl-C finishes the step, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
+    "Ctrl-C finishes the batch, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
     "the same bits as one that was never stopped.",
     examples, options, sizeof(train_args), train_prepare, run,
 };

@@ -24,8 +24,9 @@
     {"lr_power", 0, CLI_REAL, offsetof(args, t.lr_power), "X", NULL, 0, 100, NULL, "polynomial: its exponent", NULL},                               \
     {"lr_schedule", 0, CLI_TEXT, offsetof(args, t.lr_schedule), "N:X,...", NULL, 0, 0, NULL,                                                        \
      "piecewise: shares of the step size at updates, as 32000:1,320000:0.5", NULL},                                                                 \
-    {"warmup_steps", 0, CLI_INT, offsetof(args, t.warmup_steps), "N", NULL, 0, 1e12, NULL, "updates while the step size rises", NULL},              \
-    {"warmup_ratio", 0, CLI_REAL, offsetof(args, t.warmup_ratio), "P", NULL, 0, 1, NULL, "the same as a share of all, when steps are 0", NULL},     \
+    {"warmup_steps", 0, CLI_INT, offsetof(args, t.warmup_steps), "N", NULL, -1, 1e12, NULL,                                                          \
+     "updates while the step size rises; 0: none; -1: as warmup_ratio says", NULL},                                                                  \
+    {"warmup_ratio", 0, CLI_REAL, offsetof(args, t.warmup_ratio), "P", NULL, 0, 1, NULL, "the same as a share of all updates", NULL},     \
     {"weight_decay", 0, CLI_REAL, offsetof(args, t.weight_decay), "X", NULL, 0, 10, NULL, "of matrices; never of biases and norms", NULL},          \
     {"optim", 0, CLI_CHOICE, offsetof(args, t.optim), "adamw|lamb|adafactor|lion|sgd", NULL, 0, 0, NULL, "the rule of the updates", NULL},          \
     {"adam_beta1", 0, CLI_REAL, offsetof(args, t.adam_beta1), "X", NULL, 0, 0.999999, NULL, "decay of the first moment", NULL},                     \
