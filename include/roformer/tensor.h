@@ -53,6 +53,12 @@ void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step);
  * Holds until it is changed.                                                                                        */
 void rf_graph_products(rf_graph *g, rf_type type);
 
+/* The share e of each label that rf_vocab_loss and rf_row_loss spread over all classes while recording; at first 0, and 0 everywhere
+ * when record is 0.  Holds until it is changed; e is in 0..1.
+ *
+ *     loss = (1 - e) c[y] (-log p[y]) + e mean_k c[k] (-log p[k])                      Szegedy et al. 2016; c: class weights */
+void rf_graph_smoothing(rf_graph *g, double share);
+
 const rf_error *rf_graph_error(const rf_graph *g);          /* code RF_OK while nothing has failed                    */
 size_t rf_graph_memory(const rf_graph *g);                  /* bytes of the arena at its peak                         */
 

@@ -51,6 +51,7 @@ typedef struct rf_train_options {
     int64_t max_length;                 /* longest piece of a document, [CLS] and [SEP] included                         */
     int64_t gradient_accumulation_steps;
     double learning_rate, weight_decay, adam_beta1, adam_beta2, adam_epsilon, max_grad_norm;
+    double label_smoothing_factor;      /* share of each label that goes to all classes, in training: cls, tag and tokens; 0: none */
     rf_optim optim;
     int lamb_bias_correction;           /* off: LAMB as RoFormerV2 was trained                                           */
     double momentum;                    /* sgd                                                                           */

@@ -1,6 +1,7 @@
 /* graph.c — the tape: tensors, nodes, the walk back, and the pool that adjoints come from. */
 #include "graph/graph.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -49,6 +50,7 @@ void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
 }
 
 void rf_graph_products(rf_graph *g, rf_type type) { g->products = type; }
+void rf_graph_smoothing(rf_graph *g, double share) { g->smoothing = fmin(1, fmax(0, share)); }
 
 const rf_error *rf_graph_error(const rf_graph *g) { return &g->error; }
 size_t rf_graph_memory(const rf_graph *g) { return g->arena.peak; }

@@ -67,6 +67,7 @@ struct rf_graph {
     bool record, walked;
     bool train;                         /* dropout is on: recording, or a stretch whose recording comes later         */
     rf_type products;                   /* what linear, attention and vocab_loss multiply in                          */
+    double smoothing;                   /* of labels, while `train`                                                   */
     rf_key key;                         /* dropout: of (seed, step)                                                   */
     uint32_t drops;                     /* dropouts so far in this step                                               */
     int losses;                         /* recorded operations that have formed their gradients already               */

@@ -90,16 +90,13 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* Who says how often, and not when, means steps.  o->t.given knows, and without it what differs from the defaults. */
+/* Who says how often, and not when, means steps.  Only o->t.given tells that from a strategy that happens to be the default. */
 static void settle_strategies(rf_finetune_options *o)
 {
-    rf_finetune_options usual;
-    rf_finetune_defaults(&usual);
     const rf_train_options *t = &o->t;
-    const bool eval = t->given ? t->given(t->given_user, "eval_strategy") : o->eval_strategy != usual.eval_strategy;
-    const bool save = t->given ? t->given(t->given_user, "save_strategy") : o->save_strategy != usual.save_strategy;
-    if (!eval && rf__options_chosen(t, &usual.t, "eval_steps")) o->eval_strategy = RF_STRATEGY_STEPS;
-    if (!save && rf__options_chosen(t, &usual.t, "save_steps")) o->save_strategy = RF_STRATEGY_STEPS;
+    if (!t->given) return;
+    if (t->given(t->given_user, "eval_steps") && !t->given(t->given_user, "eval_strategy")) o->eval_strategy = RF_STRATEGY_STEPS;
+    if (t->given(t->given_user, "save_steps") && !t->given(t->given_user, "save_strategy")) o->save_strategy = RF_STRATEGY_STEPS;
 }
 
 /* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
@@ -156,7 +153,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     rf_finetune_options usual;
     rf_finetune_defaults(&usual);
     rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &usual, &r->o, all, r->from, changed, sizeof changed, why);
-    if (!status && r->o.given) settle_strategies(&f->o);
+    if (!status) settle_strategies(&f->o);
     for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
         const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
         const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
@@ -200,6 +197,15 @@ static rf_status check_labels(const rf__finetune *f, rf_error *why)
     return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
 }
 
+/* What works on one label at a place. */
+static rf_status check_one_label(const rf__run *r, const rf__finetune *f, rf_error *why)
+{
+    const char *what = f->o.r_drop > 0 ? "r_drop" : f->o.class_weights ? "class_weights" : r->o.label_smoothing_factor > 0
+                     ? "label_smoothing_factor" : NULL;
+    if (!what || f->source.task == RF_TASK_CLS || f->source.task == RF_TASK_TAG) return RF_OK;
+    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, cls and tag", what);
+}
+
 /* Options that this task, or another option, leaves nothing to say. */
 static void tell_unheeded(rf__run *r, const rf__finetune *f)
 {
@@ -229,9 +235,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
+    if ((status = check_one_label(r, f, why))) return status;
     if (f->o.r_drop > 0) {
-        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
-            return rf_fail(why, RF_EARG, "r_drop: is for tasks with one label at a place, cls and tag");
         tokens *= 2;
         longest *= 2;
     }
@@ -240,8 +245,6 @@ static rf_status prepare(rf__run *r, rf_error *why)
     snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
     if ((status = rf__score_known(f->source.task, f->train.K, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
-        if (f->source.task != RF_TASK_CLS && f->source.task != RF_TASK_TAG)
-            return rf_fail(why, RF_EARG, "class_weights: is for tasks with one label at a place, cls and tag");
         f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
         if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
         status = rf__class_weights(f->o.class_weights, &f->train, f->class_weight, why);

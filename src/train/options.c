@@ -37,6 +37,7 @@ static const row rows[] = {
     {"adam_beta2",                  REAL,   AT(adam_beta2), 0, 0.99999999, 0.999, NULL, 0},
     {"adam_epsilon",                REAL,   AT(adam_epsilon), 1e-20, 1, 1e-8, NULL, 0},
     {"max_grad_norm",               REAL,   AT(max_grad_norm), 0, 1e9, 1, NULL, 0},
+    {"label_smoothing_factor",      REAL,   AT(label_smoothing_factor), 0, 1, 0, NULL, 0},
     {"optim",                       CHOICE, AT(optim), 0, RF_OPTIM_SGD, RF_OPTIM_ADAMW, optims, 0},
     {"lamb_bias_correction",        FLAG,   AT(lamb_bias_correction), 0, 1, 1, NULL, 0},
     {"momentum",                    REAL,   AT(momentum), 0, 0.999999, 0.9, NULL, 0},

@@ -266,6 +266,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     if (status) return status;
     rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
+    rf_graph_smoothing(r->graph, r->o.label_smoothing_factor);
     rf__encoder_checkpoints(r->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;
     r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);

@@ -82,6 +82,7 @@ expect 0 '' "$program" verify "asked/checkpoint-$step"
 cp -r base long
 # shellcheck disable=SC2086
 expect 0 'saved checkpoint-1;' "$program" pretrain --text text.txt --model long $shape --max_steps 9 --stop_after 1
+rm -f log
 "$program" pretrain --resume latest --model long --gradient_accumulation_steps 5000 2> log &
 pid=$!
 await grep -qs 'packing:' log

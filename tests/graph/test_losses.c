@@ -4,12 +4,13 @@
 
 /* ---- vocab_loss ----------------------------------------------------------------------------------------------------------- */
 
-struct vocab { int64_t n, K, V; bool bias; };
+struct vocab { int64_t n, K, V; bool bias; double smoothing; };
 static const int32_t labels[] = {3, 0, 4, 4, 2, 1, 0, 3, 1};
 
 static rf_tensor *vocab_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct vocab *v = what;
+    rf_graph_smoothing(g, v->smoothing);
     return rf_vocab_loss(g, in[0], in[1], in[2], labels, v->n, 0.37, NULL, NULL);
 }
 
@@ -18,21 +19,23 @@ static void vocab_formula(double *y, const double *const in[], const void *what)
     const struct vocab *s = what;
     y[0] = 0;
     for (int64_t i = 0; i < s->n; i++) {
-        double sum = 0, of_label = 0;
+        double sum = 0, of_label = 0, mean = 0;
         for (int64_t v = 0; v < s->V; v++) {
             double z = s->bias ? in[2][v] : 0;
             for (int64_t k = 0; k < s->K; k++) z += in[0][i * s->K + k] * in[1][v * s->K + k];
             sum += exp(z);
+            mean += z / (double)s->V;
             if (v == labels[i]) of_label = z;
         }
-        y[0] += 0.37 * (log(sum) - of_label);
+        y[0] += 0.37 * (log(sum) - (1 - s->smoothing) * of_label - s->smoothing * mean);
     }
 }
 
 static void vocab_loss(void **state)
 {
     (void)state;
-    static const struct vocab cases[] = {{9, 4, 5, true}, {1, 7, 23, true}, {6, 3, 300, false}};
+    static const struct vocab cases[] = {{9, 4, 5, true, 0}, {1, 7, 23, true, 0}, {6, 3, 300, false, 0},
+                                         {9, 4, 5, true, 0.1}, {6, 3, 300, false, 0.3}, {1, 7, 23, true, 1}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct vocab *v = &cases[i];
         t_gradient(&(t_gradient_case){
@@ -44,7 +47,7 @@ static void vocab_loss(void **state)
 
 /* ---- losses over a head's logits -------------------------------------------------------------------------------------------- */
 
-struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; };
+struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; double smoothing; };
 static const int32_t loss_label[] = {1, 0, -1, 1, 0, 0, 1, -1, 1};
 static const float loss_weight[] = {0.5F, 2, 1}, loss_target[] = {1, 0, 0.25F, 1, 0, 1, 1, 0, 0, 1, 0.5F, 0, 1, 1, 0, 1};
 
@@ -58,6 +61,7 @@ static double log_sum_exp(const double *z, int64_t n, int64_t step)
 static rf_tensor *row_loss_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct loss *l = what;
+    rf_graph_smoothing(g, l->smoothing);
     return rf_row_loss(g, in[0], loss_label, l->weighted ? loss_weight : NULL, 0.3, NULL, NULL);
 }
 
@@ -68,7 +72,10 @@ static void row_loss_formula(double *y, const double *const in[], const void *wh
     for (int64_t i = 0; i < l->n; i++) {
         const double *z = in[0] + i * l->K;
         const int32_t label = loss_label[i];
-        if (label >= 0) *y += 0.3 * (l->weighted ? (double)loss_weight[label] : 1) * (log_sum_exp(z, l->K, 1) - z[label]);
+        for (int64_t k = 0; k < l->K && label >= 0; k++) {
+            const double share = (k == label) * (1 - l->smoothing) + l->smoothing / (double)l->K;
+            *y += 0.3 * share * (l->weighted ? (double)loss_weight[k] : 1) * (log_sum_exp(z, l->K, 1) - z[k]);
+        }
     }
 }
 
@@ -143,7 +150,8 @@ static void divergence_formula(double *y, const double *const in[], const void *
 static void head_losses(void **state)
 {
     (void)state;
-    static const struct loss rows[] = {{.n = 9, .K = 3, .weighted = true}, {.n = 4, .K = 2}, {.n = 1, .K = 5}};
+    static const struct loss rows[] = {{.n = 9, .K = 3, .weighted = true}, {.n = 4, .K = 2}, {.n = 1, .K = 5},
+                                       {.n = 9, .K = 3, .weighted = true, .smoothing = 0.2}, {.n = 4, .K = 2, .smoothing = 0.1}};
     static const struct loss spans[] = {{.n = 7, .K = 1, .B = 3, .start = {0, 3, 5, 7}}, {.n = 9, .K = 2, .B = 2, .start = {0, 2, 9}},
                                         {.n = 2, .K = 1, .B = 1, .start = {0, 2}}};
     static const struct loss flat[] = {{.n = 4, .K = 4}, {.n = 5, .K = 1}, {.n = 1, .K = 3}};

@@ -48,6 +48,8 @@
     {"max_loss_spike", 0, CLI_REAL, offsetof(args, t.max_loss_spike), "Z", NULL, 0, 1e6, NULL,                                                      \
      "skip updates whose loss is Z deviations above its mean; 0: never", NULL},                                                                     \
     {"max_grad_norm", 0, CLI_REAL, offsetof(args, t.max_grad_norm), "X", NULL, 0, 1e9, NULL, "longer gradients are scaled down; 0: never", NULL},   \
+    {"label_smoothing_factor", 0, CLI_REAL, offsetof(args, t.label_smoothing_factor), "P", NULL, 0, 1, NULL,                                         \
+     "share of each label that is spread over all, while training (cls, tag, masked and next tokens); eval_loss is without", NULL},                \
     {"report_to", 0, CLI_CHOICE, offsetof(args, t.report_to), "none|tensorboard", NULL, 0, 0, NULL, "write an event file besides metrics.jsonl", NULL}
 
 /* When a run is looked at, saved and ended. */

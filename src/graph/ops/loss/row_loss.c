@@ -4,6 +4,10 @@
  *     loss = weight sum_i c[label_i] (-log p_i[label_i])              rows whose label is below 0 are left out
  *     dz_i = weight c[label_i] (p_i - onehot(label_i))
  *
+ *     smoothed, with t_i[k] = c[k] ((1 - e) (k = label_i) + e / K):   e the graph's smoothing, as torch's cross_entropy
+ *     loss = weight sum_i sum_k t_i[k] (-log p_i[k])
+ *     dz_i = weight (p_i sum_k t_i[k] - t_i)
+ *
  * c: weights of the classes, all 1 when not given.  Texts (one row each) and tokens (a row for each) alike. */
 #include <math.h>
 
@@ -24,6 +28,21 @@ static double one_row(const float *z, int64_t K, int64_t label, double scale, fl
     return log(sum) + top - z[label];
 }
 
+/* What one_row's loss of c[label] and gradient become when the label is smoothed. */
+static double smooth_row(const float *z, int64_t K, int64_t label, const float c[], double e, double weight, double loss, float *dz)
+{
+    const double own = c ? c[label] : 1, log_sum = loss + z[label];
+    double all = (1 - e) * own, sum = (1 - e) * own * loss;
+    for (int64_t k = 0; k < K; k++) {
+        const double t = e / (double)K * (c ? c[k] : 1);
+        all += t;
+        sum += t * (log_sum - z[k]);
+    }
+    for (int64_t k = 0; k < K && dz; k++)
+        dz[k] = (float)(weight * (all * exp(z[k] - log_sum) - e / (double)K * (c ? c[k] : 1) - (k == label) * (1 - e) * own));
+    return sum;
+}
+
 rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight, double *sum,
                        int64_t *hits)
 {
@@ -36,13 +55,17 @@ rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const f
                 (long long)K);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
 
+    const double e = g->train ? g->smoothing : 0;
     double all = 0;
     int64_t right = 0;
     for (int64_t i = 0; i < n; i++) {
         int64_t best;
         if (label[i] < 0) continue;
         const double c = class_weight ? class_weight[label[i]] : 1;
-        all += c * one_row(z->f32 + i * K, K, label[i], weight * c, dz ? dz + i * K : NULL, &best);
+        const float *row = z->f32 + i * K;
+        float *back = dz ? dz + i * K : NULL;
+        const double loss = one_row(row, K, label[i], weight * c, back, &best);
+        all += e > 0 ? smooth_row(row, K, label[i], class_weight, e, weight, loss, back) : c * loss;
         right += best == label[i];
     }
     if (sum) *sum += all;

@@ -1,8 +1,8 @@
 /* vocab_loss.c — the head over the vocabulary and its cross-entropy, in chunks of rows.
  *
  *     z       = x table^T + bias                                  [n,V], never whole
- *     loss    = weight sum_i (log sum_v exp z[i,v] - z[i,label_i])
- *     dz      = weight (softmax(z) - onehot(label))
+ *     loss    = weight sum_i (log sum_v exp z[i,v] - t_i),        t_i = (1 - e) z[i,label_i] + e / V sum_v z[i,v]
+ *     dz      = weight (softmax(z) - (1 - e) onehot(label) - e / V)                               e: the graph's smoothing
  *     dx      = dz table,   dtable += dz^T x,   dbias += sum_i dz[i,:]
  *
  * A chunk's logits become their own adjoint in place and are used up before the next chunk.  A chunk is as many rows as
@@ -20,15 +20,24 @@ int64_t rf__vocab_loss_rows(int64_t n, int64_t V)
     return (n + chunks - 1) / chunks;                   /* chunks of nearly equal size */
 }
 
-struct pass { const rfk_table *k; float *z, *loss, weight; int64_t V; const int32_t *label; unsigned char *hit; };
+struct pass { const rfk_table *k; float *z, *loss, weight; double smoothing; int64_t V; const int32_t *label; unsigned char *hit; };
 
 static void cross_entropy(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const struct pass *a = arg;
+    const int32_t label = a->label[i];
+    const double e = a->smoothing;
+    float *z = a->z + i * a->V;
     int64_t best = 0;
-    a->loss[i] = a->k->cross_entropy(a->z + i * a->V, a->V, a->label[i], a->weight, &best);
-    a->hit[i] = best == a->label[i];
+    const double apart = e > 0 ? (double)z[label] - (double)a->k->sum(z, a->V) / (double)a->V : 0;
+    a->loss[i] = a->k->cross_entropy(z, a->V, label, a->weight, &best);
+    a->hit[i] = best == label;
+    if (!(e > 0)) return;
+    const float each = (float)((double)a->weight * e / (double)a->V);
+    a->loss[i] = (float)((double)a->loss[i] + e * apart);
+    for (int64_t v = 0; v < a->V; v++) z[v] -= each;
+    z[label] += (float)((double)a->weight * e);
 }
 
 static const uint16_t *half(const rf_graph *g, const rf_tensor *w) { return g->products == RF_BF16 ? w->bf16 : NULL; }
@@ -53,7 +62,7 @@ static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tenso
 {
     const int64_t n = x->dim[0], K = x->dim[1], V = table->dim[0], most = rf__vocab_loss_rows(n, V);
     const rf_mark mark = rf__scratch(g);
-    struct pass a = {.k = g->k, .V = V, .weight = (float)weight};
+    struct pass a = {.k = g->k, .V = V, .weight = (float)weight, .smoothing = g->train ? g->smoothing : 0};
     double sum = 0;
     *hits = 0;
     a.z = rf__push(g, (size_t)(most * V), sizeof *a.z);
