@@ -124,6 +124,7 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  *
  *     config.json model.safetensors vocab.txt ...   the trained model, at the end, with checksums.json
  *     checkpoint-<step>/                            complete model folders with the optimiser's state
+ *     all_results.json                              at the end: results as transformers' Trainer writes them
  *     metrics.jsonl                                 a line for each logging interval and evaluation
  *     events.out.tfevents.roformer                  the same for TensorBoard, when report_to asks for it
  *     tokens.cache                                  the text as ids; may be deleted, is made again when needed

@@ -381,6 +381,8 @@ static rf_status open(rf__run *r, rf_error *why)
     const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     r->order = rf__key(o->seed, 0x6f726472);
+    r->train_samples = (int64_t)f->train.n;
+    r->eval_samples = (int64_t)f->dev.n;
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
     f->which = rf__calloc(r->ctx, (size_t)f->o.per_device_train_batch_size, sizeof *f->which);
     if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[0].count * sizeof *f->words);

@@ -18,6 +18,7 @@
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
+#include "train/log/results.h"
 #include "train/run.h"
 #include "optim/schedule.h"
 
@@ -229,6 +230,8 @@ static void log_step(rf__run *r, const step_result *s)
     if (!s->skipped) {
         t->interval.loss += s->loss_sum;
         t->interval.labels += s->labels;
+        t->total.loss += s->loss_sum / (double)s->labels;
+        t->total.steps++;
     }
     t->interval.seconds += s->seconds;
     t->interval.tokens += s->tokens;
@@ -298,9 +301,10 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
     t->eval_step = t->step;
+    r->eval_seconds = rf__seconds() - begin;
     json_t *line = json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                           "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
-                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", rf__seconds() - begin);
+                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
     if (rf__run_next(r)) json_object_set_new(line, "eval_perplexity", number(exp(t->eval_loss)));
     rf__run_line(r, line);
     rf__run_tell(r, "eval", NULL);
@@ -463,7 +467,11 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .steps = r->state.step, .epochs = rf__run_epoch(r)};
     if (r->job) r->job->card(r, &c);
     else pretraining_card(r, &c);
-    const rf_status status = rf__card_write(&c, why);
+    const rf__results results = {.ctx = r->ctx, .folder = r->folder, .state = &r->state, .epoch = rf__run_epoch(r), .scores = c.scores,
+                                 .train_samples = r->train_samples, .eval_samples = r->eval_samples, .eval_seconds = r->eval_seconds,
+                                 .tokens = !r->job};
+    rf_status status = rf__card_write(&c, why);
+    if (!status) status = rf__results_write(&results, why);
     json_decref(defaults);
     return status;
 }

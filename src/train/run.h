@@ -80,6 +80,8 @@ struct rf__run {
     rf__mlm_batch *batch;               /* [gradient_accumulation_steps]                                                */
 
     rf__state state;
+    int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                        */
+    double eval_seconds;                /* of the last evaluation of this process; 0: none                              */
     rf_train_progress progress;
     double began;                       /* when this run's first step began                                             */
     int64_t began_at;                   /* the step before it                                                           */

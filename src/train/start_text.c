@@ -139,6 +139,8 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     if (!status) status = settle_position(r, why);
     if (status) return status;
     settle_steps(r);
+    r->train_samples = (int64_t)r->pieces.n;
+    r->eval_samples = (int64_t)r->held.n;
     rf__run_tell(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
                  (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
     r->order = rf__order_key(o->seed);

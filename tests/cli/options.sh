@@ -14,6 +14,19 @@ expect 2 'option --pooling needs a value: cls\|mean\|max' "$program" embed --poo
 expect 2 'option --output needs a value: FILE' "$program" embed -o --normalize
 expect 2 "pooling: 'median' is none of cls\|mean\|max" "$program" embed --pooling median
 
+# Options of transformers' Trainer: each is one here, or is answered with what to do instead (tools/golden_trainer_options.py).
+expect 2 '--fp16 is not an option of roformer finetune: --bf16 computes' "$program" finetune --fp16
+expect 2 '--do_train is not an option of roformer pretrain: this command trains' "$program" pretrain --do_train --do_eval
+expect 2 '--group-by-length is not an option of roformer finetune: batches are packed' "$program" finetune --group-by-length
+expect 2 'not an option of roformer pretrain: --tokens_per_batch N' "$program" pretrain --per_device_train_batch_size 8
+expect 2 'unknown option --fp16 ' "$program" embed --fp16
+for command in pretrain finetune; do
+    grep -v '^#' "$here/../golden/cli/trainer_options.txt" | while read -r name; do
+        "$program" $command "--$name=true" 2>&1 | grep 'unknown option' && echo "$name" >> unknown
+    done
+    [ ! -e unknown ] || fail "$command does not know $(cat unknown)"
+done
+
 # Numbers are read whole and within their limits, or not at all.
 expect 2 "learning_rate: '1e-5x' is not a number" "$program" pretrain --learning_rate 1e-5x
 expect 2 "learning_rate: 'abc' is not a number" "$program" pretrain --learning-rate abc

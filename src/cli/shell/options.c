@@ -44,7 +44,7 @@ const cli_command *cli_find_command(const char *name)
 bool cli_takes_value(const cli_option *o) { return o->kind != CLI_FLAG && o->kind != CLI_OPERANDS; }
 
 /* "max-length" and "max_length" are the same name. */
-static bool same_name(const char *name, const char *typed, size_t size)
+bool cli_same_name(const char *name, const char *typed, size_t size)
 {
     if (!name || strlen(name) != size) return false;
     for (size_t i = 0; i < size; i++)
@@ -55,7 +55,7 @@ static bool same_name(const char *name, const char *typed, size_t size)
 const cli_option *cli_find_option(const cli_option *options, const char *name, size_t size)
 {
     for (const cli_option *o = options; o && o->kind; o++)
-        if (o->kind != CLI_OPERANDS && (same_name(o->name, name, size) || same_name(o->alias, name, size))) return o;
+        if (o->kind != CLI_OPERANDS && (cli_same_name(o->name, name, size) || cli_same_name(o->alias, name, size))) return o;
     return NULL;
 }
 
@@ -118,6 +118,8 @@ static rf_status unknown(const cli_parsed *p, const char *name, size_t size, rf_
     char typed[64];
     snprintf(typed, sizeof typed, "%.*s", (int)smaller(size, sizeof typed - 1), name);
     cli_nearest near = {typed, NULL, 0};
+    const char *advice = p->command ? cli_trainer_advice(p->command->name, typed) : NULL;
+    if (advice) return rf_fail(why, RF_EARG, "--%s is not an option of roformer %s: %s", typed, p->command->name, advice);
     if (p->command) consider_options(&near, p->command->options);
     else consider_options(&near, cli_before_options);
     consider_options(&near, cli_common_options);

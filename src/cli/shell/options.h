@@ -98,4 +98,10 @@ void cli_show_value(const cli_option *o, const void *args, char *out, size_t siz
 typedef struct cli_nearest { const char *typed, *best; size_t distance; } cli_nearest;
 void cli_consider(cli_nearest *n, const char *word);
 
+/* "max-length" and "max_length" are the same name; name may be NULL. */
+bool cli_same_name(const char *name, const char *typed, size_t size);
+
+/* What to do instead of an option of transformers' Trainer that this command has not; NULL: it is none. */
+const char *cli_trainer_advice(const char *command, const char *name);
+
 #endif

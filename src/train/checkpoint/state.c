@@ -44,6 +44,8 @@ static const row rows[] = {
     {"loss_mean", AT(loss.mean), true, true},
     {"loss_variance", AT(loss.variance), true, true},
     {"loss_seen", AT(loss.seen), false, true},
+    {"total_loss", AT(total.loss), true, true},
+    {"total_steps", AT(total.steps), false, true},
     {"micro_batches", AT(micro_batches), false, true},
 };
 

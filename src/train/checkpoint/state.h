@@ -26,6 +26,7 @@ typedef struct rf__state {
     int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                    */
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
     struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping              */
+    struct { double loss; int64_t steps; } total;       /* of steps that were not skipped: sum of their mean losses     */
     char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""         */
     char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                  */
     rf__position position;
