@@ -123,6 +123,9 @@ rf_status rf__write_all(int fd, const void *data, size_t size, const char *path,
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why);
 rf_status rf__sync_folder(const char *path, rf_error *why);
 
+/* A new file path.tmp-<pid>-<n>, which nobody else has: no other thread, no other process, no earlier one that died. */
+rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why);
+
 /* Joins folder and name into `out`; RF_ERANGE when it does not fit. */
 rf_status rf__path(char *out, size_t size, const char *folder, const char *name, rf_error *why);
 

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -184,16 +185,29 @@ static rf_status sync_parent(const char *path, rf_error *why)
     return status ? status : rf__sync_folder(folder, why);
 }
 
+rf_status rf__temporary_open(const char *path, char *temporary, size_t size, int *fd, rf_error *why)
+{
+    enum { TRIES = 1000 };                              /* names that a dead process of this number has left */
+    static atomic_uint number;
+    for (int i = 0; i < TRIES; i++) {
+        const unsigned n = atomic_fetch_add(&number, 1);
+        const int wrote = snprintf(temporary, size, "%s.tmp-%ld-%u", path, (long)getpid(), n);
+        if (wrote < 0 || (size_t)wrote >= size) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+        *fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (*fd >= 0) return RF_OK;
+        if (errno != EEXIST) break;
+    }
+    return refused(why, temporary, "create");
+}
+
 rf_status rf__replace_file(const rf_ctx *ctx, const char *path, const void *data, size_t size, rf_error *why)
 {
     (void)ctx;
     char temporary[4096];
-    const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
-    if (wrote < 0 || (size_t)wrote >= sizeof temporary) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return refused(why, temporary, "create");
-    rf_status status = rf__write_all(fd, data, size, temporary, why);
+    int fd;
+    rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &fd, why);
+    if (status) return status;
+    status = rf__write_all(fd, data, size, temporary, why);
     if (!status && fsync(fd)) status = refused(why, temporary, "sync");
     if (close(fd) && !status) status = refused(why, temporary, "close");
     if (!status && rename(temporary, path)) status = refused(why, path, "replace");

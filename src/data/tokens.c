@@ -1,6 +1,6 @@
 /* tokens.c — the cache of ids: made once, checked on every start, never trusted.
  *
- *     .tmp-tokens-<pid>: ids as they come, lengths, header   ->   fsync   ->   rename to tokens.cache   ->   fsync folder
+ *     path.tmp-<pid>-<n>: ids as they come, lengths, header   ->   fsync   ->   rename to path   ->   fsync of the folder
  *
  * The file is this machine's own: numbers lie in it as they do in memory, and any mismatch only means making it again. */
 #define _GNU_SOURCE
@@ -236,18 +236,16 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
 static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split, const char *folder,
                             const char *path, rf__reading *reading, void *user, rf_error *why)
 {
-    char name[64], temporary[4096];
-    snprintf(name, sizeof name, ".tmp-tokens-%ld", (long)getpid());
-    if (rf__path(temporary, sizeof temporary, folder, name, why)) return RF_ERANGE;
+    char temporary[4096];
     making m = {.ctx = ctx, .path = temporary, .reading = reading, .user = user};
     memcpy(m.h.magic, magic, sizeof magic);
     m.h.version = VERSION;
     m.h.width = (uint32_t)rf__id_width(t);
     m.h.key = s->key;
     m.h.tokenizer = s->tokenizer;
-    m.fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (m.fd < 0) return rf_fail(why, RF_EIO, "%s: cannot create: %s", temporary, strerror(errno));
-    rf_status status = write_content(&m, t, s, split, why);
+    rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &m.fd, why);
+    if (status) return status;
+    status = write_content(&m, t, s, split, why);
     if (close(m.fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
     if (!status && rename(temporary, path)) status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
     if (status) unlink(temporary);

@@ -1,12 +1,11 @@
 /* write.c — writing a safetensors file: as a whole or not at all, streaming.
  *
- *     path.tmp-<pid>: length, header, data   ->   fsync   ->   rename to path   ->   fsync of the folder
+ *     path.tmp-<pid>-<n>: length, header, data   ->   fsync   ->   rename to path   ->   fsync of the folder
  *
  * Tensors are ordered by the width of their type, then by name, as the reference implementation does: all of them are
  * aligned, and the same tensors give the same bytes.                                                                   */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,11 +186,10 @@ static rf_status replace(const rf_ctx *ctx, const char *path, const rf_weight_ou
                          const later *from, const char *header, size_t size, int *unsynced, rf_error *why)
 {
     char temporary[4096];
-    const int wrote = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", path, (long)getpid());
-    if (wrote < 0 || (size_t)wrote >= sizeof temporary) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
-    const int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0) return refused(why, temporary, "create");
-    rf_status status = write_file(ctx, fd, path, sorted, n, from, header, size, why);
+    int fd;
+    rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &fd, why);
+    if (status) return status;
+    status = write_file(ctx, fd, path, sorted, n, from, header, size, why);
     if (!status && !unsynced && fsync(fd)) status = refused(why, path, "sync");
     if ((status || !unsynced) && close(fd) && !status) status = refused(why, path, "close");
     if (!status && unsynced) *unsynced = fd;

@@ -1,6 +1,7 @@
 /* test_base.c — mirrors src/base: status, sizes, arena, workers, random numbers, files. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -123,6 +124,66 @@ static void files_are_replaced_as_a_whole(void **state)
 }
 
 /* Nobody writes the pipe and nobody answers behind the socket: neither is waited for. */
+typedef struct writer { rf_ctx *ctx; char path[256]; char letter; rf_error why; } writer;
+
+static void *replace_often(void *arg)
+{
+    writer *w = arg;
+    char text[5000];
+    memset(text, w->letter, sizeof text);
+    for (int i = 0; i < 30 && !w->why.code; i++) rf__replace_file(w->ctx, w->path, text, sizeof text, &w->why);
+    return NULL;
+}
+
+/* Threads that replace the same file at once: each of them succeeds, and what is there is one of theirs as a whole. */
+static void many_replace_the_same_file(void **state)
+{
+    (void)state;
+    enum { WRITERS = 4 };
+    writer w[WRITERS] = {0};
+    pthread_t thread[WRITERS];
+    const char *folder = t_folder();
+    char *text;
+    size_t size;
+    for (int i = 0; i < WRITERS; i++) {
+        w[i].ctx = t_ctx(1, NULL);
+        w[i].letter = (char)('a' + i);
+        snprintf(w[i].path, sizeof w[i].path, "%s/same", folder);
+        assert_int_equal(pthread_create(&thread[i], NULL, replace_often, &w[i]), 0);
+    }
+    for (int i = 0; i < WRITERS; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < WRITERS; i++)
+        if (w[i].why.code) fail_msg("%s", w[i].why.text);
+    assert_int_equal(rf__read_file(w[0].ctx, w[0].path, 1 << 20, &text, &size, NULL), RF_OK);
+    assert_int_equal(size, 5000);
+    for (size_t i = 1; i < size; i++) assert_int_equal(text[i], text[0]);
+    rf__free(w[0].ctx, text);
+    for (int i = 0; i < WRITERS; i++) rf_ctx_free(w[i].ctx);
+}
+
+/* A file of this process's number and the next n's, left by one that died, is in nobody's way and stays. */
+static void names_of_dead_processes_are_passed_over(void **state)
+{
+    (void)state;
+    char path[256], first[300], other[300];
+    unsigned n = 0;
+    int fd;
+    snprintf(path, sizeof path, "%s/x", t_folder());
+    assert_int_equal(rf__temporary_open(path, first, sizeof first, &fd, NULL), RF_OK);
+    close(fd);
+    const char *last = strrchr(first, '-');
+    assert_int_equal(sscanf(last, "-%u", &n), 1);
+    snprintf(other, sizeof other, "%.*s-%u", (int)(last - first), first, n + 1);
+    const int left = open(other, O_WRONLY | O_CREAT, 0666);
+    assert_int_equal(write(left, "x", 1), 1);
+    close(left);
+    assert_int_equal(rf__temporary_open(path, first, sizeof first, &fd, NULL), RF_OK);
+    close(fd);
+    assert_string_not_equal(first, other);
+    struct stat st;
+    assert_true(!stat(other, &st) && st.st_size == 1);
+}
+
 static void only_files_are_opened(void **state)
 {
     (void)state;
@@ -279,7 +340,8 @@ int main(void)
         cmocka_unit_test(philox_known_answers),          cmocka_unit_test(crc32c_known_answers),
         cmocka_unit_test(halves_round_trip),             cmocka_unit_test(arena_settles_in_one_block),
         cmocka_unit_test(errors_keep_the_first),         cmocka_unit_test(files_are_replaced_as_a_whole),
-        cmocka_unit_test(only_files_are_opened),
+        cmocka_unit_test(only_files_are_opened),         cmocka_unit_test(many_replace_the_same_file),
+        cmocka_unit_test(names_of_dead_processes_are_passed_over),
         cmocka_unit_test(a_named_pipe_is_read),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
         cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(paths_are_taken_apart),

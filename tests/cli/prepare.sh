@@ -30,5 +30,5 @@ expect 3 'a.txt: not a token cache' "$program" pretrain --data a.txt --model bas
 expect 2 'prepare needs -o' "$program" prepare --text a.txt --model base
 expect 4 'none: cannot write there' "$program" prepare --text a.txt --model base -o none/x.cache
 expect 4 'nowhere' "$program" prepare --text nowhere --model base -o x.cache
-[ ! -e x.cache ] && [ "$(ls -a | grep -c '^\.tmp-')" -eq 0 ] || fail "left behind: $(ls -a)"
+[ ! -e x.cache ] && [ "$(ls -a | grep -c '\.tmp-')" -eq 0 ] || fail "left behind: $(ls -a)"
 done_testing

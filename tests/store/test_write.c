@@ -1,5 +1,6 @@
 /* test_write.c — mirrors src/store/write.c: what is written reads back; a failure leaves the old file. */
 #include <dirent.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -158,6 +159,42 @@ static void disk_full(void **state)
     t_free_all();
 }
 
+/* ---- two threads, one path ---- */
+
+typedef struct writer { rf_ctx *ctx; const char *path; float value[64]; rf_error why; } writer;
+
+static void *write_often(void *arg)
+{
+    writer *w = arg;
+    const rf_weight_out t = {.name = "w", .type = RF_F32, .rank = 1, .dim = {64}, .data = w->value};
+    for (int i = 0; i < 40 && !w->why.code; i++) rf_weights_write(w->ctx, w->path, &t, 1, NULL, &w->why);
+    return NULL;
+}
+
+/* Each save succeeds, and what is there is one of them as a whole. */
+static void two_threads_save_the_same_path(void **state)
+{
+    (void)state;
+    writer w[2] = {0};
+    pthread_t thread[2];
+    const char *path = target();
+    for (int i = 0; i < 2; i++) {
+        w[i].ctx = t_ctx(1, NULL);
+        w[i].path = path;
+        for (int k = 0; k < 64; k++) w[i].value[k] = (float)i;
+        assert_int_equal(pthread_create(&thread[i], NULL, write_often, &w[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) pthread_join(thread[i], NULL);
+    for (int i = 0; i < 2; i++)
+        if (w[i].why.code) fail_msg("%s", w[i].why.text);
+    size_t size;
+    char *bytes = slurp(path, &size);
+    for (size_t k = 4; k < sizeof w->value; k += 4)
+        assert_memory_equal(bytes + size - sizeof w->value, bytes + size - sizeof w->value + k, 4);
+    rf__free(ctx, bytes);
+    for (int i = 0; i < 2; i++) rf_ctx_free(w[i].ctx);
+}
+
 static void allocations_fail(void **state)
 {
     (void)state;
@@ -184,6 +221,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes),     cmocka_unit_test(round_trip),       cmocka_unit_test(arguments),
         cmocka_unit_test(disk_full), cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(two_threads_save_the_same_path),
     };
     return cmocka_run_group_tests_name("store/write", tests, setup, teardown);
 }

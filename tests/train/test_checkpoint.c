@@ -288,13 +288,16 @@ static void sweeps_what_dead_runs_left(void **unused)
     snprintf(path, sizeof path, "%s/.tmp-12-345", folder);
     mkdir(path, 0777);
     t_write(path, "model.safetensors", "x", 1);
-    t_write(folder, ".tmp-tokens-1", "x", 1);
+    snprintf(name, sizeof name, "tokens.cache.tmp-%ld-0", (long)getpid());          /* the lock is ours */
+    t_write(folder, name, "x", 1);
     t_write(folder, "model.safetensors.tmp-999999999", "x", 1);
+    t_write(folder, "model.safetensors.tmp-999999999-12", "x", 1);
+    t_write(folder, "notes.tmp-999999999-mine", "x", 1);
     snprintf(name, sizeof name, "vocab.txt.tmp-%ld", (long)getpid());
     t_write(folder, name, "x", 1);                                   /* of a process that lives */
     t_write(folder, "notes.tmp-mine", "x", 1);
     rf__folder_sweep(folder);
-    assert_int_equal(tiny_count(folder, "tmp"), 2);
+    assert_int_equal(tiny_count(folder, "tmp"), 3);
     assert_true(tiny_has(folder, name));
     assert_true(tiny_has(folder, "notes.tmp-mine"));
     free((void *)(uintptr_t)folder);

@@ -259,7 +259,7 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why)
 static rf_status open_file(cli_out *o, const char *path, rf_error *why)
 {
     struct stat st;
-    char mark[32];
+    char temporary[4096];
     const bool exists = !stat(path, &st);
     const bool circle = !exists && errno == ELOOP;
     if (!(o->path = cli_target(path))) return rf_fail(why, RF_ENOMEM, "out of memory");
@@ -272,10 +272,12 @@ static rf_status open_file(cli_out *o, const char *path, rf_error *why)
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;
     }
     if (exists && access(path, W_OK)) return refused(o, "write", why);
-    snprintf(mark, sizeof mark, ".tmp-%ld", (long)getpid());
-    if (!(o->temporary = join(path, mark))) return rf_fail(why, RF_ENOMEM, "out of memory");
-    o->fd = open(o->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (o->fd < 0) return refused(o, "create", why);
+    const rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &o->fd, why);
+    if (status) return status;
+    if (!(o->temporary = join(temporary, ""))) {
+        (void)unlink(temporary);
+        return rf_fail(why, RF_ENOMEM, "out of memory");
+    }
     if (exists) (void)fchmod(o->fd, st.st_mode & 07777);        /* keep the old file's mode; not worth failing for */
     return RF_OK;
 }

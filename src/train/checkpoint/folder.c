@@ -100,15 +100,17 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 
 void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
 
-/* "name.tmp-<pid>" of a process that is not there any more. */
+/* "name.tmp-<pid>-<n>" (or without n, as earlier versions had it) of a process that is not there any more. */
 static bool left_behind(const char *name)
 {
-    if (!strncmp(name, ".tmp-", 5)) return true;
+    static const char cache[] = "tokens.cache.tmp-";
+    if (!strncmp(name, ".tmp-", 5) || !strncmp(name, cache, sizeof cache - 1)) return true;
     const char *mark = strstr(name, ".tmp-");
     char *end = NULL;
     if (!mark) return false;
     const long pid = strtol(mark + 5, &end, 10);
-    return end != mark + 5 && !*end && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
+    const bool ends = end != mark + 5 && (!*end || (*end == '-' && end[1] && !end[1 + strspn(end + 1, "0123456789")]));
+    return ends && pid > 0 && kill((pid_t)pid, 0) && errno == ESRCH;
 }
 
 void rf__folder_unmake(const char *folder)

@@ -10,7 +10,8 @@ bool rf__folder_has(const char *folder, const char *name);
 /* folder/.lock, held until the descriptor is closed or the process dies.  RF_EBUSY names who holds it. */
 rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why);
 
-/* Removes what dead runs left half-made.  The lock is held, so everything that starts with ".tmp-" is such. */
+/* Removes what dead runs left half-made.  The lock is held, so what only a run
+ * writes is such: all that starts with ".tmp-" or "tokens.cache.tmp-". */
 void rf__folder_sweep(const char *folder);
 
 /* A folder and everything in it.  What cannot be removed stays. */
