@@ -2,36 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 
 #include "graph/graph.h"
 #include "model/encoder.h"
 #include "dist/exchange.h"
 #include "train/memory.h"
 #include "optim/optimizer.h"
-
-static double field_of(const rf_ctx *ctx, const char *path, const char *key)
-{
-    char *text;
-    size_t size;
-    double kilobytes = 0;
-    if (rf__read_file(ctx, path, 1 << 20, &text, &size, NULL)) return 0;
-    const char *at = strstr(text, key);
-    if (at) kilobytes = strtod(at + strlen(key), NULL);
-    rf__free(ctx, text);
-    return kilobytes * 1024;
-}
-
-double rf__memory_left(const rf_ctx *ctx)
-{
-    struct rlimit limit;
-    double left = field_of(ctx, "/proc/meminfo", "MemAvailable:");
-    if (!getrlimit(RLIMIT_AS, &limit) && limit.rlim_cur != RLIM_INFINITY) {
-        const double rest = (double)limit.rlim_cur - field_of(ctx, "/proc/self/status", "VmSize:");
-        if (left <= 0 || rest < left) left = rest;
-    }
-    return left;
-}
 
 /* ---- what a step holds (src/model/encoder.c, src/graph/ops) ---------------------------------------------------------- */
 
@@ -93,6 +69,14 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
     return kept + s.N * 4 * s.L * s.C + s.N * 8 * s.C + fmax(logits, again);
 }
 
+/* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is computed; of a
+ * task ids, types and at most a label for each token. */
+double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens)
+{
+    const double each = 4 * (p->head == RF_HEAD_MLM ? 3 + 1.0 / 3 : 3);
+    return (double)o->gradient_accumulation_steps * each * (double)tokens;
+}
+
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
 {
     const rf__rule rule = rf__rule_of(o);
@@ -124,14 +108,15 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
 {
     const int64_t example = job ? job->example : 0;
     const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0), least = rf__memory_forward(p, job ? job->evaluated : 0);
-    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least);
-    char all[16], weights[16], one[16];
-    snprintf(note, size, "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch), %.1f GB available",
-             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch, all), bytes_text(slabs, weights), bytes_text(batch, one),
-             left * 1e-9);
-    if (left <= 0 || slabs + batch <= left) return RF_OK;
+    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least), buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
+    char all[16], weights[16], one[16], tokens[16], step[64] = "";
+    if (o->gradient_accumulation_steps > 1) snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
+    snprintf(note, size, "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch%s), %.1f %s available",
+             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch + buffers, all), bytes_text(slabs, weights),
+             bytes_text(batch, one), step, left * (left < 1e9 ? 1e-6 : 1e-9), left < 1e9 ? "MB" : "GB");
+    if (left <= 0 || slabs + batch + buffers <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) > left) fits /= 2;
+    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) + rf__memory_buffers(p, o, fits) > left) fits /= 2;
     if (fits < rf__max64(example, 8)) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
     return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note, example ? "per_device_train_batch_size" : "tokens_per_batch",
                    (long long)(example ? fits / example : fits));

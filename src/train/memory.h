@@ -5,13 +5,17 @@
 #include "model/params.h"
 #include "roformer/train.h"
 
-/* Bytes that this process may still take: free memory, and what the limit on its address space leaves; 0: unknown. */
+/* Bytes that this process may still take (memory_left.c), at least 1; 0: unknown.  `root` stands in front of /proc and /sys. */
 double rf__memory_left(const rf_ctx *ctx);
+double rf__memory_left_in(const rf_ctx *ctx, const char *root);
 
 /* Bytes of a step's arena with a micro-batch of `tokens`: what rf_graph_memory will say, within a few per cent.  Those of
  * the slabs: rf__optimizer_bytes, and the rounded copy of the weights. */
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
+
+/* The tokens of a step's micro-batches of this rank, before they are computed. */
+double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens);
 
 /* An evaluation of so many tokens at once, nothing recorded. */
 double rf__memory_forward(const rf_params *p, int64_t tokens);

@@ -98,7 +98,7 @@ wait $pid
 limited() { sh -c 'ulimit "$1" "$2" || exit 99; shift 2; exec "$@"' limited "$@"; }
 if [ "$(limited -v 1000000 "$program" info --env > /dev/null 2>&1; echo $?)" -eq 0 ]; then
     # shellcheck disable=SC2086
-    expect 5 'out of memory: .*GB available; tokens_per_batch [0-9]+ would fit' limited -v 1000000 "$program" pretrain $shape -o poor --tokens_per_batch 4000000 --max_steps 1
+    expect 5 'out of memory: .*[GM]B available; tokens_per_batch [0-9]+ would fit' limited -v 1000000 "$program" pretrain $shape -o poor --tokens_per_batch 4000000 --max_steps 1
     awk 'BEGIN { print "text\tlabel"; for (i = 0; i < 4000; i++) { for (k = 0; k < 20; k++) printf "the king sees "; print "\t" i % 2 } }' > long.tsv
     expect 5 'out of memory: .*per_device_train_batch_size [0-9]+ would fit' limited -v 1000000 "$program" finetune --train long.tsv -m pre --threads 1 -o poor --per_device_train_batch_size 65536
     sed -i 's/"hidden_size": 64/"hidden_size": 65536/' small.json
