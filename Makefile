@@ -39,7 +39,7 @@ fuzz: setup ## every fuzz harness for SECONDS each (30)
 lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
 	@sh tools/lint.sh
 
-sweep: all ## long robustness sweep: kill -9 while training, every system call failing
+sweep: all ## long robustness sweep: kill -9 while training, every system call failing, every allocation of JSON
 	@sh tools/kill_sweep.sh $(B)
 
 install: all ## install below PREFIX (/usr/local)

@@ -15,7 +15,7 @@
 #ifndef RF_TRAIN_RECORDS_H
 #define RF_TRAIN_RECORDS_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "data/items.h"
 

@@ -36,7 +36,7 @@ static const char *kind_of(const json_t *j)
 }
 
 /* A label that is a number becomes text, which the object keeps. */
-static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label)
+static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label, rf_error *why)
 {
     const json_t *v = rf__record_member(j, l->label);
     const bool number = l->task == RF_TASK_REG;
@@ -52,7 +52,10 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
     if (json_is_integer(v)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(v));
     else snprintf(text, sizeof text, "%.17g", json_real_value(v));
     json_t *kept = json_string(text);
-    if (!kept || json_object_set_new(j, "\x01label", kept)) return false;
+    if (json_object_set_new(j, "\x01label", kept)) {
+        rf_fail(why, RF_ENOMEM, "out of memory: a label");
+        return false;
+    }
     *label = string_of(kept);
     return true;
 }
@@ -88,6 +91,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair), *label = rf__record_member(j, l->label);
     const bool listed = l->task == RF_TASK_MULTILABEL && (json_is_array(label) || !label);
     bool fine = true;
+    rf_error failure = {0};
     if (first) {
         const rf_status status = members_there(r, l, j, why);
         if (status) {
@@ -97,7 +101,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     }
     if (texts || l->task == RF_TASK_MC) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
     if (fine && texts && (pair || l->pair)) fine = text_of(r, pair, "second text", line, &one.pair);
-    if (fine && texts && l->wanted && !listed) fine = label_of(r, l, j, line, &one.label);
+    if (fine && texts && l->wanted && !listed) fine = label_of(r, l, j, line, &one.label, &failure);
     const json_t *id = l->wanted ? NULL : rf__record_id(j, l->id);
     if (fine && l->id && !l->wanted && !id) {
         const json_t *v = json_object_get(j, l->id);
@@ -107,7 +111,7 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     if (json_is_string(id)) one.id = string_of(id);
     if (fine) return rf__records_add(r, one, why);
     json_decref(j);
-    return RF_OK;
+    return failure.code ? rf_fail(why, failure.code, "%s", failure.text) : RF_OK;
 }
 
 /* ---- one document ---- */
@@ -122,8 +126,9 @@ static rf_status add_squad(rf__records *r, const rf__layout *l, const json_t *da
         json_array_foreach(json_object_get(article, "paragraphs"), b, paragraph) {
             json_array_foreach(json_object_get(paragraph, "qas"), c, question) {
                 json_t *j = json_is_object(question) ? json_copy(question) : json_object();
-                if (!j || json_object_set(j, "context", json_object_get(paragraph, "context")))
-                    json_object_del(j, "context");
+                json_t *context = json_object_get(paragraph, "context");
+                if (context) rf__json_set(&j, "context", json_incref(context));
+                else if (j) json_object_del(j, "context");
                 const rf_status status = j ? add_object(r, l, j, ++line, false, why) : rf_fail(why, RF_ENOMEM, "out of memory: a question");
                 if (status) return status;
             }
@@ -158,12 +163,14 @@ static rf_status read_document(rf__records *r, json_t **root, rf_error *why)
     const char *at = r->data + r->at, *stop = memchr(at, '\n', r->size - r->at);
     const size_t size = r->size - r->at, first = stop ? (size_t)(stop - at) : size;
     json_error_t bad;
-    json_t *j = json_loadb(at, first, 0, NULL);
+    bool memory;
+    json_t *j = rf__json_load(at, first, 0, &bad, &memory);
     const bool lines = json_is_object(j) && !json_is_array(json_object_get(j, "data"));
     *root = NULL;
     json_decref(j);
     if (lines) return RF_OK;
-    j = json_loadb(at, size, JSON_REJECT_DUPLICATES, &bad);
+    j = rf__json_load(at, size, JSON_REJECT_DUPLICATES, &bad, &memory);
+    if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s: no memory for its JSON", r->path);
     if (json_is_array(j) || json_is_array(json_object_get(j, "data"))) {
         *root = j;
         return RF_OK;
@@ -189,7 +196,10 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
         if (white(at, size) == size && size < (size_t)(end - at)) r->blank++;
         if (white(at, size) == size || !rf__records_clean(r, line, at, size)) continue;
         json_error_t bad;
-        json_t *j = json_loadb(at, size, JSON_REJECT_DUPLICATES, &bad);
+        bool memory;
+        json_t *j = rf__json_load(at, size, JSON_REJECT_DUPLICATES, &bad, &memory);
+        if (!j && memory) return rf_fail(why, RF_ENOMEM, "%.100s:%llu: no memory for its JSON", r->path,
+                                          (unsigned long long)line);
         if (!json_is_object(j)) {
             if (j) rf__records_bad(r, line, "is %s, and must be a JSON object", kind_of(j));
             else rf__records_bad(r, line, "is not a JSON object: %s", rf__show((rf__text){bad.text, strlen(bad.text)}, 90).text);

@@ -233,7 +233,7 @@ static rf_status refuse_debertas(const char *file, const json_t *root, const rf_
     const json_t *kernel = json_object_get(root, "conv_kernel_size");
     if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd is not \"layer_norm\": positions pass a norm here", file);
-    char *text = kinds ? json_dumps(kinds, JSON_ENCODE_ANY) : NULL;
+    char *text = kinds ? rf__json_dump(kinds, JSON_ENCODE_ANY) : NULL;
     const bool both = !kinds || (text && strstr(text, "c2p") && strstr(text, "p2c") && !strstr(text, "p2p"));
     free(text);
     if (!both) return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type is not \"p2c|c2p\": attention has both terms here", file);
@@ -333,7 +333,7 @@ static char *shortest(double x)
 {
     for (size_t digits = 1; digits <= 17; digits++) {
         json_t *v = json_real(x);
-        char *text = v ? json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) : NULL;
+        char *text = v ? rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(digits)) : NULL;
         json_decref(v);
         if (!text) return NULL;
         json_t *back = json_loads(text, JSON_DECODE_ANY, NULL);
@@ -374,7 +374,7 @@ static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *room, 
 static char *architectures(const rf_config *c)
 {
     json_t *list = json_pack("[s]", c->architecture);
-    char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+    char *text = list ? rf__json_dump(list, JSON_COMPACT) : NULL;
     json_decref(list);
     return text;
 }
@@ -384,7 +384,7 @@ static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *r
 {
     if (!strcmp(c->position_embedding_type, "rotary")) return true;                 /* not one of RoFormerConfig's */
     json_t *v = json_string(c->position_embedding_type);
-    char *name = v ? json_dumps(v, JSON_ENCODE_ANY) : NULL;
+    char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
     const bool fine = name && put(ctx, text, size, room, "position_embedding_type", name);
     free(name);
     json_decref(v);
@@ -415,7 +415,7 @@ static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *room,
     const char *name;
     bool fine = all != NULL;
     json_object_foreach(all, name, value) {
-        char *one = fine ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+        char *one = fine ? rf__json_dump(value, JSON_ENCODE_ANY) : NULL;
         fine = one && put(ctx, text, size, room, name, one);
         free(one);
     }

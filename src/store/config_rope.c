@@ -138,7 +138,7 @@ rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *
 static json_t *list_json(const double *x, int64_t n)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < n; i++) json_array_append_new(list, json_real(x[i]));
+    for (int64_t i = 0; i < n; i++) rf__json_add(&list, json_real(x[i]));
     return list;
 }
 
@@ -148,22 +148,24 @@ char *rf__config_rope_json(const rf_config *c)
     json_t *o = json_object();
     for (size_t i = 0; i < RF_COUNT(types); i++)
         if (types[i].type == s.rope_type) {
-            json_object_set_new(o, "rope_type", json_string(types[i].name));
+            rf__json_set(&o, "rope_type", json_string(types[i].name));
             break;
         }
     for (size_t i = 0; i < RF_COUNT(numbers); i++)
-        if (*number_at(&s, numbers[i].at) != 0) json_object_set_new(o, numbers[i].name, json_real(*number_at(&s, numbers[i].at)));
+        if (*number_at(&s, numbers[i].at) != 0)
+            rf__json_set(&o, numbers[i].name, json_real(*number_at(&s, numbers[i].at)));
     for (size_t i = 0; i < RF_COUNT(lists); i++)
-        if (*whole_at(&s, lists[i].n)) json_object_set_new(o, lists[i].name, list_json(number_at(&s, lists[i].at), *whole_at(&s, lists[i].n)));
+        if (*whole_at(&s, lists[i].n))
+            rf__json_set(&o, lists[i].name, list_json(number_at(&s, lists[i].at), *whole_at(&s, lists[i].n)));
     if (s.original_max_position_embeddings)
-        json_object_set_new(o, "original_max_position_embeddings", json_integer(s.original_max_position_embeddings));
-    if (s.no_truncate) json_object_set_new(o, "truncate", json_false());
+        rf__json_set(&o, "original_max_position_embeddings", json_integer(s.original_max_position_embeddings));
+    if (s.no_truncate) rf__json_set(&o, "truncate", json_false());
     if (s.sections) {
         json_t *list = json_array();
-        for (int64_t i = 0; i < s.sections; i++) json_array_append_new(list, json_integer(s.mrope_section[i]));
-        json_object_set_new(o, "mrope_section", list);
+        for (int64_t i = 0; i < s.sections; i++) rf__json_add(&list, json_integer(s.mrope_section[i]));
+        rf__json_set(&o, "mrope_section", list);
     }
-    char *text = json_object_size(o) ? json_dumps(o, JSON_COMPACT) : NULL;
+    char *text = o ? rf__json_dump(o, JSON_COMPACT) : NULL;
     json_decref(o);
     return text;
 }
@@ -177,7 +179,7 @@ bool rf__config_has_rope(const rf_config *c)
 char *rf__config_thetas_json(const rf_config *c)
 {
     json_t *list = list_json(c->rope_theta_per_layer, c->rope_thetas);
-    char *text = list ? json_dumps(list, JSON_COMPACT) : NULL;
+    char *text = list ? rf__json_dump(list, JSON_COMPACT) : NULL;
     json_decref(list);
     return text;
 }

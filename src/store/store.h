@@ -1,26 +1,15 @@
-/* store.h — shared by the files of the store floor: JSON at the door, the header of a safetensors file. */
+/* store.h — shared by the files of the store floor: the header of a safetensors file, the parts of config.json. */
 #ifndef RF_STORE_H
 #define RF_STORE_H
 
-#include <jansson.h>
-
-#include "base/base.h"
+#include "base/json.h"
 #include "roformer/checkpoint.h"
 
 enum {
     RF__MAX_HEADER = 100000000,     /* bytes: the limit of the reference implementation                            */
     RF__MAX_TENSORS = 65536,
-    RF__MAX_VALUES = 2000000,       /* JSON values of one document: bounds what the parser may allocate            */
     RF__MAX_SHARDS = 1024
 };
-
-/* A JSON document whose top is an object; duplicate keys, invalid UTF-8 and numbers out of range are refused with
- * line and byte.  `flags` are jansson's, for what else is allowed.  NULL on failure.  Freed with json_decref. */
-json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why);
-
-/* A string of a file made fit for a message: control bytes become '?', at most 79 bytes are kept. */
-typedef struct rf__label { char text[80]; } rf__label;
-rf__label rf__printable(const char *text);
 
 /* The header of a safetensors file, checked completely against `size` bytes at `data`. */
 typedef struct rf__header {

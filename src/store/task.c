@@ -127,6 +127,8 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     char path[4096], *text = NULL;
     size_t size = 0;
     rf_config c;
+    rf_error own = {0};
+    if (!why) why = &own;
     *out = (rf_labels){.ctx = ctx};
     rf_status status = rf_config_read(ctx, folder, &c, why);
     if (!status) status = rf__path(path, sizeof path, folder, "config.json", why);
@@ -134,7 +136,7 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     if (status) return status;
     json_t *root = rf__json_parse(text, size, 0, path, why);
     rf__free(ctx, text);
-    if (!root) return RF_EDATA;
+    if (!root) return why->code;
     const json_t *names = json_object_get(root, "id2label");
     out->name = rf__calloc(ctx, (size_t)c.num_labels, sizeof *out->name);
     bool fine = out->name != NULL;

@@ -55,7 +55,7 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
 static json_t *entry_of(const rf_weight_out *t, size_t from, size_t to)
 {
     json_t *shape = json_array();
-    for (int i = 0; i < t->rank; i++) json_array_append_new(shape, json_integer(t->dim[i]));
+    for (int i = 0; i < t->rank; i++) rf__json_add(&shape, json_integer(t->dim[i]));
     return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t->type), "shape", shape, "data_offsets", (json_int_t)from,
                      (json_int_t)to);
 }
@@ -64,10 +64,7 @@ static json_t *metadata_of(const char *const *metadata)
 {
     json_t *m = json_pack("{s:s}", "format", "pt");
     for (; m && metadata && metadata[0]; metadata += 2)
-        if (json_object_set_new(m, metadata[0], json_string(metadata[1]))) {
-            json_decref(m);
-            return NULL;
-        }
+        rf__json_set(&m, metadata[0], json_string(metadata[1]));
     return m;
 }
 
@@ -78,17 +75,19 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
     json_t *root = json_object(), *m = metadata_of(metadata);
     rf_status status = RF_OK;
     size_t at = 0, count = 0, to = 0;
-    if (json_object_set_new(root, "__metadata__", m))              /* takes m, also when it fails */
-        status = rf_fail(why, RF_EARG, "%s: metadata that is not UTF-8, or out of memory", path);
+    for (const char *const *s = metadata; !status && s && *s; s++)
+        if (!rf__json_takes(*s)) status = rf_fail(why, RF_EARG, "%s: metadata that is not UTF-8", path);
+    rf__json_set(&root, "__metadata__", m);
     for (size_t i = 0; i < n && !status; i++, at = to) {
         if ((status = count_of(sorted[i], later, path, &count, why))) break;
         if (!rf__add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
             status = rf_fail(why, RF_ERANGE, "%s: the data does not fit 63 bits", path);
-        else if (json_object_set_new(root, sorted[i]->name, entry_of(sorted[i], at, to)))
-            status = rf_fail(why, RF_EARG, "%s: tensor \"%s\": a name that is not UTF-8, or out of memory", path,
+        else if (!rf__json_takes(sorted[i]->name))
+            status = rf_fail(why, RF_EARG, "%s: tensor \"%s\": a name that is not UTF-8", path,
                              rf__printable(sorted[i]->name).text);
+        else rf__json_set(&root, sorted[i]->name, entry_of(sorted[i], at, to));
     }
-    char *json = status ? NULL : json_dumps(root, JSON_COMPACT);
+    char *json = status || !root ? NULL : rf__json_dump(root, JSON_COMPACT);
     json_decref(root);
     if (status) return status;
     const size_t length = json ? strlen(json) : 0;

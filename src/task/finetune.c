@@ -114,25 +114,25 @@ static void derive(rf_finetune_options *o)
 }
 
 /* What a checkpoint keeps of these options, besides those of every run. */
-static void options_json(const rf_finetune_options *o, json_t *all)
+static void options_json(const rf_finetune_options *o, json_t **all)
 {
     rf__rows_json(o, rows, RF_COUNT(rows), all);
     for (size_t i = 0; i < RF_COUNT(words); i++) {
         const char *text = *word_at((rf_finetune_options *)(uintptr_t)o, i);
         char *whole = text && words[i].file ? realpath(text, NULL) : NULL;
-        if (text) json_object_set_new(all, words[i].name, json_string(whole ? whole : text));
+        if (text) rf__json_set(all, words[i].name, rf__json_text(whole ? whole : text, strlen(whole ? whole : text)));
         free(whole);
     }
 }
 
-static void keep(const rf__run *r, json_t *options)
+static void keep(const rf__run *r, json_t **options)
 {
     rf__finetune *f = r->task;
     json_t *all = json_object();
-    options_json(&f->o, all);
-    if (f->o.k_fold > 1) json_object_set_new(all, "fold", json_integer(f->source.fold));
-    if (f->base) json_object_set_new(all, "base_model", json_string(f->base));
-    json_object_set_new(options, "finetune", all);
+    options_json(&f->o, &all);
+    if (f->o.k_fold > 1) rf__json_set(&all, "fold", json_integer(f->source.fold));
+    if (f->base) rf__json_set(&all, "base_model", rf__json_text(f->base, strlen(f->base)));
+    rf__json_set(options, "finetune", all);
 }
 
 static rf_status keep_text(rf__finetune *f, const char *text, const char **to, rf_error *why)
@@ -415,8 +415,8 @@ static json_t *defaults(void)
     rf_finetune_options o;
     rf_finetune_defaults(&o);
     json_t *all = rf__options_json(&o.t), *own = json_object();
-    options_json(&o, own);
-    json_object_set_new(all, "finetune", own);
+    options_json(&o, &own);
+    rf__json_set(&all, "finetune", own);
     return all;
 }
 

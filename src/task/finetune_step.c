@@ -146,10 +146,10 @@ rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
         char name[64];
         const double x = f->scores.score[i].value;
         snprintf(name, sizeof name, "eval_%s", f->scores.score[i].name);
-        json_object_set_new(line, name, isfinite(x) ? json_real(x) : json_null());
+        rf__json_set(&line, name, isfinite(x) ? json_real(x) : json_null());
     }
     r->eval_seconds = rf__seconds() - begin;
-    json_object_set_new(line, "eval_seconds", json_real(r->eval_seconds));
+    rf__json_set(&line, "eval_seconds", json_real(r->eval_seconds));
     rf__run_line(r, line);
     return RF_OK;
 }

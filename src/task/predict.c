@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <jansson.h>
 
 #include "task/answerer.h"
 
@@ -43,7 +42,7 @@ static json_t *many_labels(const predicting *p, size_t i)
 {
     json_t *list = json_array();
     for (int64_t k = 0; k < p->t->K; k++)
-        if (p->z->logit[i * (size_t)p->t->K + (size_t)k] > 0) json_array_append_new(list, json_string(p->a->labels.name[k]));
+        if (p->z->logit[i * (size_t)p->t->K + (size_t)k] > 0) rf__json_add(&list, json_string(p->a->labels.name[k]));
     return json_pack("{s:o}", "labels", list);
 }
 
@@ -54,7 +53,7 @@ static json_t *tags(const predicting *p, size_t i)
     json_t *list = json_array();
     for (size_t k = t->start[t->first[i]]; k < t->start[t->first[i + 1]]; k++)
         if (t->from[k] != UINT32_MAX)
-            json_array_append_new(list, json_string(p->a->labels.name[largest(p->z->logit + k * (size_t)t->K, t->K)]));
+            rf__json_add(&list, json_string(p->a->labels.name[largest(p->z->logit + k * (size_t)t->K, t->K)]));
     return json_pack("{s:o}", "tags", list);
 }
 
@@ -110,7 +109,7 @@ static char *field(const json_t *v, char between)
     size_t n = 1;
     for (size_t i = 0; i < json_array_size(v); i++) n += json_string_length(json_array_get(v, i)) + 1;
     if (json_is_string(v)) n += json_string_length(v);
-    if (!json_is_array(v) && !json_is_string(v)) return json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+    if (!json_is_array(v) && !json_is_string(v)) return rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
     char *out = malloc(n), *to = out;
     for (size_t i = 0; out && i < json_array_size(v); i++) {
         const json_t *s = json_array_get(v, i);
@@ -137,13 +136,14 @@ static rf_status table_line(const predicting *p, const json_t *j, size_t i, rf_p
     json_object_foreach((json_t *)(uintptr_t)j, key, value) {
         char *one = field(value, p->a->task == RF_TASK_TAG ? ' ' : ',');
         const size_t n = (text ? strlen(text) : 0) + (one ? strlen(one) : 0) + 40;
-        char *all = malloc(n);
-        if (all && one && text) snprintf(all, n, "%s\t%s", text, one);
-        else if (all && one && glue && strcmp(key, "id")) snprintf(all, n, "%zu\t%s", i, one);
-        else if (all && one) snprintf(all, n, "%s", one);
+        char *all = one ? malloc(n) : NULL;
+        if (all && text) snprintf(all, n, "%s\t%s", text, one);
+        else if (all && glue && strcmp(key, "id")) snprintf(all, n, "%zu\t%s", i, one);
+        else if (all) snprintf(all, n, "%s", one);
         free(text);
         free(one);
         text = all;
+        if (!text) break;
         if (glue && strcmp(key, "id")) break;                                /* the prediction alone */
     }
     const rf_status status = text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a line");
@@ -176,7 +176,8 @@ static rf_status squad_line(const predicting *p, size_t q, rf_prediction_line *l
     if (!name.at) return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
     const rf__stretch s = rf__answer_bytes(p->z, p->t, q, &score);
     json_t *j = json_pack("[s%, s%]", name.at, name.size, p->t->context + p->t->context_at[q] + s.begin, s.end - s.begin);
-    char *key = json_dumps(json_array_get(j, 0), JSON_ENCODE_ANY), *answer = json_dumps(json_array_get(j, 1), JSON_ENCODE_ANY);
+    char *key = rf__json_dump(json_array_get(j, 0), JSON_ENCODE_ANY);
+    char *answer = rf__json_dump(json_array_get(j, 1), JSON_ENCODE_ANY);
     const size_t size = (key ? strlen(key) : 0) + (answer ? strlen(answer) : 0) + 8;
     char *text = key && answer ? malloc(size) : NULL;
     if (text) snprintf(text, size, "%s: %s%s", key, answer, last ? "" : ",");
@@ -192,7 +193,7 @@ static rf_status one_line(const predicting *p, size_t i, rf_prediction_line *lin
 {
     if (p->format == RF_PREDICTIONS_SQUAD) return squad_line(p, i, line, user, why);
     json_t *j = prediction(p, i);
-    char *text = j && p->format == RF_PREDICTIONS_JSONL ? json_dumps(j, JSON_REAL_PRECISION(6)) : NULL;
+    char *text = j && p->format == RF_PREDICTIONS_JSONL ? rf__json_dump(j, JSON_REAL_PRECISION(6)) : NULL;
     rf_status status;
     if (!j) status = rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
     else if (p->format != RF_PREDICTIONS_JSONL) status = table_line(p, j, i, line, user, why);

@@ -6,11 +6,11 @@
  *   special_tokens_map.json   names of special tokens that the settings lack                                          */
 #include <errno.h>
 #include <fcntl.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "text.h"
 
 enum { MAX_FILE = 1 << 28, MAX_PATH = 4096, MAX_ADDED = 4096 };
@@ -43,12 +43,9 @@ static rf_status read_json(folder *f, const char *name, char *path, json_t **out
     size_t size;
     status = rf__read_file(f->ctx, path, MAX_FILE, &text, &size, f->why);
     if (status) return status;
-    json_error_t e;
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_INT_AS_REAL, &e);
+    *out = rf__json_parse(text, size, JSON_DECODE_INT_AS_REAL, path, f->why);
     rf__free(f->ctx, text);
-    if (!*out) return rf_fail(f->why, RF_EDATA, "%s: line %d: %s", path, e.line, e.text);
-    if (!json_is_object(*out)) return rf_fail(f->why, RF_EDATA, "%s: is not a JSON object", path);
-    return RF_OK;
+    return *out ? RF_OK : f->why->code;
 }
 
 static rf_status read_flag(folder *f, const char *path, const json_t *object, const char *key, int null, int *out)

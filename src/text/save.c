@@ -1,8 +1,8 @@
 /* save.c — writing the tokenizer's files into a model folder. */
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "text.h"
 
 enum { MAX_PATH = 4096 };
@@ -17,7 +17,7 @@ static rf_status write_file(const rf_tokenizer *t, const char *folder, const cha
 
 /* Added tokens that follow the vocabulary stay out of vocab.txt, where they would become pieces.  An id without a token
  * would become a token of its own: it is written as the last token instead, of which the last line counts. */
-static rf_status write_vocab(const rf_tokenizer *t, const char *folder, rf_error *why)
+static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **out, size_t *bytes, rf_error *why)
 {
     const rf_vocab *v = &t->vocab;
     int32_t last = v->n - 1;
@@ -36,21 +36,9 @@ static rf_status write_vocab(const rf_tokenizer *t, const char *folder, rf_error
         to += rf__vocab_token_size(v, id);
         *to++ = '\n';
     }
-    const rf_status status = write_file(t, folder, "vocab.txt", text, size, why);
-    rf__free(t->ctx, text);
-    return status;
-}
-
-static rf_status write_json(const rf_tokenizer *t, const char *folder, const char *name, json_t *object, rf_error *why)
-{
-    char *text = object ? json_dumps(object, JSON_INDENT(2)) : NULL;
-    json_decref(object);
-    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for %s", folder, name);
-    const size_t size = strlen(text);
-    text[size] = '\n';                                     /* in the place of the terminating zero                    */
-    const rf_status status = write_file(t, folder, name, text, size + 1, why);
-    free(text);
-    return status;
+    *out = text;
+    *bytes = size;
+    return RF_OK;
 }
 
 static json_t *specials(const rf_tokenizer *t)
@@ -66,27 +54,52 @@ static json_t *added_tokens(const rf_tokenizer *t)
         const rf_added *a = &t->added[i];
         char id[16];
         snprintf(id, sizeof id, "%d", (int)a->id);
-        json_object_set_new(all, id, json_pack("{s:s%, s:b, s:b, s:b, s:b, s:b}", "content", a->text, a->size, "lstrip",
-                                               a->lstrip, "normalized", 0, "rstrip", a->rstrip, "single_word", 0, "special",
-                                               a->special));
+        rf__json_set(&all, id, json_pack("{s:s%, s:b, s:b, s:b, s:b, s:b}", "content", a->text, a->size,
+                                         "lstrip", a->lstrip, "normalized", 0, "rstrip", a->rstrip, "single_word", 0,
+                                         "special", a->special));
     }
     return all;
 }
 
+static json_t *settings(const rf_tokenizer *t)
+{
+    const rf_tokenizer_options *o = &t->options;
+    json_t *all = specials(t);
+    rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
+    rf__json_set(&all, "tokenizer_class", json_string("BertTokenizer"));
+    rf__json_set(&all, "do_lower_case", json_boolean(o->lowercase));
+    rf__json_set(&all, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
+    rf__json_set(&all, "tokenize_chinese_chars", json_boolean(o->han_split));
+    rf__json_set(&all, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    return all;
+}
+
+/* `value`, which is taken, as the text of a file that ends with a line end; freed with free(). */
+static char *json_text(json_t *value, size_t *size)
+{
+    char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
+    json_decref(value);
+    if (!text) return NULL;
+    *size = strlen(text) + 1;
+    text[*size - 1] = '\n';                                /* in the place of the terminating zero                    */
+    return text;
+}
+
+/* Everything is there before the first file is touched. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
     rf_error own = {0};
     if (!why) why = &own;
-    rf_status status = write_vocab(t, folder, why);
-    if (status) return status;
-    json_t *config = specials(t);
-    const rf_tokenizer_options *o = &t->options;
-    json_object_set_new(config, "added_tokens_decoder", added_tokens(t));
-    json_object_set_new(config, "tokenizer_class", json_string("BertTokenizer"));
-    json_object_set_new(config, "do_lower_case", json_boolean(o->lowercase));
-    json_object_set_new(config, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
-    json_object_set_new(config, "tokenize_chinese_chars", json_boolean(o->han_split));
-    json_object_set_new(config, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
-    status = write_json(t, folder, "tokenizer_config.json", config, why);
-    return status ? status : write_json(t, folder, "special_tokens_map.json", specials(t), why);
+    size_t vocab_size = 0, config_size = 0, map_size = 0;
+    char *vocab = NULL, *config = json_text(settings(t), &config_size), *map = json_text(specials(t), &map_size);
+    rf_status status = config && map ? RF_OK : RF_ENOMEM;
+    if (status) rf_fail(why, status, "%s: no memory for the tokenizer's settings", folder);
+    if (!status) status = vocab_text(t, folder, &vocab, &vocab_size, why);
+    if (!status) status = write_file(t, folder, "vocab.txt", vocab, vocab_size, why);
+    if (!status) status = write_file(t, folder, "tokenizer_config.json", config, config_size, why);
+    if (!status) status = write_file(t, folder, "special_tokens_map.json", map, map_size, why);
+    rf__free(t->ctx, vocab);
+    free(config);
+    free(map);
+    return status;
 }

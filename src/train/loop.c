@@ -195,7 +195,7 @@ void rf__run_line(rf__run *r, json_t *line)
         json_decref(line);
         return;
     }
-    if (rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_tell(r, "note", "%s", why.text);
+    if (line && rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_tell(r, "note", "%s", why.text);
     why = (rf_error){0};
     if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
 }
@@ -250,8 +250,8 @@ static void log_step(rf__run *r, const step_result *s)
                               "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
                               (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "input_wait",
                               t->interval.wait / t->interval.seconds);
-        if (rf__run_next(r)) json_object_set_new(line, "perplexity", number(exp(p->loss)));
-        if (!r->job) json_object_set_new(line, "packing", json_real((double)t->interval.tokens / (double)t->interval.room));
+        if (rf__run_next(r)) rf__json_set(&line, "perplexity", number(exp(p->loss)));
+        if (!r->job) rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.room));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
         t->interval.labels = t->interval.tokens = t->interval.room = 0;
@@ -305,7 +305,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     json_t *line = json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
                           "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
                           (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
-    if (rf__run_next(r)) json_object_set_new(line, "eval_perplexity", number(exp(t->eval_loss)));
+    if (rf__run_next(r)) rf__json_set(&line, "eval_perplexity", number(exp(t->eval_loss)));
     rf__run_line(r, line);
     rf__run_tell(r, "eval", NULL);
     return RF_OK;

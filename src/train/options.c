@@ -299,10 +299,10 @@ static json_t *json_of(const void *o, const row *r)
     }
 }
 
-void rf__rows_json(const void *o, const rf__row of[], size_t n, json_t *all)
+void rf__rows_json(const void *o, const rf__row of[], size_t n, json_t **all)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(of[i].flags & LOCAL)) json_object_set_new(all, of[i].name, json_of(o, &of[i]));
+        if (!(of[i].flags & LOCAL)) rf__json_set(all, of[i].name, json_of(o, &of[i]));
 }
 
 /* Where the run is resumed from must not matter: paths are kept from the root. */
@@ -311,7 +311,7 @@ static json_t *paths_json(const char *const *path, int n)
     json_t *list = json_array();
     for (int i = 0; i < n; i++) {
         char *whole = strcmp(path[i], "-") ? realpath(path[i], NULL) : NULL;
-        json_array_append_new(list, json_string(whole ? whole : path[i]));
+        rf__json_add(&list, rf__json_text(whole ? whole : path[i], strlen(whole ? whole : path[i])));
         free(whole);
     }
     return list;
@@ -320,20 +320,20 @@ static json_t *paths_json(const char *const *path, int n)
 static json_t *weights_json(const double *weight, int n)
 {
     json_t *list = json_array();
-    for (int i = 0; i < n; i++) json_array_append_new(list, json_real(weight[i]));
+    for (int i = 0; i < n; i++) rf__json_add(&list, json_real(weight[i]));
     return list;
 }
 
 json_t *rf__options_json(const rf_train_options *o)
 {
     json_t *all = json_object();
-    json_object_set_new(all, "text", paths_json(o->text, o->texts));
-    json_object_set_new(all, "validation_text", paths_json(o->validation_text, o->validation_texts));
-    json_object_set_new(all, "data", paths_json(o->data, o->datas));
-    if (o->data_weight) json_object_set_new(all, "data_weight", weights_json(o->data_weight, o->datas));
-    if (o->reader.field) json_object_set_new(all, "text_field", json_string(o->reader.field));
-    if (o->lr_schedule) json_object_set_new(all, "lr_schedule", json_string(o->lr_schedule));
-    rf__rows_json(o, rows, RF_COUNT(rows), all);
+    rf__json_set(&all, "text", paths_json(o->text, o->texts));
+    rf__json_set(&all, "validation_text", paths_json(o->validation_text, o->validation_texts));
+    rf__json_set(&all, "data", paths_json(o->data, o->datas));
+    if (o->data_weight) rf__json_set(&all, "data_weight", weights_json(o->data_weight, o->datas));
+    if (o->reader.field) rf__json_set(&all, "text_field", rf__json_text(o->reader.field, strlen(o->reader.field)));
+    if (o->lr_schedule) rf__json_set(&all, "lr_schedule", json_string(o->lr_schedule));
+    rf__rows_json(o, rows, RF_COUNT(rows), &all);
     return all;
 }
 

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_OPTIONS_H
 #define RF_TRAIN_OPTIONS_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "base/base.h"
 #include "roformer/train.h"
@@ -21,7 +21,7 @@ typedef struct rf__row {
 
 void rf__rows_defaults(void *o, const rf__row row[], size_t n);
 rf_status rf__rows_check(const void *o, const rf__row row[], size_t n, rf_error *why);
-void rf__rows_json(const void *o, const rf__row row[], size_t n, json_t *all);
+void rf__rows_json(const void *o, const rf__row row[], size_t n, json_t **all);
 
 /* As rf__options_restore; `usual` is a struct as `to` with the defaults, `o` knows what the caller chose, `changed` is appended to. */
 rf_status rf__rows_restore(void *to, const rf__row row[], size_t n, const void *usual, const rf_train_options *o, const json_t *saved,

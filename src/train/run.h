@@ -22,7 +22,7 @@ typedef struct rf__run rf__run;
 typedef struct rf__job {
     void (*usual)(rf_train_options *o);                                             /* defaults, where they are not rf_train_defaults' */
     rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
-    void (*keep)(const rf__run *r, json_t *options);                                /* ... and into the next           */
+    void (*keep)(const rf__run *r, json_t **options);                              /* ... and into the next           */
     rf_status (*prepare)(rf__run *r, rf_error *why);                                /* the data; the tokenizer is open  */
     void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model          */
     void (*memory)(const rf__run *r, rf__memory_job *own);                          /* what it needs besides            */

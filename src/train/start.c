@@ -294,7 +294,7 @@ static rf_status same_folder(rf__run *r, rf_error *why)
 static rf_status same_options(rf__run *r, rf_error *why)
 {
     if (!r->o.comm) return RF_OK;
-    char *text = json_dumps(r->options, JSON_SORT_KEYS);
+    char *text = rf__json_dump(r->options, JSON_SORT_KEYS);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: options");
     const uint64_t options = rf__hash64(text, strlen(text), (uint64_t)r->o.max_steps);
     const rf_config *c = &r->params.config;
@@ -331,10 +331,13 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     if (!status) status = rf__agree(r->o.comm, open_model(r, why), why);
     if (!status) status = (r->job ? r->job->open : rf__run_open_text)(r, why);
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);
-    if (!status && !(r->options = rf__options_json(&r->o))) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
+    if (!status) {
+        r->options = rf__options_json(&r->o);
+        if (r->job) r->job->keep(r, &r->options);
+        if (!r->options) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
+    }
     status = rf__agree(r->o.comm, status, why);
     if (!status) status = same_options(r, why);
-    if (!status && r->job) r->job->keep(r, r->options);
     if (status && r->fresh && r->metrics.fd < 0) rf__folder_unmake(r->folder);
     r->began_at = r->state.step;
     return status;

@@ -1,4 +1,4 @@
-/* test_weights.c — mirrors src/store/header.c, src/store/weights.c and src/store/json.c: what is accepted, and what is refused by name. */
+/* test_weights.c — mirrors src/store/header.c and src/store/weights.c: what is accepted, what is refused by name. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

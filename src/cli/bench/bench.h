@@ -14,6 +14,7 @@
 typedef struct bench {
     cli_io *io;
     double seconds;             /* for each row                                                                        */
+    bool json;                  /* rows are kept, to be printed at the end */
     json_t *rows;
     bool header;                /* the table's head is printed                                                         */
     const char *kind;

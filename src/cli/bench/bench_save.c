@@ -141,9 +141,9 @@ static void put_row(bench_job *j, const char *what, double bytes, double *wait, 
 {
     bench *b = &j->b;
     const double middle = median(wait, n), most = wait[n - 1], more = median(longer, n);
-    if (b->rows) {
-        json_array_append_new(b->rows, json_pack("{s:s,s:s,s:s,s:f,s:i,s:f,s:f,s:f,s:f}", "bench", b->kind, "what", what, "shape",
-                                                 j->now.name, "megabytes", 1e-6 * bytes, "saves", n, "wait_ms", 1e3 * middle,
+    if (b->json) {
+        rf__json_add(&b->rows, json_pack("{s:s,s:s,s:s,s:f,s:i,s:f,s:f,s:f,s:f}", "bench", b->kind, "what", what,
+                                         "shape",                                                  j->now.name, "megabytes", 1e-6 * bytes, "saves", n, "wait_ms", 1e3 * middle,
                                                  "longest_wait_ms", 1e3 * most, "longer_ms", 1e3 * more, "step_ms", 1e3 * plain));
         return;
     }

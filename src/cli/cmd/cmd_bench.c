@@ -71,6 +71,7 @@ static int run(void *arguments, cli_io *io)
     rf_status status = RF_OK;
     for (int i = 0; i < n && !status; i++)                  /* a typing error is told before anything runs */
         if (!find_case(name[i], &io->why)) status = RF_EARG;
+    j.b.json = a->json;
     if (a->json) j.b.rows = json_array();
     else if (!status)
         printf("roformer %s, %d thread%s, rung %s, products by %s\n", rf_version(), rf_ctx_threads(io->ctx),

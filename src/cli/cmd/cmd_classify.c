@@ -24,7 +24,11 @@ static json_t *answer(const rf_labels *l, const float *p, int64_t top)
     for (int64_t k = 0; s && k < l->n; k++) s[k] = (scored){k, (double)p[k]};
     if (s) qsort(s, (size_t)l->n, sizeof *s, descending);
     for (int64_t k = 0; s && k < l->n && (!top || k < top); k++)
-        json_array_append_new(list, json_pack("{s:s, s:f}", "label", l->name[s[k].k], "score", s[k].p));
+        rf__json_add(&list, json_pack("{s:s, s:f}", "label", l->name[s[k].k], "score", s[k].p));
+    if (!s) {
+        json_decref(list);
+        list = NULL;
+    }
     free(s);
     return list;
 }

@@ -78,7 +78,7 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
         rf_mlm_score s = {0};
         if (score(io, a, length, &s)) break;
         if (a->json) {
-            json_array_append_new(all, as_json(&s, length));
+            rf__json_add(&all, as_json(&s, length));
             continue;
         }
         if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "guessed");

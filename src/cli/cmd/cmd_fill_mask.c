@@ -135,12 +135,12 @@ static json_t *guesses_json(const job *j, int b, int32_t at, int k, bool skip, r
         char *word = decode(j, &id, 1, false, why), *whole = word ? sequence(j, b, at, id, skip, why) : NULL;
         json_t *one = json_object();
         if (whole) {
-            json_object_set_new(one, "score", json_real((double)j->found[i].score));
-            json_object_set_new(one, "token", json_integer(id));
-            json_object_set_new(one, "token_str", cli_text_json(word, strlen(word)));
-            json_object_set_new(one, "sequence", cli_text_json(whole, strlen(whole)));
+            rf__json_set(&one, "score", json_real((double)j->found[i].score));
+            rf__json_set(&one, "token", json_integer(id));
+            rf__json_set(&one, "token_str", cli_text_json(word, strlen(word)));
+            rf__json_set(&one, "sequence", cli_text_json(whole, strlen(whole)));
         }
-        json_array_append_new(list, one);
+        rf__json_add(&list, one);
         rf_text_free(j->m.t, word);
         rf_text_free(j->m.t, whole);
         if (!whole) break;
@@ -171,7 +171,8 @@ static rf_status answer(job *j, int b, const float *logits)
 {
     rf_error *why = &j->io->why;
     const int first = j->first_mask[b], masks = j->first_mask[b + 1] - first;
-    json_t *all = j->a->json && masks > 1 ? json_array() : NULL;
+    const bool listed = j->a->json && masks > 1;
+    json_t *all = listed ? json_array() : NULL;
     rf_status status = RF_OK;
     if (!j->a->json) printf("%s%s\n", j->printed ? "\n" : "", j->text[b]);
     j->printed = true;
@@ -189,11 +190,11 @@ static rf_status answer(job *j, int b, const float *logits)
         }
         json_t *one = guesses_json(j, b, j->row[first + m], k, masks == 1, why);
         status = why->code;
-        if (all) json_array_append_new(all, one);
+        if (listed) rf__json_add(&all, one);
         else if (!status) status = cli_print_json(one, 0, why);
         else json_decref(one);
     }
-    if (all && !status) return cli_print_json(all, 0, why);
+    if (listed && !status) return cli_print_json(all, 0, why);
     json_decref(all);
     return status;
 }

@@ -63,7 +63,7 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
         const rf_score *x = &s->score[i];
         char name[48];
         snprintf(name, sizeof name, "eval_%s", x->name);
-        if (json) json_object_set_new(all, name, isfinite(x->value) ? json_real(x->value) : json_null());
+        if (json) rf__json_set(&all, name, isfinite(x->value) ? json_real(x->value) : json_null());
         else printf("%-22s %.4f\n", x->name, x->value);
     }
     return json ? (int)cli_print_json(all, 0, why) : 0;

@@ -97,8 +97,8 @@ static rf_status print_json(job *j, const char *text, size_t size, rf_generate_e
     if (wrote < 0) return no_memory(j);
     json_t *ids = json_array(), *logprobs = json_array();
     for (size_t i = j->prompt; i < j->n; i++) {
-        json_array_append_new(ids, json_integer(j->id[i]));
-        json_array_append_new(logprobs, json_real(j->logprob[i - j->prompt]));
+        rf__json_add(&ids, json_integer(j->id[i]));
+        rf__json_add(&logprobs, json_real(j->logprob[i - j->prompt]));
     }
     json_t *line = json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, (size_t)wrote), "finish_reason",
                              reason[end], "prompt_tokens", (json_int_t)j->prompt, "ids", ids, "logprobs", logprobs);

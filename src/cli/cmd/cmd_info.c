@@ -57,7 +57,6 @@ static void print_object(const json_t *object, int indent)
     }
 }
 
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
 /* ---- --env -------------------------------------------------------------------------------------------------------------- */
 
@@ -83,7 +82,7 @@ static json_t *cpu_features(void)
     json_t *list = json_array();
 #if defined(__x86_64__)
     __builtin_cpu_init();
-#define FEATURE(name) if (__builtin_cpu_supports(name)) json_array_append_new(list, json_string(name))
+#define FEATURE(name) if (__builtin_cpu_supports(name)) rf__json_add(&list, json_string(name))
     FEATURE("avx2");
     FEATURE("fma");
     FEATURE("avx512f");
@@ -94,7 +93,7 @@ static json_t *cpu_features(void)
     FEATURE("avx512bf16");
 #undef FEATURE
 #elif defined(__aarch64__)
-    json_array_append_new(list, json_string("neon"));
+    rf__json_add(&list, json_string("neon"));
 #endif
     return list;
 }
@@ -104,40 +103,43 @@ static json_t *environment(const cli_io *io)
     json_t *o = json_object(), *rungs = json_array(), *with = json_object();
     struct utsname u;
     char text[256], memory[64];
-    set(o, "version", json_string(rf_version()));
+    rf__json_set(&o, "version", json_string(rf_version()));
 #if defined(__clang__)
-    set(o, "compiler", json_string("clang " __clang_version__));
+    rf__json_set(&o, "compiler", json_string("clang " __clang_version__));
 #else
-    set(o, "compiler", json_string("gcc " __VERSION__));
+    rf__json_set(&o, "compiler", json_string("gcc " __VERSION__));
 #endif
 #ifdef RF_BUILD_TYPE
-    set(o, "build", json_string(RF_BUILD_TYPE));
+    rf__json_set(&o, "build", json_string(RF_BUILD_TYPE));
 #endif
     if (!uname(&u)) {
         snprintf(text, sizeof text, "%.60s %.60s %.60s", u.sysname, u.release, u.machine);
-        set(o, "system", json_string(text));
+        rf__json_set(&o, "system", json_string(text));
     }
-    if (proc_value("/proc/cpuinfo", "model name", text, sizeof text)) set(o, "processor", json_string(text));
-    set(o, "features", cpu_features());
+    if (proc_value("/proc/cpuinfo", "model name", text, sizeof text))
+        rf__json_set(&o, "processor", cli_text_json(text, strlen(text)));
+    rf__json_set(&o, "features", cpu_features());
     json_t *missing = json_object();
     const char *rung, *lacks;
     for (int i = 0; (rung = rfk_rung_name(i, &lacks)); i++)
-        if (lacks) set(missing, rung, json_sprintf("needs %s", lacks));
-        else json_array_append_new(rungs, json_string(rung));
-    set(o, "rungs", rungs);
-    set(o, "rungs_missing", missing);
-    set(o, "rung", json_string(rf_ctx_isa(io->ctx)));
-    set(o, "threads", json_integer(rf_ctx_threads(io->ctx)));
-    set(o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    set(o, "products", json_string(rf_gemm_backend(io->ctx)));
-    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) set(o, "memory", json_string(memory));
-    if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory)) set(o, "memory_free", json_string(memory));
-    set(with, "jansson", json_string(JANSSON_VERSION));
-    set(with, "utf8proc", json_string(utf8proc_version()));
-    set(with, "zlib", json_string(zlibVersion()));
-    set(with, "zstd", json_string(ZSTD_versionString()));
-    set(o, "libraries", with);
-    if (!cli_model_folder(NULL, text, sizeof text, NULL)) set(o, "shipped_model", json_string(text));
+        if (lacks) rf__json_set(&missing, rung, json_sprintf("needs %s", lacks));
+        else rf__json_add(&rungs, json_string(rung));
+    rf__json_set(&o, "rungs", rungs);
+    rf__json_set(&o, "rungs_missing", missing);
+    rf__json_set(&o, "rung", json_string(rf_ctx_isa(io->ctx)));
+    rf__json_set(&o, "threads", json_integer(rf_ctx_threads(io->ctx)));
+    rf__json_set(&o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    rf__json_set(&o, "products", json_string(rf_gemm_backend(io->ctx)));
+    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) rf__json_set(&o, "memory", json_string(memory));
+    if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory))
+        rf__json_set(&o, "memory_free", json_string(memory));
+    rf__json_set(&with, "jansson", json_string(JANSSON_VERSION));
+    rf__json_set(&with, "utf8proc", json_string(utf8proc_version()));
+    rf__json_set(&with, "zlib", json_string(zlibVersion()));
+    rf__json_set(&with, "zstd", json_string(ZSTD_versionString()));
+    rf__json_set(&o, "libraries", with);
+    if (!cli_model_folder(NULL, text, sizeof text, NULL))
+        rf__json_set(&o, "shipped_model", cli_text_json(text, strlen(text)));
     return o;
 }
 
@@ -152,23 +154,23 @@ static bool rotates(const rf_config *c)
 static json_t *config_json(const rf_config *c)
 {
     json_t *o = json_object();
-    set(o, "architecture", json_string(c->architecture));
-    set(o, "layers", json_integer(c->num_hidden_layers));
-    set(o, "hidden_size", json_integer(c->hidden_size));
-    set(o, "embedding_size", json_integer(c->embedding_size));
-    set(o, "heads", json_integer(c->num_attention_heads));
-    set(o, "head_size", json_integer(c->hidden_size / c->num_attention_heads));
-    set(o, "intermediate_size", json_integer(c->intermediate_size));
-    set(o, "activation", json_string(act_name(c->hidden_act)));
-    set(o, "vocabulary", json_integer(c->vocab_size));
-    set(o, "token_types", json_integer(c->type_vocab_size));
-    set(o, "max_position_embeddings", json_integer(c->max_position_embeddings));
+    rf__json_set(&o, "architecture", json_string(c->architecture));
+    rf__json_set(&o, "layers", json_integer(c->num_hidden_layers));
+    rf__json_set(&o, "hidden_size", json_integer(c->hidden_size));
+    rf__json_set(&o, "embedding_size", json_integer(c->embedding_size));
+    rf__json_set(&o, "heads", json_integer(c->num_attention_heads));
+    rf__json_set(&o, "head_size", json_integer(c->hidden_size / c->num_attention_heads));
+    rf__json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
+    rf__json_set(&o, "activation", json_string(act_name(c->hidden_act)));
+    rf__json_set(&o, "vocabulary", json_integer(c->vocab_size));
+    rf__json_set(&o, "token_types", json_integer(c->type_vocab_size));
+    rf__json_set(&o, "max_position_embeddings", json_integer(c->max_position_embeddings));
     if (rotates(c)) {
-        set(o, "rope_theta", json_real(c->rope_theta));
-        set(o, "rotary_value", json_boolean(c->rotary_value));
+        rf__json_set(&o, "rope_theta", json_real(c->rope_theta));
+        rf__json_set(&o, "rotary_value", json_boolean(c->rotary_value));
     }
-    set(o, "layer_norm_eps", json_real(c->layer_norm_eps));
-    set(o, "parameters", json_integer(rf_config_parameters(c)));
+    rf__json_set(&o, "layer_norm_eps", json_real(c->layer_norm_eps));
+    rf__json_set(&o, "parameters", json_integer(rf_config_parameters(c)));
     return o;
 }
 
@@ -187,20 +189,20 @@ static json_t *tokenizer_json(const rf_tokenizer *t)
     const rf_tokenizer_options *k = rf_tokenizer_options_of(t);
     json_t *o = json_object();
     char special[256];
-    set(o, "kind", json_string("WordPiece (BERT)"));
-    set(o, "tokens", json_integer(rf_tokenizer_size(t)));
-    set(o, "lower_case", json_boolean(k->lowercase));
-    set(o, "strip_accents", json_boolean(k->strip_accents < 0 ? k->lowercase : k->strip_accents));
-    set(o, "rules", json_string(k->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    rf__json_set(&o, "kind", json_string("WordPiece (BERT)"));
+    rf__json_set(&o, "tokens", json_integer(rf_tokenizer_size(t)));
+    rf__json_set(&o, "lower_case", json_boolean(k->lowercase));
+    rf__json_set(&o, "strip_accents", json_boolean(k->strip_accents < 0 ? k->lowercase : k->strip_accents));
+    rf__json_set(&o, "rules", json_string(k->rules == RF_RULES_PYTHON ? "python" : "rust"));
     snprintf(special, sizeof special, "%.40s %.40s %.40s %.40s %.40s", k->unk, k->cls, k->sep, k->pad, k->mask);
-    set(o, "special", json_string(special));
+    rf__json_set(&o, "special", cli_text_json(special, strlen(special)));
     return o;
 }
 
 static json_t *shape_json(const rf_weight *w)
 {
     json_t *shape = json_array();
-    for (int i = 0; i < w->rank; i++) json_array_append_new(shape, json_integer(w->dim[i]));
+    for (int i = 0; i < w->rank; i++) rf__json_add(&shape, json_integer(w->dim[i]));
     return shape;
 }
 
@@ -209,14 +211,14 @@ static json_t *tensor_table(const rf_weights *w)
     json_t *list = json_array();
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
-        json_array_append_new(list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", type_name(t->type), "shape",
+        rf__json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", type_name(t->type), "shape",
                                               shape_json(t), "bytes", (json_int_t)t->bytes));
     }
     return list;
 }
 
 /* Whether the weights fit the configuration, and what would not be used. */
-static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t *o, rf_error *why)
+static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t **o, rf_error *why)
 {
     rf_params params;
     bool head = false;
@@ -227,8 +229,8 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
     if (!status) status = rf__params_match(&params, w, match, &head, why);
     if (!status) {
         char *ignored = rf__params_ignored(&params, w, match);
-        set(o, "mlm_head", json_boolean(head));
-        set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
+        rf__json_set(o, "mlm_head", json_boolean(head));
+        rf__json_set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
         rf__free(io->ctx, ignored);
     }
     rf__free(io->ctx, (void *)match);
@@ -247,44 +249,44 @@ static rf_status weights_path(const char *folder, char *path, size_t size, rf_er
     return status;
 }
 
-static rf_status describe(const cli_io *io, const char *folder, json_t *o, json_t **tensors, rf_error *why)
+static rf_status describe(const cli_io *io, const char *folder, json_t **o, json_t **tensors, rf_error *why)
 {
     char path[4096];
     rf_config c;
     rf_weights *w = NULL;
     rf_tokenizer *t = NULL;
-    set(o, "model", json_string(folder));
+    rf__json_set(o, "model", cli_text_json(folder, strlen(folder)));
     rf_status status = rf_config_read(io->ctx, folder, &c, why);
     if (status) return status;
-    set(o, "config", config_json(&c));
+    rf__json_set(o, "config", config_json(&c));
     json_t *position = position_json(&c, why);
     if (!position) {
         rf__config_named(folder, why);
         return why->code;
     }
-    set(o, "position", position);
+    rf__json_set(o, "position", position);
     if (!rf__path(path, sizeof path, folder, "vocab.txt", NULL) && !access(path, F_OK)) {
         if ((status = rf_tokenizer_open(io->ctx, folder, &t, why))) return status;
-        set(o, "tokenizer", tokenizer_json(t));
+        rf__json_set(o, "tokenizer", tokenizer_json(t));
         rf_tokenizer_free(t);
     } else {
-        set(o, "tokenizer", json_null());
+        rf__json_set(o, "tokenizer", json_null());
     }
     if ((status = weights_path(folder, path, sizeof path, why))) return status;
     if (access(path, F_OK)) {
-        set(o, "weights", json_null());
+        rf__json_set(o, "weights", json_null());
         return RF_OK;
     }
     if ((status = rf_weights_open(io->ctx, path, &w, why))) return status;
     json_t *weights = json_object();
     size_t bytes = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) bytes += rf_weights_at(w, i)->bytes;
-    set(weights, "file", json_string(path));
-    set(weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
-    set(weights, "bytes", json_integer((json_int_t)bytes));
-    if (rf_weights_count(w)) set(weights, "type", json_string(type_name(rf_weights_at(w, 0)->type)));
-    status = fit(io, &c, w, weights, why);
-    set(o, "weights", weights);
+    rf__json_set(&weights, "file", cli_text_json(path, strlen(path)));
+    rf__json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
+    rf__json_set(&weights, "bytes", json_integer((json_int_t)bytes));
+    if (rf_weights_count(w)) rf__json_set(&weights, "type", json_string(type_name(rf_weights_at(w, 0)->type)));
+    status = fit(io, &c, w, &weights, why);
+    rf__json_set(o, "weights", weights);
     *tensors = tensor_table(w);
     rf_weights_close(w);
     return status;
@@ -316,10 +318,11 @@ static int run(void *arguments, cli_io *io)
         if (a->folder.n && cli_given(io->parsed, "model")) rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
         if (io->why.code || cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why)) return cli_exit(io);
         o = json_object();
-        describe(io, folder, o, &tensors, &io->why);
+        describe(io, folder, &o, &tensors, &io->why);
     }
+    if (!o && !io->why.code) rf_fail(&io->why, RF_ENOMEM, "out of memory: a description");
     if (a->json) {
-        if (tensors) json_object_set(o, "tensors", tensors);
+        if (tensors) rf__json_set(&o, "tensors", json_incref(tensors));
         if (!io->why.code) cli_print_json(json_incref(o), JSON_INDENT(2), &io->why);
     } else if (!io->why.code) {
         print_object(o, 0);

@@ -36,7 +36,7 @@ static rf_status write_json(const position_report *r, const char *folder, rf_err
     char path[4096];
     cli_out out;
     json_t *all = position_report_json(r);
-    char *text = all ? json_dumps(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = all ? rf__json_dump(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     snprintf(path, sizeof path, "%s/report.json", folder);
     rf_status status = text ? cli_out_open(&out, path, why) : rf_fail(why, RF_ENOMEM, "out of memory: a report");
     if (!status) {

@@ -27,14 +27,14 @@ static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const c
     place at = {text, 0, 0};
     for (size_t i = 0; i < e->n; i++) {
         const char *token = rf_tokenizer_token(t, e->id[i]);
-        json_array_append_new(ids, json_integer(e->id[i]));
-        json_array_append_new(tokens, cli_text_json(token, strlen(token)));
+        rf__json_add(&ids, json_integer(e->id[i]));
+        rf__json_add(&tokens, cli_text_json(token, strlen(token)));
         const size_t from = characters(&at, e->start[i]), to = characters(&at, e->end[i]);
-        json_array_append_new(offsets, json_pack("[II]", (json_int_t)from, (json_int_t)to));
+        rf__json_add(&offsets, json_pack("[II]", (json_int_t)from, (json_int_t)to));
     }
-    json_object_set_new(all, "ids", ids);
-    json_object_set_new(all, "tokens", tokens);
-    json_object_set_new(all, "offsets", offsets);
+    rf__json_set(&all, "ids", ids);
+    rf__json_set(&all, "tokens", tokens);
+    rf__json_set(&all, "offsets", offsets);
     return cli_print_json(all, JSON_COMPACT, why);
 }
 

@@ -24,7 +24,7 @@ static void tell(void *user, const char *file, const char *damage)
 {
     verdict *v = user;
     if (v->a->json)
-        json_array_append_new(v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
+        rf__json_add(&v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
                                                   damage ? json_string(damage) : json_null()));
     else if (damage) printf("%s/%s: damaged (%s)\n", v->folder, file, damage);
     else printf("%s/%s: intact\n", v->folder, file);
@@ -47,7 +47,8 @@ static void end_folder(verdict *v, const char *list, rf_status status, const rf_
     v->damaged += status != RF_OK;
     if (status && !v->first.code) rf_fail(&v->first, status, "%s: %s", v->folder, why->text);
     if (v->a->json)
-        json_array_append_new(v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder", cli_text_json(v->folder, strlen(v->folder)),
+        rf__json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder",
+                                        cli_text_json(v->folder, strlen(v->folder)),
                                                 "list", list, "intact", !status, "damage", status ? why->text : NULL, "files",
                                                 v->files));
 }

@@ -97,13 +97,16 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         const char *line;
         size_t n;
         json_error_t e;
+        bool memory;
         if ((status = cli_lines_next(in, &line, &n, why)) || !line) break;
         if (broken.code) {                                  /* only the last line may have been cut by a crash */
             *why = broken;
             return broken.code;
         }
-        json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, &e);
-        if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
+        json_t *o = rf__json_load(line, n, JSON_REJECT_DUPLICATES, &e, &memory);
+        if (!o && memory) status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: no memory for its JSON", name,
+                                               (unsigned long long)in->number);
+        else if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
         else rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number, o ? "no number \"step\"" : e.text);
         json_decref(o);
     }

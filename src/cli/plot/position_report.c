@@ -4,7 +4,6 @@
 #include "cli/plot/position_report.h"
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
-static void set(json_t *o, const char *key, json_t *value) { json_object_set_new(o, key, value); }
 
 static bool turns(const position_report *r) { return (r->bench->is->flags & RF_POSITION_ROPE) != 0; }
 
@@ -13,26 +12,27 @@ static bool turns(const position_report *r) { return (r->bench->is->flags & RF_P
 static json_t *numbers(const double *x, int64_t n, double over)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < n; i++) json_array_append_new(list, number(x[i] / over));
+    for (int64_t i = 0; i < n; i++) rf__json_add(&list, number(x[i] / over));
     return list;
 }
 
 static json_t *change_json(double max, double mean, double rms)
 {
     json_t *o = json_object();
-    set(o, "max", number(max));
-    set(o, "mean", number(mean));
-    set(o, "rms", number(rms));
+    rf__json_set(&o, "max", number(max));
+    rf__json_set(&o, "mean", number(mean));
+    rf__json_set(&o, "rms", number(rms));
     return o;
 }
 
 static json_t *shift_json(const rf__shift *s)
 {
     json_t *o = json_object();
-    set(o, "shift", json_integer(s->by));
-    set(o, "defined", json_boolean(s->defined));
-    set(o, "hidden", s->defined ? change_json(s->hidden_max, s->hidden_mean, s->hidden_rms) : json_null());
-    set(o, "logits", s->defined && s->scored ? change_json(s->logits_max, s->logits_mean, s->logits_rms) : json_null());
+    rf__json_set(&o, "shift", json_integer(s->by));
+    rf__json_set(&o, "defined", json_boolean(s->defined));
+    rf__json_set(&o, "hidden", s->defined ? change_json(s->hidden_max, s->hidden_mean, s->hidden_rms) : json_null());
+    rf__json_set(&o, "logits",
+                 s->defined && s->scored ? change_json(s->logits_max, s->logits_mean, s->logits_rms) : json_null());
     return o;
 }
 
@@ -42,14 +42,14 @@ static json_t *head_json(const position_report *r, int64_t l, int64_t h)
     const rf__head_sums *s = &a->sums[l];
     const int64_t i = l * a->H + h, half = s->r / 2;
     json_t *o = json_object();
-    set(o, "head", json_integer(h));
-    set(o, "distance", number(a->distance[i]));
-    set(o, "entropy", number(a->entropy[i]));
-    set(o, "ends", number(a->ends[i]));
-    set(o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
+    rf__json_set(&o, "head", json_integer(h));
+    rf__json_set(&o, "distance", number(a->distance[i]));
+    rf__json_set(&o, "entropy", number(a->entropy[i]));
+    rf__json_set(&o, "ends", number(a->ends[i]));
+    rf__json_set(&o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
     if (turns(r)) {
-        set(o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
-        set(o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
+        rf__json_set(&o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
+        rf__json_set(&o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
     }
     return o;
 }
@@ -58,36 +58,36 @@ static json_t *attention_json(const position_report *r)
 {
     const rf__attention_report *a = &r->attention;
     json_t *o = json_object(), *layers = json_array();
-    set(o, "uniform_distance", number(a->uniform_distance));
-    set(o, "uniform_entropy", number(a->uniform_entropy));
+    rf__json_set(&o, "uniform_distance", number(a->uniform_distance));
+    rf__json_set(&o, "uniform_entropy", number(a->uniform_entropy));
     for (int64_t l = 0; l < a->L; l++) {
         json_t *heads = json_array();
-        for (int64_t h = 0; h < a->H; h++) json_array_append_new(heads, head_json(r, l, h));
-        json_array_append_new(layers, json_pack("{s:I,s:o}", "layer", (json_int_t)l, "heads", heads));
+        for (int64_t h = 0; h < a->H; h++) rf__json_add(&heads, head_json(r, l, h));
+        rf__json_add(&layers, json_pack("{s:I,s:o}", "layer", (json_int_t)l, "heads", heads));
     }
-    set(o, "layers", layers);
+    rf__json_set(&o, "layers", layers);
     return o;
 }
 
 static json_t *length_json(const rf__length_loss *l)
 {
     json_t *o = json_object(), *places = json_array();
-    set(o, "length", json_integer(l->length));
-    set(o, "defined", json_boolean(l->defined));
-    set(o, "loss", l->defined ? number(l->loss) : json_null());
-    set(o, "error", l->defined ? number(l->error) : json_null());
-    set(o, "accuracy", l->defined ? number((double)l->hits / (double)l->labels) : json_null());
-    set(o, "change", l->defined ? number(l->change) : json_null());
-    set(o, "change_error", l->defined ? number(l->change_error) : json_null());
-    set(o, "labels", json_integer(l->labels));
+    rf__json_set(&o, "length", json_integer(l->length));
+    rf__json_set(&o, "defined", json_boolean(l->defined));
+    rf__json_set(&o, "loss", l->defined ? number(l->loss) : json_null());
+    rf__json_set(&o, "error", l->defined ? number(l->error) : json_null());
+    rf__json_set(&o, "accuracy", l->defined ? number((double)l->hits / (double)l->labels) : json_null());
+    rf__json_set(&o, "change", l->defined ? number(l->change) : json_null());
+    rf__json_set(&o, "change_error", l->defined ? number(l->change_error) : json_null());
+    rf__json_set(&o, "labels", json_integer(l->labels));
     for (int64_t i = 0; i < l->bins && l->defined; i++) {
         json_t *place = json_object();
-        set(place, "from", json_integer(i * l->bin_width));
-        set(place, "labels", json_integer(l->bin_labels[i]));
-        set(place, "loss", number(l->bin_loss[i]));
-        json_array_append_new(places, place);
+        rf__json_set(&place, "from", json_integer(i * l->bin_width));
+        rf__json_set(&place, "labels", json_integer(l->bin_labels[i]));
+        rf__json_set(&place, "loss", number(l->bin_loss[i]));
+        rf__json_add(&places, place);
     }
-    set(o, "places", places);
+    rf__json_set(&o, "places", places);
     return o;
 }
 
@@ -95,17 +95,17 @@ json_t *position_report_json(const position_report *r)
 {
     const lab_bench *b = r->bench;
     json_t *o = json_object(), *shifts = json_array(), *lengths = json_array();
-    set(o, "model", cli_text_json(b->folder, strlen(b->folder)));
-    set(o, "position_embedding_type", json_string(b->is->name));
-    set(o, "max_length", json_integer(b->text.length));
-    set(o, "pieces", json_integer(b->lab.pieces));
-    set(o, "stretches", json_integer(b->text.n));
-    set(o, "stretch_tokens", json_integer(b->text.size));
-    for (int i = 0; i < POSITION_SHIFTS; i++) json_array_append_new(shifts, shift_json(&r->shift[i]));
-    for (int i = 0; i < r->lengths; i++) json_array_append_new(lengths, length_json(&r->loss[i]));
-    set(o, "shifts", shifts);
-    set(o, "attention", attention_json(r));
-    set(o, "lengths", lengths);
+    rf__json_set(&o, "model", cli_text_json(b->folder, strlen(b->folder)));
+    rf__json_set(&o, "position_embedding_type", json_string(b->is->name));
+    rf__json_set(&o, "max_length", json_integer(b->text.length));
+    rf__json_set(&o, "pieces", json_integer(b->lab.pieces));
+    rf__json_set(&o, "stretches", json_integer(b->text.n));
+    rf__json_set(&o, "stretch_tokens", json_integer(b->text.size));
+    for (int i = 0; i < POSITION_SHIFTS; i++) rf__json_add(&shifts, shift_json(&r->shift[i]));
+    for (int i = 0; i < r->lengths; i++) rf__json_add(&lengths, length_json(&r->loss[i]));
+    rf__json_set(&o, "shifts", shifts);
+    rf__json_set(&o, "attention", attention_json(r));
+    rf__json_set(&o, "lengths", lengths);
     return o;
 }
 

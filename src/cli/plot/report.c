@@ -50,7 +50,8 @@ static void put_value(FILE *to, const char *name, const json_t *v)
 {
     char *text = NULL;
     if (json_is_string(v)) put_row(to, name, json_string_value(v));
-    else if ((text = json_dumps(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) | JSON_COMPACT))) put_row(to, name, text);
+    else if ((text = rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) | JSON_COMPACT)))
+        put_row(to, name, text);
     free(text);
 }
 

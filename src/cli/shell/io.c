@@ -420,18 +420,16 @@ rf_status cli_flush(rf_error *why)
 
 json_t *cli_text_json(const char *text, size_t size)
 {
-    return json_stringn(text, size);
+    return rf__json_text(text, size);
 }
 
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
 {
     if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
-    const int failed = json_dumpf(value, stdout, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
+    char *text = rf__json_dump(value, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
     json_decref(value);
-    if (failed) {
-        const rf_status status = cli_flush(why);
-        return status ? status : rf_fail(why, RF_ENUMERIC, "a result cannot be written as JSON");
-    }
-    putchar('\n');
-    return RF_OK;
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
+    const bool failed = puts(text) == EOF;
+    free(text);
+    return failed ? cli_flush(why) : RF_OK;
 }

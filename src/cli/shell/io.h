@@ -9,7 +9,7 @@
 #define CLI_IO_H
 
 #include <stdio.h>
-#include <jansson.h>
+#include "base/json.h"
 
 #include "cli/shell/options.h"
 #include "roformer/context.h"

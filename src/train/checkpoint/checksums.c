@@ -36,11 +36,11 @@ static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, 
     return status;
 }
 
-static char *text_of(const json_t *all) { return json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS); }
+static char *text_of(const json_t *all) { return rf__json_dump(all, JSON_COMPACT | JSON_SORT_KEYS); }
 
 /* ---- writing ---- */
 
-static rf_status add_file(const rf_ctx *ctx, const char *folder, const char *name, json_t *files, rf_error *why)
+static rf_status add_file(const rf_ctx *ctx, const char *folder, const char *name, json_t **files, rf_error *why)
 {
     char path[4096], hex[16];
     size_t size;
@@ -49,11 +49,11 @@ static rf_status add_file(const rf_ctx *ctx, const char *folder, const char *nam
     if (!status) status = crc_of_file(ctx, path, &size, &crc, why);
     if (status) return status;
     snprintf(hex, sizeof hex, "%08" PRIx32, crc);
-    json_array_append_new(files, json_pack("{s:s, s:I, s:s}", "name", name, "size", (json_int_t)size, "crc32c", hex));
+    rf__json_add(files, json_pack("{s:s, s:I, s:s}", "name", name, "size", (json_int_t)size, "crc32c", hex));
     return RF_OK;
 }
 
-static rf_status add_all(const rf_ctx *ctx, const char *folder, json_t *files, rf_error *why)
+static rf_status add_all(const rf_ctx *ctx, const char *folder, json_t **files, rf_error *why)
 {
     struct dirent **name;
     const int n = scandir(folder, &name, NULL, alphasort);
@@ -66,7 +66,8 @@ static rf_status add_all(const rf_ctx *ctx, const char *folder, json_t *files, r
     return status;
 }
 
-static rf_status add_some(const rf_ctx *ctx, const char *folder, const char *const file[], json_t *files, rf_error *why)
+static rf_status add_some(const rf_ctx *ctx, const char *folder, const char *const file[], json_t **files,
+                          rf_error *why)
 {
     char path[4096];
     rf_status status = RF_OK;
@@ -82,21 +83,19 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
 {
     char path[4096], hex[16];
     json_t *files = json_array();
-    json_t *all = json_pack("{s:s, s:O}", "format", format, "files", files);
-    rf_status status = files && all ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
-    if (!status) status = file ? add_some(ctx, folder, file, files, why) : add_all(ctx, folder, files, why);
-    char *text = status ? NULL : text_of(all);
+    rf_status status = file ? add_some(ctx, folder, file, &files, why) : add_all(ctx, folder, &files, why);
+    json_t *all = json_pack("{s:s, s:o}", "format", format, "files", files);
+    char *text = status || !all ? NULL : text_of(all);
     if (text) {
         snprintf(hex, sizeof hex, "%08" PRIx32, rf__crc32c(0, text, strlen(text)));
         free(text);
-        json_object_set_new(all, "crc32c", json_string(hex));
-        text = json_dumps(all, JSON_INDENT(1));
+        rf__json_set(&all, "crc32c", json_string(hex));
+        text = all ? rf__json_dump(all, JSON_INDENT(1)) : NULL;
     }
     if (!status && !text) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of files");
     if (!status) status = rf__path(path, sizeof path, folder, list, why);
     if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
     free(text);
-    json_decref(files);
     json_decref(all);
     return status;
 }
@@ -150,11 +149,13 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     json_object_del(all, "crc32c");
     char *text = text_of(all);
     snprintf(hex, sizeof hex, "%08" PRIx32, text ? rf__crc32c(0, text, strlen(text)) : 0);
-    free(text);
     rf_status status = RF_OK;
-    if (!kind || strcmp(kind, format)) status = rf_fail(why, RF_EUNSUPPORTED, "%s: not of the format %s", c->list, format);
+    if (!text) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", c->list);
+    else if (!kind || strcmp(kind, format))
+        status = rf_fail(why, RF_EUNSUPPORTED, "%s: not of the format %s", c->list, format);
     else if (!json_is_string(own) || strcmp(json_string_value(own), hex)) status = rf_fail(why, RF_EDATA, "%s: CRC", c->list);
     else if (!json_array_size(files)) status = rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
+    free(text);
     json_decref(own);
     return status;
 }
@@ -164,6 +165,8 @@ rf_status rf__checksums_verify(const rf_ctx *ctx, const char *folder, const char
 {
     enum { LIMIT = 1 << 20 };
     const check c = {ctx, folder, list, report, user};
+    rf_error own = {0};
+    if (!why) why = &own;
     char path[4096], *text;
     size_t size;
     if (rf__path(path, sizeof path, folder, list, why)) return RF_ERANGE;
@@ -173,7 +176,7 @@ rf_status rf__checksums_verify(const rf_ctx *ctx, const char *folder, const char
     if (status) return status;
     json_t *all = rf__json_parse(text, size, 0, list, why);
     rf__free(ctx, text);
-    if (!all) return RF_EDATA;
+    if (!all) return why->code;
     status = check_list(&c, all, why);
     const json_t *files = json_object_get(all, "files");
     const size_t n = status ? 0 : json_array_size(files);

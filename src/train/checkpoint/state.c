@@ -85,19 +85,19 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
     rf__state_kernels(ctx, kernels);
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels, "data", hash,
                             "epoch", epoch);
-    for (size_t i = 0; i < RF_COUNT(rows); i++) json_object_set_new(all, rows[i].name, value_of(s, &rows[i]));
+    for (size_t i = 0; i < RF_COUNT(rows); i++) rf__json_set(&all, rows[i].name, value_of(s, &rows[i]));
     json_t *waiting = json_array();
     for (int i = 0; i < s->position.waits; i++)
-        json_array_append_new(waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
+        rf__json_add(&waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
                                                  (json_int_t)s->position.waiting[i].piece));
-    json_object_set_new(all, "data_waiting", waiting);
+    rf__json_set(&all, "data_waiting", waiting);
     json_t *turns = json_array();
     for (int i = 1; i < RF__SOURCES && turn_taken(&s->position.turn[i]); i++)
-        json_array_append_new(turns, json_pack("[I, I, I]", (json_int_t)s->position.turn[i].epoch,
+        rf__json_add(&turns, json_pack("[I, I, I]", (json_int_t)s->position.turn[i].epoch,
                                                (json_int_t)s->position.turn[i].index, (json_int_t)s->position.turn[i].tokens));
-    json_object_set_new(all, "data_streams", turns);
-    json_object_set(all, "options", options);
-    char *text = all && options ? json_dumps(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    rf__json_set(&all, "data_streams", turns);
+    rf__json_set(&all, "options", json_incref(options));
+    char *text = all ? rf__json_dump(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
     const rf_status status = rf__replace_file(ctx, path, text, strlen(text), why);
@@ -181,8 +181,10 @@ rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__s
 {
     rf__state s;
     rf__state_init(&s);
+    rf_error own = {0};
+    if (!why) why = &own;
     json_t *all = rf__json_parse(text, size, 0, name, why);
-    if (!all) return RF_EDATA;
+    if (!all) return why->code;
     rf_status status = read_all(all, name, &s, why);
     json_t *saved = json_object_get(all, "options");
     if (!status && !json_is_object(saved)) status = rf_fail(why, RF_EDATA, "%s: options is not an object", name);

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_STATE_H
 #define RF_TRAIN_STATE_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "data/batch.h"
 

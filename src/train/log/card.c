@@ -241,7 +241,7 @@ static void list_options(FILE *f, const json_t *options, const json_t *usual, bo
         bool said = json_is_array(value) || json_is_object(value) || (!tokens && !strcmp(name, "tokens_per_batch"));
         for (size_t i = 0; i < RF_COUNT(elsewhere_said); i++) said = said || !strcmp(name, elsewhere_said[i]);
         if (said || !worth_a_line(name, value, json_object_get(usual, name))) continue;
-        char *number = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
+        char *number = json_is_string(value) ? NULL : rf__json_dump(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));
         fprintf(f, "| `%s` | ", name);
         plain(f, json_is_string(value) ? json_string_value(value) : number ? number : "");
         fprintf(f, " |\n");

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_CARD_H
 #define RF_TRAIN_CARD_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"

@@ -2,7 +2,7 @@
 #ifndef RF_TRAIN_EVENTS_H
 #define RF_TRAIN_EVENTS_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "train/log/journal.h"
 

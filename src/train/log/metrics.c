@@ -17,7 +17,7 @@ rf_status rf__metrics_known(const char *folder, int64_t bytes, int64_t crc, rf_e
 
 rf_status rf__metrics_add(rf__metrics *m, json_t *line, rf_error *why)
 {
-    char *text = line ? json_dumps(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = line ? rf__json_dump(line, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     const size_t n = text ? strlen(text) : 0;
     json_decref(line);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of %s", m->path);

@@ -2,7 +2,7 @@
 #ifndef RF_METRICS_H
 #define RF_METRICS_H
 
-#include <jansson.h>
+#include "base/json.h"
 
 #include "train/log/journal.h"
 

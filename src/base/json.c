@@ -1,0 +1,220 @@
+/* json.c — JSON documents at the door: bounded, without duplicates, failures with line and byte; values that are
+ * whole or are none. */
+#include <stdlib.h>
+
+#include "base/json.h"
+
+rf__label rf__printable(const char *text)
+{
+    rf__label label;
+    size_t n = 0;
+    for (; text[n] && n < sizeof label.text - 1; n++) {
+        const unsigned char c = (unsigned char)text[n];
+        label.text[n] = c < 32 || c == 127 ? '?' : text[n];
+    }
+    if (text[n])                                                   /* cut: not inside a character */
+        while (n && ((unsigned char)text[n] & 0xC0) == 0x80) n--;
+    label.text[n] = 0;
+    return label;
+}
+
+/* Bytes of the scalar that \uXXXX stands for; half of a pair, which stands for four bytes in all, counts two. */
+static size_t escaped_bytes(const char *hex)
+{
+    unsigned c = 0;
+    for (int i = 0; i < 4; i++) c = c << 4 | (unsigned)(hex[i] <= '9' ? hex[i] - '0' : (hex[i] & 7) + 9);
+    return c < 0x80 ? 1 : c < 0x800 || (c >= 0xD800 && c < 0xE000) ? 2 : 3;
+}
+
+/* A document before it is parsed.  `values` is an upper bound: a parser spends some 50 bytes on a value of two bytes
+ * ("0,"), so a small file could ask for a large memory.  `bytes` are those of all strings and keys, if it is valid. */
+typedef struct measure { size_t values, bytes, longest; } measure;
+
+static measure measure_of(const char *text, size_t size)
+{
+    measure m = {.values = 1};
+    bool quoted = false;
+    size_t token = 0;                                              /* where it begins */
+    for (size_t i = 0; i < size; i++) {
+        const char c = text[i];
+        if (c == '"') {
+            quoted = !quoted;
+        } else if (quoted && c == '\\' && ++i + 4 < size && text[i] == 'u') {
+            m.bytes += escaped_bytes(text + i + 1);
+            i += 4;
+        } else {
+            m.bytes += quoted;
+            m.values += !quoted && (c == ',' || c == '[' || c == '{');
+            if (!quoted && (c == ',' || c == ':')) token = i;
+        }
+        if (i - token > m.longest) m.longest = i - token;
+    }
+    return m;
+}
+
+static size_t bytes_read(const json_t *value)
+{
+    const char *key;
+    json_t *member;
+    size_t bytes = json_string_length(value), i;
+    json_object_foreach((json_t *)(uintptr_t)value, key, member) bytes += strlen(key) + bytes_read(member);
+    json_array_foreach(value, i, member) bytes += bytes_read(member);
+    return bytes;
+}
+
+static void lose(json_t **all)
+{
+    json_decref(*all);
+    *all = NULL;
+}
+
+/* jansson tells most of its failed allocations without a word, or as a string that is no token, for which no text is a
+ * reason: strings that are none are told in other words. */
+static bool out_of_memory(const json_error_t *e)
+{
+    static const char *const said[] = {"invalid token near '\"", "string or '}' expected near '\""};
+    if (!*e->text || json_error_code(e) == json_error_out_of_memory) return true;
+    for (size_t i = 0; i < RF_COUNT(said); i++)
+        if (!strncmp(e->text, said[i], strlen(said[i]))) return true;
+    return false;
+}
+
+/* What jansson's buffer for a token will take at most: one of twice the token's size beside the one before. */
+static bool has_memory_for(size_t token)
+{
+    json_malloc_t get;
+    json_free_t give_back;
+    json_get_alloc_funcs(&get, &give_back);
+    void *p = token < SIZE_MAX / 8 ? get(4 * token + 32) : NULL;
+    give_back(p);
+    return p != NULL;
+}
+
+/* When that buffer cannot grow, jansson (2.14) does not notice: the byte in hand is lost, and the token is taken without
+ * it.  So memory is tried first, and what was read is measured, except where members of equal names may hide others. */
+static json_t *load(const char *text, size_t size, const measure *m, size_t flags, json_error_t *error, bool *memory)
+{
+    json_error_t again;
+    *error = (json_error_t){0};
+    *memory = !has_memory_for(m->longest);
+    json_t *root = *memory ? NULL : json_loadb(text, size, flags, error);
+    if (!root) {
+        *memory = out_of_memory(error);
+        if (*memory) return NULL;
+        root = json_loadb(text, size, flags, &again);               /* a fault of the text is there again */
+        *memory = root || strcmp(error->text, again.text) != 0;
+    } else {
+        *memory = flags & JSON_REJECT_DUPLICATES && bytes_read(root) != m->bytes;
+    }
+    if (*memory) lose(&root);
+    return root;
+}
+
+json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t *error, bool *memory)
+{
+    const measure m = measure_of(text, size);
+    return load(text, size, &m, flags, error, memory);
+}
+
+json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why)
+{
+    const measure m = measure_of(text, size);
+    if (m.values > RF__MAX_VALUES) {
+        rf_fail(why, RF_EDATA, "%s: JSON of %zu values, the limit is %d", name, m.values, RF__MAX_VALUES);
+        return NULL;
+    }
+    json_error_t e;
+    bool memory;
+    json_t *root = load(text, size, &m, JSON_REJECT_DUPLICATES | flags, &e, &memory);
+    if (!root && memory) {
+        rf_fail(why, RF_ENOMEM, "%s: no memory for its %zu JSON values", name, m.values);
+    } else if (!root) {
+        rf_fail(why, RF_EDATA, "%s: not valid JSON: line %d, byte %d: %s", name, e.line, e.position,
+                rf__printable(e.text).text);
+    } else if (!json_is_object(root)) {
+        rf_fail(why, RF_EDATA, "%s: the JSON document is not an object", name);
+        json_decref(root);
+        root = NULL;
+    }
+    return root;
+}
+
+/* ---- building ---- */
+
+void rf__json_set(json_t **object, const char *key, json_t *value)
+{
+    if (json_object_set_new(*object, key, value)) lose(object);
+}
+
+void rf__json_add(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value)) lose(list);
+}
+
+typedef struct output { char *text; size_t size, capacity; bool failed; } output;
+
+static int put(const char *text, size_t size, void *user)
+{
+    output *o = user;
+    size_t need, wide = o->capacity;
+    if (!rf__add(o->size, size + 1, &need) || need > SIZE_MAX / 2) o->failed = true;
+    while (!o->failed && wide < need) wide = wide ? 2 * wide : 256;
+    if (!o->failed && wide > o->capacity) {
+        char *more = realloc(o->text, wide);
+        if (more) o->text = more, o->capacity = wide;
+        else o->failed = true;
+    }
+    if (o->failed) return -1;
+    memcpy(o->text + o->size, text, size);
+    o->size += size;
+    o->text[o->size] = 0;
+    return 0;
+}
+
+char *rf__json_dump(const json_t *value, size_t flags)
+{
+    output o = {0};
+    if (value && !json_dump_callback(value, put, &o, flags) && !o.failed) return o.text;
+    free(o.text);
+    return NULL;
+}
+
+/* Bytes of the scalar that begins `text`, 0 when none does: Table 3-7 of the Unicode standard. */
+static size_t scalar_bytes(const unsigned char *text, size_t size)
+{
+    const unsigned char c = text[0];
+    const size_t n = c < 0x80 ? 1 : c < 0xC2 || c > 0xF4 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : 4;
+    if (!n || n > size) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xC0) != 0x80) return 0;
+    const bool bad = n > 2 && ((c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] > 0x9F) ||
+                               (c == 0xF0 && text[1] < 0x90) || (c == 0xF4 && text[1] > 0x8F));
+    return bad ? 0 : n;
+}
+
+static bool is_utf8(const char *text, size_t size)
+{
+    size_t n = 0, one;
+    while (n < size && (one = scalar_bytes((const unsigned char *)text + n, size - n)) != 0) n += one;
+    return n == size;
+}
+
+bool rf__json_takes(const char *text) { return is_utf8(text, strlen(text)); }
+
+json_t *rf__json_text(const char *text, size_t size)
+{
+    static const char unknown[] = "\xEF\xBF\xBD";
+    if (is_utf8(text, size)) return json_stringn_nocheck(text, size);
+    char *fit = size < SIZE_MAX / 4 ? malloc(3 * size) : NULL;
+    if (!fit) return NULL;
+    size_t wrote = 0;
+    for (size_t i = 0; i < size;) {
+        const size_t one = scalar_bytes((const unsigned char *)text + i, size - i);
+        memcpy(fit + wrote, one ? text + i : unknown, one ? one : 3);
+        wrote += one ? one : 3;
+        i += one ? one : 1;
+    }
+    json_t *value = json_stringn_nocheck(fit, wrote);
+    free(fit);
+    return value;
+}
