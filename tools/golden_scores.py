@@ -6,13 +6,15 @@
 A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_scores.c, so that the file
 holds results alone: for each of 1,000 cases, degenerate ones and ties among them,
     accuracy  F1 macro  F1 binary (0 above two classes)  Matthews  F1 of cells  F1 of labels  Pearson  Spearman  exact  F1 of words
-and one line for each of 1,000 lists of tags: the F1 of entities."""
+one line for each of 1,000 lists of IOB2 tags: the F1 of entities; and for each of 1,000 others that of BIOES tags, whatever their order,
+and that of well-formed BILOU tags, which seqeval reads in its strict mode alone."""
 import sys
 import warnings
 
 import numpy
 import scipy.stats
 from seqeval.metrics import f1_score as entity_f1
+from seqeval.scheme import BILOU
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 try:
@@ -78,6 +80,36 @@ def tags(d):
     return label, guess
 
 
+def schemes(d):
+    """Two lists of tags in BIOES, any; the guess is often right."""
+    names = ["O"] + [f"{kind}-{type_}" for type_ in ("PER", "LOC") for kind in "BIES"]
+    n, right = 1 + d.below(14), 1 + d.below(4)
+    label, guess = [], []
+    for _ in range(n):
+        a, b, c = d.below(9), d.below(9), d.below(right + 1)
+        label.append(names[a])
+        guess.append(names[a if c else b])
+    return label, guess
+
+
+def well_formed(d):
+    """A list of BILOU tags that keeps the scheme's rules, as long as the other."""
+    out = []
+    for _ in range(6):
+        size, type_ = d.below(4), ("PER", "LOC")[d.below(2)]
+        if size == 0:
+            out.append("O")
+        elif size == 1:
+            out.append("U-" + type_)
+        else:
+            out += ["B-" + type_] + ["I-" + type_] * (size - 2) + ["L-" + type_]
+    out = out[:12] + ["O"] * (12 - len(out))
+    if out[11][0] in "BI":                              # the cut went through an entity: it is left out
+        begin = max(i for i in range(12) if out[i][0] == "B")
+        out[begin:] = ["O"] * (12 - begin)
+    return out
+
+
 def main():
     warnings.simplefilter("ignore")
     numpy.seterr(all="ignore")
@@ -96,6 +128,13 @@ def main():
     for case in range(CASES):
         label, guess = tags(Draw(1000000 + case))
         print(f"{float(entity_f1([label], [guess], zero_division=0)):.17g}")
+    for case in range(CASES):
+        d = Draw(2000000 + case)
+        label, guess = schemes(d)
+        strict = [well_formed(d), well_formed(d)]
+        row = [entity_f1([label], [guess], zero_division=0),
+               entity_f1([strict[0]], [strict[1]], zero_division=0, mode="strict", scheme=BILOU)]
+        print(*(f"{float(v):.17g}" for v in row))
 
 
 if __name__ == "__main__":

@@ -67,11 +67,6 @@ const char *const *rf__labelled_names(const rf__labelled *l) { return has_names(
 
 const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
 
-const char *rf__labelled_metric(const rf__labelled *l, const rf_finetune_options *o)
-{
-    return rf__metric_bare(o->metric ? o->metric : l->preset->metric);
-}
-
 /* ---- the labels that there are ---- */
 
 static int32_t find(const rf__labelled *l, rf__text name)
@@ -130,6 +125,16 @@ static const json_t *list_of(const rf__labelled *l, const json_t *j)
     return NULL;
 }
 
+/* An integer in a list is the place of a label among those that are settled, unless labels are numbers themselves. */
+static rf__text name_at(const rf__labelled *l, json_int_t i, char number[32])
+{
+    bool numbers = !l->fixed || i < 0 || i >= (json_int_t)l->n;
+    for (size_t k = 0; k < l->n && !numbers; k++) numbers = rf__is_number(l->name[k]);
+    snprintf(number, 32, "%lld", (long long)i);
+    const char *name = numbers ? number : l->name[i];
+    return rf__trim((rf__text){name, strlen(name)});
+}
+
 static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_label *one, void *user, rf_error *why)
 {
     const json_t *list = list_of(l, r->json);
@@ -138,9 +143,8 @@ static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_labe
         for (size_t i = 0; i < json_array_size(list) && !status; i++) {
             const json_t *v = json_array_get(list, i);
             char number[32];
-            snprintf(number, sizeof number, "%lld", (long long)json_integer_value(v));
             status = one(user, json_is_string(v) ? rf__trim((rf__text){json_string_value(v), json_string_length(v)})
-                             : json_is_integer(v) ? (rf__text){number, strlen(number)} : (rf__text){0}, why);
+                             : json_is_integer(v) ? name_at(l, json_integer_value(v), number) : (rf__text){0}, why);
         }
         return status;
     }

@@ -48,6 +48,5 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
 int64_t rf__labelled_outputs(const rf__labelled *l);                    /* K                                              */
 const char *const *rf__labelled_names(const rf__labelled *l);           /* NULL for reg, qa, mc                           */
 const char *rf__metric_bare(const char *name);          /* "f1" of "eval_f1" and of "f1"                              */
-const char *rf__labelled_metric(const rf__labelled *l, const rf_finetune_options *o);
 
 #endif

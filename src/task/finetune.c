@@ -110,7 +110,7 @@ static void derive(rf_finetune_options *o)
     if (!o->dev && o->k_fold <= 1) t->eval_steps = 0;
     const char *metric = o->metric ? rf__metric_bare(o->metric) : "";
     t->metric_for_best_model = strcmp(metric, "loss") ? RF_METRIC_ACCURACY : RF_METRIC_LOSS;
-    if (!strcmp(metric, "mse") && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
+    if (rf__score_is_error(metric) && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
 /* What a checkpoint keeps of these options, besides those of every run. */
@@ -186,6 +186,9 @@ static void tell_labels(rf__run *r, const rf__labelled *l)
     for (; name && shown < l->n && n + 80 < sizeof all; shown++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "", rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
     if (name) rf__run_tell(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+    char remark[256];
+    rf__score_remark(l, remark, sizeof remark);
+    if (*remark) rf__run_tell(r, "note", "%s", remark);
 }
 
 /* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
@@ -242,8 +245,8 @@ static rf_status prepare(rf__run *r, rf_error *why)
     }
     f->longest = longest;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
-    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__labelled_metric(&f->source, &f->o));
-    if ((status = rf__score_known(f->source.task, f->train.K, f->metric + 5, why))) return status;
+    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(&f->source, &f->o));
+    if ((status = rf__score_known(&f->source, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
         f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
         if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");

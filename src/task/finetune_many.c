@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "task/finetune.h"
+#include "task/scoring.h"
 #include "train/checkpoint/folder.h"
 
 enum { RATES = 32, SEEDS = 1000 };
@@ -95,6 +96,13 @@ static double score_of(const rf_scores *s, const char *name)
     return NAN;
 }
 
+static bool has_score(const rf_scores *s, const char *name)
+{
+    for (int i = 0; i < s->n; i++)
+        if (!strcmp(s->score[i].name, name)) return true;
+    return false;
+}
+
 static void tell_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric, double value)
 {
     char note[160];
@@ -129,14 +137,15 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
     if (!status) status = rf__preset_find(o->task ? o->task : "cls", &preset, why);
     if (status) return status;
-    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;         /* of tags perhaps accuracy, see below */
     const rf_greater g = o->t.greater_is_better;
-    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && (!strcmp(metric, "loss") || !strcmp(metric, "mse")));
+    const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__score_is_error(metric));
     rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
     if (!run) return rf_fail(why, RF_ENOMEM, "out of memory: %lld runs", (long long)o->seeds);
     for (int i = 0; i < n && !status; i++) {
         status = one_point(ctx, o, rate[i], report, user, run, &mean, why);
         if (status) break;
+        if (!o->metric && !has_score(&mean, metric)) metric = "accuracy";
         const double value = score_of(&mean, metric);
         tell_point(report, user, "", rate[i], metric, value);
         if (!isnan(top) && (isnan(value) || (less ? value >= top : value <= top))) continue;

@@ -148,20 +148,42 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
 
 /* ---- entities ---- */
 
-typedef struct tag { char kind; const char *type; } tag;         /* kind 'B', 'I' or 'O' */
+typedef struct tag { char kind; const char *type; } tag;         /* kind 'B', 'I', 'E', 'S' or 'O'                       */
 
 static tag tag_of(const char *name)
 {
-    if ((name[0] == 'B' || name[0] == 'I') && name[1] == '-') return (tag){name[0], name + 2};
-    return (tag){'O', ""};
+    static const char written[] = "BIESLUM", meant[] = "BIESESI";
+    const char *at = *name ? strchr(written, *name) : NULL;
+    if (!at || (name[1] && name[1] != '-')) return (tag){'O', ""};
+    return (tag){meant[at - written], name[1] ? name + 2 : ""};
 }
 
+bool rf__tag_is_entity(const char *name) { return tag_of(name).kind != 'O'; }
+
+bool rf__tags_are_entities(const char *const name[], int64_t n)
+{
+    int64_t typed = 0, bare = 0, outside = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!strcmp(name[i], "O")) outside++;
+        else if (tag_of(name[i]).kind == 'O') continue;
+        else if (name[i][1]) typed++;
+        else bare++;
+    }
+    return typed || (bare && bare + outside == n);
+}
+
+/* seqeval's start_of_chunk and end_of_chunk. */
 static bool begins(tag before, tag now)
 {
-    return now.kind != 'O' && (now.kind == 'B' || before.kind == 'O' || strcmp(before.type, now.type));
+    if (now.kind == 'O') return false;
+    return now.kind == 'B' || now.kind == 'S' || before.kind == 'O' || before.kind == 'E' || before.kind == 'S' || strcmp(before.type, now.type);
 }
 
-static bool ends(tag now, tag next) { return now.kind != 'O' && (next.kind != 'I' || strcmp(now.type, next.type)); }
+static bool ends(tag now, tag next)
+{
+    if (now.kind == 'O') return false;
+    return now.kind == 'E' || now.kind == 'S' || next.kind == 'O' || next.kind == 'B' || next.kind == 'S' || strcmp(now.type, next.type);
+}
 
 void rf__count_entities(const char *const label[], const char *const guess[], size_t n, rf__entity_count *add)
 {

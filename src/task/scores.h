@@ -36,10 +36,19 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
 size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
 rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why);
 
-/* Entities of IOB2 tags, as seqeval reads them: "B-X" begins one, "I-X" goes on with one of the same X or begins one.
+/* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, by other letters, BILOU and BMES:
+ *
+ *     B-X begins one   I-X, M-X go on   E-X, L-X end one   S-X, U-X are one of a single word   all else is outside
+ *
+ * I and E begin one where none of the same X goes on, and any tag that does not go on ends it.  A tag may have no type.
+ * seqeval itself reads L and U in its strict mode alone, in which tags of a scheme that break its rules are no entity.
+ *
  * tag [n] names; adds to what was counted before, so that sentences are given one after the other. */
 typedef struct rf__entity_count { size_t labels, guesses, hits; } rf__entity_count;
 void rf__count_entities(const char *const label[], const char *const guess[], size_t n, rf__entity_count *add);
+/* Has one tag of these n that form?  Not: letters without a type beside other words, such as parts of speech. */
+bool rf__tags_are_entities(const char *const name[], int64_t n);
+bool rf__tag_is_entity(const char *name);
 double rf__entity_f1(const rf__entity_count *c);
 
 #endif

@@ -109,6 +109,8 @@ static rf_status score_labels(const rf__answers *a, const rf__items *t, rf_score
     return RF_OK;
 }
 
+static bool has_entities(const rf__labelled *l) { return l->task == RF_TASK_TAG && rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n); }
+
 /* The tags of words, sentence after sentence, from the first pieces; words that were cut off do not count. */
 static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
 {
@@ -133,6 +135,7 @@ static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__
     }
     rf__free(t->ctx, (void *)gold);
     add(out, "accuracy", right / all);
+    if (!has_entities(l)) return RF_OK;
     add(out, "precision", c.guesses ? (double)c.hits / (double)c.guesses : 0);
     add(out, "recall", c.labels ? (double)c.hits / (double)c.labels : 0);
     add(out, "f1", rf__entity_f1(&c));
@@ -194,21 +197,67 @@ static rf_status score_spans(const rf__answers *a, const rf__items *t, rf_scores
     return RF_OK;
 }
 
-rf_status rf__score_known(rf_task task, int64_t K, const char *name, rf_error *why)
+static const struct { const char *name; bool error; unsigned tasks; } known[] = {
+#define OF(task) (1u << RF_TASK_##task)
+#define EVERY (~0u)
+#define RFS(name, error, tasks) {#name, error, tasks},
+#include "task/scores.def"
+#undef RFS
+#undef EVERY
+#undef OF
+};
+
+bool rf__score_is_error(const char *name)
 {
-    static const char *const names[][7] = {
-        [RF_TASK_CLS] = {"loss", "accuracy", "f1", "f1_macro", "matthews_correlation"}, [RF_TASK_REG] = {"loss", "mse", "pearson", "spearmanr"},
-        [RF_TASK_MULTILABEL] = {"loss", "accuracy", "f1_micro", "f1_macro"}, [RF_TASK_TAG] = {"loss", "accuracy", "precision", "recall", "f1"},
-        [RF_TASK_QA] = {"loss", "exact_match", "f1"}, [RF_TASK_MC] = {"loss", "accuracy"},
-    };
+    for (size_t i = 0; i < RF_COUNT(known); i++)
+        if (!strcmp(known[i].name, name)) return known[i].error;
+    return false;
+}
+
+/* Some scores need more than the task: F1 of classes two of them, those of entities tags that have their form. */
+static bool is_said(const rf__labelled *l, size_t i)
+{
+    const char *name = known[i].name;
+    if (!(known[i].tasks >> l->task & 1)) return false;
+    if (l->task == RF_TASK_CLS && l->n != 2 && !strcmp(name, "f1")) return false;
+    return l->task != RF_TASK_TAG || has_entities(l) || !strcmp(name, "loss") || !strcmp(name, "accuracy");
+}
+
+const char *rf__score_metric(const rf__labelled *l, const rf_finetune_options *o)
+{
+    if (o->metric) return rf__metric_bare(o->metric);
+    return l->task == RF_TASK_TAG && !has_entities(l) ? "accuracy" : l->preset->metric;
+}
+
+rf_status rf__score_known(const rf__labelled *l, const char *name, rf_error *why)
+{
     char all[200] = "";
-    for (const char *const *one = names[task]; *one; one++) {
+    for (size_t i = 0; i < RF_COUNT(known); i++) {
         const size_t n = strlen(all);
-        if (task == RF_TASK_CLS && K != 2 && !strcmp(*one, "f1")) continue;             /* of two classes alone */
-        if (!strcmp(*one, name)) return RF_OK;
-        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", *one);
+        if (!is_said(l, i)) continue;
+        if (!strcmp(known[i].name, name)) return RF_OK;
+        snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", known[i].name);
     }
-    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s", name, all);
+    return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s%s", name, all,
+                   l->task == RF_TASK_TAG && !has_entities(l) ? "; its tags name no entities (B-TYPE, I-TYPE, ...)" : "");
+}
+
+void rf__score_remark(const rf__labelled *l, char *out, size_t size)
+{
+    size_t numbers = 0, other = 0, first = 0;
+    *out = 0;
+    if (l->task != RF_TASK_TAG) return;
+    for (size_t i = 0; i < l->n; i++) {
+        numbers += rf__is_number(l->name[i]);
+        if (rf__tag_is_entity(l->name[i]) || !strcmp(l->name[i], "O")) continue;
+        if (!other++) first = i;
+    }
+    if (!has_entities(l))
+        snprintf(out, size, "the tags name no entities (B-TYPE, I-TYPE, ...), so there is no precision, recall or f1 of them, and accuracy chooses%s",
+                 numbers == l->n ? "; --labels O,B-TYPE,... names tags that are numbers, in their order" : "");
+    else if (other)
+        snprintf(out, size, "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ...: outside of entities", other, other > 1 ? "s" : "",
+                 l->name[first], other > 1 ? "are" : "is");
 }
 
 rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)

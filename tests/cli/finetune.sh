@@ -80,6 +80,23 @@ printf 'the day is good .\n\nthe film is bad .\n' > plain.tsv
 expect 0 '' "$program" predict -m numbered --input plain.tsv --text_column 1 --header no
 [ "$(wc -l < out)" -eq 4 ] || fail "a line for every row and a header: $(cat out)"
 
+# Tags: entities of IOB2 and its relatives have scores; of other tags that is said, and accuracy chooses.
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the DT\nfilm NN\nis VB\n" }' > speech.conll
+awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n" }' > entities.conll
+# shellcheck disable=SC2086
+{
+    expect 0 'the tags name no entities .* accuracy chooses' "$program" finetune --task tag $few --train speech.conll --dev speech.conll -o speech
+    holds out accuracy
+    if grep -q f1 out; then fail "f1 of parts of speech: $(cat out)"; fi
+    expect 2 'has no "f1", but loss, accuracy; its tags name no entities' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --metric_for_best_model f1 -o nothing
+    expect 0 'learning rate 0.001: the best, accuracy' "$program" finetune --task tag $few --train speech.conll --dev speech.conll --learning_rates 1e-3 -o speech-grid
+    expect 0 'dev loss .*, f1 ' "$program" finetune --task tag $few --train entities.conll --dev entities.conll -o entities
+}
+holds out 'f1 '
+expect 0 'the tags name no entities' "$program" evaluate -m speech --dev speech.conll
+expect 0 '' "$program" watch --once --metric eval_precision entities
+expect 2 'unknown metric eval_precison; did you mean eval_precision' "$program" watch --once --metric eval_precison entities
+
 # How updates are made: as in pre-training.
 # shellcheck disable=SC2086
 {

@@ -210,6 +210,27 @@ static void labels_that_are_given(void **state)
     end(g);
 }
 
+/* Integers are places among labels that are given, and names where labels are numbers or not given. */
+static void numbers_of_tags(void **state)
+{
+    (void)state;
+    static const char text[] = "{\"tokens\": [\"the\", \"cat\"], \"ner_tags\": [0, 2]}\n{\"tokens\": [\"old\"], \"tags\": [\"O\"]}\n";
+    static const char ten[] = "{\"tokens\": [\"the\", \"cat\"], \"ner_tags\": [9, 10]}\n";
+    const rf_finetune_options names = {.task = "tag", .labels = "O,B-A,I-A"}, numbers = {.task = "tag", .labels = "10,9"}, none = {.task = "tag"};
+    reading *g = read_as(&names, "a.jsonl", TEXT(text), true);
+    if (g->status) fail_msg("%s", g->why.text);
+    assert_int_equal(g->items.label[1], 0);
+    assert_int_equal(g->items.label[2], 2);
+    end(g);
+    g = read_as(&numbers, "a.jsonl", TEXT(ten), true);
+    assert_int_equal(g->items.label[1], 1);
+    end(g);
+    g = read_as(&none, "a.jsonl", TEXT(ten), true);
+    assert_string_equal(g->l.name[0], "9");
+    end(g);
+    refuse(&names, "a.jsonl", TEXT("{\"tokens\": [\"the\"], \"ner_tags\": [3]}\n"), true, RF_EDATA, "label '3' is none of the 3 that are known");
+}
+
 static void some_bad_lines_may_be(void **state)
 {
     (void)state;
@@ -489,7 +510,7 @@ int main(void)
         cmocka_unit_test(rows_are_what_they_say), cmocka_unit_test(quotes_of_csv),     cmocka_unit_test(objects_of_json),
         cmocka_unit_test(squad_as_it_is_published), cmocka_unit_test(sentences_of_conll), cmocka_unit_test(bad_bytes),
         cmocka_unit_test(bad_rows),               cmocka_unit_test(bad_columns),       cmocka_unit_test(bad_labels),
-        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(folds_are_stratified_by_class), cmocka_unit_test(a_line_without_end),
+        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(numbers_of_tags),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(folds_are_stratified_by_class), cmocka_unit_test(a_line_without_end),
         cmocka_unit_test(real_files_are_read_as_python_reads_them), cmocka_unit_test(folders_of_glue), cmocka_unit_test(files_of_a_folder),      cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests_name("train/labelled", tests, NULL, NULL);

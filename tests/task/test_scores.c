@@ -90,6 +90,65 @@ static double entities(void)
     return rf__entity_f1(&count);
 }
 
+static double f1_of(const char *const label[], const char *const guess[], size_t n)
+{
+    rf__entity_count count = {0};
+    rf__count_entities(label, guess, n, &count);
+    return rf__entity_f1(&count);
+}
+
+/* The same tags by other letters must be the same entities. */
+static double schemes(int number)
+{
+    static const char *const bioes[] = {"O", "B-PER", "I-PER", "E-PER", "S-PER", "B-LOC", "I-LOC", "E-LOC", "S-LOC"};
+    static const char *const bilou[] = {"O", "B-PER", "I-PER", "L-PER", "U-PER", "B-LOC", "I-LOC", "L-LOC", "U-LOC"};
+    static const char *const bmes[] = {"O", "B-PER", "M-PER", "E-PER", "S-PER", "B-LOC", "M-LOC", "E-LOC", "S-LOC"};
+    const char *side[3][2][MOST];
+    const uint32_t n = 1 + below(14), right = 1 + below(4);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t a = below(9), b = below(9), c = below(right + 1), which[2] = {a, c ? a : b};
+        for (int k = 0; k < 2; k++) {
+            side[0][k][i] = bioes[which[k]];
+            side[1][k][i] = bilou[which[k]];
+            side[2][k][i] = bmes[which[k]];
+        }
+    }
+    const double f1 = f1_of(side[0][0], side[0][1], n);
+    same(f1_of(side[1][0], side[1][1], n), f1, number, "F1 in BILOU");
+    same(f1_of(side[2][0], side[2][1], n), f1, number, "F1 in BMES");
+    return f1;
+}
+
+static void well_formed(const char *out[12])
+{
+    static const char *const name[2][4] = {{"B-PER", "I-PER", "L-PER", "U-PER"}, {"B-LOC", "I-LOC", "L-LOC", "U-LOC"}};
+    const char *all[32];
+    size_t n = 0, begin = 0;
+    for (int k = 0; k < 6; k++) {
+        const uint32_t size = below(4), type = below(2);
+        if (size < 2) all[n++] = size ? name[type][3] : "O";
+        for (uint32_t i = 0; size > 1 && i < size; i++) all[n++] = name[type][i + 1 == size ? 2 : i > 0];
+    }
+    for (size_t i = 0; i < 12; i++) {
+        out[i] = i < n ? all[i] : "O";
+        if (*out[i] == 'B') begin = i;
+    }
+    for (size_t i = begin; (*out[11] == 'B' || *out[11] == 'I') && i < 12; i++) out[i] = "O";
+}
+
+static void tags_that_name_entities(void **state)
+{
+    static const char *const none[] = {"NN", "VB", "O"}, *const numbers[] = {"0", "1"}, *const bare[] = {"O", "B", "I"}, *const mixed[] = {"O", "X", "U-LOC"};
+    static const char *const speech[] = {"S", "NN", "B"};
+    (void)state;
+    assert_false(rf__tags_are_entities(none, 3));
+    assert_false(rf__tags_are_entities(numbers, 2));
+    assert_false(rf__tags_are_entities(speech, 3));
+    assert_true(rf__tags_are_entities(bare, 3));
+    assert_true(rf__tags_are_entities(mixed, 3));
+    assert_true(rf__tag_is_entity("U-LOC") && !rf__tag_is_entity("X") && !rf__tag_is_entity("Book"));
+}
+
 static void as_others_compute(void **state)
 {
     static const char *const what[] = {"accuracy", "F1 macro", "F1 binary", "Matthews", "F1 of cells", "F1 of labels", "Pearson",
@@ -119,6 +178,16 @@ static void as_others_compute(void **state)
         assert_int_equal(fscanf(f, "%lf", &want), 1);
         same(entities(), want, number, "F1 of entities");
     }
+    for (int number = 0; number < CASES; number++) {
+        const char *strict[2][12];
+        double want[2];
+        state_of_draw = 2000000 + (uint64_t)number;
+        assert_int_equal(fscanf(f, "%lf %lf", &want[0], &want[1]), 2);
+        same(schemes(number), want[0], number, "F1 of BIOES");
+        well_formed(strict[0]);
+        well_formed(strict[1]);
+        same(f1_of(strict[0], strict[1], 12), want[1], number, "F1 of well-formed BILOU");
+    }
     fclose(f);
     rf_ctx_free(ctx);
 }
@@ -138,6 +207,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_others_compute),
+        cmocka_unit_test(tags_that_name_entities),
         cmocka_unit_test(nothing_to_measure),
     };
     return cmocka_run_group_tests_name("train/scores", tests, NULL, NULL);

@@ -158,7 +158,11 @@ static const cli_option options[] = {
     {"save_strategy", 0, CLI_CHOICE, F(save_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when checkpoints are written; the end has one always", NULL},
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 1, 1e12, NULL, "updates between checkpoints by steps", NULL},
     {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL, "the model is that of the best checkpoint", NULL},
-    {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL, "loss, accuracy, f1, ...; without it the task's own", NULL},
+    {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL, "the task's own when not given, or another that it has, of"
+#define RFS(name, error, tasks) " " #name
+#include "task/scores.def"
+#undef RFS
+     , NULL},
     RUN_OPTIONS(finetune_args, f.t),
     {"report", 0, CLI_FLAG, A(report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides every random choice", NULL},

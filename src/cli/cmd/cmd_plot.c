@@ -259,7 +259,11 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL, "the picture; its script is kept as FILE.gp", NULL},
     {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL,
-     "draw this only, may be given again: loss, eval_loss, eval_accuracy, learning_rate, tokens_per_second, grad_norm", NULL},
+     "draw this only, may be given again, one of"
+#define CURVE(key, panel, measured) " " #key
+#include "cli/plot/curves.def"
+#undef CURVE
+     , NULL},
     {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "above the picture", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "of each panel, in pixels", NULL},

@@ -124,7 +124,7 @@ static void print_status(const curve_run *r, double max_steps, bool alive)
         printf("  held-out loss %.4f", number(r->last_eval, "eval_loss"));
         if (!isnan(number(r->last_eval, "eval_accuracy"))) printf(" (%.1f %%)", 100 * number(r->last_eval, "eval_accuracy"));
     }
-    for (int m = CURVE_EVAL_ACCURACY + 1; m < CURVE_ACCURACY; m++) {                /* scores of fine-tuning */
+    for (int m = CURVE_eval_accuracy + 1; m < CURVE_accuracy; m++) {                /* scores of fine-tuning */
         const double x = number(r->last_eval, curve_kinds[m].key);
         if (!isnan(x)) printf("  %s %.4f", curve_kinds[m].key + 5, x);
     }
@@ -214,7 +214,11 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"once", 0, CLI_FLAG, A(once), NULL, NULL, 0, 0, NULL, "print a single time and end, for scripts", NULL},
     {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL,
-     "which curve: loss, eval_loss, eval_accuracy, learning_rate, tokens_per_second or grad_norm", NULL},
+     "which curve, one of"
+#define CURVE(key, panel, measured) " " #key
+#include "cli/plot/curves.def"
+#undef CURVE
+     , NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL, "draw moving means with this weight of the past", NULL},
     {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "between two looks", NULL},
     {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "of the curve; 0: numbers alone", NULL},

@@ -8,20 +8,9 @@
 #include "cli/plot/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {
-    [CURVE_LOSS] = {"loss", 0, false},
-    [CURVE_EVAL_LOSS] = {"eval_loss", 0, true},
-    [CURVE_EVAL_ACCURACY] = {"eval_accuracy", 1, true},
-    [CURVE_EVAL_F1] = {"eval_f1", 1, true},
-    [CURVE_EVAL_F1_MICRO] = {"eval_f1_micro", 1, true},
-    [CURVE_EVAL_F1_MACRO] = {"eval_f1_macro", 1, true},
-    [CURVE_EVAL_EXACT_MATCH] = {"eval_exact_match", 1, true},
-    [CURVE_EVAL_MATTHEWS] = {"eval_matthews_correlation", 1, true},
-    [CURVE_EVAL_PEARSON] = {"eval_pearson", 1, true},
-    [CURVE_EVAL_SPEARMAN] = {"eval_spearmanr", 1, true},
-    [CURVE_ACCURACY] = {"accuracy", 1, false},
-    [CURVE_LEARNING_RATE] = {"learning_rate", 2, true},
-    [CURVE_SPEED] = {"tokens_per_second", 3, false},
-    [CURVE_GRAD_NORM] = {"grad_norm", 4, false},
+#define CURVE(key, panel, measured) [CURVE_##key] = {#key, panel, measured},
+#include "cli/plot/curves.def"
+#undef CURVE
 };
 const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate", "tokens per second", "gradient norm"};
 

@@ -7,8 +7,10 @@
 /* What can be drawn, and in which panel. */
 typedef struct curve_kind { const char *key; int panel; bool measured; } curve_kind;     /* measured: not smoothed      */
 enum {
-    CURVE_LOSS, CURVE_EVAL_LOSS, CURVE_EVAL_ACCURACY, CURVE_EVAL_F1, CURVE_EVAL_F1_MICRO, CURVE_EVAL_F1_MACRO, CURVE_EVAL_EXACT_MATCH,
-    CURVE_EVAL_MATTHEWS, CURVE_EVAL_PEARSON, CURVE_EVAL_SPEARMAN, CURVE_ACCURACY, CURVE_LEARNING_RATE, CURVE_SPEED, CURVE_GRAD_NORM, CURVES
+#define CURVE(key, panel, measured) CURVE_##key,
+#include "cli/plot/curves.def"
+#undef CURVE
+    CURVES
 };
 enum { CURVE_PANELS = 5 };
 extern const curve_kind curve_kinds[CURVES];

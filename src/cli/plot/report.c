@@ -100,7 +100,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
 {
     char text[128], time[32], count[32];
     double best = NAN, at = 0;
-    const curve *eval = &r->of[CURVE_EVAL_LOSS];
+    const curve *eval = &r->of[CURVE_eval_loss];
     for (size_t k = 0; k < eval->n; k++)
         if (!(best <= eval->y[k])) best = eval->y[k], at = eval->x[k];
     fputs("<table>\n", to);
@@ -148,7 +148,7 @@ static void put_curves(FILE *to, curve_run *r, const char *folder)
 {
     double first = INFINITY, last = -INFINITY;
     curve_run raw;
-    const bool smooth = r->of[CURVE_LOSS].n > 60 && !curves_read(folder, &raw, NULL);
+    const bool smooth = r->of[CURVE_loss].n > 60 && !curves_read(folder, &raw, NULL);
     for (int i = 0; i < CURVES; i++)
         if (r->of[i].n) {
             first = fmin(first, r->of[i].x[0]);
