@@ -76,6 +76,15 @@ void rf_answerer_close(rf_answerer *a);
 rf_task rf_answerer_task(const rf_answerer *a);
 const rf_labels *rf_answerer_labels(const rf_answerer *a);
 
+/* What was read since the folder was opened, or of the last file: a caller tells what an answer does not. */
+typedef struct rf_reading {
+    int64_t examples, cut, max_length;  /* cut: examples that were longer than max_length tokens (qa: asked of several windows) */
+    int64_t empty, bad;                 /* lines that were passed over: empty ones between examples, bad ones            */
+    char first[256];                    /* what is wrong with the first bad one                                          */
+    char remark[256];                   /* on scores that are left out; or ""                                            */
+} rf_reading;
+const rf_reading *rf_answerer_reading(const rf_answerer *a);
+
 /* One text, or a pair: probabilities of the labels (cls: softmax, multilabel: each by itself; reg: the numbers), [K],
  * lent until the next call. */
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
@@ -96,7 +105,8 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
                               rf_prediction_line *line, void *user, rf_error *why);
 
 /* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the folder was
- * fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same way. */
+ * fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same way.  The loss is the first
+ * score; class weights and R-Drop of the training are no part of it. */
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why);
 
 #ifdef __cplusplus

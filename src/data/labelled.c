@@ -498,6 +498,7 @@ static rf_status judge(rf__labelled *l, const rf__records *r, bool wanted, const
     if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: holds no example", r->path);
     if (r->bad && !l->bad) l->first = r->first;
     l->bad += r->bad;
+    l->empty += r->empty;
     return RF_OK;
 }
 

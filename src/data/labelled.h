@@ -23,6 +23,7 @@ typedef struct rf__labelled {
     bool nothing;                       /* qa: some of the training questions have no answer, so that none is one        */
     size_t n, room;
     char **name;                        /* the labels, by id                                                             */
+    uint64_t empty;                     /* empty lines between examples that were passed over                            */
     uint64_t bad;                       /* lines that were passed over, and what was wrong with the first                */
     rf_error first;
 } rf__labelled;

@@ -1,7 +1,9 @@
 /* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
 #include <math.h>
+#include <stdio.h>
 
 #include "task/answerer.h"
+#include "task/objective.h"
 #include "task/scoring.h"
 
 static rf_status task_of(const rf_answerer *a, rf_task *task, rf_error *why)
@@ -52,12 +54,14 @@ void rf_answerer_close(rf_answerer *a)
     rf_encoding_clear(&a->encoding);
     rf__free(a->ctx, a->probability);
     rf_labels_free(&a->labels);
+    rf_graph_free(a->graph);
     rf_session_close(a->session);
     rf_model_close(a->model);
     rf__free(a->ctx, a);
 }
 
 rf_task rf_answerer_task(const rf_answerer *a) { return a->task; }
+const rf_reading *rf_answerer_reading(const rf_answerer *a) { return &a->reading; }
 const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
 
 void rf__probabilities(rf_task task, const float *z, int64_t K, float *p)
@@ -73,12 +77,16 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
                                const float **probability, rf_error *why)
 {
     rf_encoding *e = &a->encoding;
+    size_t dropped = 0;
     const float *z;
     int64_t rows;
     if (a->task != RF_TASK_CLS && a->task != RF_TASK_REG && a->task != RF_TASK_MULTILABEL)
         return rf_fail(why, RF_EUNSUPPORTED, "this model labels tokens, answers or choices, not texts");
-    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e, NULL, why);
+    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e, &dropped, why);
     if (status) return status;
+    a->reading.examples++;
+    a->reading.cut += dropped > 0;
+    a->reading.max_length = a->max_length;
     const int32_t start[2] = {0, (int32_t)e->n};
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
     status = rf_session_logits(a->session, &b, &z, &rows, why);
@@ -92,7 +100,24 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
 {
     rf_answerer *a = user;
     const rf_batch view = rf__item_batch_view(b);
-    return rf_session_logits(a->session, &view, z, rows, why);
+    const rf_status status = rf_session_logits(a->session, &view, z, rows, why);
+    if (status || !a->graph) return status;
+    const rf__objective objective = {.task = a->task};
+    const int64_t shape[] = {*rows, a->task == RF_TASK_QA ? 2 : b->K};
+    rf_graph_reset(a->graph);
+    rf_graph_record(a->graph, 0, 0, 0);
+    rf__objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss, NULL);
+    a->losses += b->labels;
+    const rf_error *failed = rf_graph_error(a->graph);
+    return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
+}
+
+static void keep_reading(rf_answerer *a, const rf__labelled *l, const rf__items *t)
+{
+    a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t), .cut = (int64_t)t->cut, .max_length = t->max_length,
+                              .empty = (int64_t)l->empty, .bad = (int64_t)l->bad};
+    if (l->bad) snprintf(a->reading.first, sizeof a->reading.first, "%.255s", l->first.text);
+    rf__score_remark(l, a->reading.remark, sizeof a->reading.remark);
 }
 
 /* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the folder's where these
@@ -128,6 +153,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     l->nothing = rf_model_config(a->model)->version_2_with_negative;
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, wanted, t, why);
+    if (!status) keep_reading(a, l, t);
     return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }
 
@@ -137,10 +163,16 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     rf__items t = {0};
     rf__answers z = {0};
     char path[4096];
-    out->n = 0;
+    *out = (rf_scores){.n = 0};
+    a->loss = 0;
+    a->losses = 0;
+    if (!a->graph && rf_graph_new(a->ctx, &a->graph, why)) return RF_ENOMEM;
     rf_status status = rf__preset_file(file, "dev", false, path, sizeof path, why);
     if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
+    if (!status && a->losses) *out = (rf_scores){.n = 1, .score = {{"loss", a->loss / (double)a->losses}}};
     if (!status) status = rf__score_answers(&z, &t, &l, out, why);
+    rf_graph_free(a->graph);
+    a->graph = NULL;
     rf__answers_free(&z);
     rf__items_free(&t);
     rf__labelled_close(&l);

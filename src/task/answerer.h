@@ -15,6 +15,10 @@ struct rf_answerer {
     float *probability;
     rf_encoding encoding;
     rf_finetune_options o;              /* of the file that is read                                                      */
+    rf_reading reading;
+    rf_graph *graph;                    /* for the loss of labelled examples, or NULL                                    */
+    double loss;                        /* their sum                                                                     */
+    int64_t losses;                     /* and their number                                                              */
 };
 
 /* Softmax, the logistic, or the numbers as they are. */

@@ -27,6 +27,16 @@ holds model/README.md 'pipeline_tag: text-classification'
 holds model/README.md '| `accuracy` | 1.0000 |'
 expect 0 '' "$program" evaluate -m model --dev dev.tsv --json
 holds out '"eval_accuracy": 1.0'
+# The loss is that of the run's last evaluation; answers and losses of other batches differ by roundings.
+loss_of() { sed -n 's/.*"eval_loss": *\([0-9.e-]*\).*/\1/p' "$1" | tail -1; }
+close() { awk -v a="$1" -v b="$2" 'BEGIN { exit !(a > 0 && (a - b) * (a - b) <= 1e-10 * a * a) }'; }
+close "$(loss_of out)" "$(loss_of model/metrics.jsonl)" || fail "eval_loss $(loss_of out), in training $(loss_of model/metrics.jsonl)"
+expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" evaluate -m model --dev dev.tsv --max_length 8
+expect 0 '53 of 60 examples were longer than 8 tokens and were cut' "$program" predict -m model --input dev.tsv --max_length 8
+expect 0 '1 of 2 examples were longer than 32 tokens and were cut' "$program" classify -m model 'the day' "$(head -c 600 text.txt | tr '\n' ' ')"
+{ cat dev.tsv; printf '\nthe day\tpos\nthe day\n'; } > some.tsv
+expect 0 '1 empty line was passed over' "$program" evaluate -m model --dev some.tsv --max_bad_lines 1
+holds err '1 bad line was passed over, the first: some.tsv:64: 1 column, the header has 2'
 
 # Texts, files and submissions.
 expect 0 '' "$program" classify -m model 'the film is great .' 'the day is awful .'
@@ -57,9 +67,9 @@ expect 0 '' "$program" evaluate -m named --dev named-dev.tsv --json
 cp out whole
 expect 0 '' "$program" evaluate -m named --dev dev.tsv --text_column text --label_column label --json
 same out whole 'columns by other names'
-expect 0 '' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
+expect 0 'were cut' "$program" evaluate -m model --dev dev.tsv --json --max_length 8
 ! grep -q '"eval_accuracy": 1.0' out || fail "max_length of evaluate does nothing: $(cat out)"
-expect 0 '' "$program" predict -m named --input named-dev.tsv --max_length 8
+expect 0 'were cut' "$program" predict -m named --input named-dev.tsv --max_length 8
 # shellcheck disable=SC2086
 expect 2 'this task has no "precision", but loss, accuracy, f1, f1_macro, matthews_correlation' "$program" finetune $few --train train.tsv --dev dev.tsv --metric_for_best_model precision -o nothing
 
@@ -94,6 +104,20 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n
 }
 holds out 'f1 '
 expect 0 'the tags name no entities' "$program" evaluate -m speech --dev speech.conll
+
+# The loss that evaluate prints is the run's, whatever the task.
+awk 'BEGIN { print "text\tscore"; for (i = 0; i < 20; i++) print "the film is good\t" i % 7 / 3 }' > reg.tsv
+awk 'BEGIN { print "text\tlabels"; for (i = 0; i < 20; i++) print "the film is good\t" (i % 2 ? "a,b" : "c") }' > multilabel.tsv
+awk 'BEGIN { for (i = 0; i < 20; i++) print "{\"text\": \"the film\", \"choices\": [\"is good\", \"is bad\", \"day\"], \"label\": " i % 3 "}" }' > mc.jsonl
+awk 'BEGIN { for (i = 0; i < 20; i++) print "{\"question\": \"film\", \"context\": \"the film is good , the day is bad\", \"answers\": {\"text\": [\"film is\"], \"answer_start\": [4]}}" }' > qa.jsonl
+for file in reg.tsv multilabel.tsv mc.jsonl qa.jsonl entities.conll; do
+    task=${file%.*}
+    [ $task = entities ] && task=tag
+    # shellcheck disable=SC2086
+    expect 0 '' "$program" finetune -q --task $task $few --train $file --dev $file -o loss-$task
+    expect 0 '' "$program" evaluate -q -m loss-$task --dev $file --json
+    close "$(loss_of out)" "$(loss_of loss-$task/metrics.jsonl)" || fail "$task: eval_loss $(loss_of out), in training $(loss_of loss-$task/metrics.jsonl)"
+done
 expect 0 '' "$program" watch --once --metric eval_precision entities
 expect 2 'unknown metric eval_precison; did you mean eval_precision' "$program" watch --once --metric eval_precison entities
 

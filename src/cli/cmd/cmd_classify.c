@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
-#include "roformer/finetune.h"
+#include "cli/shell/finetune_options.h"
 
 typedef struct classify_args { const char *model, *pair; int64_t top; cli_list text; } classify_args;
 
@@ -51,6 +50,7 @@ static int run(void *arguments, cli_io *io)
         if (status) cli_texts_fail(&texts, &io->why, &inner);
         else status = cli_print_json(answer(rf_answerer_labels(m), p, a->top), 0, &io->why);
     }
+    if (!io->why.code) cli_tell_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
     cli_texts_close(&texts);
     rf_answerer_close(m);
     return cli_exit(io);

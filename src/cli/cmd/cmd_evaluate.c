@@ -10,12 +10,26 @@
 
 typedef struct evaluate_args { train_args train; rf_finetune_options f; const char *dev, *lengths; } evaluate_args;
 
+void cli_tell_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
+{
+    if (r->cut)
+        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut, (long long)r->examples,
+                 task == RF_TASK_QA ? "questions with their contexts" : "examples", (long long)r->max_length,
+                 task == RF_TASK_QA ? "asked of several windows" : "cut");
+    if (r->empty) cli_note(io, "%lld empty line%s passed over", (long long)r->empty, r->empty > 1 ? "s were" : " was");
+    if (r->bad) cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was", r->first);
+    if (scored && *r->remark) cli_note(io, "%s", r->remark);
+}
+
 static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_answerer *m;
     rf_scores s;
     if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
-    if (!rf_answerer_evaluate(m, &a->f, a->dev, &s, &io->why)) cli_show_scores(&s, a->train.json, &io->why);
+    if (!rf_answerer_evaluate(m, &a->f, a->dev, &s, &io->why)) {
+        cli_show_scores(&s, a->train.json, &io->why);
+        cli_tell_reading(io, rf_answerer_reading(m), rf_answerer_task(m), true);
+    }
     rf_answerer_close(m);
     return cli_exit(io);
 }
@@ -139,6 +153,6 @@ const cli_command cmd_evaluate = {
     "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
     "exponential, and the share of guesses that are right; a causal model guesses every next token instead.  Documents are cut into pieces of --max_length tokens, which "
     "see nothing of each other: measure with the length that matters to you.\n"
-    "With --dev, the scores of a fine-tuned model on labelled examples: accuracy, F1, correlations, as the task wants.",
+    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task wants.",
     examples, options, sizeof(evaluate_args), train_prepare, run,
 };
