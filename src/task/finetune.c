@@ -166,6 +166,10 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
         status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
+    const uint64_t seed = (uint64_t)json_integer_value(json_object_get(saved, "seed"));
+    if (!status && (f->o.learning_rates || f->o.k_fold > 1) && seed != r->o.seed)
+        status = rf_fail(why, RF_EARG, "%s: is of seed %llu, not %llu: runs of another seed need another output_dir", r->from,
+                         (unsigned long long)seed, (unsigned long long)r->o.seed);
     if (!status) status = check(&f->o, why);
     const rf_train_options run = r->o;
     f->o.t = run;
@@ -225,6 +229,39 @@ static void tell_unheeded(rf__run *r, const rf__finetune *f)
             rf__run_tell(r, "note", "given, but without effect: %s is for %s", all[i].name, all[i].where);
 }
 
+/* Labels by their ids are what the checkpoint's head has learned. */
+static rf_status check_names(const rf__run *r, const rf__finetune *f, rf_error *why)
+{
+    rf_labels l;
+    const char *const *name = rf__labelled_names(&f->source);
+    if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
+    rf_status status = RF_OK;
+    if ((size_t)l.n != f->source.n)
+        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld", f->o.train, f->source.n, r->from,
+                         (long long)l.n);
+    for (int64_t i = 0; i < l.n && !status; i++)
+        if (strcmp(l.name[i], name[i]))
+            status = rf_fail(why, RF_EDATA, "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'", f->o.train,
+                             (long long)i, name[i], r->from, l.name[i]);
+    rf_labels_free(&l);
+    return status;
+}
+
+static bool same_examples(const rf__run *r, const rf__finetune *f)
+{
+    return f->train.hash == r->state.data && r->o.max_length == r->state.data_length && r->state.position.index <= (int64_t)f->train.n;
+}
+
+/* Before weights are loaded, of which the labels decide the shape. */
+static rf_status check_examples(const rf__run *r, const rf__finetune *f, rf_error *why)
+{
+    if (!*r->from) return RF_OK;
+    if (!same_examples(r, f) && !r->o.allow_data_change)
+        return rf_fail(why, RF_EDATA, "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                       "goes on all the same", r->from);
+    return check_names(r, f, why);
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune *f = r->task;
@@ -235,6 +272,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
     if (!status) status = check_labels(f, why);
+    if (!status) status = check_examples(r, f, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
@@ -352,19 +390,15 @@ static void set_rates(rf__run *r, const rf__finetune *f)
     rf__encoder_freeze(r->encoder, f->o.frozen_layers);
 }
 
-static rf_status settle_position(rf__run *r, const rf__finetune *f, rf_error *why)
+static void settle_position(rf__run *r, const rf__finetune *f)
 {
     rf__position *at = &r->state.position;
-    if (*r->from && (f->train.hash != r->state.data || r->o.max_length != r->state.data_length || at->index > (int64_t)f->train.n)) {
-        if (!r->o.allow_data_change)
-            return rf_fail(why, RF_EDATA, "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
-                           "goes on all the same", r->from);
+    if (*r->from && !same_examples(r, f)) {
         rf__run_tell(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
         *at = (rf__position){.epoch = at->epoch + 1};
     }
     r->state.data = f->train.hash;
     r->state.data_length = r->o.max_length;
-    return RF_OK;
 }
 
 static rf_status open(rf__run *r, rf_error *why)
@@ -375,8 +409,7 @@ static rf_status open(rf__run *r, rf_error *why)
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
         return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
                        (long long)r->params.config.num_hidden_layers);
-    const rf_status status = settle_position(r, f, why);
-    if (status) return status;
+    settle_position(r, f);
     if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
     if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
     const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);

@@ -75,6 +75,25 @@ static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_t
 
 /* ---- a grid ---- */
 
+/* The folder of a point; of several seeds each has its own. */
+static void name_point(char out[80], double rate, int64_t seeds, uint64_t seed)
+{
+    snprintf(out, 80, seeds > 1 ? "lr-%g-seed-%llu" : "lr-%g", rate, (unsigned long long)seed);
+}
+
+/* Two rates that are equal, or so near that they share a folder. */
+static rf_status check_rates(const double rate[], int n, rf_error *why)
+{
+    char a[80], b[80];
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            name_point(a, rate[i], 1, 0);
+            name_point(b, rate[k], 1, 0);
+            if (!strcmp(a, b)) return rf_fail(why, RF_EARG, "learning_rates: %.15g and %.15g are one, of which the folder is %s", rate[k], rate[i], a);
+        }
+    return RF_OK;
+}
+
 static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_error *why)
 {
     const char *at = text;
@@ -84,7 +103,7 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
         if (end == at || (*end && *end != ',') || !(rate[*n] > 0 && rate[*n] <= 10)) break;
         at = end;
         (*n)++;
-        if (!*at) return RF_OK;
+        if (!*at) return check_rates(rate, *n, why);
     }
     return rf_fail(why, RF_EARG, "learning_rates: \"%.80s\" is not up to %d numbers above 0, at most 10, with commas between them", text, (int)RATES);
 }
@@ -121,7 +140,7 @@ static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, doub
         rf_finetune_options one = *o;
         one.t.learning_rate = rate;
         one.t.seed += (uint64_t)s;
-        snprintf(name, sizeof name, o->seeds > 1 ? "lr-%g-seed-%llu" : "lr-%g", rate, (unsigned long long)one.t.seed);
+        name_point(name, rate, o->seeds, one.t.seed);
         status = run_in(ctx, o, &one, name, 0, report, user, &run[s], why);
     }
     if (!status) gather(run, o->seeds, out);

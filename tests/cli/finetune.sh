@@ -148,7 +148,15 @@ folds="--train dev.tsv -m pre --max_length 32 --num_train_epochs 2 --per_device_
     expect 0 '' "$program" finetune -q $folds -o whole-folds --json
     cp out scores
     expect 0 'the same command with --resume latest goes on' "$program" finetune $folds -o folds --stop_after 4
-    expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest
+    expect 0 'saved folds/fold-2/checkpoint-8; the same' "$program" finetune $folds -o folds --stop_after 8 --resume latest --json
+    holds out '"stopped": true'
+    holds out '"checkpoint": "folds/fold-2/checkpoint-8"'
+    expect 2 'checkpoint-.*: is of seed 42, not 7: runs of another seed' "$program" finetune $folds -o folds --resume latest --seed 7
+    sed '2s/pos$/fine/; 2s/neg$/fine/' dev.tsv > three.tsv
+    expect 3 'the examples, vocabulary or max_length are not what .*fold-1/checkpoint-.* was trained with' "$program" finetune $folds -o folds --resume latest --train three.tsv
+    expect 3 'three.tsv: has 3 labels, the examples that .* was trained with 2' "$program" finetune $folds -o folds --resume latest --train three.tsv --allow_data_change
+    sed 's/pos$/good/' dev.tsv > renamed.tsv
+    expect 3 "renamed.tsv: label 0 is 'good', in the examples that .* was trained with 'neg'" "$program" finetune $folds -o folds --resume latest --train renamed.tsv --allow_data_change
     expect 0 '' "$program" finetune -q $folds -o folds --resume latest --json
     same out scores 'scores of folds'
     for k in 1 2 3; do same folds/fold-$k/model.safetensors whole-folds/fold-$k/model.safetensors "fold $k"; done
@@ -169,9 +177,13 @@ rates="--train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 24 --w
     expect 0 'the same command with --resume latest goes on' "$program" finetune $rates -o parts-of-grid --stop_after 9
     expect 0 '' "$program" finetune -q $rates -o parts-of-grid --resume latest --json
     same out scores 'scores of the grid'
+    expect 0 '' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate
+    expect 2 'checkpoint-6: is of seed 42, not 7' "$program" finetune -q --train train.tsv --dev dev.tsv -m pre --max_length 32 --max_steps 6 --learning_rates 1e-3 -o one-rate --resume latest --seed 7
     expect 0 'learning rate 1e-06: the best, loss' "$program" finetune $rates -o worst --metric_for_best_model loss --greater_is_better true
     expect 2 'no dev file to tell which is best' "$program" finetune --train train.tsv -m pre --learning_rates 1e-3 -o nothing
     expect 2 'learning_rates: "1e-3,x" is not up to 32 numbers' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,x -o nothing
+    expect 2 'learning_rates: 0.001 and 0.001 are one' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 2e-3,1e-3,0.001 -o nothing
+    expect 2 'are one, of which the folder is lr-0.001' "$program" finetune --train train.tsv --dev dev.tsv -m pre --learning_rates 1e-3,0.0010000001 -o nothing
     expect 2 'there are none' "$program" finetune --train train.tsv --dev dev.tsv -m pre --seeds 2 -o nothing
     expect 3 'dev.tsv: holds 60 examples, too few for 61 folds' "$program" finetune --train dev.tsv -m pre --k_fold 61 -o nothing
 }

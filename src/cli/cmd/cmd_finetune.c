@@ -69,8 +69,15 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
     return json ? (int)cli_print_json(all, 0, why) : 0;
 }
 
-static int stopped(const watch *w)
+/* On the output, too: a program that reads scores there must not take nothing for them. */
+static int stopped(const watch *w, bool json, cli_io *io)
 {
+    if (json) {
+        json_t *all = json_pack("{s:b, s:o}", "stopped", 1, "checkpoint", *w->saved ? json_string(w->saved) : json_null());
+        if (cli_print_json(all, 0, &io->why)) return cli_exit(io);
+    } else {
+        puts("stopped, no scores");
+    }
     if (*w->saved && w->folds) cli_error("saved %s; the same command with --resume latest goes on", w->saved);
     else if (*w->saved) cli_error("saved %s; continue with --resume %s", rf__file_name(w->saved), w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
@@ -115,7 +122,7 @@ static int run(void *arguments, cli_io *io)
     cli_progress_init(&w.bar, io, 10);
     const rf_status status = rf_finetune(io->ctx, f, report, &w, &scores, &io->why);
     cli_progress_clear(&w.bar);
-    if (status == RF_ESTOPPED) return stopped(&w);
+    if (status == RF_ESTOPPED) return stopped(&w, a->json, io);
     if (!status) cli_show_scores(&scores, a->json, &io->why);
     if (!status && a->report) write_report(&w, io);
     return cli_exit(io);
