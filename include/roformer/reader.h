@@ -83,8 +83,11 @@ rf_place_in_text rf_reader_tell(const rf_reader *r);
  *   RF_EDATA   the place is past the end                                                                               */
 rf_status rf_reader_seek(rf_reader *r, rf_place_in_text place, rf_error *why);
 
-/* Names (without folders), sizes, first and last bytes of the files, and the options: differs when the documents do. */
-uint64_t rf_reader_fingerprint(const rf_reader *r);
+/* A hash of all bytes of the files, of their names (without folders) and of the options: differs when the documents do.
+ * Reads the files; standard input and pipes count by their names.
+ *
+ *   RF_EIO           a file could not be read                                                                          */
+rf_status rf_reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why);
 
 /* Share of all files' bytes that was read, 0 .. 1; negative when standard input or a pipe is among them. */
 double rf_reader_share(const rf_reader *r);

@@ -14,13 +14,14 @@
 
 #include "base/path.h"
 #include "data/reader.h"
+#include "data/content.h"
 #include "data/source.h"
 #include "store/store.h"
 #include "text/text.h"
 
-enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20, SAMPLE = 4096 };
+enum { LINE = 256 << 10, MAX_JSON_LINE = 64 << 20 };
 
-struct file { char *path; int64_t size; uint64_t hash; };          /* size -1: not a regular file                     */
+struct file { char *path; rf__content is; };                       /* as it was when the reader was opened            */
 
 struct rf_reader {
     const rf_ctx *ctx;
@@ -28,7 +29,6 @@ struct rf_reader {
     char *field;
     struct file *file;
     int files;
-    uint64_t fingerprint;
     const void *memory;                 /* the only file, when it is in memory                                       */
     size_t memory_size;
 
@@ -343,9 +343,9 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     const struct file *f = &r->file[r->now];
     struct stat st;
     r->number = 1;
-    if (f->size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->size)
+    if (f->is.size >= 0 && !r->memory && !stat(f->path, &st) && st.st_size != f->is.size)
         return rf_fail(why, RF_EDATA, "%s: its size changed from %lld to %lld bytes since reading began", f->path,
-                       (long long)f->size, (long long)st.st_size);
+                       (long long)f->is.size, (long long)st.st_size);
     if (!strcmp(f->path, "-")) {
         if (r->used_stdin) return rf_fail(why, RF_EARG, "standard input can be read only once");
         r->used_stdin = true;
@@ -366,8 +366,8 @@ static rf_status end_of_file(rf_reader *r, rf_error *why)
 {
     const struct file *f = &r->file[r->now];
     const uint64_t used = rf__source_used(r->source);
-    if (f->size >= 0 && used != (uint64_t)f->size)
-        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used, (long long)f->size);
+    if (f->is.size >= 0 && used != (uint64_t)f->is.size)
+        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used, (long long)f->is.size);
     if (r->inside) return rf_fail(why, RF_EDATA, "%s:%lld: the file ends inside a document: </doc> is missing", f->path, (long long)r->number);
     r->complete = r->file_done = true;
     return RF_OK;
@@ -457,58 +457,69 @@ rf_status rf_reader_seek(rf_reader *r, rf_place_in_text place, rf_error *why)
     return RF_OK;
 }
 
-uint64_t rf_reader_fingerprint(const rf_reader *r) { return r->fingerprint; }
-
 double rf_reader_share(const rf_reader *r)
 {
     double before = 0, total = 0;
     for (int i = 0; i < r->files; i++) {
-        if (r->file[i].size < 0) return -1;
-        if (i < r->now) before += (double)r->file[i].size;
-        total += (double)r->file[i].size;
+        if (r->file[i].is.size < 0) return -1;
+        if (i < r->now) before += (double)r->file[i].is.size;
+        total += (double)r->file[i].is.size;
     }
     if (r->source) before += (double)rf__source_used(r->source);
     return total > 0 ? before / total : 1;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- what the documents depend on ---- */
 
-/* A regular file: its size, and a hash of its first and last bytes.  Of pipes nothing can be known without reading. */
-static rf_status look(struct file *f, rf_error *why)
+static uint64_t hash_of_options(const rf_reader *r)
 {
-    char sample[SAMPLE];
-    struct stat st;
-    f->size = -1;
-    if (!strcmp(f->path, "-")) return RF_OK;
-    if (stat(f->path, &st)) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->path, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%s: is a directory, a file was expected", f->path);
-    if (!S_ISREG(st.st_mode)) return RF_OK;
-    f->size = st.st_size;
-    const int fd = open(f->path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", f->path, strerror(errno));
-    for (int i = 0; i < 2; i++) {
-        const off_t at = i && st.st_size > SAMPLE ? st.st_size - SAMPLE : 0;
-        const ssize_t n = pread(fd, sample, sizeof sample, at);
-        if (n > 0) f->hash = rf__hash64(sample, (size_t)n, f->hash);
+    const int64_t o[] = {(int64_t)r->o.format, (int64_t)r->o.split, r->o.keep_titles != 0, (int64_t)r->o.max_document};
+    return rf__hash64(r->field, strlen(r->field), rf__hash64(o, sizeof o, 0));
+}
+
+static uint64_t add_file(const rf_reader *r, int i, uint64_t content, uint64_t hash)
+{
+    const char *name = rf__file_name(r->file[i].path);
+    const uint64_t known[] = {(uint64_t)r->file[i].is.size, content};
+    return rf__hash64(known, sizeof known, rf__hash64(name, strlen(name), hash));
+}
+
+rf_status rf_reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why)
+{
+    uint64_t hash = hash_of_options(r);
+    for (int i = 0; i < r->files; i++) {
+        uint64_t content = 0;
+        rf_status s = RF_OK;
+        if (r->memory) content = rf__hash64(r->memory, r->memory_size, 0);
+        else if (r->file[i].is.size >= 0) s = rf__content_hash(r->ctx, r->file[i].path, &content, why);
+        if (s) return s;
+        hash = add_file(r, i, content, hash);
     }
-    close(fd);
+    *out = hash;
     return RF_OK;
 }
 
-static uint64_t fingerprint(const rf_reader *r)
+uint64_t rf__reader_stamp(const rf_reader *r)
 {
-    const int64_t o[] = {(int64_t)r->o.format, (int64_t)r->o.split, r->o.keep_titles != 0, (int64_t)r->o.max_document};
-    uint64_t h = rf__hash64(o, sizeof o, 0);
-    h = rf__hash64(r->field, strlen(r->field), h);
+    uint64_t hash = hash_of_options(r);
+    const double now = rf__wall_seconds();
     for (int i = 0; i < r->files; i++) {
-        const struct file *f = &r->file[i];
-        const char *name = rf__file_name(f->path);
-        const uint64_t known[] = {(uint64_t)f->size, f->hash};
-        h = rf__hash64(name, strlen(name), h);
-        h = rf__hash64(known, sizeof known, h);
+        const uint64_t stamp = r->memory ? 0 : rf__content_stamp(&r->file[i].is, now);
+        if (!stamp) return 0;
+        hash = add_file(r, i, stamp, hash);
     }
-    return h;
+    return hash;
 }
+
+rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why)
+{
+    for (int i = 0; i < r->files; i++)
+        if (!r->memory && !rf__content_same(r->file[i].path, &r->file[i].is))
+            return rf_fail(why, RF_EDATA, "%s: changed while it was read", r->file[i].path);
+    return RF_OK;
+}
+
+/* ---- opening ------------------------------------------------------------------------------------------------------------------------ */
 
 static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options, rf_reader **out, rf_error *why)
 {
@@ -536,7 +547,7 @@ static rf_status add(rf_reader *r, const char *path, rf_error *why)
         if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-")) return rf_fail(why, RF_EARG, "standard input is named twice");
     if (!(f->path = rf__strdup(r->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
     r->files++;
-    return r->memory ? RF_OK : look(f, why);
+    return r->memory ? RF_OK : rf__content_look(path, &f->is, why);
 }
 
 rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, const rf_reader_options *options,
@@ -549,7 +560,6 @@ rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, co
         rf_reader_close(r);
         return s;
     }
-    r->fingerprint = fingerprint(r);
     *out = r;
     return RF_OK;
 }
@@ -568,8 +578,7 @@ rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t siz
         rf_reader_close(r);
         return s;
     }
-    r->file->size = (int64_t)size;
-    r->fingerprint = fingerprint(r);
+    r->file->is.size = (int64_t)size;
     *out = r;
     return RF_OK;
 }

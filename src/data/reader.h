@@ -8,4 +8,11 @@
 rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name,
                                  const rf_reader_options *options, rf_reader **out, rf_error *why);
 
+/* A hash of names, sizes, times and options: two readers of the same stamp read the same bytes.  0: of files that are
+ * not regular, or too young to tell. */
+uint64_t rf__reader_stamp(const rf_reader *r);
+
+/*   RF_EDATA    size or time of a file is not what it was when the reader was opened */
+rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why);
+
 #endif

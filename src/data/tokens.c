@@ -11,17 +11,18 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "data/reader.h"
 #include "data/tokens.h"
 
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 typedef struct header {
     char magic[8];
     uint32_t version, width;
     uint64_t key, tokens, documents, held, hash;
     uint32_t content_crc, header_crc;
-    uint64_t tokenizer;
-    uint32_t zero[8];
+    uint64_t tokenizer, stamp;          /* stamp: of the text's files when it was made, 0: they were too young */
+    uint32_t zero[6];
 } header;
 _Static_assert(sizeof(header) == 104, "the header is part of the file's format");
 
@@ -50,7 +51,12 @@ static uint64_t hash_of_tokenizer(const rf_tokenizer *t)
     return hash;
 }
 
-typedef struct source { rf_reader *text, *validation; uint64_t key, tokenizer; bool once; } source;
+typedef struct source {
+    rf_reader *text, *validation;
+    double split;
+    uint64_t tokenizer, key, stamp;     /* key: of all bytes of the text (hash_source); stamp: 0 tells nothing */
+    bool once;
+} source;
 
 static bool read_once(const char *const *path, int n, const rf_reader *r)
 {
@@ -65,6 +71,23 @@ static void close_source(source *s)
     rf_reader_close(s->validation);
 }
 
+static uint64_t hash_parts(const source *s, uint64_t text, uint64_t validation)
+{
+    uint64_t part[4] = {s->tokenizer, text, validation, 0};
+    memcpy(&part[3], &s->split, sizeof s->split);
+    return rf__hash64(part, sizeof part, VERSION);
+}
+
+/* Reads all of the text. */
+static rf_status hash_source(source *s, rf_error *why)
+{
+    uint64_t text = 0, validation = 0;
+    rf_status status = rf_reader_fingerprint(s->text, &text, why);
+    if (!status && s->validation) status = rf_reader_fingerprint(s->validation, &validation, why);
+    s->key = hash_parts(s, text, validation);
+    return status;
+}
+
 static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, source *s, rf_error *why)
 {
     *s = (source){0};
@@ -75,12 +98,10 @@ static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf_
         *s = (source){0};
         return status;
     }
-    const double split = x->validations ? 0 : x->split;
+    s->split = x->validations ? 0 : x->split;
     s->tokenizer = hash_of_tokenizer(t);
-    uint64_t part[4] = {s->tokenizer, rf_reader_fingerprint(s->text), 0, 0};
-    if (s->validation) part[2] = rf_reader_fingerprint(s->validation);
-    memcpy(&part[3], &split, sizeof split);
-    s->key = rf__hash64(part, sizeof part, VERSION);
+    const uint64_t text = rf__reader_stamp(s->text), validation = s->validation ? rf__reader_stamp(s->validation) : 0;
+    if (text && (validation || !s->validation)) s->stamp = hash_parts(s, text, validation);
     s->once = read_once(x->text, x->texts, s->text) || read_once(x->validation, x->validations, s->validation);
     return RF_OK;
 }
@@ -142,16 +163,32 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
     return good;
 }
 
-/* Maps a cache whose key is *key, or any when key is NULL; false: there is none, or it is damaged. */
-static bool map_cache(const rf_ctx *ctx, const char *path, const uint64_t *key, const rf_tokenizer *t, rf__tokens *out)
+/* What is looked for: a cache of this key, or of this stamp where that is not 0. */
+typedef struct wanted { uint64_t key, stamp; } wanted;
+
+/* Maps such a cache, or any when `what` is NULL; false: there is none, or it is damaged. */
+static bool map_cache(const rf_ctx *ctx, const char *path, const wanted *what, const rf_tokenizer *t, rf__tokens *out)
 {
     rf__tokens c = {0};
     header h;
     if (rf__map_open(ctx, path, &c.map, NULL)) return false;
-    const bool good = !read_header(&c.map, &h) && (!key || h.key == *key) && map_content(&c, &h, t);
+    bool good = !read_header(&c.map, &h);
+    if (good && what) good = what->stamp ? h.stamp == what->stamp : h.key == what->key;
+    good = good && map_content(&c, &h, t);
     if (good) *out = c;
     else rf__map_close(ctx, &c.map);
     return good;
+}
+
+/* The cache of this text: by the stamp of its files, and when that does not say so, by all of their bytes. */
+static rf_status find_cache(const rf_ctx *ctx, const char *path, source *s, const rf_tokenizer *t, rf__tokens *out,
+                            bool *found, rf_error *why)
+{
+    *found = !s->once && s->stamp && map_cache(ctx, path, &(wanted){0, s->stamp}, t, out);
+    if (*found) return RF_OK;
+    const rf_status status = hash_source(s, why);
+    *found = !status && !s->once && map_cache(ctx, path, &(wanted){s->key, 0}, t, out);
+    return status;
 }
 
 rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf__tokens *out, rf_error *why)
@@ -242,16 +279,28 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
     m.h.version = VERSION;
     m.h.width = (uint32_t)rf__id_width(t);
     m.h.key = s->key;
+    m.h.stamp = s->once ? 0 : s->stamp;
     m.h.tokenizer = s->tokenizer;
     rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &m.fd, why);
     if (status) return status;
     status = write_content(&m, t, s, split, why);
+    if (!status) status = rf__reader_unchanged(s->text, why);
+    if (!status && s->validation) status = rf__reader_unchanged(s->validation, why);
     if (close(m.fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
     if (!status && rename(temporary, path)) status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
     if (status) unlink(temporary);
     else status = rf__sync_folder(folder, why);
     rf__free(ctx, m.length);
     return status;
+}
+
+static rf_status make_and_map(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split,
+                              const char *folder, const char *path, rf__reading *reading, void *user, rf__tokens *out,
+                              rf_error *why)
+{
+    const rf_status status = make_cache(ctx, t, s, split, folder, path, reading, user, why);
+    if (status || map_cache(ctx, path, &(wanted){s->key, 0}, t, out)) return status;
+    return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
 }
 
 rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder, uint64_t expect,
@@ -262,26 +311,17 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     rf_error unread = {0};
     if (rf__path(path, sizeof path, folder, "tokens.cache", why)) return RF_ERANGE;
     const rf_status opened = open_source(ctx, t, x, &s, &unread);
-    if (opened || s.once) {
-        /* the text cannot be read (again): only a cache that holds what the checkpoint was trained on will do */
-        if (expect && map_cache(ctx, path, NULL, t, out)) {
-            if (out->hash == expect) {
-                close_source(&s);
-                return RF_OK;
-            }
-            rf__tokens_close(ctx, out);
-        }
-        if (opened) return rf_fail(why, opened, "%s", unread.text);
-    } else if (map_cache(ctx, path, &s.key, t, out)) {
-        close_source(&s);
-        return RF_OK;
+    /* the text cannot be read (again): only a cache that holds what the checkpoint was trained on will do */
+    bool found = (opened || s.once) && expect && map_cache(ctx, path, NULL, t, out);
+    if (found && out->hash != expect) {
+        rf__tokens_close(ctx, out);
+        found = false;
     }
-    const rf_status status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
-    const uint64_t key = s.key;
+    if (opened) return found ? RF_OK : rf_fail(why, opened, "%s", unread.text);
+    rf_status status = found ? RF_OK : find_cache(ctx, path, &s, t, out, &found, why);
+    if (!status && !found) status = make_and_map(ctx, t, &s, x->split, folder, path, reading, user, out, why);
     close_source(&s);
-    if (status) return status;
-    if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
-    return RF_OK;
+    return status;
 }
 
 /* Only a cache, whole or damaged, is replaced: not a file that is something else. */
@@ -309,14 +349,9 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     if (!status) status = replaceable(path, why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;
-    const uint64_t key = s.key;
-    if (!s.once && map_cache(ctx, path, &key, t, out)) {
-        close_source(&s);
-        return RF_OK;
-    }
-    status = make_cache(ctx, t, &s, x->split, folder, path, reading, user, why);
+    bool found = false;
+    status = find_cache(ctx, path, &s, t, out, &found, why);
+    if (!status && !found) status = make_and_map(ctx, t, &s, x->split, folder, path, reading, user, out, why);
     close_source(&s);
-    if (status) return status;
-    if (!map_cache(ctx, path, &key, t, out)) return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
-    return RF_OK;
+    return status;
 }

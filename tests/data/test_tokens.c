@@ -1,5 +1,8 @@
-/* test_tokens.c — mirrors src/data/tokens.c and src/data/feed.c. */
+/* test_tokens.c — mirrors src/data/tokens.c, src/data/content.c and src/data/feed.c. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <time.h>
+
 #include "tiny.h"
 #include "data/tokens.h"
 
@@ -136,6 +139,119 @@ static void is_used_again_and_made_again(void **state)
     close_fixture(&f);
 }
 
+/* Bytes that this process has read from files by now. */
+static int64_t bytes_read(void)
+{
+    long long n = 0;
+    char line[128];
+    FILE *f = fopen("/proc/self/io", "r");
+    while (f && fgets(line, sizeof line, f) && sscanf(line, "rchar: %lld", &n) != 1) {}
+    if (f) fclose(f);
+    return n;
+}
+
+/* Another word in the middle, of the same length, and the same time of modification. */
+static void edit_in_place(const char *path)
+{
+    struct stat st;
+    char word[4] = "";
+    assert_int_equal(stat(path, &st), 0);
+    assert_true(st.st_size > 4 * 8192);                              /* the middle is far from either end */
+    FILE *f = fopen(path, "r+b");
+    for (long at = (long)st.st_size / 2; memcmp(word, "the ", 4); at++) {
+        fseek(f, at, SEEK_SET);
+        assert_int_equal(fread(word, 1, 4, f), 4);
+        if (!memcmp(word, "the ", 4)) fseek(f, at, SEEK_SET);
+    }
+    fputs("red ", f);
+    fclose(f);
+    const struct timespec times[2] = {st.st_atim, st.st_mtim};
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Text that was edited where nobody looks makes its tokens anew; text that was copied, or only touched, does not. */
+static void every_byte_of_the_text_counts(void **state)
+{
+    (void)state;
+    fixture f;
+    open_fixture(&f, 1);
+    rf__tokens k = make(&f);
+    const uint64_t hash = k.hash;
+    rf__tokens_close(f.ctx, &k);
+    int64_t file = inode(&f);
+    assert_int_equal(utimensat(AT_FDCWD, f.corpus, NULL, 0), 0);     /* touched */
+    k = make(&f);
+    rf__tokens_close(f.ctx, &k);
+    assert_int_equal(inode(&f), file);
+
+    char *text, *copy = strdup(t_folder()), *other = tiny_path(copy, "corpus.txt");
+    size_t size;
+    assert_int_equal(rf__read_file(f.ctx, f.corpus, 1 << 24, &text, &size, NULL), RF_OK);
+    t_write(copy, "corpus.txt", text, size);
+    rf__free(f.ctx, text);
+    f.text[0] = other;                                               /* checked out somewhere else */
+    k = make(&f);
+    rf__tokens_close(f.ctx, &k);
+    assert_int_equal(inode(&f), file);
+    edit_in_place(other);
+    k = make(&f);
+    assert_true(k.hash != hash);
+    rf__tokens_close(f.ctx, &k);
+    assert_int_not_equal(inode(&f), file);
+    free(other);
+    free(copy);
+    close_fixture(&f);
+}
+
+/* Files that are older than the clock's tick are not read again to know them; edited, they are. */
+static void old_files_are_known_by_their_times(void **state)
+{
+    (void)state;
+    fixture f;
+    struct stat st;
+    open_fixture(&f, 1);
+    const struct timespec wait = {2, 100000000};
+    nanosleep(&wait, NULL);
+    rf__tokens k = make(&f);
+    const uint64_t hash = k.hash;
+    rf__tokens_close(f.ctx, &k);
+    assert_int_equal(stat(f.corpus, &st), 0);
+    const int64_t before = bytes_read();
+    k = make(&f);
+    const int64_t read = bytes_read() - before;
+    if (before) assert_true(read < st.st_size);                      /* 0: this system does not tell */
+    rf__tokens_close(f.ctx, &k);
+    edit_in_place(f.corpus);
+    k = make(&f);
+    assert_true(k.hash != hash);
+    rf__tokens_close(f.ctx, &k);
+    close_fixture(&f);
+}
+
+static int edit_while_reading(void *user, double share, size_t tokens, size_t documents)
+{
+    fixture *f = user;
+    (void)share, (void)tokens, (void)documents;
+    utimensat(AT_FDCWD, f->corpus, NULL, 0);
+    return 0;
+}
+
+/* What is in the cache is what its key says, or there is none. */
+static void text_that_changes_under_the_reader_is_refused(void **state)
+{
+    (void)state;
+    fixture f;
+    rf__tokens k;
+    rf_error why = {0};
+    open_fixture(&f, 1);
+    const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+    assert_int_equal(utimensat(AT_FDCWD, f.corpus, old, 0), 0);
+    rf__tokens_open(f.ctx, f.t, &f.x, f.folder, 0, edit_while_reading, &f, &k, &why);
+    t_failed(&why, RF_EDATA, "corpus.txt: changed while it was read");
+    assert_int_equal(tiny_count(f.folder, "tokens"), 0);
+    close_fixture(&f);
+}
+
 /* Documents stay on their side when others join. */
 static void held_out_by_their_text(void **state)
 {
@@ -210,6 +326,9 @@ int main(void)
         cmocka_unit_test(ids_are_the_tokenizers),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(is_used_again_and_made_again),
+        cmocka_unit_test(every_byte_of_the_text_counts),
+        cmocka_unit_test(old_files_are_known_by_their_times),
+        cmocka_unit_test(text_that_changes_under_the_reader_is_refused),
         cmocka_unit_test(held_out_by_their_text),
         cmocka_unit_test(held_out_files),
         cmocka_unit_test(nothing_is_left_of_a_failure),

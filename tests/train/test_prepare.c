@@ -78,6 +78,29 @@ static void counts_and_packing(void **state)
     end(&f);
 }
 
+/* One word in the middle of the text is another of the same length. */
+static void text_edited_in_place(void **state)
+{
+    (void)state;
+    fixture f = begin();
+    rf_prepared p;
+    struct stat before, after;
+    char *text;
+    size_t size;
+    prepare(&f, 0, &p);
+    assert_int_equal(stat(f.cache[0], &before), 0);
+    assert_int_equal(rf__read_file(f.ctx, f.corpus[0], 1 << 24, &text, &size, NULL), RF_OK);
+    char *word = strstr(text + size / 2, "the ");
+    assert_non_null(word);
+    memcpy(word, "red ", 4);
+    t_write(f.model, "corpus.txt", text, size);
+    rf__free(f.ctx, text);
+    prepare(&f, 0, &p);
+    assert_int_equal(stat(f.cache[0], &after), 0);
+    assert_int_not_equal(before.st_ino, after.st_ino);
+    end(&f);
+}
+
 /* One cache is the text it was made of: the same weights. */
 static void a_cache_is_its_text(void **state)
 {
@@ -194,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_and_packing),
+        cmocka_unit_test(text_edited_in_place),
         cmocka_unit_test(a_cache_is_its_text),
         cmocka_unit_test(a_mixture_resumes),
         cmocka_unit_test(what_does_not_fit_is_refused),
