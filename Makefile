@@ -16,8 +16,8 @@ setup: ## install what is missing (Debian packages)
 demo: all ## fill masks and embed sentences with the shipped model
 	@$(B)/roformer demo
 
-test: all ## the whole test suite
-	@ctest --test-dir $(B) -j $(J) --output-on-failure
+test: all ## the whole test suite; at its end, what was left out and why
+	@ctest --test-dir $(B) -j $(J) --output-on-failure; code=$$?; sh tools/skipped.sh $(B) && exit $$code
 
 check: all ## floors, headers, symbols, mirrors
 	@ctest --test-dir $(B) -j $(J) --output-on-failure -R '^check/'
@@ -25,7 +25,7 @@ check: all ## floors, headers, symbols, mirrors
 asan ubsan tsan debug: setup ## the suite under a sanitizer, or with debug checks
 	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
 	@cmake --build build/$@ -j $(J)
-	@ctest --preset $@ -j $(J)
+	@ctest --preset $@ -j $(J); code=$$?; sh tools/skipped.sh build/$@ && exit $$code
 
 bench: all ## every benchmark, into results/
 	@sh bench/run.sh $(B)
