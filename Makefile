@@ -39,7 +39,7 @@ fuzz: setup ## every fuzz harness for SECONDS each (30)
 lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
 	@sh tools/lint.sh
 
-sweep: all ## long robustness sweep: kill -9 while training, every system call failing, every allocation of JSON
+sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations
 	@sh tools/kill_sweep.sh $(B)
 
 install: all ## install below PREFIX (/usr/local)

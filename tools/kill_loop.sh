@@ -1,5 +1,6 @@
 #!/bin/sh
-# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, then `finetune`, each for SECONDS (600).
+# kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, `finetune`, going back to an earlier checkpoint, two
+# runs that want one folder; each for SECONDS (600).
 #
 #     run -> killed at a random moment -> the same command, resumed -> ... -> done: the bytes of the run that nothing happened to?
 #     and again from the beginning, until the time is over
@@ -72,5 +73,87 @@ loop() {     # loop WHAT
     done
     echo "$what: $runs runs, $kills kills ($saves in the middle of a save), in $(($(date +%s) - begun)) s; every run ended with $want, the hash of the uninterrupted one"
 }
+
+# What happened to a folder that two runs wanted, or that was gone back in.
+step() {     # step CODES COMMAND...   one piece; its exit code is one of CODES
+    codes=$1
+    shift
+    code=0
+    "$@" 2> err || code=$?
+    case " $codes " in *" $code "*) ;; *) echo "$what: exit code $code after $kills kills: $(cat err)"; exit 1 ;; esac
+    [ "$code" -ne 137 ] || kills=$((kills + 1))
+}
+short() {
+    "$@" pretrain -q --text text.txt --model base --config base/config.json -o "$out" --max_steps 300 \
+        --tokens_per_batch 512 --max_length 64 --eval_steps 0 --save_steps 20 --save_total_limit 0 --threads 1 $resume
+}
+killed() { short timeout --foreground -s KILL "$(draw 0.02 "$1")" "$program"; }
+end_of() {   # end_of WANT NOTE   the run that has ended
+    runs=$((runs + 1))
+    got=$(hash "$out")
+    [ "$got" = "$1" ] || { echo "$what: run $runs ended with $got, not $1"; exit 1; }
+    "$program" verify -q "$out" > /dev/null
+}
+
+# From step 100 of 300 once more, at another rate: killed, then resumed from the latest as soon as the new future has a
+# checkpoint.
+going_back() {
+    what="going back" out=first resume=
+    short "$program"
+    old=$(hash first/checkpoint-300) back="--learning_rate 2e-3"
+    cp -r first back && out=back resume="--resume back/checkpoint-100 $back"
+    short "$program"
+    want=$(hash back) begun=$(date +%s) runs=0 kills=0
+    while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
+        out=parts-back code=1 limit=1.2
+        rm -rf "$out" && cp -r first "$out"
+        while [ "$code" -ne 0 ]; do
+            resume="--resume $out/checkpoint-100 $back"
+            if [ -d "$out/abandoned-checkpoint-300" ] && [ -d "$out/checkpoint-120" ]; then resume='--resume latest'; fi
+            step '0 137' killed "$limit"
+            limit=$(awk -v x="$limit" 'BEGIN { print x + 0.3 }')
+        done
+        end_of "$want"
+        [ "$(hash "$out/abandoned-checkpoint-300")" = "$old" ] || { echo "$what: the old future is not whole"; exit 1; }
+    done
+    echo "$what: $runs runs, $kills kills, in $(($(date +%s) - begun)) s; every run ended with $want, the old is whole"
+}
+
+contents() { find "$out" -type f ! -name .lock -exec sha256sum {} + | sort | sha256sum; }
+
+# Two runs begin in one folder at once: one has it, the other is refused, whoever is killed; then others are refused.
+one_folder() {
+    what="two runs, one folder" out=alone resume=
+    short "$program"
+    want=$(hash alone) begun=$(date +%s) runs=0 kills=0 refused=0
+    while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
+        out=parts-folder limit=1.2
+        rm -rf "$out"
+        while [ ! -s "$out/checksums.json" ]; do
+            resume=
+            if intact; then resume='--resume latest'; fi
+            (number=$((number + 7)); code=0; killed "$limit" 2> other.err || code=$?; echo "$code" > other) &
+            step '0 2 75 137' killed "$limit"
+            wait
+            case $(cat other) in
+                0 | 137) ;;
+                2 | 75) refused=$((refused + 1)) ;;
+                *) echo "$what: exit code $(cat other): $(cat other.err)"; exit 1 ;;
+            esac
+            [ "$code" -ne 75 ] && [ "$code" -ne 2 ] || refused=$((refused + 1))
+            limit=$(awk -v x="$limit" 'BEGIN { print x + 0.3 }')
+        done
+        end_of "$want"
+        before=$(contents)
+        resume='--seed 99'
+        step 2 short "$program"
+        resume="--resume first/checkpoint-100"
+        step 2 short "$program"
+        [ "$before" = "$(contents)" ] || { echo "$what: a refused run changed $out"; exit 1; }
+    done
+    echo "$what: $runs runs, $kills kills, $refused refused, in $(($(date +%s) - begun)) s; every run ended with $want"
+}
 loop pretrain
 loop finetune
+going_back
+one_folder
