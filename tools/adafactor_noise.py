@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """adafactor_noise.py — why two right implementations of Adafactor differ in the feed-forward tensors of a model.
 
-Adafactor gives every row and every column of a matrix steps of one size.  A neuron that is off for every token (gelu far below zero) has
-gradients that are the rounding of erf in f32 and nothing else, and these, too, become whole steps.  Here torch in f32 stands beside torch
-in f64: one update of transformers' Adafactor from the same weights, with 12 of 256 neurons of each layer moved to BIAS.
+Adafactor gives every row and every column of a matrix steps of one size.  A neuron that is off for every token (gelu
+far below zero) has gradients that are the rounding of erf in f32 and nothing else, and these, too, become whole steps.
+Here torch in f32 stands beside torch in f64: one update of transformers' Adafactor from the same weights, with 12 of
+256 neurons of each layer moved far below zero.
 
-Usage: adafactor_noise.py   (prints |step in f32 - step in f64| / |step in f64| and the ratio of the norms, the largest tensors)
+Usage: adafactor_noise.py   (prints |step in f32 - step in f64| / |step in f64|, the ratio of norms, the largest tensors)
 """
 import copy
 
@@ -24,8 +25,9 @@ def steps(model, ids, labels):
 
 for bias in [0.0, -5.0, -6.0, -7.0]:
     torch.manual_seed(0)
-    config = RoFormerConfig(vocab_size=300, embedding_size=64, hidden_size=64, num_hidden_layers=3, num_attention_heads=4, intermediate_size=256,
-                            max_position_embeddings=64, hidden_dropout_prob=0, attention_probs_dropout_prob=0, hidden_act="gelu")
+    config = RoFormerConfig(vocab_size=300, embedding_size=64, hidden_size=64, num_hidden_layers=3,
+                            num_attention_heads=4, intermediate_size=256, max_position_embeddings=64,
+                            hidden_dropout_prob=0, attention_probs_dropout_prob=0, hidden_act="gelu")
     model = RoFormerForMaskedLM(config).eval()
     for layer in model.roformer.encoder.layer:
         if bias:

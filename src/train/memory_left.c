@@ -17,7 +17,8 @@ static double value_of(const char *text, const char *key)
 {
     const size_t n = strlen(key);
     for (const char *line = text; line && *line; line = strchr(line, '\n'), line += line != NULL)
-        if (!strncmp(line, key, n) && (line[n] == ' ' || line[n] == ':' || line[n] == '\t')) return strtod(line + n + 1, NULL);
+        if (!strncmp(line, key, n) && (line[n] == ' ' || line[n] == ':' || line[n] == '\t'))
+            return strtod(line + n + 1, NULL);
     return 0;
 }
 
@@ -55,7 +56,8 @@ typedef struct version { const char *mount, *controller, *limit, *usage, *active
 static const version versions[] = {
     {"/sys/fs/cgroup", "", "memory.max", "memory.current", "active_file", "inactive_file"},
     {"/sys/fs/cgroup/unified", "", "memory.max", "memory.current", "active_file", "inactive_file"},
-    {"/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes", "total_active_file", "total_inactive_file"},
+    {"/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+     "total_active_file", "total_inactive_file"},
 };
 
 static bool in_list(const char *list, size_t size, const char *word)
@@ -89,7 +91,8 @@ static double left_in_group(const rf_ctx *ctx, const char *root, const version *
     if (n < 0 || (size_t)n >= sizeof folder) return INFINITY;
     const double limit = number_in(ctx, root, folder, v->limit, INFINITY);
     if (!isfinite(limit)) return limit;
-    const double files = field_of(ctx, root, folder, "memory.stat", v->active) + field_of(ctx, root, folder, "memory.stat", v->inactive);
+    const double files = field_of(ctx, root, folder, "memory.stat", v->active) +
+                         field_of(ctx, root, folder, "memory.stat", v->inactive);
     return limit - fmax(0, number_in(ctx, root, folder, v->usage, 0) - files);
 }
 

@@ -1,5 +1,5 @@
-/* test_smoothing.c — mirrors src/graph/ops/loss/vocab_loss.c and row_loss.c with smoothed labels: torch's numbers, in f32 and in bf16, and
- * that a share of 0 changes no bit (tools/golden_smoothing.py). */
+/* test_smoothing.c — mirrors src/graph/ops/loss/vocab_loss.c and row_loss.c with smoothed labels: torch's numbers,
+ * in f32 and in bf16, and that a share of 0 changes no bit (tools/golden_smoothing.py). */
 #include <float.h>
 
 #include "gradient.h"
@@ -35,7 +35,8 @@ static void labels_of(FILE *f, golden *c)
 static void near_to(const float got[], const double want[], int n, double slack, const char *what)
 {
     for (int i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - want[i]) <= slack)) fail_msg("%s, number %d: %.9g, want %.9g, slack %.3g", what, i, (double)got[i], want[i], slack);
+        if (!(fabs((double)got[i] - want[i]) <= slack))
+            fail_msg("%s, number %d: %.9g, want %.9g, slack %.3g", what, i, (double)got[i], want[i], slack);
 }
 
 /* The sums are in double; logits, loss and gradient are each rounded to f32 once, of numbers below 20. */
@@ -46,7 +47,8 @@ static void rows_case(rf_ctx *ctx, const golden *c, bool weighted)
     double sum = 0;
     rf_graph_smoothing(g, c->share);
     rf_graph_record(g, 1, 1, 1);
-    rf_tensor *y = rf_row_loss(g, rf_input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1, &sum, NULL);
+    rf_tensor *y = rf_row_loss(g, rf_input(g, z, dz, 2, (int64_t[]){c->n, c->K}), c->label, weighted ? weight : NULL, 1,
+                               &sum, NULL);
     t_near(sum, c->loss, 1e-12 * (1 + c->loss));
     assert_int_equal(rf_backward(g, y, NULL), RF_OK);
     near_to(dz, c->dx, c->n * c->K, 4 * FLT_EPSILON, "rows: gradient");
@@ -60,7 +62,8 @@ static void rows_case(rf_ctx *ctx, const golden *c, bool weighted)
     rf_graph_free(g);
 }
 
-/* Logits below 30 are sums of K products, losses sums of n of them.  In bf16 every product is of two numbers that are off by 2^-9. */
+/* Logits below 30 are sums of K products, losses sums of n of them.  In bf16 every product is of two numbers that
+ * are off by 2^-9. */
 static void vocab_case(rf_ctx *ctx, const golden *c, rf_type type)
 {
     rf_graph *g = t_graph(ctx);
@@ -73,7 +76,8 @@ static void vocab_case(rf_ctx *ctx, const golden *c, rf_type type)
     rf_graph_products(g, type);
     rf_graph_smoothing(g, c->share);
     rf_graph_record(g, 1, 1, 1);
-    rf_tensor *y = rf_vocab_loss(g, rf_input(g, x, dx, 2, (int64_t[]){c->n, c->K}), rf_parameter(g, table, dt, 2, (int64_t[]){c->V, c->K}),
+    rf_tensor *y = rf_vocab_loss(g, rf_input(g, x, dx, 2, (int64_t[]){c->n, c->K}),
+                                 rf_parameter(g, table, dt, 2, (int64_t[]){c->V, c->K}),
                                  rf_parameter(g, bias, db, 1, (int64_t[]){c->V}), c->label, c->n, 1, &sum, NULL);
     t_near(sum, c->loss, unit * size * c->n);
     assert_int_equal(rf_backward(g, y, NULL), RF_OK);
@@ -135,7 +139,8 @@ static void a_share_of_0_changes_no_bit(void **state)
         rf_graph_record(g, 1, 1, 1);
         grad[told] = zeros(N * K + V * K);
         rf_tensor *y = rf_vocab_loss(g, rf_input(g, x, grad[told], 2, (int64_t[]){N, K}),
-                                     rf_parameter(g, table, grad[told] + N * K, 2, (int64_t[]){V, K}), NULL, label, N, 0.5, NULL, NULL);
+                                     rf_parameter(g, table, grad[told] + N * K, 2, (int64_t[]){V, K}), NULL,
+                                     label, N, 0.5, NULL, NULL);
         loss[told] = *y->f32;
         assert_int_equal(rf_backward(g, y, NULL), RF_OK);
         rf_graph_free(g);
@@ -148,6 +153,7 @@ static void a_share_of_0_changes_no_bit(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(as_torch_computes), cmocka_unit_test(a_share_of_0_changes_no_bit)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(as_torch_computes),
+                                       cmocka_unit_test(a_share_of_0_changes_no_bit)};
     return cmocka_run_group_tests_name("graph/smoothing", tests, NULL, NULL);
 }

@@ -11,9 +11,9 @@ static float draw(uint32_t *x)
     return (float)(*x >> 8) * 0x1p-24F - 0.5F;
 }
 
-/* Sums of squares of a column are in f32, over at most a thousand rows: 1e-5 of the number is far above their rounding,
- * and steps of about 1e-2, which may cancel, are off by 1e-6 of themselves each.  A factor of the wrong row or column is
- * off by a power of two. */
+/* Sums of squares of a column are in f32, over at most a thousand rows: 1e-5 of the number is far above their
+ * rounding, and steps of about 1e-2, which may cancel, are off by 1e-6 of themselves each.  A factor of the wrong
+ * row or column is off by a power of two. */
 static void matrix_case(FILE *f, rf_ctx *ctx)
 {
     int rows, columns;
@@ -97,8 +97,8 @@ static double apart(const float *a, const double *b, size_t n)
     return sqrt(away / all);
 }
 
-/* Every tensor of a model whose feed-forward is cut for several threads, and whose rows have gradients of very different
- * sizes, moves as printed: nothing of one tensor's factors is another's. */
+/* Every tensor of a model whose feed-forward is cut for several threads, and whose rows have gradients of very
+ * different sizes, moves as printed: nothing of one tensor's factors is another's. */
 static void all_tensors_move_as_printed(void **state)
 {
     (void)state;
@@ -139,6 +139,7 @@ static void all_tensors_move_as_printed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(large_matrices_as_transformers), cmocka_unit_test(all_tensors_move_as_printed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(large_matrices_as_transformers),
+                                       cmocka_unit_test(all_tensors_move_as_printed)};
     return cmocka_run_group_tests_name("optim/adafactor", tests, NULL, NULL);
 }

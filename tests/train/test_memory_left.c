@@ -1,4 +1,5 @@
-/* test_memory_left.c — mirrors src/train/memory_left.c on made trees of /proc and /sys; and what a run is said to need against what it took. */
+/* test_memory_left.c — mirrors src/train/memory_left.c on made trees of /proc and /sys; and what a run is said to
+ * need against what it took. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
@@ -43,7 +44,8 @@ static void nested_limits(void **state)
     put(root, "/sys/fs/cgroup/work.slice", "memory.max", "4000000000\n");
     put(root, "/sys/fs/cgroup/work.slice", "memory.current", "1500000000\n");
     expect(ctx, root, 2.5e9);
-    put(root, "/sys/fs/cgroup/work.slice", "memory.stat", "anon 700000000\nfile 800000000\ninactive_file 300000000\nactive_file 200000000\n");
+    put(root, "/sys/fs/cgroup/work.slice", "memory.stat",
+        "anon 700000000\nfile 800000000\ninactive_file 300000000\nactive_file 200000000\n");
     expect(ctx, root, 3e9);                                          /* file pages can be dropped */
     put(root, "/sys/fs/cgroup/work.slice/job", "memory.max", "400000000\n");
     put(root, "/sys/fs/cgroup/work.slice/job", "memory.current", "100000000\n");
@@ -59,7 +61,8 @@ static void nested_limits(void **state)
     rf_ctx_free(ctx);
 }
 
-/* Version 1 has a tree for memory alone; beside it version 2's may have the rest.  The path may be the host's, which a container does not see. */
+/* Version 1 has a tree for memory alone; beside it version 2's may have the rest.  The path may be the host's, which
+ * a container does not see. */
 static void version_1(void **state)
 {
     (void)state;
@@ -72,7 +75,8 @@ static void version_1(void **state)
     expect(ctx, root, 8192e6);
     put(root, "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "600000000\n");
     put(root, "/sys/fs/cgroup/memory", "memory.usage_in_bytes", "250000000\n");
-    put(root, "/sys/fs/cgroup/memory", "memory.stat", "active_file 1\ntotal_inactive_file 40000000\ntotal_active_file 10000000\n");
+    put(root, "/sys/fs/cgroup/memory", "memory.stat",
+        "active_file 1\ntotal_inactive_file 40000000\ntotal_active_file 10000000\n");
     expect(ctx, root, 4e8);
     put(root, "/sys/fs/cgroup/memory/docker/abc", "memory.limit_in_bytes", "90000000\n");
     expect(ctx, root, 9e7);
@@ -105,8 +109,8 @@ static int first_batch(void *user, const rf_train_progress *p)
     return strcmp(p->event, "batch") ? RF_TRAIN_GO : RF_TRAIN_STOP;
 }
 
-/* Four thousand micro-batches are packed before the first is computed; the step is given up then.  Beside what is said there are the
- * text, the tokenizer and the program. */
+/* Four thousand micro-batches are packed before the first is computed; the step is given up then.  Beside what is
+ * said there are the text, the tokenizer and the program. */
 static void micro_batches_are_counted(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_results.c — mirrors src/train/log/results.c: the keys of Trainer's all_results.json, and what a whole run writes there. */
+/* test_results.c — mirrors src/train/log/results.c: the keys of Trainer's all_results.json, and what a whole run
+ * writes there. */
 #define _GNU_SOURCE
 #include "whole_run.h"
 
@@ -29,13 +30,15 @@ static void keys_are_trainers(void **state)
     rf__state s;
     rf__state_init(&s);
     s.step = 10, s.seconds = 4, s.tokens = 700, s.total.steps = 8, s.total.loss = 12;
-    rf__results r = {.ctx = ctx, .folder = folder, .state = &s, .epoch = 2, .train_samples = 30, .eval_samples = 6, .eval_seconds = 3,
+    rf__results r = {.ctx = ctx, .folder = folder, .state = &s, .epoch = 2, .train_samples = 30,
+                     .eval_samples = 6, .eval_seconds = 3,
                      .scores = {.n = 3, .score = {{"loss", 0.5}, {"f1", 0.75}, {"pearson", NAN}}}};
     assert_int_equal(rf__results_write(&r, NULL), RF_OK);
     json_t *all = results_in(folder);
     static const struct { const char *name; double value; } want[] = {
         {"epoch", 2}, {"train_loss", 1.5}, {"train_runtime", 4}, {"train_samples", 30}, {"train_samples_per_second", 15},
-        {"train_steps_per_second", 2.5}, {"num_input_tokens_seen", 700}, {"eval_loss", 0.5}, {"eval_f1", 0.75}, {"eval_runtime", 3},
+        {"train_steps_per_second", 2.5}, {"num_input_tokens_seen", 700},
+        {"eval_loss", 0.5}, {"eval_f1", 0.75}, {"eval_runtime", 3},
         {"eval_samples", 6}, {"eval_samples_per_second", 2}};
     for (size_t i = 0; i < RF_COUNT(want); i++) t_near(number_of(all, want[i].name), want[i].value, 1e-12);
     assert_int_equal(json_object_size(all), RF_COUNT(want));        /* what is not finite is left out */

@@ -1,6 +1,5 @@
-/* trainer_options.c — what transformers' Trainer and its example scripts call options that this program does not have, and what to do instead.
- *
- * Names that are here as well are options of their own (cmd_pretrain.c, cmd_finetune.c); a row that names a command is for it alone. */
+/* trainer_options.c — what transformers' Trainer and its example scripts have as options and this program has not,
+ * and what to do instead.  A row that names a command is for it alone. */
 #include <string.h>
 
 #include "cli/shell/options.h"
@@ -230,6 +229,7 @@ static bool for_command(const char *row, const char *command)
 const char *cli_trainer_advice(const char *command, const char *name)
 {
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (cli_same_name(table[i].name, name, strlen(name)) && for_command(table[i].command, command)) return table[i].advice;
+        if (cli_same_name(table[i].name, name, strlen(name)) && for_command(table[i].command, command))
+            return table[i].advice;
     return NULL;
 }

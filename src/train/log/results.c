@@ -2,7 +2,7 @@
  *
  *     epoch, train_loss (the mean of the steps' losses), train_runtime, train_samples, train_samples_per_second,
  *     train_steps_per_second, num_input_tokens_seen; eval_<score>, eval_runtime, eval_samples, eval_samples_per_second;
- *     perplexity of pre-training                                                                                       */
+ *     perplexity of pre-training */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
