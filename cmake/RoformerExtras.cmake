@@ -33,6 +33,9 @@ if(BUILD_TESTING)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)
+  if(TARGET roformer-shared)
+    add_test(NAME check/callers COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_callers.sh $<TARGET_FILE:roformer-shared>)
+  endif()
 endif()
 
 # Experiments that need a program of their own.

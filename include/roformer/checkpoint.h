@@ -159,6 +159,8 @@ rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf
 rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
                           rf_error *why);
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
+
+/* RF_EDATA as above; RF_EARG, of one made in memory: a list longer than its array, or a text without an end. */
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
 
 rf_head rf_config_head(const rf_config *c);                 /* by the architecture's name                             */

@@ -1,8 +1,11 @@
-/* context.h — what all calls share: allocator, log, number of threads, instruction set.
+/* context.h — what all calls share: allocator, number of threads, instruction set.
  *
  * A context is made once and never changes.  Everything made from it must be freed before it.
  *
- * threads   immutable after rf_ctx_new: any number of threads may share one                                      */
+ * threads   immutable after rf_ctx_new: any number of threads may share one
+ * fork      a child has the context without its workers: what the child computes runs on the calling thread, and it may
+ *           free the context.  A child that wants workers makes a context of its own.  No other thread may be in a call
+ *           with the context while the process forks                                                            */
 #ifndef ROFORMER_CONTEXT_H
 #define ROFORMER_CONTEXT_H
 
@@ -25,15 +28,10 @@ typedef struct rf_allocator {
     void *user;
 } rf_allocator;
 
-/* Receives one line without newline; may be called from any thread that uses the context. */
-typedef void rf_log_function(void *user, const char *line);
-
 enum { RF_MAX_THREADS = 1024 };
 
 typedef struct rf_ctx_options {
     rf_allocator allocator;   /* all NULL: the C library's                                                     */
-    rf_log_function *log;     /* NULL: silent                                                                  */
-    void *log_user;
     int threads;              /* workers inside one call; 0: rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */

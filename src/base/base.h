@@ -20,8 +20,6 @@ struct rf__pool;
 
 struct rf_ctx {
     rf_allocator allocator;
-    rf_log_function *log;
-    void *log_user;
     int threads;
     const char *isa;
     bool capped;                        /* a better rung exists on this machine, but was not wanted */
@@ -30,8 +28,6 @@ struct rf_ctx {
     bool onednn;                        /* products by oneDNN, which the caller asked for */
     struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
 };
-
-void rf__log(const rf_ctx *ctx, const char *format, ...) RF_PRINTF(2, 3);
 
 /* ---- memory: every allocation of the library goes through these, so that tests can fail the n-th ------------- */
 

@@ -1,8 +1,6 @@
-/* context.c — allocation through the context, log lines, the shape of a context.  rf_ctx_new itself lives on floor 1
+/* context.c — allocation through the context, the shape of a context.  rf_ctx_new itself lives on floor 1
  * (src/kernel/select.c), because making a context chooses the kernels. */
 #define _GNU_SOURCE
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -69,8 +67,6 @@ rf_status rf__ctx_make(const rf_ctx_options *options, rf_ctx **out, rf_error *wh
     if (!ctx) return rf_fail(why, RF_ENOMEM, "out of memory: a context of %zu bytes", sizeof *ctx);
     *ctx = (rf_ctx){
         .allocator = o.allocator,
-        .log = o.log,
-        .log_user = o.log_user,
         .threads = o.threads ? o.threads : threads_of_machine(),
     };
     *out = ctx;
@@ -84,17 +80,6 @@ const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
 #error "the build defines ROFORMER_VERSION"
 #endif
 const char *rf_version(void) { return ROFORMER_VERSION; }
-
-void rf__log(const rf_ctx *ctx, const char *format, ...)
-{
-    if (!ctx->log) return;
-    char line[512];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof line, format, args);
-    va_end(args);
-    ctx->log(ctx->log_user, line);
-}
 
 void *rf__alloc(const rf_ctx *ctx, size_t size)
 {

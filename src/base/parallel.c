@@ -10,11 +10,12 @@
  * show in the result.  Who finds nothing to do looks again for about 20 microseconds, which bridges the gap between two
  * operations, and then sleeps: a machine that also serves others is not kept busy with waiting, as an OpenMP barrier
  * would (docs/architecture.md).  A second thread that comes while a job runs, or a body that starts a job of its own,
- * does its work alone.                                                                                                 */
+ * does its work alone.  So does a process that was forked from the one whose workers they are: it has none. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "context.h"
 
@@ -27,6 +28,7 @@ struct rf__pool {
     pthread_cond_t work, finished;
     int started;                        /* workers; fewer than wanted when the system gives no more threads */
     bool tried;
+    pid_t owner;                        /* the process that has them */
     _Atomic(rf_body *) body;            /* the job; written while no index is left to take */
     _Atomic(void *) arg;
     _Atomic uint32_t n;
@@ -132,6 +134,7 @@ static void start(struct rf__pool *p)
     sigset_t all, before;
     sigfillset(&all);
     p->tried = true;
+    p->owner = getpid();
     if (pthread_sigmask(SIG_SETMASK, &all, &before)) return;
     for (int i = 0; i < p->ctx->threads - 1; i++) {
         struct worker *w = &p->worker[i];
@@ -161,6 +164,11 @@ void rf__pool_free(rf_ctx *ctx)
 {
     struct rf__pool *p = ctx->pool;
     if (!p) return;
+    ctx->pool = NULL;
+    if (p->tried && p->owner != getpid()) {                      /* forked: nobody to wait for, locks as they were */
+        rf__free(ctx, p);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->end, true);
     pthread_cond_broadcast(&p->work);
@@ -171,7 +179,6 @@ void rf__pool_free(rf_ctx *ctx)
     pthread_mutex_destroy(&p->lock);
     pthread_mutex_destroy(&p->turn);
     rf__free(ctx, p);
-    ctx->pool = NULL;
 }
 
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg)
@@ -179,9 +186,10 @@ void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg)
     struct rf__pool *p = ctx->pool;
     if (p && n > 1 && n <= UINT32_MAX - 1024 && !pthread_mutex_trylock(&p->turn)) {
         if (!p->tried) start(p);
-        run(p, (uint32_t)n, body, arg);
+        const bool ours = p->owner == getpid();
+        if (ours) run(p, (uint32_t)n, body, arg);
         pthread_mutex_unlock(&p->turn);
-        return;
+        if (ours) return;
     }
     for (int64_t i = 0; i < n; i++) body(arg, i, 0);
 }

@@ -203,9 +203,11 @@ static rf_status write_text(writing *w, const int32_t id[], int64_t n, rf_genera
 rf_status rf_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
                       rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why)
 {
-    const rf_model *m = rf__session_model(session);
     writing w = {.o = options, .session = session};
     rf_generate_end local;
+    if (!session || !options || (!id && n > 0))
+        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
+    const rf_model *m = rf__session_model(session);
     rf_status status = rf__generate_check(options, why);
     if (!status && (n < 1 || n > INT32_MAX - options->max_new_tokens))
         status = rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)n);

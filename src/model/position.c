@@ -1,5 +1,6 @@
 /* position.c — the registry of position encodings, and the tables that an encoder keeps for them. */
 #include "model/position.h"
+#include "store/store.h"
 
 #include <stdio.h>
 
@@ -48,6 +49,8 @@ static rf_status unknown(const char *name, rf_error *why)
 
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
 {
+    const rf_status arrays = rf__config_check_arrays(c, "config", why);
+    if (arrays) return arrays;
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         if (strcmp((*p)->name, c->position_embedding_type)) continue;
         if ((*p)->flags & RF_POSITION_CAUSAL && !c->is_decoder)
@@ -217,6 +220,9 @@ rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t 
 
 /* ---- fixed tables ---------------------------------------------------------------------------------------------------- */
 
+/* Positions that the caller chose are computed by themselves where a kept table would have more rows. */
+enum { NEAR = 4096 };
+
 struct filling { const rf_config *c; float *to; int64_t width; rf_position_row *fill; };
 
 static void fill_row(void *arg, int64_t i, int worker)
@@ -245,6 +251,29 @@ const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, 
     p->rows = more;
     p->width = width;
     return table;
+}
+
+struct occurring { const rf_place *at; float *to; int64_t width; rf_position_row *fill; };
+
+static void fill_token(void *arg, int64_t n, int worker)
+{
+    (void)worker;
+    const struct occurring *o = arg;
+    o->fill(o->at->config, o->at->position[n], o->to + n * o->width, o->width);
+}
+
+rf_tensor *rf__positions_rows(rf_graph *g, const rf_place *at, int64_t width, rf_position_row *fill)
+{
+    const rf_positions *p = at->kept;
+    const int64_t reach = (int64_t)at->highest + 1;
+    if (!at->chosen || reach <= NEAR || (p->fixed && p->width == width && p->rows >= reach)) {
+        const float *table = rf__positions_fixed(g, at, reach, width, fill);
+        if (!table) return &g->nil.t;
+        return rf_embed(g, rf_constant(g, table, 2, (int64_t[]){reach, width}), at->position, at->N);
+    }
+    rf_tensor *rows = rf__new(g, 2, (int64_t[]){at->N, width});
+    if (!g->error.code) rf__parallel(g->ctx, at->N, fill_token, &(struct occurring){at, rows->f32, width, fill});
+    return rows;
 }
 
 /* ---- tables that an encoding makes ------------------------------------------------------------------------------------- */

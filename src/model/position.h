@@ -140,6 +140,10 @@ rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t 
 typedef void rf_position_row(const rf_config *c, int64_t position, float *row, int64_t width);
 const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill);
 
+/* The rows of such a table that the batch's positions name, [N, width]: a table is kept for those that count from 0, and
+ * for others that are near; the rows of farther ones are computed alone. */
+rf_tensor *rf__positions_rows(rf_graph *g, const rf_place *at, int64_t width, rf_position_row *fill);
+
 /* Tables that an encoding makes, kept by a number: those of a place's layer, or of all with layer -1.  keep copies x; false:
  * the graph has stopped. */
 enum { RF_POSITION_TABLES = 2 };

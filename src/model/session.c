@@ -69,6 +69,8 @@ void rf_session_close(rf_session *s)
 
 static rf_status check(const rf_batch *b, rf_error *why)
 {
+    if (!b || !b->id || !b->start)
+        return rf_fail(why, RF_EARG, "batch: no %s given", !b ? "batch" : !b->id ? "ids" : "starts");
     if (b->B < 1 || b->N < 1 || b->N > INT32_MAX)
         return rf_fail(why, RF_EARG, "batch: %lld sequences of %lld tokens in all; at least 1, at most %d tokens",
                        (long long)b->B, (long long)b->N, INT32_MAX);
@@ -79,6 +81,13 @@ static rf_status check(const rf_batch *b, rf_error *why)
         if (b->start[i + 1] <= b->start[i])
             return rf_fail(why, RF_EARG, "batch: sequence %lld has no token", (long long)i);
     return RF_OK;
+}
+
+static rf_status check_rows(const int32_t row[], int64_t n, rf_error *why)
+{
+    if (n >= 0 && (row || !n)) return RF_OK;
+    return rf_fail(why, RF_EARG, "batch: %lld rows of logits%s, expected 0 or more and their numbers", (long long)n,
+                   row ? "" : " without a list");
 }
 
 /* A fresh graph for this batch; the failure of any operation is found once, by `finish`. */
@@ -138,7 +147,8 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
                             rf_error *why)
 {
     rf_tensor *h;
-    rf_status status = get_head(s, why);
+    rf_status status = check_rows(row, n, why);
+    if (!status) status = get_head(s, why);
     if (!status) status = hidden(s, batch, &h, why);
     return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
@@ -183,22 +193,35 @@ static rf_status place(rf_session *s, const rf_batch *b, int32_t **out, rf_error
     return position ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
 }
 
-rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out, rf_error *why)
+/* The tokens' logits; the sequences are longer if it succeeds. */
+static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
+                            rf_error *why)
 {
     rf_batch b = *batch;
     int32_t *position = NULL;
-    rf_status status = check(batch, why);
-    if (!status) status = get_head(s, why);
-    if (!status) status = open_cache(s, batch, why);
-    if (!status && rf_graph_reset(s->graph))
-        status = rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
-    if (!status) status = place(s, batch, &position, why);
+    if (rf_graph_reset(s->graph))
+        return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
+    rf_status status = place(s, batch, &position, why);
     if (status) return status;
     rf_graph_record(s->graph, 0, 0, 0);
     b.position = position;
     rf_tensor *h = rf__encode_next(s->graph, s->encoder, &b, s->cache);
     status = finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
     if (!status) rf__cache_commit(s->cache, batch->start);
+    return status;
+}
+
+rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
+                              rf_error *why)
+{
+    rf_status status = check(batch, why);
+    if (!status) status = check_rows(row, n, why);
+    if (!status) status = get_head(s, why);
+    if (status) return status;
+    const bool begins = !s->cache;
+    status = open_cache(s, batch, why);
+    if (!status) status = add_tokens(s, batch, row, n, out, why);
+    if (status && begins) rf_session_forget(s);
     return status;
 }
 

@@ -132,8 +132,33 @@ static rf_status check_key(const rf_config *c, const struct key *k, const char *
                    k->open & EXCLUSIVE_LOW ? '(' : '[', k->low, k->high, k->open & EXCLUSIVE_HIGH ? ')' : ']');
 }
 
+rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const struct { const char *name; int64_t n, most; } lists[] = {
+        {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS}, {"short_factor", s->shorts, RF_ROPE_LIST},
+        {"long_factor", s->longs, RF_ROPE_LIST},                  {"mrope_section", s->sections, RF_ROPE_SECTIONS},
+    };
+#define TEXT(member) {#member, c->member, sizeof c->member}
+    const struct { const char *name, *text; size_t size; } texts[] = {
+        TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),      TEXT(finetuning_task),
+        TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
+    };
+#undef TEXT
+    for (size_t i = 0; i < RF_COUNT(lists); i++)
+        if (lists[i].n < 0 || lists[i].n > lists[i].most)
+            return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
+                           (long long)lists[i].n, (long long)lists[i].most);
+    for (size_t i = 0; i < RF_COUNT(texts); i++)
+        if (!memchr(texts[i].text, 0, texts[i].size))
+            return rf_fail(why, RF_EARG, "%s: %s has no end within %zu bytes", name, texts[i].name, texts[i].size);
+    return RF_OK;
+}
+
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
 {
+    const rf_status arrays = rf__config_check_arrays(c, name, why);
+    if (arrays) return arrays;
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const rf_status s = check_key(c, &keys[i], name, why);
         if (s) return s;

@@ -23,6 +23,9 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
                           rf_error *why);
 void rf__header_clear(const rf_ctx *ctx, rf__header *h);
 
+/* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
+rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
+
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);

@@ -262,6 +262,38 @@ static void every_index_runs_once(void **state)
     }
 }
 
+/* A child has no workers: it computes alone, and frees the context.  One that hangs is ended by its alarm. */
+static void a_forked_child_computes_and_frees(void **state)
+{
+    (void)state;
+    for (int jobs = 0; jobs < 2; jobs++) {                           /* before the fork: without one, no workers yet */
+        rf_ctx *ctx = t_ctx(3, NULL);
+        int64_t seen[1000] = {0};
+        assert_int_equal(rf_ctx_threads(ctx), 3);
+        if (jobs) rf__parallel(ctx, 1000, body_adds, seen);
+        if (jobs) usleep(20000);                                     /* they sleep, as condition variables remember */
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (!child) {
+            int64_t own[1000] = {0};
+            bool right = true;
+            alarm(60);
+            rf__parallel(ctx, 1000, body_adds, own);
+            for (int64_t i = 0; i < 1000; i++) right = right && own[i] == i;
+            rf_ctx_free(ctx);
+            _exit(right ? 0 : 1);
+        }
+        int status = 0;
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        memset(seen, 0, sizeof seen);
+        rf__parallel(ctx, 1000, body_adds, seen);
+        for (int64_t i = 0; i < 1000; i++) assert_int_equal(seen[i], i);
+        rf_ctx_free(ctx);
+    }
+}
+
 static void contexts_refuse_nonsense(void **state)
 {
     (void)state;
@@ -343,6 +375,7 @@ int main(void)
         cmocka_unit_test(only_files_are_opened),         cmocka_unit_test(many_replace_the_same_file),
         cmocka_unit_test(names_of_dead_processes_are_passed_over),
         cmocka_unit_test(a_named_pipe_is_read),
+        cmocka_unit_test(a_forked_child_computes_and_frees),
         cmocka_unit_test(every_index_runs_once),         cmocka_unit_test(contexts_refuse_nonsense),
         cmocka_unit_test(contexts_may_find_no_memory),   cmocka_unit_test(paths_are_taken_apart),
     };

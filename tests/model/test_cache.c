@@ -275,6 +275,31 @@ static void refusals(void **state)
     end(&w);
 }
 
+/* A first call that fails begins nothing: another number of sequences may be begun after it. */
+static void a_failed_beginning_begins_nothing(void **state)
+{
+    (void)state;
+    const int32_t id[2] = {1, 97}, one[2] = {0, 1}, two[3] = {0, 1, 2}, good[2] = {1, 2}, row[2] = {0, 7};
+    const rf_batch bad = {.N = 2, .B = 2, .id = id, .start = two}, b = {.N = 1, .B = 1, .id = id, .start = one};
+    const rf_batch both = {.N = 2, .B = 2, .id = good, .start = two};
+    const rf_config c = small("\"rope_theta\":10000");
+    struct work w = begin(&c, 1, NULL);
+    const float *v;
+    rf_error why = {0};
+    assert_int_equal(rf_session_continue(w.session, &bad, row, 1, &v, &why), RF_ERANGE);
+    why = (rf_error){0};
+    assert_int_equal(rf_session_continue(w.session, &both, row, 2, &v, &why), RF_ERANGE);       /* row 7 of two */
+    why = (rf_error){0};
+    if (rf_session_continue(w.session, &b, row, 1, &v, &why)) fail_msg("%s", why.text);
+    assert_int_equal(rf_session_length(w.session, 0), 1);
+    assert_int_equal(rf_session_continue(w.session, &both, row, 1, &v, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "2 sequences, 1 were begun");
+    const size_t before = rf_session_memory(w.session);
+    rf_session_forget(w.session);
+    assert_true(rf_session_memory(w.session) < before);
+    end(&w);
+}
+
 /* The n-th allocation fails, for n = 1, 2, ... until all pass: a status, nothing leaked, and the sequence as it was. */
 static void every_allocation_may_fail(void **state)
 {
@@ -329,7 +354,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tokens_one_by_one), cmocka_unit_test(long_texts),  cmocka_unit_test(sequences_side_by_side),
+        cmocka_unit_test(tokens_one_by_one), cmocka_unit_test(a_failed_beginning_begins_nothing),
+        cmocka_unit_test(long_texts),  cmocka_unit_test(sequences_side_by_side),
         cmocka_unit_test(rungs_and_types),   cmocka_unit_test(tokens_in_bf16),  cmocka_unit_test(refusals),    cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("model/cache", tests, NULL, NULL);

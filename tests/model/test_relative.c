@@ -202,6 +202,7 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":5",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10",
+    "\"position_embedding_type\":\"deberta\",\"position_buckets\":5,\"max_relative_positions\":5",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15,\"share_att_key\":true",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10,\"share_att_key\":true",
     "\"position_embedding_type\":\"kerple_log\"",

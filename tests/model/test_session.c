@@ -161,6 +161,73 @@ static void bad_batches_are_refused(void **state)
     end(&w);
 }
 
+static void what_is_missing_is_named(void **state)
+{
+    (void)state;
+    rf_config c = small();
+    c.is_decoder = 1;
+    struct work w = begin(&c, 1, NULL);
+    const int32_t id[4] = {1, 2, 3, 4}, start[2] = {0, 4}, row[1] = {0};
+    const rf_batch good = {.N = 4, .B = 1, .id = id, .start = start}, no_id = {.N = 4, .B = 1, .start = start},
+                   no_start = {.N = 4, .B = 1, .id = id};
+    const struct { const rf_batch *b; const int32_t *row; int64_t n; const char *part; } cases[] = {
+        {NULL, row, 1, "no batch"},  {&no_id, row, 1, "no ids"}, {&no_start, row, 1, "no starts"},
+        {&good, NULL, 1, "1 rows"},  {&good, row, -1, "-1 rows"},
+    };
+    const float *v;
+    int64_t rows;
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_error why[5] = {{0}};
+        const rf_batch *b = cases[i].b;
+        rf_session_scores(w.session, b, cases[i].row, cases[i].n, &v, &why[0]);
+        rf_session_continue(w.session, b, cases[i].row, cases[i].n, &v, &why[1]);
+        for (int j = 0; j < 2; j++) t_failed(&why[j], RF_EARG, cases[i].part);
+        if (b == &good) continue;
+        rf_session_hidden(w.session, b, &v, &why[2]);
+        rf_session_embed(w.session, b, RF_POOL_CLS, &v, &why[3]);
+        for (int j = 2; j < 4; j++) t_failed(&why[j], RF_EARG, cases[i].part);
+        assert_int_not_equal(rf_session_logits(w.session, b, &v, &rows, &why[4]), RF_OK);
+    }
+    end(&w);
+}
+
+/* Sines of positions that a caller chose far away: those of a table that reaches so far, bit for bit, without it. */
+static void far_sines_need_no_table(void **state)
+{
+    (void)state;
+    enum { LONG = 6000 };
+    for (int halves = 0; halves < 2; halves++) {
+        rf_config c = small();
+        c.num_hidden_layers = 1;
+        strcpy(c.position_embedding_type, halves ? "sinusoidal_halves" : "sinusoidal");
+        int32_t *id = t_bytes(LONG * sizeof *id);
+        fill(1, id, LONG, 97);
+        const int32_t all[2] = {0, LONG}, start[2] = {0, 3}, one[2] = {0, 1}, position[3] = {5000, 17, 5999}, far = 2000000;
+        const rf_batch text = {.N = LONG, .B = 1, .id = id, .start = all};
+        const rf_batch chosen = {.N = 3, .B = 1, .id = id, .position = position, .start = start};
+        const rf_batch alone = {.N = 1, .B = 1, .id = id, .position = &far, .start = one};
+        const float *v;
+        rf_error why = {0};
+        float want[3 * 32];
+        struct work w = begin(&c, 2, NULL);
+        if (rf_session_hidden(w.session, &text, &v, &why)) fail_msg("%s", why.text);            /* leaves a table */
+        if (rf_session_hidden(w.session, &chosen, &v, &why)) fail_msg("%s", why.text);
+        memcpy(want, v, sizeof want);
+        end(&w);
+
+        t_memory memory = {0};
+        w = (struct work){.ctx = t_counting_ctx(2, NULL, &memory)};
+        if (rf_model_random(w.ctx, &c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+            fail_msg("%s", why.text);
+        if (rf_session_hidden(w.session, &chosen, &v, &why)) fail_msg("%s", why.text);
+        assert_memory_equal(v, want, sizeof want);
+        if (rf_session_hidden(w.session, &alone, &v, &why)) fail_msg("%s", why.text);
+        assert_true(memory.peak < 4 << 20);
+        end(&w);
+        t_free_all();
+    }
+}
+
 /* The n-th allocation fails, for n = 1, 2, ... until everything passes: a status each time, nothing leaked. */
 static void every_allocation_may_fail(void **state)
 {
@@ -258,7 +325,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(same_text_same_bits),     cmocka_unit_test(positions_may_be_shifted),
         cmocka_unit_test(long_texts_work),         cmocka_unit_test(rungs_agree),
-        cmocka_unit_test(bad_batches_are_refused), cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(bad_batches_are_refused), cmocka_unit_test(what_is_missing_is_named),
+        cmocka_unit_test(far_sines_need_no_table), cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(opening_may_find_no_memory), cmocka_unit_test(sessions_share_a_context),
     };
     return cmocka_run_group_tests_name("model/session", tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* test_config.c — mirrors src/store/config.c. */
 #include "roformer/checkpoint.h"
 #include "one_context.h"
+#include "roformer/model.h"
 
 static rf_config parsed(const char *json)
 {
@@ -67,6 +68,7 @@ static void values(void **state)
     assert_int_equal(c.hidden_act, RF_ACT_GELU_TANH);
     assert_int_equal(c.rotary_value, 1);
     assert_string_equal(c.architecture, "RoFormerModel");
+    assert_int_equal(rf_config_head(&c), RF_HEAD_MLM);
     static const struct { const char *json; rf_act act; } acts[] = {
         {"{\"hidden_act\":\"gelu\"}", RF_ACT_GELU}, {"{\"hidden_act\":\"gelu_new\"}", RF_ACT_GELU_TANH},
         {"{\"hidden_act\":\"relu\"}", RF_ACT_RELU}, {"{\"hidden_act\":\"silu\"}", RF_ACT_SILU},
@@ -173,6 +175,39 @@ static void round_trip(void **state)
     assert_int_equal(rf_config_write(ctx, "/nowhere", &bad, &why), RF_EIO);
 }
 
+/* Configs made in memory whose lists are said to be longer than their arrays, or whose texts have no end. */
+static void arrays_are_not_left(void **state)
+{
+    (void)state;
+    static const struct { size_t at; int64_t n; const char *part; } lists[] = {
+        {offsetof(rf_config, rope_thetas), 65, "rope_theta_per_layer has 65"},
+        {offsetof(rf_config, rope_thetas), -1, "rope_theta_per_layer has -1"},
+        {offsetof(rf_config, rope_scaling.shorts), 257, "short_factor has 257"},
+        {offsetof(rf_config, rope_scaling.longs), INT64_MAX, "long_factor has 9223372036854775807"},
+        {offsetof(rf_config, rope_scaling.sections), 4, "mrope_section has 4"},
+    };
+#define TEXT(member) {offsetof(rf_config, member), sizeof((rf_config *)0)->member, #member " has no end"}
+    static const struct { size_t at, size; const char *part; } texts[] = {
+        TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),      TEXT(finetuning_task),
+        TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
+    };
+#undef TEXT
+    for (size_t i = 0; i < RF_COUNT(lists) + RF_COUNT(texts); i++) {
+        const bool list = i < RF_COUNT(lists);
+        const char *part = list ? lists[i].part : texts[i - RF_COUNT(lists)].part;
+        rf_config c;
+        rf_config_defaults(&c);
+        if (list) memcpy((char *)&c + lists[i].at, &lists[i].n, sizeof lists[i].n);
+        else memset((char *)&c + texts[i - RF_COUNT(lists)].at, 'x', texts[i - RF_COUNT(lists)].size);
+        rf_model *m = NULL;
+        rf_error why[3] = {{0}};
+        assert_int_equal(rf_config_check(&c, "config", &why[0]), RF_EARG);
+        assert_int_equal(rf_config_write(ctx, t_folder(), &c, &why[1]), RF_EARG);
+        assert_int_equal(rf_model_random(ctx, &c, 1, &m, &why[2]), RF_EARG);
+        for (int j = 0; j < 3; j++) t_failed(&why[j], RF_EARG, part);
+    }
+}
+
 static void allocations_fail(void **state)
 {
     (void)state;
@@ -199,7 +234,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults),   cmocka_unit_test(parameters), cmocka_unit_test(values),
         cmocka_unit_test(ranges),     cmocka_unit_test(relatives),  cmocka_unit_test(round_trip),
-        cmocka_unit_test(allocations_fail),
+        cmocka_unit_test(allocations_fail), cmocka_unit_test(arrays_are_not_left),
     };
     return cmocka_run_group_tests_name("store/config", tests, setup, teardown);
 }

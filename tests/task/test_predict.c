@@ -24,6 +24,7 @@ static setup begin(const char *task, const char *name, const char *text)
     o.t.output_dir = s.out;
     o.t.max_steps = 1;
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(rf_answerer_task(s.a) == RF_TASK_CLS, !strcmp(task, "cls"));
     free(train);
     return s;
 }

@@ -14,12 +14,6 @@
 
 static const char *environment(const char *name) { return getenv(name); }
 
-static void log_line(void *user, const char *line)
-{
-    const cli_io *io = user;
-    if (!io->quiet) cli_error("%s", line);
-}
-
 /* A program started with 0, 1 or 2 closed would open its files there; /dev/null keeps the places.  Standard output is
  * opened for reading only, so that a write to it still fails as it should. */
 static void keep_standard_files(void)
@@ -79,8 +73,7 @@ static int run(cli_parsed *p, const char *program)
     cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet || !is_first(), .color_out = use_color(&p->common, 1),
                  .color_err = use_color(&p->common, 2)};
     const int threads = p->common.threads ? (int)p->common.threads : threads_of_process();
-    const rf_ctx_options options = {.log = log_line, .log_user = &io, .threads = threads, .isa = p->common.isa,
-                                    .products = p->common.products};
+    const rf_ctx_options options = {.threads = threads, .isa = p->common.isa, .products = p->common.products};
     if (cli_comm() && p->command != &cmd_pretrain) {
         rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name, cli_comm()->size);
         cli_comm()->agreed = 1;

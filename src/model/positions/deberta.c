@@ -34,8 +34,17 @@ static int64_t row(const rf_config *c, int64_t r)
     return d < 0 ? 0 : d > 2 * S - 1 ? 2 * S - 1 : d;
 }
 
-/* Beyond this distance rows do not change. */
-static int64_t reach(const rf_config *c) { return rf__max64(farthest(c), span(c)) + 1; }
+/* Beyond this distance rows do not change: the last bucket, S, has been met.  ceil(share (M - 1)) + M >= S with M = S / 2
+ * rounded down holds beyond share = (S - 1 - M) / (M - 1): that is 1, at farthest - 1, where S is even; where it is odd,
+ * bucket S - 1 lies beyond `farthest`, too. */
+static int64_t reach(const rf_config *c)
+{
+    const int64_t S = span(c), middle = S / 2, near = rf__max64(farthest(c), S) + 1;
+    if (c->position_buckets <= 0 || S % 2 == 0) return near;
+    const double share = (double)(S - 1 - middle) / (double)(middle - 1);
+    const double last = (double)middle * pow((double)(farthest(c) - 1) / (double)middle, share);
+    return rf__max64(near, last < INT32_MAX - 2 ? (int64_t)last + 2 : INT32_MAX);
+}
 
 enum { QUERY, KEY };
 

@@ -31,12 +31,8 @@ static void halves(const rf_config *c, int64_t m, float *row, int64_t E)
 
 static rf_tensor *add(rf_graph *g, const rf_place *at, rf_tensor *words, rf_position_row *fill)
 {
-    const int64_t E = at->config->embedding_size;
     if (g->error.code || !rf__positions_below(g, at, 1 << 24, "16777216 at most")) return &g->nil.t;
-    const float *table = rf__positions_fixed(g, at, (int64_t)at->highest + 1, E, fill);
-    if (!table) return &g->nil.t;
-    rf_tensor *rows = rf_constant(g, table, 2, (int64_t[]){(int64_t)at->highest + 1, E});
-    return rf_add(g, words, rf_embed(g, rows, at->position, at->N));
+    return rf_add(g, words, rf__positions_rows(g, at, at->config->embedding_size, fill));
 }
 
 static rf_tensor *add_interleaved(rf_graph *g, const rf_place *at, rf_tensor *words) { return add(g, at, words, interleaved); }

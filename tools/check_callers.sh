@@ -1,0 +1,17 @@
+#!/bin/sh
+# check_callers.sh LIBRARY.so — every exported function is named by a program of this tree: the command line, one of bench,
+# experiments or examples, or a test.
+set -eu
+cd "$(dirname "$0")/.."
+functions=$(nm -D --defined-only "$1" | sed -n 's/^[0-9a-f]* T \(rf[a-z0-9_]*\).*/\1/p' | sort -u)
+[ -n "$functions" ] || { echo "$1: no exported function"; exit 1; }
+named=$(mktemp)
+trap 'rm -f "$named"' EXIT
+grep -rhoE --include='*.[ch]' '\brfk?_[a-z0-9_]+\b' src/cli bench experiments examples tests | sort -u > "$named"
+bad=0
+for f in $functions; do
+    grep -qx "$f" "$named" && continue
+    echo "$f is public, and neither a program nor a test calls it: test it or take it away"
+    bad=1
+done
+exit $bad
