@@ -49,11 +49,11 @@ const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                  
 const rf_weight *rf_weights_find(const rf_weights *w, const char *name);             /* NULL when there is none      */
 const char *rf_weights_metadata(const rf_weights *w, const char *key);               /* NULL when there is none      */
 
-/* Copies a tensor as f32: F32, BF16, F16 and I8 exactly, I32 rounded to nearest.
+/* Copies a tensor as f32: F32, BF16 and F16, exactly.
  *
  *   to              [t->count]
  *   RF_ENUMERIC     a value is not finite and `finite` asks for that; the message names the first
- *   RF_EUNSUPPORTED any other data type                                                                              */
+ *   RF_EUNSUPPORTED any other data type: integers have no scale                                                      */
 rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why);
 void rf_weights_forget(const rf_weights *w, const rf_weight *t);                     /* its pages may go             */
 

@@ -13,7 +13,7 @@
 /* Every data type of the format.  The ones without rf_type are listed for the user and refused when read. */
 static const struct dtype { const char *name; unsigned bits; bool readable; rf_type type; } dtypes[] = {
     {"F32", 32, true, RF_F32},      {"BF16", 16, true, RF_BF16},    {"F16", 16, true, RF_F16},
-    {"I8", 8, true, RF_I8},         {"I32", 32, true, RF_I32},      {"F64", 64, false, RF_F32},
+    {"I8", 8, false, RF_F32},       {"I32", 32, false, RF_F32},      {"F64", 64, false, RF_F32},
     {"I64", 64, false, RF_F32},     {"U64", 64, false, RF_F32},     {"C64", 64, false, RF_F32},
     {"U32", 32, false, RF_F32},     {"I16", 16, false, RF_F32},     {"U16", 16, false, RF_F32},
     {"U8", 8, false, RF_F32},       {"BOOL", 8, false, RF_F32},     {"F8_E5M2", 8, false, RF_F32},

@@ -239,27 +239,21 @@ enum { RUN = 2048 };
 
 static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, float *to, size_t n)
 {
-    union { uint16_t half[RUN]; int32_t i32[RUN]; int8_t i8[RUN]; } run;
+    uint16_t half[RUN];
     switch (type) {
     case RF_F32: memcpy(to, from, n * 4); return;
     case RF_BF16:
-        memcpy(run.half, from, n * 2);
-        if (ctx->k && ctx->k->from_bf16) ctx->k->from_bf16(to, run.half, (int64_t)n);
-        else for (size_t i = 0; i < n; i++) to[i] = rf__from_bf16(run.half[i]);
+        memcpy(half, from, n * 2);
+        if (ctx->k && ctx->k->from_bf16) ctx->k->from_bf16(to, half, (int64_t)n);
+        else for (size_t i = 0; i < n; i++) to[i] = rf__from_bf16(half[i]);
         return;
     case RF_F16:
-        memcpy(run.half, from, n * 2);
-        if (ctx->k && ctx->k->from_f16) ctx->k->from_f16(to, run.half, (int64_t)n);
-        else for (size_t i = 0; i < n; i++) to[i] = rf__from_f16(run.half[i]);
+        memcpy(half, from, n * 2);
+        if (ctx->k && ctx->k->from_f16) ctx->k->from_f16(to, half, (int64_t)n);
+        else for (size_t i = 0; i < n; i++) to[i] = rf__from_f16(half[i]);
         return;
     case RF_I8:
-        memcpy(run.i8, from, n);
-        for (size_t i = 0; i < n; i++) to[i] = run.i8[i];
-        return;
-    case RF_I32:
-        memcpy(run.i32, from, n * 4);
-        for (size_t i = 0; i < n; i++) to[i] = (float)run.i32[i];
-        return;
+    case RF_I32: return;                 /* never readable (header.c) */
     }
 }
 
@@ -273,6 +267,11 @@ static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
 
 rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why)
 {
+    const char *const digits = strpbrk(t->dtype, "0123456789");
+    if (!t->readable && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
+        return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": %sint%s weights without quantization_config: integers have "
+                       "no scale here, save the model in F32, BF16 or F16", rf__printable(t->name).text,
+                       t->dtype[0] == 'U' ? "u" : "", digits ? digits : "");
     if (!t->readable)
         return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
                        rf__printable(t->name).text, t->dtype);

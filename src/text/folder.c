@@ -65,6 +65,16 @@ static int64_t whole_number(const json_t *x)
     return value >= 0 && value <= MAX_FILE && value == (double)(int64_t)value ? (int64_t)value : -1;
 }
 
+static rf_status read_longest(folder *f, const char *path, const json_t *x)
+{
+    if (!x) return RF_OK;
+    const int64_t value = whole_number(x);
+    if (value < 1 || value > RF_MAX_WORD)
+        return rf_fail(f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to %d was expected", path, RF_MAX_WORD);
+    f->options.max_word = (int)value;
+    return RF_OK;
+}
+
 /* A token as "text" or {"content": "text", ...}; NULL when it is neither. */
 static const char *token_text(const json_t *x)
 {
@@ -181,6 +191,8 @@ static rf_status read_settings(folder *f)
     if (!status) status = read_flag(f, f->config_path, f->config, "do_lower_case", 1, &f->options.lowercase);
     if (!status) status = read_flag(f, f->config_path, f->config, "strip_accents", -1, &f->options.strip_accents);
     if (!status) status = read_flag(f, f->config_path, f->config, "tokenize_chinese_chars", 1, &f->options.han_split);
+    if (!status)
+        status = read_longest(f, f->config_path, json_object_get(f->config, "max_input_chars_per_word"));
     if (!status) status = read_specials(f);
     return status ? status : read_all_added(f);
 }
@@ -237,12 +249,8 @@ static rf_status check_parts(folder *f)
     if (prefix && strcmp(prefix, "##") != 0)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is", f->fast_path,
                        prefix);
-    if (longest) {
-        const int64_t value = whole_number(longest);
-        if (value < 1 || value > RF_MAX_WORD)
-            return rf_fail(f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to %d was expected", f->fast_path, RF_MAX_WORD);
-        f->options.max_word = (int)value;
-    }
+    status = read_longest(f, f->fast_path, longest);
+    if (status) return status;
     f->options.unk = json_string_value(json_object_get(model, "unk_token"));
     const json_t *normal = json_object_get(f->fast, "normalizer");
     int clean = 1;

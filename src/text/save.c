@@ -27,6 +27,10 @@ static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **ou
             return rf_fail(why, RF_EUNSUPPORTED, "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder,
                            (int)i);
     size_t size = 0;
+    for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
+        if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
+            return rf_fail(why, RF_EUNSUPPORTED, "%s: token %d ends in white space, which vocab.txt cannot hold: take it "
+                           "out of tokenizer.json", folder, (int)i);
     for (int32_t i = 0; i <= last; i++) size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
     char *text = rf__alloc(t->ctx, size), *to = text;
     if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
@@ -70,6 +74,8 @@ static json_t *settings(const rf_tokenizer *t)
     rf__json_set(&all, "do_lower_case", json_boolean(o->lowercase));
     rf__json_set(&all, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
     rf__json_set(&all, "tokenize_chinese_chars", json_boolean(o->han_split));
+    if (o->max_word != RF_MAX_WORD_USUAL)
+        rf__json_set(&all, "max_input_chars_per_word", json_integer(o->max_word));
     rf__json_set(&all, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
     return all;
 }

@@ -132,7 +132,7 @@ typedef struct rf_vocab {
     uint8_t *hidden;                    /* [n]: RF_HIDDEN, RF_ALONE or 0                                              */
     int32_t n;
     rf_slots whole, tail;               /* by the whole token; those with "##", by what follows it                    */
-    uint64_t *power;                    /* base^i, i up to the longest word                                           */
+    uint64_t base, *power;              /* of the hash; base^i, i up to the longest word                              */
 } rf_vocab;
 
 /* Becomes the owner of the three arrays, on failure too. */
@@ -141,6 +141,7 @@ rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size
 /* The tokens of a vocab.txt, and those of `added` whose ids follow it. */
 rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size_t size, const char *name,
                           rf_rules rules, const rf_added *added, size_t added_n, rf_error *why);
+size_t rf__vocab_trimmed(const char *text, size_t from, size_t to);   /* where the white space at the end begins */
 void rf__vocab_clear(rf_vocab *v);
 int32_t rf__vocab_find(const rf_vocab *v, const char *text, size_t size);
 static inline const char *rf__vocab_token(const rf_vocab *v, int32_t id) { return v->text + v->begin[id]; }
@@ -165,12 +166,12 @@ struct rf_tokenizer {
     bool fold;                          /* python rules: added tokens are found in lowered text                       */
     uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
     int opener;                         /* that byte, when it is one only; otherwise -1                               */
-    uint64_t mark;                      /* of vocabulary and options: an encoding's cache of words belongs to it      */
+    uint64_t mark;                      /* of this tokenizer and no other, ever: an encoding's cache belongs to it   */
     rf_vocab vocab;
     rf_normal normal;
 };
 
-enum { RF_MAX_WORD = 10000 };             /* the highest limit for the characters of a word                           */
+enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the characters of a word                      */
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options; `added` are tokens

@@ -1,7 +1,11 @@
 /* vocab.c — the vocabulary: lines, look-up, and greedy longest match.
  *
- * A word's prefixes are hashed once, h[i+1] = h[i] B + byte + 1 (mod 2^64), so that the hash of any part is
- * h[j] - h[i] B^(j-i): a longest match costs one probe for each length tried and no pass over the bytes.             */
+ * A word's prefixes are hashed once, h[i+1] = h[i] B + byte + 1 (mod p), so that the hash of any part is
+ * h[j] - h[i] B^(j-i): a longest match costs one probe for each length tried and no pass over the bytes.
+ *
+ * p = 2^61 - 1 is prime and B is drawn when a vocabulary is made: two tokens of n bytes agree for at most n of the p
+ * values of B, whoever chose them.  (Modulo 2^64 Thue and Morse's words agree for every B.)  No result depends on
+ * it. */
 #include "text.h"
 
 enum {
@@ -9,7 +13,23 @@ enum {
     MOST_BYTES = 1 << 30,               /* of a vocabulary                                                            */
     MOST_LINES = 1 << 28
 };
-static const uint64_t BASE = 0x9E3779B97F4A7C15;
+static const uint64_t PRIME = ((uint64_t)1 << 61) - 1;
+__extension__ typedef unsigned __int128 wide;
+
+/* h B + c (mod p), of what is below p. */
+static inline uint64_t step(uint64_t h, uint64_t base, uint64_t c)
+{
+    const wide x = (wide)h * base + c;
+    const uint64_t r = ((uint64_t)x & PRIME) + (uint64_t)(x >> 61);
+    return r >= PRIME ? r - PRIME : r;
+}
+
+/* The hash of what follows the first of two prefixes in the second; `power` is B^(bytes between). */
+static inline uint64_t between(uint64_t first, uint64_t second, uint64_t power)
+{
+    const uint64_t x = step(first, power, 0);
+    return second >= x ? second - x : second + PRIME - x;
+}
 
 static inline uint64_t mix(uint64_t h)
 {
@@ -18,10 +38,10 @@ static inline uint64_t mix(uint64_t h)
     return h ^ h >> 32;
 }
 
-static uint64_t hash_of(const char *text, size_t size)
+static uint64_t hash_of(const rf_vocab *v, const char *text, size_t size)
 {
     uint64_t h = 0;
-    for (size_t i = 0; i < size; i++) h = h * BASE + (unsigned char)text[i] + 1;
+    for (size_t i = 0; i < size; i++) h = step(h, v->base, (unsigned char)text[i] + 1u);
     return h;
 }
 
@@ -56,7 +76,7 @@ static void put(rf_vocab *v, rf_slots *s, int32_t id, size_t skip)
 {
     const char *text = rf__vocab_token(v, id) + skip;
     const size_t size = rf__vocab_token_size(v, id) - skip;
-    const uint64_t m = mix(hash_of(text, size));
+    const uint64_t m = mix(hash_of(v, text, size));
     const uint32_t tag = (uint32_t)(m >> 32);
     size_t i = (size_t)m & s->mask;
     for (; s->at[i].id >= 0; i = (i + 1) & s->mask) {
@@ -81,6 +101,8 @@ rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size
                          int32_t n, rf_error *why)
 {
     *v = (rf_vocab){.ctx = ctx, .text = text, .size = size, .begin = begin, .hidden = hidden, .n = n};
+    const double now = rf__seconds();
+    v->base = rf__hash64(&now, sizeof now, (uint64_t)(uintptr_t)text) % (PRIME - 1024) + 1024;
     size_t tails = 0, most = 0;
     for (int32_t i = 0; i < n; i++) tails += continues(v, i);
     if (!slots_init(&v->whole, ctx, (size_t)n) || !slots_init(&v->tail, ctx, tails)) goto full;
@@ -93,7 +115,7 @@ rf_status rf__vocab_init(rf_vocab *v, const rf_ctx *ctx, char *text, size_t size
     v->power = rf__alloc(ctx, (most + 1) * sizeof *v->power);
     if (!v->power) goto full;
     v->power[0] = 1;
-    for (size_t i = 0; i < most; i++) v->power[i + 1] = v->power[i] * BASE;
+    for (size_t i = 0; i < most; i++) v->power[i + 1] = step(v->power[i], v->base, 0);
     return RF_OK;
 full:
     rf__vocab_clear(v);
@@ -113,13 +135,13 @@ void rf__vocab_clear(rf_vocab *v)
 
 int32_t rf__vocab_find(const rf_vocab *v, const char *text, size_t size)
 {
-    return find(v, &v->whole, hash_of(text, size), text, size, 0);
+    return find(v, &v->whole, hash_of(v, text, size), text, size, 0);
 }
 
 size_t rf__vocab_pieces(const rf_vocab *v, const char *word, size_t size, uint64_t *hash, int32_t *id, uint32_t *end)
 {
     hash[0] = 0;
-    for (size_t i = 0; i < size; i++) hash[i + 1] = hash[i] * BASE + (unsigned char)word[i] + 1;
+    for (size_t i = 0; i < size; i++) hash[i + 1] = step(hash[i], v->base, (unsigned char)word[i] + 1u);
     size_t n = 0;
     for (size_t from = 0; from < size;) {
         const rf_slots *s = from ? &v->tail : &v->whole;
@@ -127,7 +149,8 @@ size_t rf__vocab_pieces(const rf_vocab *v, const char *word, size_t size, uint64
         int32_t found = -1;
         for (; to > from; to--) {
             if (to < size && ((unsigned char)word[to] & 0xC0) == 0x80) continue;       /* inside a character         */
-            found = find(v, s, hash[to] - hash[from] * v->power[to - from], word + from, to - from, from ? 2 : 0);
+            const uint64_t h = between(hash[from], hash[to], v->power[to - from]);
+            found = find(v, s, h, word + from, to - from, from ? 2 : 0);
             if (found >= 0) break;
         }
         if (found < 0) return 0;
@@ -152,7 +175,7 @@ static size_t line_end(const char *text, size_t size, size_t at, bool python, si
 }
 
 /* Rust drops white space from the end of a line. */
-static size_t trimmed(const char *text, size_t from, size_t to)
+size_t rf__vocab_trimmed(const char *text, size_t from, size_t to)
 {
     while (to > from) {
         size_t start = to - 1;
@@ -210,7 +233,7 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
         const rf_added *a = line < lines ? NULL : with_id(added, added_n, line);
         const char *from = a ? a->text : text + at;
         size_t bytes = a ? a->size : line_end(text, size, at, python, &next) - at;
-        if (!a && !python) bytes = trimmed(text, at, at + bytes) - at;
+        if (!a && !python) bytes = rf__vocab_trimmed(text, at, at + bytes) - at;
         if (a) next = at, hidden[line] = RF_ALONE;
         begin[line] = (uint32_t)used;
         memcpy(copy + used, from, bytes);

@@ -245,6 +245,69 @@ static void saved_folders_open_again(void **state)
     rf_tokenizer_free(u);
 }
 
+/* A folder with these changes to the good tokenizer.json. */
+static const char *changed(const char *from, const char *to)
+{
+    const char *folder = t_folder();
+    char good[4096], text[4096];
+    snprintf(good, sizeof good, FAST, "true");
+    const char *at = strstr(good, from);
+    assert_non_null(at);
+    snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, to, at + strlen(from));
+    put(folder, "tokenizer.json", text);
+    return folder;
+}
+
+static void what_saving_cannot_keep_is_refused(void **state)
+{
+    (void)state;
+    rf_error why = {0};
+    rf_tokenizer *t = opened(changed(":100,", ":3,"));
+    const char *to = t_folder();
+    assert_int_equal(rf_tokenizer_options_of(t)->max_word, 3);
+    assert_int_equal(first_id(t, "abbb"), 1);
+    assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
+    rf_tokenizer_free(t);
+    t = opened(to);
+    assert_int_equal(rf_tokenizer_options_of(t)->max_word, 3);
+    assert_int_equal(first_id(t, "abbb"), 1);
+    rf_tokenizer_free(t);
+    static const char *const white[] = {"\"A \":9", "\"A\\u3000\":9", "\"\\t\":9"};
+    for (size_t i = 0; i < RF_COUNT(white); i++) {
+        t = opened(changed("\"A\":9", white[i]));
+        to = t_folder();
+        put(to, "vocab.txt", "old");
+        assert_int_equal(rf_tokenizer_save(t, to, &why), RF_EUNSUPPORTED);
+        t_failed(&why, RF_EUNSUPPORTED, "token 9 ends in white space");
+        char *text = file_text(to, "vocab.txt");
+        assert_string_equal(text, "old");
+        rf__free(ctx, text);
+        rf_tokenizer_free(t);
+    }
+}
+
+/* The same tokens, one of them a piece here and found only as a whole there; one cache of words for both. */
+static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
+{
+    (void)state;
+    const char *one = t_folder(), *other = t_folder();
+    put(one, "vocab.txt", VOCAB "ab\n");
+    put(other, "vocab.txt", VOCAB);
+    put(other, "tokenizer_config.json", "{\"added_tokens_decoder\":{\"11\":{\"content\":\"ab\"}}}");
+    rf_tokenizer *t = opened(one), *u = opened(other);
+    rf_encoding e;
+    rf_encoding_init(&e, ctx);
+    for (int i = 0; i < 4; i++) {
+        const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
+        assert_int_equal(rf_encode(i % 2 ? u : t, "ab", 2, NULL, 0, 0, flags, &e, NULL, NULL), RF_OK);
+        assert_int_equal(e.n, i % 2 ? 2 : 1);
+        assert_int_equal(e.id[0], i % 2 ? 5 : 11);
+    }
+    rf_encoding_clear(&e);
+    rf_tokenizer_free(t);
+    rf_tokenizer_free(u);
+}
+
 static void failing_memory(void **state)
 {
     (void)state;
@@ -278,6 +341,8 @@ int main(void)
         cmocka_unit_test(other_parts_are_refused_by_name),
         cmocka_unit_test(added_tokens_follow_the_vocabulary),
         cmocka_unit_test(saved_folders_open_again),
+        cmocka_unit_test(what_saving_cannot_keep_is_refused),
+        cmocka_unit_test(an_encoding_goes_from_one_tokenizer_to_another),
         cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests_name("text/folder", tests, setup, teardown);

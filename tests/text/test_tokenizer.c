@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "roformer/tokenizer.h"
+#include "text/text.h"
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 static const char small[] = SPECIALS "a\nb\n##a\n##b\nab\n##ab\n!\n[\n]\nmask\nthe\n\xC3\xA9\n\xE6\xBC\xA2\n";
@@ -312,9 +313,36 @@ static void threads_share_a_tokenizer(void **state)
     rf_tokenizer_free(t);
 }
 
+/* Words of Thue and Morse and their complements have the same polynomial hash modulo 2^64, for every base.  Of 512
+ * tokens made of nine of those each, hashed well, no 64 lie side by side: a look-up ends after a few steps. */
+static void a_hostile_vocabulary(void **state)
+{
+    (void)state;
+    enum { WORD = 1024, WORDS = 9, N = 1 << WORDS };
+    const size_t size = sizeof SPECIALS - 1 + (size_t)N * (WORD * WORDS + 1);
+    char *text = malloc(size), *to = text + sizeof SPECIALS - 1;
+    memcpy(text, SPECIALS, sizeof SPECIALS - 1);
+    for (unsigned token = 0; token < N; token++, *to++ = '\n')
+        for (unsigned word = 0; word < WORDS; word++)
+            for (unsigned i = 0; i < WORD; i++)
+                *to++ = (char)('a' + ((unsigned)__builtin_popcount(i) + (token >> word)) % 2);
+    rf_tokenizer *t = make(text, size, NULL);
+    const rf_slots *s = &t->vocab.whole;
+    size_t run = 0, longest = 0;
+    for (size_t i = 0; i <= s->mask; i++) {
+        run = s->at[i].id < 0 ? 0 : run + 1;
+        if (run > longest) longest = run;
+    }
+    if (longest >= 64) fail_msg("%zu tokens side by side", longest);
+    for (int32_t id = 5; id < 5 + N; id += 37) assert_int_equal(rf_tokenizer_id(t, rf_tokenizer_token(t, id)), id);
+    rf_tokenizer_free(t);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_hostile_vocabulary),
         cmocka_unit_test(pieces_and_specials),
         cmocka_unit_test(offsets_are_bytes_of_the_text),
         cmocka_unit_test(pairs_limits_and_appending),

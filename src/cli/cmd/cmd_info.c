@@ -18,12 +18,6 @@
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
 
-static const char *type_name(rf_type t)
-{
-    static const char *const name[] = {"F32", "BF16", "F16", "I8", "I32"};
-    return (unsigned)t < RF_COUNT(name) ? name[t] : "?";
-}
-
 static const char *act_name(rf_act a)
 {
     static const char *const name[] = {"none", "gelu", "gelu_new", "relu", "silu", "tanh"};
@@ -211,7 +205,7 @@ static json_t *tensor_table(const rf_weights *w)
     json_t *list = json_array();
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
-        rf__json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", type_name(t->type), "shape",
+        rf__json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", t->dtype, "shape",
                                               shape_json(t), "bytes", (json_int_t)t->bytes));
     }
     return list;
@@ -284,7 +278,7 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     rf__json_set(&weights, "file", cli_text_json(path, strlen(path)));
     rf__json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
     rf__json_set(&weights, "bytes", json_integer((json_int_t)bytes));
-    if (rf_weights_count(w)) rf__json_set(&weights, "type", json_string(type_name(rf_weights_at(w, 0)->type)));
+    if (rf_weights_count(w)) rf__json_set(&weights, "type", json_string(rf_weights_at(w, 0)->dtype));
     status = fit(io, &c, w, &weights, why);
     rf__json_set(o, "weights", weights);
     *tensors = tensor_table(w);

@@ -9,17 +9,17 @@
 
 #include "train/log/results.h"
 
-static void put(json_t *all, const char *name, double x)
+static void put(json_t **all, const char *name, double x)
 {
-    if (isfinite(x)) json_object_set_new(all, name, json_real(x));
+    if (isfinite(x)) rf__json_set(all, name, json_real(x));
 }
 
-static void put_training(const rf__results *r, json_t *all)
+static void put_training(const rf__results *r, json_t **all)
 {
     const rf__state *t = r->state;
     put(all, "epoch", r->epoch);
-    json_object_set_new(all, "train_samples", json_integer(r->train_samples));
-    json_object_set_new(all, "num_input_tokens_seen", json_integer(t->tokens));
+    rf__json_set(all, "train_samples", json_integer(r->train_samples));
+    rf__json_set(all, "num_input_tokens_seen", json_integer(t->tokens));
     if (t->total.steps) put(all, "train_loss", t->total.loss / (double)t->total.steps);
     if (!(t->seconds > 0)) return;
     put(all, "train_runtime", t->seconds);
@@ -27,7 +27,7 @@ static void put_training(const rf__results *r, json_t *all)
     put(all, "train_steps_per_second", (double)t->step / t->seconds);
 }
 
-static void put_evaluation(const rf__results *r, json_t *all)
+static void put_evaluation(const rf__results *r, json_t **all)
 {
     for (int i = 0; i < r->scores.n; i++) {
         const rf_score *s = &r->scores.score[i];
@@ -37,7 +37,7 @@ static void put_evaluation(const rf__results *r, json_t *all)
         if (r->tokens && !strcmp(s->name, "loss")) put(all, "perplexity", exp(s->value));
     }
     if (!r->scores.n) return;
-    json_object_set_new(all, "eval_samples", json_integer(r->eval_samples));
+    rf__json_set(all, "eval_samples", json_integer(r->eval_samples));
     if (!(r->eval_seconds > 0)) return;
     put(all, "eval_runtime", r->eval_seconds);
     put(all, "eval_samples_per_second", (double)r->eval_samples / r->eval_seconds);
@@ -49,9 +49,9 @@ rf_status rf__results_write(const rf__results *r, rf_error *why)
     rf_status status = rf__path(path, sizeof path, r->folder, "all_results.json", why);
     if (status) return status;
     json_t *all = json_object();
-    put_training(r, all);
-    put_evaluation(r, all);
-    char *text = all ? json_dumps(all, JSON_INDENT(4) | JSON_SORT_KEYS | JSON_REAL_PRECISION(12)) : NULL;
+    put_training(r, &all);
+    put_evaluation(r, &all);
+    char *text = all ? rf__json_dump(all, JSON_INDENT(4) | JSON_SORT_KEYS | JSON_REAL_PRECISION(12)) : NULL;
     json_decref(all);
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: %s", path);
     status = rf__replace_file(r->ctx, path, text, strlen(text), why);
