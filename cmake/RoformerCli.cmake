@@ -1,10 +1,16 @@
-# The program's own: where the shipped model lies in the source tree, man page, completions, helper of its tests.
+# The program's own: where the shipped models lie, man page, completions, helper of its tests.
 if(NOT TARGET roformer-program)
   return()
 endif()
 
-set(RF_MODEL_DIR "${PROJECT_SOURCE_DIR}/models/roformer-small-en" CACHE PATH "Model that answers when no other is named")
-target_compile_definitions(roformer-program PRIVATE RF_MODEL_DIR="${RF_MODEL_DIR}" RF_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
+# Models, as seen from where the program is installed.  In a build folder a link stands for them.
+set(rf_models ${CMAKE_INSTALL_FULL_DATADIR}/roformer/models)
+if(NOT IS_ABSOLUTE "${CMAKE_INSTALL_DATADIR}" AND NOT IS_ABSOLUTE "${CMAKE_INSTALL_BINDIR}")
+  file(RELATIVE_PATH rf_models ${CMAKE_INSTALL_FULL_BINDIR} ${rf_models})
+endif()
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/models ${PROJECT_BINARY_DIR}/models SYMBOLIC COPY_ON_ERROR)
+set(rf_program_definitions RF_MODELS="${rf_models}" RF_BUILD_TYPE="${CMAKE_BUILD_TYPE}")
+target_compile_definitions(roformer-program PRIVATE ${rf_program_definitions})
 
 # The manual's date is that of the sources, not of the build: of this version in CHANGELOG.md, else SOURCE_DATE_EPOCH, else
 # of the commit.
@@ -20,17 +26,31 @@ else()
 endif()
 set_source_files_properties(src/cli/shell/help.c PROPERTIES COMPILE_DEFINITIONS "RF_DATE=\"${rf_date}\"")
 
-# roformer.1 and the completion scripts are what the program prints about itself.
-if(NOT CMAKE_CROSSCOMPILING OR CMAKE_CROSSCOMPILING_EMULATOR)
+# roformer.1 and the completion scripts are what the program prints about itself.  When it is built for another machine, an
+# emulator runs it, or a roformer of this version that runs here answers for it.
+set(rf_self roformer-program)
+if(CMAKE_CROSSCOMPILING AND NOT CMAKE_CROSSCOMPILING_EMULATOR)
+  set(RF_HOST_PROGRAM "" CACHE FILEPATH "Cross-building: a roformer of this version that runs here, for the manual and completions")
+  set(rf_self ${RF_HOST_PROGRAM})
+  if(RF_HOST_PROGRAM)
+    execute_process(COMMAND ${RF_HOST_PROGRAM} --version OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(NOT version STREQUAL "roformer ${PROJECT_VERSION}")
+      message(FATAL_ERROR "RF_HOST_PROGRAM: ${RF_HOST_PROGRAM} says \"${version}\", expected \"roformer ${PROJECT_VERSION}\"")
+    endif()
+  else()
+    message(STATUS "Cross-building without an emulator or RF_HOST_PROGRAM: manual page and completions are left out")
+  endif()
+endif()
+if(rf_self)
   set(rf_man ${PROJECT_BINARY_DIR}/man/roformer.1)
   set(rf_completions ${PROJECT_BINARY_DIR}/completions)
   add_custom_command(OUTPUT ${rf_man} ${rf_completions}/roformer ${rf_completions}/_roformer ${rf_completions}/roformer.fish
     COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man ${rf_completions}
-    COMMAND roformer-program --man > ${rf_man}
-    COMMAND roformer-program completion bash > ${rf_completions}/roformer
-    COMMAND roformer-program completion zsh > ${rf_completions}/_roformer
-    COMMAND roformer-program completion fish > ${rf_completions}/roformer.fish
-    DEPENDS roformer-program VERBATIM)
+    COMMAND ${rf_self} --man > ${rf_man}
+    COMMAND ${rf_self} completion bash > ${rf_completions}/roformer
+    COMMAND ${rf_self} completion zsh > ${rf_completions}/_roformer
+    COMMAND ${rf_self} completion fish > ${rf_completions}/roformer.fish
+    DEPENDS ${rf_self} VERBATIM)
   add_custom_target(roformer-man ALL DEPENDS ${rf_man})
 endif()
 

@@ -8,7 +8,7 @@ mkdir -p "$out"
 # not the ladder's rungs, each of which is all of its templates in one file, nor what lint.h stands for
 [ $# -gt 0 ] || set -- $(find src -name '*.c' ! -name 'isa_*' ! -name status.c ! -path '*/mpi/*' ! -path '*/ref/*' | sort)
 packages=$(pkg-config --cflags jansson libutf8proc libzstd zlib)
-flags="-std=c11 -Iinclude -Isrc $packages -DROFORMER_VERSION=\"0\" -DRF_MODEL_DIR=\"\" -DRF_BUILD_TYPE=\"\""
+flags="-std=c11 -Iinclude -Isrc $packages -DROFORMER_VERSION=\"0\" -DRF_BUILD_TYPE=\"\""
 have() { command -v "$1" > /dev/null 2>&1 || { echo "lint: $1 is not installed" >&2; return 1; }; }
 
 : > "$out/found"
@@ -21,7 +21,7 @@ if have gcc; then
 fi
 if have cppcheck; then
     cppcheck --enable=warning,portability,performance --std=c11 --language=c -q -Iinclude -Isrc --include=tools/lint.h \
-        --suppress=missingIncludeSystem -DRF_CPPCHECK -DROFORMER_VERSION='"0"' -DRF_MODEL_DIR='""' -DRF_BUILD_TYPE='""' \
+        --suppress=missingIncludeSystem -DRF_CPPCHECK -DROFORMER_VERSION='"0"' -DRF_BUILD_TYPE='""' \
         --template='{file}:{line}: {severity}: {message} [{id}]' "$@" > "$out/cppcheck.txt" 2>&1
     cat "$out/cppcheck.txt" >> "$out/found"
 fi

@@ -14,20 +14,25 @@ static bool is_model(const char *folder)
     return n > 0 && (size_t)n < sizeof path && !access(path, R_OK);
 }
 
-/* PREFIX/bin/roformer belongs to PREFIX/share/roformer. */
+/* Where the program's models lie, from its own folder: after installation, and in a build folder. */
+#ifndef RF_MODELS
+#define RF_MODELS "../share/roformer/models"
+#endif
+static const char *const models[] = {RF_MODELS, "models"};
+
 static bool beside_program(char *out, size_t size)
 {
-    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
-    if (n <= 0) return false;
-    out[n] = 0;
-    for (int up = 0; up < 2; up++) {
-        char *slash = strrchr(out, '/');
-        if (!slash) return false;
-        *slash = 0;
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) return false;
+    self[length] = 0;
+    char *slash = strrchr(self, '/');
+    if (slash) slash[1] = 0;
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        const int n = snprintf(out, size, "%s%s/" RF_MODEL_NAME, *models[i] == '/' ? "" : self, models[i]);
+        if (n > 0 && (size_t)n < size && is_model(out)) return true;
     }
-    const size_t have = strlen(out);
-    const int more = snprintf(out + have, size - have, "/share/roformer/models/" RF_MODEL_NAME);
-    return more > 0 && (size_t)more < size - have && is_model(out);
+    return false;
 }
 
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
@@ -38,10 +43,6 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
         return RF_OK;
     }
     if (beside_program(out, size)) return RF_OK;
-#ifdef RF_MODEL_DIR
-    snprintf(out, size, "%s", RF_MODEL_DIR);
-    if (is_model(out)) return RF_OK;
-#endif
     return rf_fail(why, RF_EARG, "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }
 
