@@ -1,49 +1,67 @@
 # Forwards to CMake; `make help` lists the targets.
 .DEFAULT_GOAL := all
-.PHONY: all setup demo test check asan ubsan tsan debug bench fuzz lint sweep install clean help
+.PHONY: all build setup demo test quick check asan ubsan tsan debug bench fuzz lint sweep abi coverage dist install uninstall clean help
 MAKEFLAGS += --no-print-directory
 B := build/release
 J ?= $(shell nproc)
 SECONDS ?= 30
 
-all: setup ## build the library and the program (build/release)
+all: ## build the library and the program (build/release); names what is missing
+	@sh scripts/setup.sh --check
+	@mkdir -p build
 	@cmake --preset release > build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build $(B) -j $(J)
 
 setup: ## install what is missing (Debian packages)
 	@sh scripts/setup.sh
 
-demo: all ## fill masks and embed sentences with the shipped model
+build: setup
+	@sh tools/build.sh release
+
+demo: build ## fill masks and embed sentences with the shipped model
 	@$(B)/roformer demo
 
-test: all ## the whole test suite; at its end, what was left out and why
+test: build ## the whole test suite; at its end, what was left out and why
 	@ctest --test-dir $(B) -j $(J) --output-on-failure; code=$$?; sh tools/skipped.sh $(B) && exit $$code
+
+quick: all ## the tests of less than three seconds
+	@ctest --test-dir $(B) -j $(J) --output-on-failure -L quick
 
 check: all ## floors, headers, symbols, mirrors
 	@ctest --test-dir $(B) -j $(J) --output-on-failure -R '^check/'
 
-asan ubsan tsan debug: setup ## the suite under a sanitizer, or with debug checks
-	@cmake --preset $@ > build/configure-$@.log 2>&1 || { cat build/configure-$@.log; exit 1; }
-	@cmake --build build/$@ -j $(J)
+asan ubsan tsan debug: ## the suite under a sanitizer, or with debug checks
+	@sh tools/build.sh $@
 	@ctest --preset $@ -j $(J); code=$$?; sh tools/skipped.sh build/$@ && exit $$code
 
 bench: all ## every benchmark, into results/
 	@sh bench/run.sh $(B)
 
-fuzz: setup ## every fuzz harness for SECONDS each (30)
-	@sh scripts/setup.sh fuzz
-	@cmake --preset fuzz > build/configure-fuzz.log 2>&1 || { cat build/configure-fuzz.log; exit 1; }
-	@cmake --build build/fuzz -j $(J)
+fuzz: ## every fuzz harness for SECONDS each (30)
+	@sh scripts/setup.sh --check fuzz
+	@sh tools/build.sh fuzz
 	@sh tools/fuzz.sh build/fuzz $(SECONDS)
 
 lint: ## gcc -fanalyzer, cppcheck and clang-tidy over src/, as far as they are installed
 	@sh tools/lint.sh
 
 sweep: all ## long robustness sweep: kill -9, going back, two runs in one folder, failing system calls and allocations
-	@sh tools/kill_sweep.sh $(B)
+	@ctest --test-dir $(B) -C sweep -L sweep --verbose
+
+abi: ## renew the description of the public ABI, tools/roformer.abi, which the next changes are compared with
+	@sh tools/check_abi.sh --renew
+
+coverage: ## the suite with counters, and which lines of src/ it ran (gcovr)
+	@sh tools/coverage.sh
+
+dist: ## build/roformer-VERSION.tar.gz of the last commit
+	@sh tools/dist.sh
 
 install: all ## install below PREFIX (/usr/local)
 	@cmake --install $(B) --prefix $(or $(PREFIX),/usr/local)
+
+uninstall: ## remove what the last `make install` put there
+	@cmake --build $(B) --target uninstall
 
 clean: ## remove everything that was built
 	@rm -rf build

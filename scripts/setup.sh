@@ -1,9 +1,15 @@
 #!/bin/sh
-# setup.sh [fuzz|arm|mpi] — installs the Debian packages that building and testing need, and only those that are missing.
-# Works as root or through sudo; does nothing, and needs no network, when all is there.
+# setup.sh [--check] [fuzz|arm|mpi|ci] — installs the Debian packages that building and testing need, and only those that are
+# missing.  Works as root or through sudo; does nothing, and needs no network, when all is there.  --check names what is missing and
+# fails when there is something.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build
+check=
+if [ "${1:-}" = --check ]; then
+    check=yes
+    shift
+fi
 
 packages="gcc g++ libc6-dev make cmake ninja-build pkg-config libdnnl-dev libjansson-dev libutf8proc-dev libxxhash-dev
   libzstd-dev zlib1g-dev libcmocka-dev gnuplot-nox"
@@ -13,9 +19,12 @@ elif [ "${1:-}" = mpi ]; then
     packages="openmpi-bin libopenmpi-dev mpich libmpich-dev"
 elif [ "${1:-}" = arm ]; then
     packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
+elif [ "${1:-}" = ci ]; then
+    packages="clang clang-tidy cppcheck libclang-rt-14-dev abigail-tools gcovr git"
 fi
 
 if ! command -v dpkg-query > /dev/null; then
+    [ -z "$check" ] || exit 0                   # the build says what it does not find
     echo "setup: not a Debian system; please install the counterparts of:" $packages
     exit 0
 fi
@@ -24,6 +33,11 @@ for p in $packages; do
     dpkg-query -W -f '${Status}' "$p" 2> /dev/null | grep -q 'ok installed' || missing="$missing $p"
 done
 [ -n "$missing" ] || exit 0
+if [ -n "$check" ]; then
+    echo "setup: missing:$missing" >&2
+    echo "setup: install them with your package manager, or: sh scripts/setup.sh${1:+ $1}" >&2
+    exit 1
+fi
 
 root=
 if [ "$(id -u)" != 0 ]; then

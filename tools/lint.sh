@@ -26,11 +26,8 @@ if have cppcheck; then
     cat "$out/cppcheck.txt" >> "$out/found"
 fi
 if have clang-tidy; then
-    checks='-*,bugprone-*,clang-analyzer-*,-bugprone-easily-swappable-parameters,-bugprone-reserved-identifier,-bugprone-narrowing-conversions'
-    checks="$checks,-bugprone-assignment-in-if-condition,-bugprone-implicit-widening-of-multiplication-result,-bugprone-suspicious-include"
-    checks="$checks,-clang-analyzer-security.insecureAPI.DeprecatedOrUnsafeBufferHandling,-bugprone-branch-clone,-bugprone-macro-parentheses,-bugprone-suspicious-string-compare,-bugprone-misplaced-widening-cast"
     # shellcheck disable=SC2086
-    clang-tidy --quiet --checks="$checks" "$@" -- $flags -include tools/lint.h > "$out/clang-tidy.txt" 2> /dev/null || true
+    clang-tidy --quiet "$@" -- $flags -include tools/lint.h > "$out/clang-tidy.txt" 2> /dev/null || true
     grep -E '(warning|error):' "$out/clang-tidy.txt" >> "$out/found" || true
 fi
 

@@ -1,0 +1,26 @@
+# Labels and costs of all tests: quick and full by tests/costs.txt, the longest first.  Label sweep takes long, and is run only by
+#
+#     ctest --test-dir build/release -C sweep -L sweep          (make sweep)
+add_test(NAME sweep/kill COMMAND sh ${PROJECT_SOURCE_DIR}/tools/kill_sweep.sh ${PROJECT_BINARY_DIR} CONFIGURATIONS sweep
+  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+set_tests_properties(sweep/kill PROPERTIES LABELS sweep TIMEOUT 86400)
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS tests/costs.txt)
+file(STRINGS tests/costs.txt lines REGEX "^[^#]")
+foreach(line ${lines})
+  separate_arguments(line)
+  list(GET line 0 test)
+  list(GET line 1 rf_cost_${test})
+endforeach()
+get_property(tests DIRECTORY PROPERTY TESTS)
+list(REMOVE_ITEM tests sweep/kill)
+foreach(test ${tests})
+  set(label quick)
+  if(DEFINED rf_cost_${test})
+    set_tests_properties(${test} PROPERTIES COST ${rf_cost_${test}})
+    if(rf_cost_${test} GREATER_EQUAL 3)
+      set(label full)
+    endif()
+  endif()
+  set_tests_properties(${test} PROPERTIES LABELS ${label})
+endforeach()

@@ -1,0 +1,10 @@
+#!/bin/sh
+# dist.sh — build/roformer-VERSION.tar.gz: the files of the last commit, the same bytes wherever it is made.
+set -eu
+cd "$(dirname "$0")/.."
+version=$(sed -n 's/^project(roformer VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+mkdir -p build
+out=build/roformer-$version.tar.gz
+git archive --format=tar --prefix="roformer-$version/" HEAD | gzip -n -9 > "$out.part"
+mv "$out.part" "$out"
+echo "$out: $(tar -tzf "$out" | grep -vc '/$') files, $(wc -c < "$out") bytes, sha256 $(sha256sum "$out" | cut -d' ' -f1)"
