@@ -291,7 +291,7 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                        size_t limit, int flags, rf_encoding *e, size_t *dropped)
 {
-    const bool frame = !(flags & RF_ENCODE_PLAIN);
+    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
     const size_t base = e->n, around = frame ? 2 + (pair != NULL) : 0;
     if (!scratch_for(e, t) || !room(e, 2)) return false;
     if (frame) push(e, t->special[RF_CLS], 0, 0, true);
@@ -326,7 +326,7 @@ rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const 
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
-    const size_t around = flags & RF_ENCODE_PLAIN ? 0 : pair ? 3 : 2;
+    const size_t around = flags & RF_ENCODE_PLAIN || t->bare ? 0 : pair ? 3 : 2;
     if (limit && limit < around)
         return rf_fail(why, RF_ERANGE, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;

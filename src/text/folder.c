@@ -1,9 +1,9 @@
 /* folder.c — the tokenizer of a model folder: reading what Hugging Face writes, and writing what it reads.
  *
- *   vocab.txt                 the tokens; or, in newer folders without it,
- *   tokenizer.json            the tokens and the normaliser (every part is checked: another kind is refused by name)
- *   tokenizer_config.json     the settings, which win over those of tokenizer.json, as they do in transformers
- *   special_tokens_map.json   names of special tokens that the settings lack                                          */
+ *   vocab.txt                 the tokens
+ *   tokenizer.json            the same and more; which parts of it count, tokenizer_class says (read_kind)
+ *   tokenizer_config.json     the class and its settings
+ *   special_tokens_map.json   names of special tokens, which win unless the settings have added_tokens_decoder       */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +21,9 @@ typedef struct folder {
     rf_tokenizer_options options;       /* strings belong to the JSON texts                                           */
     json_t *config, *map, *fast;        /* tokenizer_config.json, special_tokens_map.json, tokenizer.json             */
     char config_path[MAX_PATH], fast_path[MAX_PATH];
+    bool bert, all;                     /* tokenizer_class: its settings count; it is tokenizer.json alone */
+    rf_frame frame;
+    const char *named[RF_SPECIALS];     /* by the settings */
     rf_added *added;
     size_t added_n;
     rf_vocab vocab;
@@ -88,24 +91,18 @@ static const char *const bert_kinds[] = {"BertTokenizer", "BertTokenizerFast", "
                                          "DistilBertTokenizerFast", "ElectraTokenizer", "ElectraTokenizerFast"};
 static const char *const fast_kinds[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
-/* Whether tokenizer.json counts even where there is a vocab.txt. */
-static bool says_all(const folder *f)
-{
-    const char *kind = json_string_value(json_object_get(f->config, "tokenizer_class"));
-    for (size_t i = 0; kind && i < RF_COUNT(fast_kinds); i++)
-        if (!strcmp(kind, fast_kinds[i])) return true;
-    return false;
-}
-
-static rf_status check_kind(folder *f)
+/* Of a BERT class the settings are its own and what it is given, whatever tokenizer.json has beside its tokens; of the
+ * second kind tokenizer.json says all.  Without a class, settings win over tokenizer.json. */
+static rf_status read_kind(folder *f)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
     if (!x || json_is_null(x)) return RF_OK;
     const char *kind = json_string_value(x);
     if (!kind) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", f->config_path);
     for (size_t i = 0; i < RF_COUNT(bert_kinds); i++)
-        if (!strcmp(kind, bert_kinds[i])) return RF_OK;
-    if (says_all(f)) return RF_OK;
+        f->bert |= !strcmp(kind, bert_kinds[i]);
+    for (size_t i = 0; i < RF_COUNT(fast_kinds); i++) f->all |= !strcmp(kind, fast_kinds[i]);
+    if (f->bert || f->all) return RF_OK;
     return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, BertTokenizer is%s", f->config_path,
                    kind, strstr(kind, "RoFormer") ? " (RoFormerTokenizer cuts Chinese into words with jieba)" : "");
 }
@@ -128,15 +125,26 @@ static rf_status read_rules(folder *f)
 static rf_status read_specials(folder *f)
 {
     for (size_t i = 0; i < RF_COUNT(special_keys); i++) {
-        const json_t *x = json_object_get(f->config, special_keys[i].key);
-        if (!x) x = json_object_get(f->map, special_keys[i].key);
+        const json_t *x = json_object_get(f->map, special_keys[i].key);
+        if (!x) x = json_object_get(f->config, special_keys[i].key);
         if (!x || json_is_null(x)) continue;
         const char *text = token_text(x);
         if (!text)
             return rf_fail(f->why, RF_EDATA, "%s: %s: a string or an object with \"content\" was expected", f->config_path,
                            special_keys[i].key);
-        memcpy((char *)&f->options + special_keys[i].offset, &text, sizeof text);
+        f->named[i] = text;
+        if (!f->all || i > RF_SEP) memcpy((char *)&f->options + special_keys[i].offset, &text, sizeof text);
     }
+    return RF_OK;
+}
+
+static rf_status put_added(folder *f, const char *path, rf_added a)
+{
+    if (f->added_n == MAX_ADDED)
+        return rf_fail(f->why, RF_EDATA, "%s: more than %d added tokens", path, MAX_ADDED);
+    if (!f->added) f->added = rf__calloc(f->ctx, MAX_ADDED, sizeof *f->added);
+    if (!f->added) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
+    f->added[f->added_n++] = a;
     return RF_OK;
 }
 
@@ -157,12 +165,7 @@ static rf_status read_added(folder *f, const char *path, const json_t *x, int64_
     if (single || normal)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: added token %.40s: %s is not supported", path, text,
                        single ? "single_word" : "normalized");
-    if (f->added_n == MAX_ADDED)
-        return rf_fail(f->why, RF_EDATA, "%s: more than %d added tokens", path, MAX_ADDED);
-    if (!f->added) f->added = rf__calloc(f->ctx, MAX_ADDED, sizeof *f->added);
-    if (!f->added) return rf_fail(f->why, RF_ENOMEM, "%s: out of memory", path);
-    f->added[f->added_n++] = (rf_added){text, strlen(text), (int32_t)id, special != 0, lstrip != 0, rstrip != 0};
-    return RF_OK;
+    return put_added(f, path, (rf_added){text, strlen(text), (int32_t)id, special != 0, lstrip != 0, rstrip != 0});
 }
 
 static rf_status read_all_added(folder *f)
@@ -178,6 +181,7 @@ static rf_status read_all_added(folder *f)
             return rf_fail(f->why, RF_EDATA, "%s: added_tokens_decoder: %.40s is not an id", f->config_path, key);
         if ((status = read_added(f, f->config_path, x, id))) return status;
     }
+    if (f->bert && json_object_get(f->config, "added_tokens_decoder")) return RF_OK;
     json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
         if ((status = read_added(f, f->fast_path, x, whole_number(json_object_get(x, "id"))))) return status;
     }
@@ -186,14 +190,13 @@ static rf_status read_all_added(folder *f)
 
 static rf_status read_settings(folder *f)
 {
-    rf_status status = check_kind(f);
-    if (!status) status = read_rules(f);
+    rf_status status = read_specials(f);
+    if (!status && f->all) return read_all_added(f);
     if (!status) status = read_flag(f, f->config_path, f->config, "do_lower_case", 1, &f->options.lowercase);
     if (!status) status = read_flag(f, f->config_path, f->config, "strip_accents", -1, &f->options.strip_accents);
     if (!status) status = read_flag(f, f->config_path, f->config, "tokenize_chinese_chars", 1, &f->options.han_split);
     if (!status)
         status = read_longest(f, f->config_path, json_object_get(f->config, "max_input_chars_per_word"));
-    if (!status) status = read_specials(f);
     return status ? status : read_all_added(f);
 }
 
@@ -213,7 +216,14 @@ static rf_status check_template(folder *f)
 {
     const json_t *x = json_object_get(f->fast, "post_processor");
     const char *type = json_string_value(json_object_get(x, "type"));
-    if (!x || json_is_null(x) || (type && !strcmp(type, "BertProcessing"))) return RF_OK;
+    const char **const name[] = {&f->options.cls, &f->options.sep};
+    f->frame.none = f->all && (!x || json_is_null(x));
+    if (!x || json_is_null(x)) return RF_OK;
+    if (type && !strcmp(type, "BertProcessing")) {
+        *name[0] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
+        *name[1] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
+        return RF_OK;
+    }
     if (!type || strcmp(type, "TemplateProcessing") != 0)
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: post_processor %.60s is not supported, TemplateProcessing is",
                        f->fast_path, type ? type : "without type");
@@ -226,7 +236,9 @@ static rf_status check_template(folder *f)
         for (size_t k = 0; k < n && fits; k++) {
             const json_t *piece = json_array_get(list, k), *s = json_object_get(piece, "Sequence");
             const char *id = json_string_value(json_object_get(s, "id"));
-            fits = shape[i][k] == 'S' ? json_object_get(piece, "SpecialToken") != NULL
+            const char *put = json_string_value(json_object_get(json_object_get(piece, "SpecialToken"), "id"));
+            if (put && !i && k != 1) *name[k / 2] = put;
+            fits = shape[i][k] == 'S' ? put && *name[k > 0] && !strcmp(put, *name[k > 0])
                                       : id && id[0] == shape[i][k] && !id[1];
         }
         if (!fits)
@@ -239,6 +251,7 @@ static rf_status check_template(folder *f)
 static rf_status check_parts(folder *f)
 {
     rf_status status = want_type(f, "model", "WordPiece");
+    if (status || f->bert) return status;
     if (!status) status = want_type(f, "normalizer", "BertNormalizer");
     if (!status) status = want_type(f, "pre_tokenizer", "BertPreTokenizer");
     if (!status) status = check_template(f);
@@ -336,6 +349,18 @@ static rf_status read_fast_vocab(folder *f)
 
 /* ---- opening ---------------------------------------------------------------------------------------------------------- */
 
+/* Where tokenizer.json says all, special tokens that the settings name are found in raw text; others may frame it. */
+static rf_status add_named(folder *f)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_COUNT(f->named) && f->all && !status; i++) {
+        const char *text = f->named[i];
+        const int32_t id = text ? rf__vocab_find(&f->vocab, text, strlen(text)) : -1;
+        if (id >= 0) status = put_added(f, f->config_path, (rf_added){text, strlen(text), id, true, false, false});
+    }
+    return status;
+}
+
 /* Added tokens must be where the vocabulary has them, or follow it. */
 static rf_status check_added(folder *f, const char *path)
 {
@@ -358,13 +383,19 @@ static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **ou
 {
     char map_path[MAX_PATH];
     rf_status status = read_json(f, "tokenizer_config.json", f->config_path, &f->config);
-    if (!status) status = read_json(f, "special_tokens_map.json", map_path, &f->map);
-    const bool lines = !status && !access(vocab_path, F_OK) && !says_all(f);
-    if (!status && !lines) status = read_json(f, "tokenizer.json", f->fast_path, &f->fast);
+    if (!status) status = read_kind(f);
+    if (!status) status = read_rules(f);
+    if (!status && !json_object_get(f->config, "added_tokens_decoder"))
+        status = read_json(f, "special_tokens_map.json", map_path, &f->map);
+    bool lines = !status && !access(vocab_path, F_OK) && !f->all;
+    if (!status && (!lines || (f->bert && f->options.rules == RF_RULES_RUST)))
+        status = read_json(f, "tokenizer.json", f->fast_path, &f->fast);
     if (status) return status;
+    if (f->fast) lines = false;
     if (!lines && !f->fast)
-        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", says_all(f) ? f->fast_path : vocab_path, strerror(ENOENT),
-                       says_all(f) ? "" : " (there is no tokenizer.json either)");
+        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", f->all ? f->fast_path : vocab_path, strerror(ENOENT),
+                       f->all ? "" : " (there is no tokenizer.json either)");
+    f->frame.found = !f->all;
     if (f->fast) status = check_parts(f);
     if (!status) status = read_settings(f);
     if (status) return status;
@@ -380,12 +411,13 @@ static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **ou
         status = read_fast_vocab(f);
     }
     if (status) return status;
-    status = check_added(f, name);
+    status = add_named(f);
+    if (!status) status = check_added(f, name);
     if (status) {
         rf__vocab_clear(&f->vocab);
         return status;
     }
-    return rf__tokenizer_make(f->ctx, &f->vocab, name, &f->options, f->added, f->added_n, out, f->why);
+    return rf__tokenizer_make(f->ctx, &f->vocab, name, &f->options, f->added, f->added_n, f->frame, out, f->why);
 }
 
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **out, rf_error *why)

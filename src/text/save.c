@@ -20,6 +20,9 @@ static rf_status write_file(const rf_tokenizer *t, const char *folder, const cha
 static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **out, size_t *bytes, rf_error *why)
 {
     const rf_vocab *v = &t->vocab;
+    if (t->bare)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: the tokenizer puts nothing around a text, which vocab.txt cannot "
+                       "say: its tokenizer.json needs a post_processor", folder);
     int32_t last = v->n - 1;
     while (last > 0 && v->hidden[last]) last--;
     for (int32_t i = 0; i < v->n; i++)

@@ -164,6 +164,7 @@ struct rf_tokenizer {
     rf_added *added;
     size_t added_n;
     bool fold;                          /* python rules: added tokens are found in lowered text                       */
+    bool bare;                          /* no [CLS] and [SEP] around a text                                           */
     uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
     int opener;                         /* that byte, when it is one only; otherwise -1                               */
     uint64_t mark;                      /* of this tokenizer and no other, ever: an encoding's cache belongs to it   */
@@ -174,9 +175,13 @@ struct rf_tokenizer {
 enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the characters of a word                      */
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 
+/* Whether nothing is put around a text, and whether the five special tokens are found in raw text. */
+typedef struct rf_frame { bool none, found; } rf_frame;
+#define RF_FRAME_USUAL ((rf_frame){false, true})
+
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options; `added` are tokens
  * besides the five (or the five again), their text is copied.                                                        */
 rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *name, const rf_tokenizer_options *options,
-                             const rf_added *added, size_t added_n, rf_tokenizer **out, rf_error *why);
+                             const rf_added *added, size_t added_n, rf_frame frame, rf_tokenizer **out, rf_error *why);
 
 #endif

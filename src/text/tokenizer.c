@@ -95,13 +95,14 @@ static void list_openers(rf_tokenizer *t)
     if (openers != 1) t->opener = -1;
 }
 
-static rf_status fill(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_error *why)
+static rf_status fill(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_frame frame,
+                      rf_error *why)
 {
     rf_status status = name_specials(t, name, added, added_n, why);
     if (status) return status;
     t->added = rf__calloc(t->ctx, added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
-    for (int i = 0; i < RF_SPECIALS && !status; i++)
+    for (int i = 0; i < RF_SPECIALS && frame.found && !status; i++)
         status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], true, false, false}, why);
     for (size_t i = 0; i < added_n && !status; i++) status = add(t, &added[i], why);
     if (status) return status;
@@ -117,7 +118,7 @@ static rf_status fill(rf_tokenizer *t, const char *name, const rf_added *added, 
 }
 
 rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *name, const rf_tokenizer_options *options,
-                             const rf_added *added, size_t added_n, rf_tokenizer **out, rf_error *why)
+                             const rf_added *added, size_t added_n, rf_frame frame, rf_tokenizer **out, rf_error *why)
 {
     rf_tokenizer *t = rf__calloc(ctx, 1, sizeof *t);
     if (!t) {
@@ -127,7 +128,8 @@ rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *nam
     t->ctx = ctx;
     t->vocab = *vocab;
     t->options = *options;
-    const rf_status status = fill(t, name, added, added_n, why);
+    t->bare = frame.none;
+    const rf_status status = fill(t, name, added, added_n, frame, why);
     if (status) rf_tokenizer_free(t);
     else *out = t;
     return status;
@@ -144,7 +146,7 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
         return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
     rf_vocab v;
     const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, NULL, 0, why);
-    return status ? status : rf__tokenizer_make(ctx, &v, name, o, NULL, 0, out, why);
+    return status ? status : rf__tokenizer_make(ctx, &v, name, o, NULL, 0, RF_FRAME_USUAL, out, why);
 }
 
 void rf_tokenizer_free(rf_tokenizer *t)
