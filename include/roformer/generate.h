@@ -5,7 +5,8 @@
  *     do_sample   w drawn from softmax(score / temperature) over the top_k largest, and of these over the fewest whose
  *                 probabilities add up to top_p                                        Fan et al. 2018; Holtzman et al. 2020
  *
- * Names and order are those of transformers' generate.  The same seed gives the same tokens, whatever the number of threads.
+ * Names and order are those of transformers' generate.  What is drawn is a function of (seed, prompt, occurrence, index
+ * of the token): the same tokens whatever the number of threads, and whatever was written before.
  *
  * threads   as the session's                                                                                          */
 #ifndef ROFORMER_GENERATE_H
@@ -17,17 +18,27 @@
 extern "C" {
 #endif
 
+/* The limits of the options below. */
+#define RF_NEW_TOKENS_MOST 1048576
+#define RF_TEMPERATURE_LEAST 1e-6
+#define RF_TEMPERATURE_MOST 1e6
+#define RF_TOP_K_MOST 16777216
+#define RF_TOP_P_LEAST 1e-6
+#define RF_REPETITION_PENALTY_LEAST 1e-6
+#define RF_REPETITION_PENALTY_MOST 1e6
+
 typedef struct rf_generate_options {
     int64_t max_new_tokens;
-    int do_sample;              /* 0: greedy                                                                           */
-    double temperature;         /* above 0                                                                             */
-    int64_t top_k;              /* 0: all                                                                              */
-    double top_p;               /* in (0, 1]; 1: all                                                                   */
-    double repetition_penalty;  /* above 0; 1: none                                                                    */
+    int do_sample;              /* 0: greedy */
+    double temperature;         /* below 1: likely tokens become likelier */
+    int64_t top_k;              /* 0: all */
+    double top_p;               /* 1: all */
+    double repetition_penalty;  /* 1: none */
     uint64_t seed;
-    const int32_t *stop;        /* [stops] tokens that end a text                                                      */
+    uint64_t occurrence;        /* 0; 1, 2, ... for other samples of the same prompt */
+    const int32_t *stop;        /* [stops] tokens that end a text */
     int64_t stops;
-    const int32_t *suppress;    /* [suppressed] tokens that are never chosen                                           */
+    const int32_t *suppress;    /* [suppressed] tokens that are never chosen */
     int64_t suppressed;
 } rf_generate_options;
 
@@ -36,9 +47,9 @@ void rf_generate_defaults(rf_generate_options *o);
 
 typedef struct rf_generated {
     int32_t id;
-    int64_t index;              /* 0, 1, ...                                                                           */
-    double logprob;             /* of the model itself: log softmax(logits)[id]                                        */
-    int stops;                  /* 1: one of options->stop                                                             */
+    int64_t index;              /* 0, 1, ... */
+    double logprob;             /* of the model itself: log softmax(logits)[id] */
+    int stops;                  /* 1: one of options->stop */
 } rf_generated;
 
 /* Called for every new token at once; anything but 0 ends the text. */

@@ -14,13 +14,17 @@ void rf_generate_defaults(rf_generate_options *o)
 
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
 {
-    if (o->max_new_tokens < 0 || o->max_new_tokens > INT32_MAX)
-        return rf_fail(why, RF_EARG, "max_new_tokens: %lld is not in 0 .. %d", (long long)o->max_new_tokens, INT32_MAX);
-    if (!(o->temperature > 0 && o->temperature < HUGE_VAL)) return rf_fail(why, RF_EARG, "temperature: %g is not above 0", o->temperature);
-    if (o->top_k < 0) return rf_fail(why, RF_EARG, "top_k: %lld is below 0", (long long)o->top_k);
-    if (!(o->top_p > 0 && o->top_p <= 1)) return rf_fail(why, RF_EARG, "top_p: %g is not in (0, 1]", o->top_p);
-    if (!(o->repetition_penalty > 0 && o->repetition_penalty < HUGE_VAL))
-        return rf_fail(why, RF_EARG, "repetition_penalty: %g is not above 0", o->repetition_penalty);
+    const struct { const char *name; double value, least, most; } limits[] = {
+        {"max_new_tokens", (double)o->max_new_tokens, 0, RF_NEW_TOKENS_MOST},
+        {"temperature", o->temperature, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST},
+        {"top_k", (double)o->top_k, 0, RF_TOP_K_MOST},
+        {"top_p", o->top_p, RF_TOP_P_LEAST, 1},
+        {"repetition_penalty", o->repetition_penalty, RF_REPETITION_PENALTY_LEAST, RF_REPETITION_PENALTY_MOST},
+    };
+    for (size_t i = 0; i < RF_COUNT(limits); i++)
+        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
+            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
+                           limits[i].most);
     if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress))
         return rf_fail(why, RF_EARG, "stop, suppress: lists of %lld and %lld tokens", (long long)o->stops, (long long)o->suppressed);
     return RF_OK;
@@ -55,11 +59,11 @@ static void select_best(rf__candidate *c, int64_t n, int64_t k)
         }
 }
 
+/* Of scores whose largest is 0. */
 static void softmax(rf__candidate *c, int64_t n)
 {
-    double most = c[0].p, sum = 0;
-    for (int64_t i = 1; i < n; i++) most = fmax(most, c[i].p);
-    for (int64_t i = 0; i < n; i++) sum += c[i].p = exp(c[i].p - most);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += c[i].p = exp(c[i].p);
     for (int64_t i = 0; i < n; i++) c[i].p /= sum;
 }
 
@@ -80,7 +84,7 @@ int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_
         double score = (double)logits[i];
         if (flag[i] & RF__SUPPRESSED) continue;
         if (flag[i] & RF__SEEN) score = score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
-        c[n] = (rf__candidate){o->do_sample ? score / o->temperature : score, (int32_t)i};
+        c[n] = (rf__candidate){score, (int32_t)i};
         if (before(&c[n], &c[best])) best = n;
         n++;
     }
@@ -89,6 +93,8 @@ int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_
         c[0] = (rf__candidate){1, c[best].id};
         return 1;
     }
+    const double most = c[best].p;      /* first: what is left is at most 0 and may be divided */
+    for (int64_t i = 0; i < n; i++) c[i].p = (c[i].p - most) / o->temperature;
     if (o->top_k && o->top_k < n) {
         select_best(c, n, o->top_k);
         n = o->top_k;
@@ -120,7 +126,7 @@ static rf_status begin(writing *w, const rf_model *m, const int32_t id[], int64_
     w->ctx = m->ctx;
     w->V = c->vocab_size;
     w->cached = !rf__position_caches(m->params.position, c, NULL);
-    w->key = rf__key(o->seed, 0x67656e65);
+    w->key = rf__key(o->seed, rf__hash64(id, (size_t)n * sizeof *id, 0x67656e65));
     w->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
     w->candidate = rf__calloc(w->ctx, (size_t)w->V, sizeof *w->candidate);
     if (!w->cached) w->text = rf__calloc(w->ctx, (size_t)(n + o->max_new_tokens), sizeof *w->text);
@@ -147,11 +153,11 @@ static rf_status read_on(writing *w, const int32_t id[], int64_t n, const float 
     return rf_session_scores(w->session, &b, &last, 1, logits, why);
 }
 
-/* In [0, 1), of 53 bits: a function of seed and index. */
+/* In [0, 1), of 53 bits: a function of seed, prompt, occurrence and index. */
 static double chance(const writing *w, int64_t index)
 {
     uint32_t word[4];
-    rf__philox(w->key, (uint64_t)index, 0, word);
+    rf__philox(w->key, (uint64_t)index, w->o->occurrence, word);
     return (double)((uint64_t)word[0] << 21 | word[1] >> 11) * 0x1p-53;
 }
 

@@ -59,6 +59,32 @@ expect 2 'exclude one another' "$program" generate -m whole --prompt_file prompt
 expect 4 'nowhere' "$program" generate -m whole --prompt_file nowhere
 printf 'fine\n\377\n' > bad
 input=bad expect 3 'line 2' "$program" generate -m whole -n 2
+
+# A prompt that comes again gets another sample; the first is the one it has alone, whatever stands beside it.
+expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the old river'
+cp out alone
+expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3 'the red house' 'the old river' 'the cat' \
+    'the old river' 'the old river'
+sed -n 2p out > second && same alone second 'beside others'
+[ "$(sed -n '2p;4p;5p' out | sort -u | wc -l)" -eq 3 ] || fail "equal prompts, equal samples: $(cat out)"
+cp out five
+sed -n '1p;2p;4p' five > wanted3
+printf '%s\n' 'the red house' 'the old river' 'the old river' > lines
+input=lines expect 0 '' "$program" generate -m whole -n 30 --temperature 5 --seed 3
+same wanted3 out 'lines are drawn as arguments are'
+
+# A prompt that ends in a blank has one, not two, and is continued alike.
+expect 0 '' "$program" generate -m whole -n 12 'the old'
+cp out none
+expect 0 '' "$program" generate -m whole -n 12 'the old '
+same none out 'the text behind a blank'
+expect 0 '' "$program" generate -m whole -n 12 --json 'the old '
+holds out "\"generated_text\": \"$(cat none)\""
+expect 0 '' "$program" generate -m whole -n 12 --json --return_full_text=false 'the old '
+holds out "\"generated_text\": \"$(sed 's/the old //' none)\""
+for limit in temperature=1e-7 temperature=1e7 top_p=1e-7 repetition_penalty=1e-7 max_new_tokens=1048577; do
+    expect 2 "${limit%=*}: .* is not in" "$program" generate -m whole --$limit 'the'
+done
 "$make_model" encoder || exit 1
 expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
 done_testing

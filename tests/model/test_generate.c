@@ -93,6 +93,28 @@ static void check_warp(FILE *f)
     for (int i = 0; i < V; i++) t_near(got[i], real(f), 1e-12);
 }
 
+/* At the lowest temperature and with the largest logits only the largest has a share; nothing becomes infinite. */
+static void extremes(void **state)
+{
+    (void)state;
+    const double lowest[] = {RF_TEMPERATURE_LEAST, 1e-300, 1e-307, 1e-308, 5e-324};
+    const float score[4] = {3e38f, -3e38f, 2.9e38f, 3e38f};
+    const uint8_t flag[4] = {0, RF__SEEN, RF__SEEN, 0};
+    rf__candidate c[4];
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.repetition_penalty = RF_REPETITION_PENALTY_MOST;
+    for (size_t t = 0; t < sizeof lowest / sizeof *lowest; t++) {
+        o.temperature = lowest[t];
+        assert_int_equal(rf__candidates(&o, score, 4, flag, c), 4);
+        for (int i = 0; i < 4; i++) t_near(c[i].p, c[i].id == 0 || c[i].id == 3 ? 0.5 : 0, 0);
+        assert_int_equal(rf__candidates(&o, (const float[]){1, 1.5f, -2, 0}, 4, (const uint8_t[4]){0}, c), 4);
+        assert_int_equal(c[0].id, 1);
+        t_near(c[0].p, 1, 0);
+    }
+}
+
 static void agrees_with_transformers(void **state)
 {
     (void)state;
@@ -159,6 +181,32 @@ static void seeds(void **state)
     assert_memory_not_equal(a.id, c.id, 40 * sizeof *a.id);
     end_work(&one);
     end_work(&two);
+}
+
+/* Draws come from the seed, the prompt and how often it has come before. */
+static void occurrences(void **state)
+{
+    (void)state;
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.do_sample = 1;
+    o.max_new_tokens = 40;
+    o.temperature = 1000;                               /* all but even shares: the tokens are the draws themselves */
+    struct work w = begin("", 1);
+    struct text other = {0};
+    rf_error why = {0};
+    const struct text first = go(&w, &o, 0, NULL);
+    o.occurrence = 1;
+    const struct text second = go(&w, &o, 0, NULL);
+    assert_memory_not_equal(first.id, second.id, 40 * sizeof *first.id);
+    o.occurrence = 0;
+    assert_int_equal(rf_generate(w.session, (const int32_t[]){2, 17, 6}, 3, &o, take, &other, NULL, &why), RF_OK);
+    int equal = 0;
+    for (int i = 0; i < 40; i++) equal += first.id[i] == other.id[i];
+    assert_true(equal < 10);                            /* of 61 tokens; draws of the seed alone gave nearly 40 */
+    const struct text again = go(&w, &o, 0, NULL);
+    assert_memory_equal(first.id, again.id, 40 * sizeof *first.id);
+    end_work(&w);
 }
 
 /* The first token of 4000 seeds: each share is within five deviations of its probability, which is the model's own. */
@@ -265,6 +313,8 @@ static void refusals(void **state)
         {"max_new_tokens: -1", {.max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: 0", {.max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: nan", {.max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},
+        {"temperature: 1e-07 is not in 1e-06 to 1e+06",
+         {.max_new_tokens = 1, .temperature = 1e-7, .top_p = 1, .repetition_penalty = 1}},
         {"top_k: -2", {.max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},
         {"top_p: 0", {.max_new_tokens = 1, .temperature = 1, .top_p = 0, .repetition_penalty = 1}},
         {"top_p: 1.5", {.max_new_tokens = 1, .temperature = 1, .top_p = 1.5, .repetition_penalty = 1}},
@@ -292,7 +342,8 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(seeds), cmocka_unit_test(draws_have_their_shares),
+        cmocka_unit_test(agrees_with_transformers), cmocka_unit_test(extremes), cmocka_unit_test(seeds),
+        cmocka_unit_test(occurrences), cmocka_unit_test(draws_have_their_shares),
         cmocka_unit_test(ends),                     cmocka_unit_test(without_a_cache), cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("model/generate", tests, NULL, NULL);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/generate.h"
@@ -29,11 +30,13 @@ typedef struct job {
     cli_model m;
     rf_generate_options o;
     int32_t suppress[SPECIALS], stop[1];
-    rf_encoding e;              /* the prompt                                                                          */
-    int32_t *id;                /* [CLS], the prompt, and what was generated                                           */
-    double *logprob;            /* [max_new_tokens]                                                                    */
-    size_t prompt, n;           /* tokens of the prompt, of all                                                        */
-    size_t printed;             /* bytes of the decoded text that are out, or not wanted                               */
+    rf_encoding e;              /* the prompt */
+    int32_t *id;                /* [CLS], the prompt, and what was generated */
+    double *logprob;            /* [max_new_tokens] */
+    size_t prompt, n;           /* tokens of the prompt, of all */
+    size_t begin, printed;      /* bytes of the decoded text: of the prompt, and those that are out */
+    bool blank;                 /* the prompt ends in one */
+    json_t *seen;               /* how often each prompt has come */
     int64_t tokens;
     double seconds;
 } job;
@@ -49,6 +52,17 @@ static rf_status no_memory(job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out
 
 /* ---- one text -------------------------------------------------------------------------------------------------------- */
 
+/* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
+static rf_status count_prompt(job *j, rf_error *why)
+{
+    char key[24];
+    snprintf(key, sizeof key, "%016llx", (unsigned long long)rf__hash64(j->id, j->n * sizeof *j->id, 0));
+    const json_int_t before = json_integer_value(json_object_get(j->seen, key));
+    j->o.occurrence = (uint64_t)before;
+    if (!json_object_set_new(j->seen, key, json_integer(before + 1))) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory");
+}
+
 /* [CLS] and the text's tokens, with room for what comes. */
 static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *why)
 {
@@ -62,16 +76,24 @@ static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *wh
     j->n = j->prompt = j->e.n + 1;
     char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0);
     if (!decoded) return rf_fail(why, RF_ENOMEM, "out of memory");
-    j->printed = strlen(decoded);
+    j->begin = j->printed = strlen(decoded);
+    j->blank = size && strchr(" \t\n", text[size - 1]);
     rf_text_free(j->m.t, decoded);
-    return RF_OK;
+    return count_prompt(j, why);
+}
+
+/* What is not out yet.  Decoding separates words by a blank, which a prompt may have already. */
+static const char *unprinted(const job *j, const char *decoded)
+{
+    const char *text = decoded + j->printed;
+    return text + (j->printed == j->begin && j->blank && *text == ' ');
 }
 
 static rf_status print_more(job *j)
 {
     char *text = rf_decode(j->m.t, j->id, j->n, 1, 0);
     if (!text) return no_memory(j);
-    fputs(text + j->printed, stdout);
+    fputs(unprinted(j, text), stdout);
     j->printed = strlen(text);
     rf_text_free(j->m.t, text);
     return cli_flush(&j->io->why);
@@ -92,7 +114,8 @@ static rf_status print_json(job *j, const char *text, size_t size, rf_generate_e
 {
     static const char *const reason[] = {"length", "stop", "interrupted"};
     char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0), *whole = NULL;
-    const int wrote = decoded ? asprintf(&whole, "%.*s%s", j->a->full ? (int)size : 0, text, decoded + j->printed) : -1;
+    const int kept = j->a->full ? (int)size : 0;
+    const int wrote = decoded ? asprintf(&whole, "%.*s%s", kept, text, unprinted(j, decoded)) : -1;
     if (decoded) rf_text_free(j->m.t, decoded);
     if (wrote < 0) return no_memory(j);
     json_t *ids = json_array(), *logprobs = json_array();
@@ -143,7 +166,8 @@ static rf_status prepare(job *j)
     const cli_parsed *p = j->io->parsed;
     if (cli_given(p, "temperature") || cli_given(p, "top_k") || cli_given(p, "top_p")) j->o.do_sample = 1;
     j->logprob = calloc((size_t)j->o.max_new_tokens + 1, sizeof *j->logprob);
-    return j->logprob ? RF_OK : no_memory(j);
+    j->seen = json_object();
+    return j->logprob && j->seen ? RF_OK : no_memory(j);
 }
 
 static rf_status from_texts(job *j)
@@ -198,6 +222,7 @@ static int run(void *arguments, cli_io *io)
     rf_encoding_clear(&j.e);
     free(j.id);
     free(j.logprob);
+    json_decref(j.seen);
     cli_model_close(&j.m);
     return cli_exit(io);
 }
@@ -215,14 +240,18 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
     CLI_DTYPE_OPTION(struct args, dtype),
     {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL, "the whole file is one prompt; - is standard input", NULL},
-    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, 1 << 20, NULL, "tokens at most", NULL},
+    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
+     NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
      "draw tokens by their probabilities; also when one of the next three is given", NULL},
-    {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, 1e-6, 1e6, NULL, "below 1: likely tokens become likelier", NULL},
-    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, 1 << 24, NULL, "draw from the N likeliest; 0: all", NULL},
-    {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, 1e-6, 1, NULL, "draw from the fewest that have this share together", NULL},
-    {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, 1e-6, 1e6, NULL, "above 1: tokens of the text so far become less likely",
-     NULL},
+    {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
+     "below 1: likely tokens become likelier", NULL},
+    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL, "draw from the N likeliest; 0: all", NULL},
+    {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
+     "draw from the fewest that have this share together", NULL},
+    {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
+     RF_REPETITION_PENALTY_MOST, NULL,
+     "above 1: tokens of the text so far become less likely", NULL},
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
     {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
@@ -242,7 +271,8 @@ const cli_command cmd_generate = {
     "generate", "[TEXT...]", "go on with a text, by a causal model",
     "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without sampling the likeliest "
     "token is taken each time.  A text ends with [SEP], which training puts at the end of documents, or after --max_new_tokens.  Tokens are "
-    "printed as they come; the same seed gives the same text, whatever the number of threads.\n"
+    "printed as they come; a prompt and a seed give the same text, whatever the number of threads and the other "
+    "prompts; a prompt that comes again gets another sample.\n"
     "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", \"logprobs\"}, the last two of the "
     "new tokens, by the model's own distribution.",
     examples, options, sizeof(struct args), defaults, run,
