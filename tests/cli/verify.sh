@@ -6,10 +6,14 @@ awk 'BEGIN { for (i = 0; i < 400; i++) print "the red house sees the blue river 
 small_json model/vocab.txt 1 16 '"max_position_embeddings": 64'
 "$program" pretrain -q --text text.txt --model model --config small.json --tokens_per_batch 128 --max_length 32 --max_steps 4 --save_steps 2 || exit 1
 
-expect 0 '' "$program" verify model/checkpoint-2
+# The verdict is a line for each folder that was named; every file has one with -v.
+expect 0 '' "$program" verify model model/checkpoint-2
+printf 'model: intact: 19 files in 3 folders\nmodel/checkpoint-2: intact: 7 files in 1 folder\n' > wanted
+same wanted out 'the verdict'
+expect 0 '' "$program" verify -v model/checkpoint-2
 holds out 'model/checkpoint-2/optimizer.safetensors: intact'
 [ "$(grep -c ': intact$' out)" -eq 7 ] || fail "files: $(cat out)"
-expect 0 '' "$program" verify model
+expect 0 '' "$program" verify --verbose model
 [ "$(grep -c '^model/checkpoint-.*: intact$' out)" -eq 14 ] || fail "files of both checkpoints: $(cat out)"
 holds out 'model/model.safetensors: intact'
 
@@ -17,7 +21,8 @@ holds out 'model/model.safetensors: intact'
 cp -r model bit && printf x | dd of=bit/checkpoint-4/model.safetensors bs=1 seek=3000 conv=notrunc 2> /dev/null
 expect 3 '1 of 3 folders are damaged; bit/checkpoint-4: model.safetensors: CRC' "$program" verify bit
 holds out 'bit/checkpoint-4/model.safetensors: damaged (CRC)'
-holds out 'bit/checkpoint-4/vocab.txt: intact'
+holds out 'bit: damaged: 1 of 3 folders'
+[ "$(wc -l < out)" -eq 2 ] || fail "more than what is damaged: $(cat out)"
 expect 3 'bit/checkpoint-4: model.safetensors: CRC' "$program" verify --json bit/checkpoint-4
 holds out '"damage": "CRC"'
 holds out '"intact": false'

@@ -8,7 +8,7 @@
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
-struct args { cli_list folder; int json; };
+struct args { cli_list folder; int json, verbose; };
 
 typedef struct verdict {
     cli_io *io;
@@ -16,18 +16,19 @@ typedef struct verdict {
     json_t *all;                        /* one object for each folder, with --json                                      */
     json_t *files;                      /* of this folder                                                               */
     const char *folder;
-    int64_t folders, damaged;
+    int64_t folders, damaged, read;
     rf_error first;                     /* damage                                                                       */
 } verdict;
 
 static void tell(void *user, const char *file, const char *damage)
 {
     verdict *v = user;
+    v->read++;
     if (v->a->json)
         rf__json_add(&v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
                                                   damage ? json_string(damage) : json_null()));
     else if (damage) printf("%s/%s: damaged (%s)\n", v->folder, file, damage);
-    else printf("%s/%s: intact\n", v->folder, file);
+    else if (v->a->verbose) printf("%s/%s: intact\n", v->folder, file);
 }
 
 /* A folder without a list, as it comes from elsewhere: what its files say of each other is all there is to compare. */
@@ -36,7 +37,6 @@ static rf_status read_whole(verdict *v, rf_error *why)
     rf_model *m;
     const rf_status status = rf_model_open(v->io->ctx, v->folder, &m, why);
     if (status) return status;
-    if (!v->a->json) printf("%s: has no checksums; configuration, weights and vocabulary can be read and fit together\n", v->folder);
     rf_model_close(m);
     return RF_OK;
 }
@@ -63,12 +63,24 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     json_decref(v->files);
 }
 
+/* One line for what was named. */
+static void say(const verdict *v, const char *folder, bool listed, const verdict *before)
+{
+    const long long folders = v->folders - before->folders, damaged = v->damaged - before->damaged;
+    if (v->a->json) return;
+    if (damaged) printf("%s: damaged: %lld of %lld folders\n", folder, damaged, folders);
+    else if (listed) printf("%s: intact: %lld files in %lld folder%s\n", folder, (long long)(v->read - before->read), folders,
+                            folders == 1 ? "" : "s");
+    else printf("%s: has no checksums; configuration, weights and vocabulary can be read and fit together\n", folder);
+}
+
 /* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model when there is one. */
 static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
 {
     int64_t *step;
     size_t n;
     char path[4096], name[64];
+    const verdict before = *v;
     const char *list = rf__folder_has(folder, "COMPLETE") ? "COMPLETE"
                      : rf__folder_has(folder, "checksums.json") ? "checksums.json" : NULL;
     rf_status status = rf__checkpoints(v->io->ctx, folder, &step, &n, why);
@@ -80,6 +92,7 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
     }
     rf__free(v->io->ctx, step);
     if (!status && (list || !n)) verify_one(v, folder, list);
+    if (!status) say(v, folder, list || n, &before);
     return status;
 }
 
@@ -101,6 +114,8 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
+    {"verbose", 'v', CLI_FLAG, A(verbose), NULL, NULL, 0, 0, NULL,
+     "a line for every file, not only for those that are damaged", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a list with one object for each folder", NULL},
     {"FOLDER", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1e6, NULL, "", NULL},
     {0},
@@ -116,7 +131,8 @@ static const char *const examples[] = {
 const cli_command cmd_verify = {
     "verify", "FOLDER...", "compare checkpoints and models with their checksums",
     "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the list that "
-    "was written with it (COMPLETE, checksums.json).  Says of each file whether it is intact, and exits with 3 when one is not.  A "
-    "model that comes without a list is read whole: its weights must be finite and fit its configuration.",
+    "was written with it (COMPLETE, checksums.json).  Says for each FOLDER whether it is intact, names the files that are not, "
+    "and exits with 3 when there is one.  A model that comes without a list is read whole: its weights must be finite and fit "
+    "its configuration.",
     examples, options, sizeof(struct args), NULL, run,
 };
