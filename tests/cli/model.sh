@@ -31,6 +31,27 @@ fresh; printf 'x\377\n' >> model/vocab.txt
 expect 3 'vocab.txt' "$program" tokenize -m model x
 [ "$(ls model | wc -l)" -eq "$(ls good | wc -l)" ] || fail "files were made or lost"
 
+# A folder with nothing but tokenizer.json has a tokenizer; one of another kind is said to be so.
+fresh
+{
+    printf '{"normalizer": {"type": "BertNormalizer", "lowercase": true}, "pre_tokenizer": {"type": "BertPreTokenizer"}, "model": '
+    printf '{"type": "WordPiece", "vocab": {'
+    sed 's/["\\]/\\&/g' good/vocab.txt | awk '{ printf "%s\"%s\": %d", (NR > 1 ? ", " : ""), $0, NR - 1 }'
+    printf '}}}'
+} > model/tokenizer.json
+rm model/vocab.txt model/tokenizer_config.json
+expect 0 '' "$program" info -m model --json
+holds out '"kind": "WordPiece (BERT)"'
+holds out "\"tokens\": $(wc -l < good/vocab.txt)"
+expect 0 '' "$program" info model
+grep -q '^tokenizer.*null' out && fail "tokenizer.json is not seen: $(cat out)"
+echo '{"model": {"type": "BPE", "vocab": {}}}' > model/tokenizer.json
+expect 0 '' "$program" info -m model --json
+holds out '"not readable": "'
+rm model/tokenizer.json
+expect 0 '' "$program" info -m model --json
+holds out '"tokenizer": null'
+
 # The table of tensors, for people and for programs.
 expect 0 '' "$program" info -m good --tensors
 cp out by_option

@@ -66,6 +66,14 @@ same far/v.npy v.npy 'through a link'
 same far/new.npy v.npy 'through two links, to a new file'
 expect 4 'circle: cannot open' "$program" embed -m model -o circle lines
 
+# The name's suffix decides the format, where --format does not.
+expect 0 '' "$program" embed -m model -o v.jsonl lines
+[ "$(head -c 1 v.jsonl)" = '[' ] || fail "v.jsonl holds something else"
+expect 0 '' "$program" embed -m model -o v.f32 lines
+[ $(($(wc -c < v.f32) % 8000)) -eq 0 ] || fail "v.f32 holds something else: $(wc -c < v.f32)"
+expect 0 '' "$program" embed -m model --format npy -o v.jsonl lines
+same v.jsonl v.npy '--format is heeded'
+
 # What is read is not overwritten.
 cp lines kept && ln -s lines also
 expect 2 'is what is read, and would be overwritten' "$program" embed -m model -o ./lines v.npy lines

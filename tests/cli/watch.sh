@@ -48,6 +48,43 @@ wait $pid
 expect 0 '' "$program" watch going --once
 holds out ', not running'
 
+# What was not logged is left out; a loss that was null leaves a gap with a mark, not a line across.
+mkdir sparse
+{
+    for k in 1 2 3; do printf '{"step": %d, "loss": %d}\n' $k $k; done
+    printf '{"step": 4, "loss": null, "grad_norm": null}\n'
+    printf '{"step": 5, "skipped": true, "spike": false, "loss": null, "grad_norm": 2}\n'
+    for k in 6 7; do printf '{"step": %d, "loss": %d}\n' $k $k; done
+} > sparse/metrics.jsonl
+expect 0 '' env LC_ALL=C COLUMNS=40 "$program" watch sparse --once --rows 4
+cp out frame
+grep -qi 'nan' out && fail "what was not logged is shown: $(cat out)"
+grep -q 'epoch\|gradient\|lr \|tokens/s' out && fail "what was not logged is named: $(cat out)"
+holds out 'sparse: step 7, not running'
+holds out 'loss 7.0000  1 updates skipped'
+sed -n 7p out | grep -q 'x' || fail "no mark in the lowest row: $(cat out)"
+expect 0 '' "$program" report -q sparse -o sparse.html
+grep -qi '[^a-z]nan' sparse.html && fail "nan in a report: $(grep -i nan sparse.html)"
+[ "$(grep -c '<polyline class="a"' sparse.html)" -eq 2 ] || fail "a line across a gap: $(grep polyline sparse.html)"
+[ "$(grep -c 'class="gap"' sparse.html)" -eq 2 ] || fail "gaps are not marked"
+holds sparse.html 'step 4: no number'
+grep -q 'gradient norm' sparse.html && fail "a panel of nothing"
+block() { sed -n "/^\$r0_$2 << /,/^EOD/p" "$1" | sed '1d;$d' | tr '\n' ' '; }
+PATH=/nowhere "$program" plot sparse -o sparse.svg 2> err
+[ "$(block sparse.gp loss)" = "1 1 2 2 3 3 4 NaN 5 NaN 6 6 7 7 " ] || fail "gaps: $(cat sparse.gp)"
+[ "$(block sparse.gp loss_gaps)" = "4 3 5 3 " ] || fail "marks: $(cat sparse.gp)"
+PATH=/nowhere "$program" plot sparse --smoothing 0.5 --band two=sparse,sparse -o sparse2.svg 2> err
+[ "$(block sparse2.gp loss | grep -o NaN | wc -l)" -eq 2 ] && [ "$(grep -ci nan sparse2.gp)" -eq 4 ] || fail "smoothed: $(cat sparse2.gp)"
+if command -v gnuplot > /dev/null; then
+    expect 0 'drawn' "$program" plot sparse -o sparse.svg
+    expect 0 'drawn' "$program" plot --band two=sparse,sparse -o sparse2.svg
+fi
+
+# The page is HTML, whatever it is called: another suffix is refused.
+expect 2 'r.md would hold HTML' "$program" report sparse -o r.md
+[ ! -e r.md ] || fail "a page was written all the same"
+expect 0 '' "$program" report -q sparse -o page
+
 # Smoothing and bands, against numbers that can be done by hand: losses 4, 2, 2 with weight 0.5 are 4, 2.66667, 2.28571.
 mkdir s1 s2
 for k in 4 2 2; do n=$((${n:-0} + 1)); printf '{"step": %d, "loss": %d, "learning_rate": 0.5}\n' $n $k; done > s1/metrics.jsonl

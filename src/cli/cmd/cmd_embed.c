@@ -243,12 +243,14 @@ static rf_status look_for_files(job *j)
 
 static int run(void *arguments, cli_io *io)
 {
+    struct args *a = arguments;
     job *j = calloc(1, sizeof *j);
+    cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (!j) {
         rf_fail(&io->why, RF_ENOMEM, "out of memory");
         return cli_exit(io);
     }
-    j->a = arguments;
+    j->a = a;
     j->io = io;
     j->out.fd = j->spool.fd = -1;
     rf_encoding_init(&j->e, io->ctx);
@@ -285,7 +287,7 @@ static const cli_option options[] = {
     CLI_DTYPE_OPTION(struct args, dtype),
     {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one", NULL},
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
-     "NumPy's file, a JSON list on each line, or raw little-endian floats", NULL},
+     "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL, "scale every vector to length 1", NULL},
     {"max-length", 0, CLI_INT, A(max_length), "N", "-1", -1, 1 << 20, NULL,

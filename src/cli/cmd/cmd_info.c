@@ -243,12 +243,36 @@ static rf_status weights_path(const char *folder, char *path, size_t size, rf_er
     return status;
 }
 
+static bool has_file(const char *folder, const char *name)
+{
+    char path[4096];
+    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+}
+
+/* A tokenizer.json alone may be of a kind that is not read here: what is wrong with it then stands in its place. */
+static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t **o, rf_error *why)
+{
+    rf_tokenizer *t = NULL;
+    rf_error unread = {0};
+    const bool words = has_file(folder, "vocab.txt");
+    rf__json_set(o, "tokenizer", json_null());
+    if (!words && !has_file(folder, "tokenizer.json")) return RF_OK;
+    const rf_status status = rf_tokenizer_open(io->ctx, folder, &t, &unread);
+    if (!status) {
+        rf__json_set(o, "tokenizer", tokenizer_json(t));
+        rf_tokenizer_free(t);
+        return RF_OK;
+    }
+    if (words || status == RF_ENOMEM) return rf_fail(why, status, "%s", unread.text);
+    rf__json_set(o, "tokenizer", json_pack("{s:s}", "not readable", unread.text));
+    return RF_OK;
+}
+
 static rf_status describe(const cli_io *io, const char *folder, json_t **o, json_t **tensors, rf_error *why)
 {
     char path[4096];
     rf_config c;
     rf_weights *w = NULL;
-    rf_tokenizer *t = NULL;
     rf__json_set(o, "model", cli_text_json(folder, strlen(folder)));
     rf_status status = rf_config_read(io->ctx, folder, &c, why);
     if (status) return status;
@@ -259,13 +283,7 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
         return why->code;
     }
     rf__json_set(o, "position", position);
-    if (!rf__path(path, sizeof path, folder, "vocab.txt", NULL) && !access(path, F_OK)) {
-        if ((status = rf_tokenizer_open(io->ctx, folder, &t, why))) return status;
-        rf__json_set(o, "tokenizer", tokenizer_json(t));
-        rf_tokenizer_free(t);
-    } else {
-        rf__json_set(o, "tokenizer", json_null());
-    }
+    if ((status = describe_tokenizer(io, folder, o, why))) return status;
     if ((status = weights_path(folder, path, sizeof path, why))) return status;
     if (access(path, F_OK)) {
         rf__json_set(o, "weights", json_null());

@@ -97,26 +97,38 @@ static rf_status read_runs(job *j)
 
 /* ---- the script ---- */
 
+/* "$r0_loss_gaps << EOD": where a cross stands for what was null. */
+static rf_status write_gaps(job *j, int number, int m)
+{
+    const curve *c = &j->run[number].of[m];
+    rf_status status = put(j, "$r%d_%s_gaps << EOD\n", number, curve_kinds[m].key);
+    for (size_t k = 0; k < c->n && !status; k++)
+        if (isnan(c->y[k])) status = put(j, "%.0f %.9g\n", c->x[k], curve_mark(c, k));
+    return status ? status : put(j, "EOD\n");
+}
+
 /* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, of a band also least and largest. */
 static rf_status write_data(job *j, int number)
 {
     rf_status status = RF_OK;
     for (int m = 0; m < CURVES && !status; m++) {
         const curve *c = &j->run[number].of[m];
-        if (!c->n) continue;
+        if (!curve_drawn(c)) continue;
         status = put(j, "$r%d_%s << EOD\n", number, curve_kinds[m].key);
         for (size_t k = 0; k < c->n && !status; k++) {
-            if (c->low) status = put(j, "%.0f %.9g %.9g %.9g\n", c->x[k], c->y[k], c->low[k], c->high[k]);
+            if (isnan(c->y[k])) status = put(j, "%.0f NaN\n", c->x[k]);
+            else if (c->low) status = put(j, "%.0f %.9g %.9g %.9g\n", c->x[k], c->y[k], c->low[k], c->high[k]);
             else status = put(j, "%.0f %.9g\n", c->x[k], c->y[k]);
         }
         if (!status) status = put(j, "EOD\n");
+        if (!status && c->gaps) status = write_gaps(j, number, m);
     }
     return status;
 }
 
 static bool drawn(const job *j, int run, int m, int panel)
 {
-    return curve_kinds[m].panel == panel && j->wanted[m] && j->run[run].of[m].n;
+    return curve_kinds[m].panel == panel && j->wanted[m] && curve_drawn(&j->run[run].of[m]);
 }
 
 static bool panel_used(const job *j, int panel)
@@ -144,7 +156,7 @@ static int right_margin(const job *j)
     int widest = 0;
     for (int i = 0; i < j->runs; i++)
         for (int m = 0; m < CURVES; m++) {
-            if (!j->wanted[m] || !j->run[i].of[m].n) continue;
+            if (!j->wanted[m] || !curve_drawn(&j->run[i].of[m])) continue;
             curve_name(j, i, m, name, sizeof name);
             widest = cli_cells(name) > widest ? cli_cells(name) : widest;
         }
@@ -171,6 +183,9 @@ static rf_status write_panel(job *j, int panel)
                 status = put(j, "%s$r%d_%s using 1:2 with %s linetype %d title '%s'", before, i, curve_kinds[m].key,
                              !strncmp(curve_kinds[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines", color, name);
             before = ", \\\n     ";
+            if (!status && j->run[i].of[m].gaps)
+                status = put(j, "%s$r%d_%s_gaps using 1:2 with points pointtype 2 linetype %d notitle", before, i,
+                             curve_kinds[m].key, color);
         }
     return status ? status : put(j, "\n");
 }
@@ -286,6 +301,7 @@ static const char *const examples[] = {
 
 const cli_command cmd_plot = {
     "plot", "FILE...", "draw the curves of training runs",
-    "Each FILE is a metrics.jsonl, or a folder that holds one; several runs are drawn into one picture.  Needs gnuplot.",
+    "Each FILE is a metrics.jsonl, or a folder that holds one; several runs are drawn into one picture.  Where null "
+    "was logged, as for a loss that was not finite, a line has a gap with a cross.  Needs gnuplot.",
     examples, options, sizeof(struct args), NULL, run,
 };

@@ -26,6 +26,7 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "predict needs --input FILE");
         return cli_exit(io);
     }
+    cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
     if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
     rf_status status = cli_out_open(&out, a->output, &io->why);
@@ -42,7 +43,9 @@ static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(predict_args, model, "folder of a fine-tuned model (the shipped model is not)"),
     {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
-    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, "glue: as its server takes submissions; squad: id and answer, as its script reads them", NULL},
+    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, 
+     "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script reads "
+     "them", NULL},
     {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(predict_args, f),
     {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL, "column of what an example is called; without it id, idx, index, guid or qid", NULL},

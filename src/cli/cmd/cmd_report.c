@@ -1,4 +1,7 @@
 /* cmd_report.c — roformer report: a page about a run. */
+#include <string.h>
+
+#include "base/path.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/report.h"
 
@@ -10,7 +13,11 @@ struct args {
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
+    const char *dot = a->output ? strrchr(rf__file_name(a->output), '.') : NULL;
     if (!a->output) rf_fail(&io->why, RF_EARG, "report needs -o FILE.html");
+    else if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
+        rf_fail(&io->why, RF_EARG, "--output: %.200s would hold HTML: report needs -o FILE.html, or - for standard output",
+                a->output);
     else if (!report_write(io, a->folder.item[0], a->output, &a->samples, &io->why)) cli_note(io, "%s written", a->output);
     return cli_exit(io);
 }

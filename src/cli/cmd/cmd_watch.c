@@ -55,7 +55,12 @@ static bool running(const rf_ctx *ctx, const char *folder)
 
 enum { WIDEST = 240, HIGHEST = 60, LABEL = 10 };
 
-typedef struct canvas { int columns, rows; bool utf8; unsigned char dot[HIGHEST][WIDEST]; } canvas;
+typedef struct canvas {
+    int columns, rows;
+    bool utf8;
+    unsigned char dot[HIGHEST][WIDEST];
+    bool gap[WIDEST];           /* marked in the lowest row */
+} canvas;
 
 static void set_dot(canvas *c, int x, int y)
 {
@@ -67,13 +72,19 @@ static void draw_curve(canvas *c, const curve *k, double low, double high)
 {
     const double wide = 2.0 * c->columns - 1, tall = 4.0 * c->rows - 1, x0 = k->x[0], x1 = fmax(k->x[k->n - 1], x0 + 1);
     double px = 0, py = 0;
+    bool joined = false;
     for (size_t i = 0; i < k->n; i++) {
+        if (isnan(k->y[i])) c->gap[(int)lrint((k->x[i] - x0) / (x1 - x0) * wide) / 2] = true;
+        if (isnan(k->y[i])) joined = false;
+        if (isnan(k->y[i])) continue;
         const double x = (k->x[i] - x0) / (x1 - x0) * wide, y = high > low ? (high - k->y[i]) / (high - low) * tall : tall / 2;
-        const int steps = i ? (int)fmax(fabs(x - px), fabs(y - py)) + 1 : 1;
+        const int steps = joined ? (int)fmax(fabs(x - px), fabs(y - py)) + 1 : 1;
         for (int s = 1; s <= steps; s++)
-            set_dot(c, (int)lrint(i ? px + (x - px) * s / steps : x), (int)lrint(i ? py + (y - py) * s / steps : y));
+            set_dot(c, (int)lrint(joined ? px + (x - px) * s / steps : x),
+                    (int)lrint(joined ? py + (y - py) * s / steps : y));
         px = x;
         py = y;
+        joined = true;
     }
 }
 
@@ -85,7 +96,8 @@ static void print_canvas(const canvas *c, double low, double high, double first,
         else printf("%*s", LABEL, "");
         for (int k = 0; k < c->columns; k++) {
             const unsigned d = c->dot[r][k];
-            if (!c->utf8) putchar(d ? '*' : ' ');
+            if (r + 1 == c->rows && c->gap[k]) putchar('x');
+            else if (!c->utf8) putchar(d ? '*' : ' ');
             else printf("%c%c%c", 0xE2, 0xA0 | (int)(d >> 6), 0x80 | (int)(d & 0x3F));          /* U+2800 + d */
         }
         putchar('\n');
@@ -101,29 +113,25 @@ static double number(const json_t *line, const char *key)
     return json_is_number(v) ? json_number_value(v) : NAN;
 }
 
-static void print_status(const curve_run *r, double max_steps, bool alive)
+/* "  loss 2.3041": nothing of what was not logged.  digits 0: three that count, of any size. */
+static void print_number(const json_t *line, const char *key, const char *name, int digits)
 {
-    char speed[32], eta[32];
-    const double step = number(r->last, "step"), seconds = number(r->last, "seconds");
-    printf("%s: ", r->name);
-    if (!r->last) {
-        printf("%s\n", alive ? "running, nothing is logged yet" : "nothing is logged");
-        return;
-    }
-    printf("step %.0f", step);
-    if (max_steps > 0) printf(" of %.0f (%.0f %%)", max_steps, 100 * step / max_steps);
-    printf(", epoch %.2f, %s", number(r->last, "epoch"), max_steps > 0 && step >= max_steps ? "done" : alive ? "running" : "not running");
-    if (alive && max_steps > step && seconds > 0) {
-        cli_duration(seconds / step * (max_steps - step), eta, sizeof eta);
-        printf(", about %s left", eta);
-    }
+    const double x = number(line, key);
+    if (!isnan(x)) printf(digits ? "%s %.*f" : "%s %.*g", name, digits ? digits : 3, x);
+}
+
+/* The second line: what a step said, what an evaluation said. */
+static void print_numbers(const curve_run *r)
+{
+    char speed[32];
+    print_number(r->last, "loss", "loss", 4);
+    print_number(r->last, "learning_rate", "  lr", 0);
+    print_number(r->last, "grad_norm", "  gradient norm", 0);
     cli_count(number(r->last, "tokens_per_second"), speed, sizeof speed);
-    printf("\nloss %.4f  lr %.3g  gradient norm %.3g  %s tokens/s", number(r->last, "loss"), number(r->last, "learning_rate"),
-           number(r->last, "grad_norm"), speed);
-    if (r->last_eval) {
-        printf("  held-out loss %.4f", number(r->last_eval, "eval_loss"));
-        if (!isnan(number(r->last_eval, "eval_accuracy"))) printf(" (%.1f %%)", 100 * number(r->last_eval, "eval_accuracy"));
-    }
+    if (!isnan(number(r->last, "tokens_per_second"))) printf("  %s tokens/s", speed);
+    print_number(r->last_eval, "eval_loss", "  held-out loss", 4);
+    const double accuracy = number(r->last_eval, "eval_accuracy");
+    if (!isnan(accuracy)) printf(" (%.1f %%)", 100 * accuracy);
     for (int m = CURVE_eval_accuracy + 1; m < CURVE_accuracy; m++) {                /* scores of fine-tuning */
         const double x = number(r->last_eval, curve_kinds[m].key);
         if (!isnan(x)) printf("  %s %.4f", curve_kinds[m].key + 5, x);
@@ -132,13 +140,34 @@ static void print_status(const curve_run *r, double max_steps, bool alive)
     putchar('\n');
 }
 
+static void print_status(const curve_run *r, double max_steps, bool alive)
+{
+    char eta[32];
+    const double step = number(r->last, "step"), seconds = number(r->last, "seconds");
+    printf("%s: ", r->name);
+    if (!r->last) {
+        printf("%s\n", alive ? "running, nothing is logged yet" : "nothing is logged");
+        return;
+    }
+    printf("step %.0f", step);
+    if (max_steps > 0) printf(" of %.0f (%.0f %%)", max_steps, 100 * step / max_steps);
+    print_number(r->last, "epoch", ", epoch", 2);
+    printf(", %s", max_steps > 0 && step >= max_steps ? "done" : alive ? "running" : "not running");
+    if (alive && max_steps > step && seconds > 0) {
+        cli_duration(seconds / step * (max_steps - step), eta, sizeof eta);
+        printf(", about %s left", eta);
+    }
+    putchar('\n');
+    print_numbers(r);
+}
+
 static void print_curve(const struct args *a, const curve_run *r, int kind)
 {
     static canvas c;
     const curve *k = &r->of[kind];
     double low = INFINITY, high = -INFINITY;
     const int columns = cli_terminal_width(1) - LABEL - 1;
-    if (!k->n) return;
+    if (!curve_drawn(k)) return;
     c = (canvas){.columns = columns < 10 ? 10 : columns < WIDEST ? columns : WIDEST, .rows = (int)a->rows,
                  .utf8 = !strcmp(nl_langinfo(CODESET), "UTF-8")};
     for (size_t i = 0; i < k->n; i++) {

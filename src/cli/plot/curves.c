@@ -28,9 +28,18 @@ static bool add(curve *c, double x, double y)
         c->y = a;
         c->room = room;
     }
+    c->gaps += isnan(y) ? 1 : 0;
     c->x[c->n] = x;
     c->y[c->n++] = y;
     return true;
+}
+
+double curve_mark(const curve *c, size_t k)
+{
+    size_t at = k;
+    while (at && isnan(c->y[at])) at--;
+    while (at + 1 < c->n && isnan(c->y[at])) at++;
+    return c->y[at];
 }
 
 void curves_clear(curve_run *r)
@@ -64,15 +73,16 @@ static void keep(json_t **place, json_t *line)
 static rf_status take_line(curve_run *r, json_t *o, rf_error *why)
 {
     const double step = json_number_value(json_object_get(o, "step"));
-    if (json_is_true(json_object_get(o, "skipped"))) {
-        r->skipped++;
-        return RF_OK;
-    }
+    const bool skipped = json_is_true(json_object_get(o, "skipped"));   /* of its step only a loss of null counts */
+    r->skipped += skipped;
     for (int i = 0; i < CURVES; i++) {
         const json_t *v = json_object_get(o, curve_kinds[i].key);
-        if (!json_is_number(v) || !isfinite(json_number_value(v))) continue;
-        if (!add(&r->of[i], step, json_number_value(v))) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
+        const bool known = json_is_number(v) && isfinite(json_number_value(v));
+        if ((!known && !json_is_null(v)) || (skipped && (known || i != CURVE_loss))) continue;
+        if (!add(&r->of[i], step, known ? json_number_value(v) : NAN))
+            return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
     }
+    if (skipped) return RF_OK;
     if (json_object_get(o, "eval_loss")) keep(&r->last_eval, o);
     else if (json_object_get(o, "loss")) keep(&r->last, o);
     return RF_OK;
@@ -134,6 +144,7 @@ void curves_smooth(curve_run *r, double w)
         double mean = 0, left = 1;
         if (curve_kinds[i].measured) continue;
         for (size_t k = 0; k < c->n; k++) {
+            if (isnan(c->y[k])) continue;
             mean = w * mean + (1 - w) * c->y[k];
             left *= w;
             c->y[k] = mean / (1 - left);

@@ -102,7 +102,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
     double best = NAN, at = 0;
     const curve *eval = &r->of[CURVE_eval_loss];
     for (size_t k = 0; k < eval->n; k++)
-        if (!(best <= eval->y[k])) best = eval->y[k], at = eval->x[k];
+        if (!isnan(eval->y[k]) && !(best <= eval->y[k])) best = eval->y[k], at = eval->x[k];
     fputs("<table>\n", to);
     if (config) {
         snprintf(text, sizeof text, "%" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads, %.2f million parameters", config->num_hidden_layers,
@@ -110,7 +110,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
         put_row(to, "model", text);
     }
     snprintf(text, sizeof text, "%.0f of %.0f", number(r->last, "step"), number(state, "max_steps"));
-    if (r->last && state) put_row(to, "step", text);
+    if (r->last && json_is_number(json_object_get(state, "max_steps"))) put_row(to, "step", text);
     put_number(to, "epoch", number(r->last, "epoch"), "", 1);
     put_number(to, "loss", number(r->last, "loss"), "", 1);
     put_number(to, "held-out loss", number(r->last_eval, "eval_loss"), "", 1);
@@ -123,7 +123,7 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
     cli_count(number(r->last, "tokens"), count, sizeof count);
     cli_duration(number(r->last, "seconds"), time, sizeof time);
     snprintf(text, sizeof text, "%s tokens in %s", count, time);
-    if (r->last) put_row(to, "trained on", text);
+    if (!isnan(number(r->last, "tokens")) && !isnan(number(r->last, "seconds"))) put_row(to, "trained on", text);
     put_number(to, "tokens per second", number(r->last, "tokens_per_second"), "", 1);
     put_number(to, "updates skipped", r->skipped ? (double)r->skipped : NAN, "", 1);
     fputs("</table>\n", to);
@@ -140,6 +140,7 @@ static const char style[] =
     "polyline.e{stroke:#8a6d00}circle.c{fill:#008a5e}circle.d{fill:#b0578d}circle.e{fill:#8a6d00}\n"
     "svg{width:100%;height:auto}svg text{font-size:11px;fill:#777}.grid{stroke:#8883;fill:none}polyline{fill:none;stroke-width:1.6}\n"
     "polyline.a{stroke:#0072b2}polyline.b{stroke:#d55e00}polyline.raw{stroke:#0072b2;stroke-width:1;opacity:.25}circle.b{fill:#d55e00}\n"
+    ".gap{stroke:#c00;fill:none;stroke-width:1.6}\n"
     ".mask{background:#0072b2;color:#fff;border-radius:.3rem;padding:0 .4rem}.right{color:#008a5e}small{color:#777}summary{cursor:pointer}\n"
     "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}polyline.a,polyline.raw{stroke:#56b4e9}figcaption span.a{color:#56b4e9}\n"
     "polyline.b{stroke:#e69f00}circle.b{fill:#e69f00}figcaption span.b{color:#e69f00}.right{color:#2fbf8f}}\n";

@@ -56,18 +56,31 @@ static void axes(FILE *to, const frame *f)
     }
 }
 
-/* At most one point for each pixel: what lies between two is not seen anyway. */
+/* At most one point for each pixel: what lies between two is not seen anyway.  A gap ends a line. */
 static void line(FILE *to, const frame *f, const curve *c, const char *class)
 {
     double last = -INFINITY;
     fprintf(to, "<polyline class=\"%s\" points=\"", class);
     for (size_t k = 0; k < c->n; k++) {
         const double x = across(f, c->x[k]);
-        if (k && k + 1 < c->n && x < last + 0.7) continue;
+        if (isnan(c->y[k])) {
+            if (last > 0) fprintf(to, "\"/>\n<polyline class=\"%s\" points=\"", class);
+            last = -INFINITY;
+            continue;
+        }
+        if (k + 1 < c->n && !isnan(c->y[k + 1]) && x < last + 0.7) continue;
         last = x;
         fprintf(to, "%.1f,%.1f ", x, down(f, c->y[k]));
     }
     fputs("\"/>\n", to);
+}
+
+static void gaps(FILE *to, const frame *f, const curve *c)
+{
+    for (size_t k = 0; k < c->n; k++)
+        if (isnan(c->y[k]))
+            fprintf(to, "<path class=\"gap\" d=\"M%.1f %.1fl6 6m0-6l-6 6\"><title>step %.0f: no number</title></path>\n",
+                    across(f, c->x[k]) - 3, down(f, curve_mark(c, k)) - 3, c->x[k]);
 }
 
 /* Of the losses and scores the measured ones have colours of their own, one after the other; a fifth has the first again. */
@@ -77,7 +90,8 @@ static const char *class_of(const curve_run *r, int kind)
     const int panel = curve_kinds[kind].panel;
     int before = 0;
     if (!curve_kinds[kind].measured || panel > 1) return "a";
-    for (int i = 0; i < kind; i++) before += curve_kinds[i].measured && curve_kinds[i].panel == panel && r->of[i].n;
+    for (int i = 0; i < kind; i++)
+        before += curve_kinds[i].measured && curve_kinds[i].panel == panel && curve_drawn(&r->of[i]);
     return classes[before % 4];
 }
 
@@ -88,19 +102,22 @@ void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, do
     fprintf(to, "<figure><figcaption>");
     svg_text(to, curve_panels[panel]);
     for (int i = 0; i < CURVES; i++)
-        if (curve_kinds[i].panel == panel && r->of[i].n)
+        if (curve_kinds[i].panel == panel && curve_drawn(&r->of[i]))
             fprintf(to, " <span class=\"%s\">%s</span>", class_of(r, i), curve_kinds[i].key);
     fprintf(to, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT, curve_panels[panel]);
     axes(to, &f);
     for (int i = 0; i < CURVES; i++) {
         const curve *c = &r->of[i];
-        if (curve_kinds[i].panel != panel || !c->n) continue;
+        if (curve_kinds[i].panel != panel || !curve_drawn(c)) continue;
         const bool marks = curve_kinds[i].measured && panel < 2;
         if (raw && !curve_kinds[i].measured) line(to, &f, &raw->of[i], "raw");
         line(to, &f, c, class_of(r, i));
+        gaps(to, &f, c);
         for (size_t k = 0; marks && k < c->n && c->n <= 200; k++)
-            fprintf(to, "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
-                    class_of(r, i), across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
+            if (!isnan(c->y[k]))
+                fprintf(to,
+                        "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
+                        class_of(r, i), across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
     }
     fputs("</svg></figure>\n", to);
 }

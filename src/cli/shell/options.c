@@ -169,6 +169,13 @@ static rf_status read_choice(const cli_option *o, const char *text, int *to, rf_
     }
 }
 
+void cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice)
+{
+    const cli_option *o = cli_find_option(p->command->options, name, strlen(name));
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    if (dot && o && !cli_given(p, name)) (void)read_choice(o, dot + 1, choice, NULL);
+}
+
 static rf_status read_flag(const cli_option *o, const char *text, int *to, rf_error *why)
 {
     static const char *const word[] = {"false", "true", "0", "1", "no", "yes", "off", "on", "False", "True"};
