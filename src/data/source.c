@@ -200,7 +200,9 @@ rf_status rf__source_read(rf__source *s, char *to, size_t room, size_t *got, rf_
 
 /* ---- opening --------------------------------------------------------------------------------------------------------------- */
 
-static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size, const char *name, rf__source **out, rf_error *why)
+/* `head`: bytes that were read from fd already. */
+static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t seen, const void *data, size_t size,
+                             const char *name, rf__source **out, rf_error *why)
 {
     rf__source *s = rf__alloc(ctx, sizeof *s);
     rf_status status = RF_OK;
@@ -211,6 +213,8 @@ static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size,
         s->fd = fd;
         s->memory = data;
         s->memory_size = size;
+        s->taken = s->end = seen;
+        if (seen) memcpy(s->in, head, seen);
         status = recognise(s, why);
         if (!status) *out = s;
         else rf__source_close(s);
@@ -218,6 +222,30 @@ static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size,
     }
     if (fd > 0) close(fd);
     return rf_fail(why, RF_ENOMEM, "%s: out of memory", name);
+}
+
+static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size, const char *name, rf__source **out,
+                       rf_error *why)
+{
+    return begin_after(ctx, fd, NULL, 0, data, size, name, out, why);
+}
+
+int rf__source_compressed(const char *head, size_t size)
+{
+    static const struct { const char *magic; size_t n; } known[] = {{"\x1F\x8B", 2}, {"\x28\xB5\x2F\xFD", 4}};
+    for (size_t i = 0; i < RF_COUNT(known); i++) {
+        const size_t n = size < known[i].n ? size : known[i].n;
+        if (!memcmp(head, known[i].magic, n)) return n == known[i].n ? 1 : -1;
+    }
+    return 0;
+}
+
+rf_status rf__source_go_on(const rf_ctx *ctx, int fd, const char *head, size_t size, const char *name, rf__source **out,
+                           rf_error *why)
+{
+    if (size <= IN) return begin_after(ctx, fd, head, size, NULL, 0, name, out, why);
+    if (fd > 0) close(fd);
+    return rf_fail(why, RF_EARG, "%s: %zu bytes read, at most %d", name, size, (int)IN);
 }
 
 rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out, rf_error *why)

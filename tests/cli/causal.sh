@@ -47,6 +47,9 @@ cmp -s first out && fail "another seed, the same text"
 printf 'the old river' > prompt
 expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 3 --prompt_file prompt
 same first out "prompt_file"
+gzip -c prompt > prompt.gz
+expect 0 '' "$program" generate -m whole -n 30 --top_p 0.9 --seed 3 --prompt_file prompt.gz
+same first out "a compressed prompt_file"
 printf 'the old river\nthe red house\n\n' > lines
 input=lines expect 0 '' "$program" generate -m whole -n 5
 [ "$(wc -l < out)" -eq 3 ] || fail "a line for each prompt: $(cat out)"

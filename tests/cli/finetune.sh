@@ -40,6 +40,10 @@ holds err '1 bad line was passed over, the first: some.tsv:64: 1 column, the hea
 
 # Texts, files and submissions.
 expect 0 '' "$program" classify -m model 'the film is great .' 'the day is awful .'
+cp out both
+printf 'the film is great .\nthe day is awful .\n' | gzip > two.gz
+input=two.gz expect 0 '' "$program" classify -m model
+same both out 'compressed standard input'
 sed -n 1p out | grep -q '^\[{"label": "pos", "score": 0.9' || fail "classify: $(cat out)"
 sed -n 2p out | grep -q '^\[{"label": "neg", "score": 0.9' || fail "classify: $(cat out)"
 expect 0 '' "$program" predict -m model --input dev.tsv -o said.tsv

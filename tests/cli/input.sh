@@ -34,4 +34,39 @@ LC_ALL=C.UTF-8 "$program" tokenize -m model --json 'Ende 東' > got && holds got
 LC_ALL=C "$program" tokenize -m model --json 'Ende 東' > got && holds got '"東"'
 expect 4 'a b é\?c/none.*cannot open' "$program" info -m "$strange/none"
 (cd / && "$program" embed -m "$work/model" --format f32 "$work/lines") > got && same want got "another folder"
+
+# Compressed text is read as plain text is, from files and standard input, by what it begins with and not by its name.
+"$make_model" packed || exit 1
+printf 'the city is [MASK] of the river.\n(%s) the [MASK] sees the house.\nthe [MASK].\n' "$(printf '%03000d' 7)" > lines
+gzip -c lines > lines.gz && cp lines.gz other && { gzip -c < lines; gzip -c < lines; } > twice.gz && cat lines lines > twice
+head -c 60 lines.gz > cut.gz
+command -v zstd > /dev/null && zstd -q -c lines > lines.zst
+for file in lines.gz other lines.zst; do
+    [ -e $file ] || continue
+    for command in fill-mask tokenize embed; do
+        "$program" $command -m packed < lines > wanted
+        input=$file expect 0 '' "$program" $command -m packed
+        same wanted out "$command < $file"
+    done
+    expect 0 '' "$program" embed -m packed $file
+    same wanted out "embed $file"
+done
+"$program" tokenize -m packed < twice > wanted
+input=twice.gz expect 0 '' "$program" tokenize -m packed
+same wanted out 'two members'
+input=cut.gz expect 3 'the compressed data is cut off' "$program" fill-mask -m packed
+expect 3 'cut.gz: the compressed data is cut off' "$program" embed -m packed -o v.npy cut.gz
+[ ! -e v.npy ] || fail "vectors of half a file"
+# A line is answered when it is there, also one whose first byte could be the beginning of zstd.
+mkfifo lines.in lines.out
+"$program" tokenize -m packed < lines.in > lines.out &
+exec 3> lines.in 4< lines.out
+printf '(' >&3
+printf '\n' >&3
+read -r answer <&4 || fail "no answer to a line"
+[ "$answer" ] || fail "an empty answer"
+printf 'the\n' >&3
+read -r answer <&4 || fail "no answer to the second line"
+exec 3>&- 4<&-
+wait
 done_testing

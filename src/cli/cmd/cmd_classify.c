@@ -42,7 +42,7 @@ static int run(void *arguments, cli_io *io)
     size_t size;
     if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
     cli_signals_catch();
-    rf_status status = cli_texts_open(&texts, &a->text, &io->why);
+    rf_status status = cli_texts_open(io->ctx, &texts, &a->text, &io->why);
     while (!status && !(status = cli_texts_next(&texts, &text, &size, &io->why)) && text) {
         const float *p;
         rf_error inner = {0};

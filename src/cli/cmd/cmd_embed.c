@@ -196,7 +196,7 @@ static rf_status add(job *j, const cli_lines *in, const char *line, size_t size)
 static rf_status embed_file(job *j, const char *path)
 {
     cli_lines in;
-    rf_status status = cli_lines_open(&in, path, &j->io->why);
+    rf_status status = cli_lines_open(j->io->ctx, &in, path, &j->io->why);
     while (!status) {
         const char *line;
         size_t size;

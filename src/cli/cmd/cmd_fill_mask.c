@@ -275,7 +275,7 @@ static int run(void *arguments, cli_io *io)
     cli_texts in = {0};
     rf_encoding_init(&j.e, io->ctx);
     cli_signals_catch();
-    rf_status status = cli_texts_open(&in, &j.a->texts, &io->why);
+    rf_status status = cli_texts_open(io->ctx, &in, &j.a->texts, &io->why);
     if (!status) status = prepare(&j);
     while (!status) {
         const char *text;

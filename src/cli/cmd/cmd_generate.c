@@ -175,7 +175,7 @@ static rf_status from_texts(job *j)
     cli_texts in = {0};
     const char *text;
     size_t size;
-    rf_status status = cli_texts_open(&in, &j->a->texts, &j->io->why);
+    rf_status status = cli_texts_open(j->io->ctx, &in, &j->a->texts, &j->io->why);
     while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text && !cli_stopped()) {
         rf_error inner = {0};
         status = answer(j, text, size, &inner);
@@ -194,7 +194,7 @@ static rf_status from_file(job *j)
     char *text = NULL;
     FILE *all = open_memstream(&text, &n);
     if (!all) return no_memory(j);
-    rf_status status = cli_lines_open(&in, j->a->prompt_file, &j->io->why);
+    rf_status status = cli_lines_open(j->io->ctx, &in, j->a->prompt_file, &j->io->why);
     for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line; first = false) {
         if (!first) fputc('\n', all);
         fwrite(line, 1, size, all);

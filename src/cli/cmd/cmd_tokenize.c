@@ -67,7 +67,7 @@ static int run(void *arguments, cli_io *io)
     bool printed = false;
     rf_encoding_init(&e, io->ctx);
     cli_signals_catch();
-    rf_status status = cli_texts_open(&in, &a->texts, &io->why);
+    rf_status status = cli_texts_open(io->ctx, &in, &a->texts, &io->why);
     if (!status) status = cli_model_folder(a->model, folder, sizeof folder, &io->why);
     if (!status) status = rf_tokenizer_open(io->ctx, folder, &t, &io->why);
     while (!status) {

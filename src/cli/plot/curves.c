@@ -127,7 +127,7 @@ rf_status curves_read(const char *path, curve_run *out, rf_error *why)
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
     snprintf(whole, sizeof whole, "%s%s", path, folder ? "/metrics.jsonl" : "");
     rf_status status = folder ? rf__must_be_file(whole, why) : RF_OK;
-    if (!status) status = cli_lines_open(&in, whole, why);
+    if (!status) status = cli_lines_open(NULL, &in, whole, why);
     if (status) return status;
     status = read_lines(&in, whole, out, why);
     cli_lines_close(&in);

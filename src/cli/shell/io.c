@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "data/source.h"
 #include "text/text.h"
 
 enum { OUT_BUFFER = 1 << 16, CHUNK = 1 << 16 };
@@ -81,11 +82,12 @@ rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_e
 
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
-rf_status cli_lines_open(cli_lines *l, const char *path, rf_error *why)
+rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why)
 {
     struct stat st;
     const bool standard = !strcmp(path, "-");
-    *l = (cli_lines){.fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC), .name = standard ? "standard input" : path};
+    *l = (cli_lines){.ctx = ctx, .fd = standard ? 0 : open(path, O_RDONLY | O_CLOEXEC), .plain = !ctx,
+                     .name = standard ? "standard input" : path};
     if (l->fd < 0 || fstat(l->fd, &st)) {
         const int e = errno;
         cli_lines_close(l);
@@ -101,9 +103,44 @@ rf_status cli_lines_open(cli_lines *l, const char *path, rf_error *why)
 
 void cli_lines_close(cli_lines *l)
 {
-    if (l->fd > 0) close(l->fd);
+    if (l->source) rf__source_close(l->source);
+    else if (l->fd > 0) close(l->fd);
     free(l->buffer);
     *l = (cli_lines){.fd = -1};
+}
+
+static rf_status unpack(cli_lines *l, rf_error *why)
+{
+    size_t got = 0;
+    const rf_status status = rf__source_read(l->source, l->buffer + l->to, l->capacity - l->to, &got, why);
+    l->ended = !status && !got;
+    l->to += got;
+    return status;
+}
+
+/* The first bytes say whether the file is compressed: not before they are there, so that a line is answered as it comes. */
+static rf_status look(cli_lines *l, rf_error *why)
+{
+    const int compressed = rf__source_compressed(l->buffer, l->to);
+    l->plain = !compressed || (compressed < 0 && l->ended);
+    if (compressed <= 0) return RF_OK;
+    const rf_status status = rf__source_go_on(l->ctx, l->fd, l->buffer, l->to, l->name, &l->source, why);
+    l->to = 0;
+    if (status) l->fd = -1;
+    return status ? status : unpack(l, why);
+}
+
+static rf_status read_some(cli_lines *l, rf_error *why)
+{
+    for (;;) {
+        const ssize_t got = read(l->fd, l->buffer + l->to, l->capacity - l->to);
+        if (got < 0 && errno == EINTR && !cli_stopped()) continue;
+        if (got < 0 && errno == EINTR) l->ended = true;
+        else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, strerror(errno));
+        if (got == 0) l->ended = true;
+        if (got > 0) l->to += (size_t)got;
+        return l->plain ? RF_OK : look(l, why);
+    }
 }
 
 static rf_status fill_buffer(cli_lines *l, rf_error *why)
@@ -123,15 +160,7 @@ static rf_status fill_buffer(cli_lines *l, rf_error *why)
         l->buffer = buffer;
         l->capacity = wide;
     }
-    for (;;) {
-        const ssize_t got = read(l->fd, l->buffer + l->to, l->capacity - l->to);
-        if (got < 0 && errno == EINTR && !cli_stopped()) continue;
-        if (got < 0 && errno == EINTR) l->ended = true;
-        else if (got < 0) return rf_fail(why, RF_EIO, "%.200s: cannot read: %s", l->name, strerror(errno));
-        if (got == 0) l->ended = true;
-        if (got > 0) l->to += (size_t)got;
-        return RF_OK;
-    }
+    return l->source ? unpack(l, why) : read_some(l, why);
 }
 
 rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error *why)
@@ -166,6 +195,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
 bool cli_lines_ready(const cli_lines *l)
 {
     struct pollfd now = {.fd = l->fd, .events = POLLIN};
+    if (l->source) return true;
     if (l->to > l->from && memchr(l->buffer + l->from, '\n', l->to - l->from)) return true;
     return !l->ended && poll(&now, 1, 0) > 0;
 }
@@ -175,11 +205,11 @@ bool cli_texts_ready(const cli_texts *t)
     return t->from_lines ? cli_lines_ready(&t->lines) : t->next < t->operands->n;
 }
 
-rf_status cli_texts_open(cli_texts *t, const cli_list *operands, rf_error *why)
+rf_status cli_texts_open(const rf_ctx *ctx, cli_texts *t, const cli_list *operands, rf_error *why)
 {
     *t = (cli_texts){.operands = operands, .from_lines = operands->n == 0};
     t->lines.fd = -1;
-    return t->from_lines ? cli_lines_open(&t->lines, "-", why) : RF_OK;
+    return t->from_lines ? cli_lines_open(ctx, &t->lines, "-", why) : RF_OK;
 }
 
 rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error *why)

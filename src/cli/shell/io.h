@@ -40,7 +40,10 @@ rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_e
 /* ---- lines -------------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_lines {
+    const rf_ctx *ctx;
     int fd;
+    struct rf__source *source;  /* what takes the compression off; NULL: the file is plain, or nothing is read yet */
+    bool plain;
     const char *name;           /* for messages                                                                       */
     char *buffer;
     size_t capacity, from, to;
@@ -48,8 +51,9 @@ typedef struct cli_lines {
     bool ended;
 } cli_lines;
 
-/* "-" is standard input.  RF_EIO when it cannot be read. */
-rf_status cli_lines_open(cli_lines *l, const char *path, rf_error *why);
+/* "-" is standard input.  gzip and zstd are known by their first bytes; with ctx NULL they are not.  RF_EIO when it cannot
+ * be read. */
+rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why);
 /* *line is lent until the next call, NULL at the end or when a signal asked to stop.  Without "\n" or "\r\n".  RF_EDATA
  * when a line is not UTF-8 or longer than CLI_LINE_MAX. */
 enum { CLI_LINE_MAX = 64 << 20 };
@@ -64,7 +68,7 @@ typedef struct cli_texts {
     cli_lines lines;
     bool from_lines;
 } cli_texts;
-rf_status cli_texts_open(cli_texts *t, const cli_list *operands, rf_error *why);
+rf_status cli_texts_open(const rf_ctx *ctx, cli_texts *t, const cli_list *operands, rf_error *why);
 rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error *why);
 bool cli_texts_ready(const cli_texts *t);       /* the next text is here already                                      */
 void cli_texts_close(cli_texts *t);
