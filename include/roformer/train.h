@@ -151,7 +151,11 @@ typedef struct rf_prepared {
 rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *options, const char *path, rf_train_report *report, void *user,
                      rf_prepared *out, rf_error *why);
 
-/* Held-out loss and accuracy of a model folder on texts: of tokens masked by `seed`, or, of a causal model, of every next one. */
+/* Held-out loss and accuracy of a model folder on texts: of tokens masked by `seed`, or, of a causal model, of every next
+ * one.
+ *
+ *   out        also after RF_EDATA, RF_EIO or RF_EUNSUPPORTED of a text: the scores of what was read before; labels 0 when
+ *              that is nothing */
 typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
 

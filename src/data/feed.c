@@ -64,7 +64,10 @@ static rf_status fill(feed *f, rf_reader *r, bool *more, rf_error *why)
         while (c->bytes < CHUNK_BYTES) {
             rf_status status = rf_reader_next(r, &d, why);
             if (!status && d.text) status = take(f, c, &d, why);
-            if (status) return status;
+            if (status) {
+                f->used += c->documents > 0;
+                return status;
+            }
             if (!d.text) {
                 *more = false;
                 break;
@@ -110,12 +113,14 @@ static void encode_chunk(void *arg, int64_t i, int worker)
 
 /* ---- all of it ---- */
 
+/* What was read before a failure is handed on before it is told. */
 static rf_status feed_all(feed *f, rf_reader *r, rf__feed_sink *sink, void *user, rf_error *why)
 {
     bool more = true;
     while (more) {
-        rf_status status = fill(f, r, &more, why);
-        if (status) return status;
+        rf_error late = {0};
+        const rf_status read = fill(f, r, &more, &late);
+        rf_status status = RF_OK;
         rf__parallel(f->ctx, f->used, encode_chunk, f);
         for (int i = 0; i < f->used; i++) {
             const chunk *c = &f->chunk[i];
@@ -124,6 +129,7 @@ static rf_status feed_all(feed *f, rf_reader *r, rf__feed_sink *sink, void *user
             const rf__part part = {{c->ids, f->width}, c->tokens, c->documents, c->length};
             if ((status = sink(user, &part, rf_reader_share(r), why))) return status;
         }
+        if (read) return rf_fail(why, read, "%s", late.text);
     }
     return RF_OK;
 }

@@ -148,14 +148,19 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
     return RF_OK;
 }
 
+/* A failure of the text, not of the computing: what was read before it has its scores. */
+static bool of_text(rf_status status) { return status == RF_EDATA || status == RF_EIO || status == RF_EUNSUPPORTED; }
+
 static rf_status score_texts(evaluation *e, rf_error *why)
 {
     rf_reader *r;
+    rf_error other = {0};
     rf_status status = rf_reader_open(e->ctx, e->o->text, e->o->texts, &e->o->reader, &r, why);
     if (status) return status;
     status = rf__feed(e->ctx, e->tokenizer, r, RF__HOLD_NONE, score_part, e, why);
     if (status == RF_ESTOPPED) status = RF_OK;                              /* enough documents */
     if (!status) status = rf__score_flush(&e->scorer, why);
+    else if (of_text(status) && rf__score_flush(&e->scorer, &other)) e->scorer.labels = 0;
     rf_reader_close(r);
     return status;
 }
@@ -169,7 +174,7 @@ rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_s
     if (!status) status = score_texts(&e, why);
     const rf__scorer *s = &e.scorer;
     if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to guess");
-    if (!status)
+    if (s->labels && (!status || of_text(status)))
         *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens, e.documents};
     rf__mlm_batch_free(ctx, &e.batch);
     rf_graph_free(e.scorer.graph);

@@ -36,11 +36,14 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 
 /* ---- loss, perplexity and accuracy on text ---- */
 
-static json_t *as_json(const rf_mlm_score *s, int64_t length)
+/* With a failure: of the text, whose scores up to there these are. */
+static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *why)
 {
-    return json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy, "perplexity", exp(s->loss),
+    json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy, "perplexity", exp(s->loss),
                      "labels", (json_int_t)s->labels, "tokens", (json_int_t)s->tokens, "documents", (json_int_t)s->documents, "max_length",
                      (json_int_t)length);
+    if (why->code) rf__json_set(&o, "incomplete", rf__json_text(why->text, strlen(why->text)));
+    return o;
 }
 
 static void print_score(const rf_mlm_score *s, int64_t length)
@@ -62,9 +65,14 @@ static rf_status score(cli_io *io, const train_args *a, int64_t length, rf_mlm_s
 static int on_text(const train_args *a, cli_io *io)
 {
     rf_mlm_score s = {0};
-    if (score(io, a, a->t.max_length, &s)) return cli_exit(io);
-    if (a->json) cli_print_json(as_json(&s, a->t.max_length), 0, &io->why);
+    if (score(io, a, a->t.max_length, &s) && !s.labels) return cli_exit(io);
+    rf_error print = {0};
+    if (io->why.code)
+        cli_note(io, "the text was not read to its end: these are the scores of the %lld documents before",
+                 (long long)s.documents);
+    if (a->json) cli_print_json(as_json(&s, a->t.max_length, &io->why), 0, &print);
     else print_score(&s, a->t.max_length);
+    if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     return cli_exit(io);
 }
 
@@ -90,16 +98,18 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
     at = lengths;
     for (int i = 0; !io->why.code && (length = next_length(&at)); i++) {
         rf_mlm_score s = {0};
-        if (score(io, a, length, &s)) break;
+        if (score(io, a, length, &s) && !s.labels) break;
         if (a->json) {
-            rf__json_add(&all, as_json(&s, length));
+            rf__json_add(&all, as_json(&s, length, &io->why));
             continue;
         }
         if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "guessed");
         printf("%10lld %9.4f %12.2f %8.2f %% %12lld\n", (long long)length, s.loss, exp(s.loss), 100 * s.accuracy, (long long)s.labels);
         fflush(stdout);
     }
-    if (a->json && !io->why.code) cli_print_json(json_incref(all), 0, &io->why);
+    rf_error print = {0};
+    if (a->json && (!all || json_array_size(all)) && cli_print_json(json_incref(all), 0, &print))
+        rf_fail(&io->why, print.code, "%s", print.text);
     json_decref(all);
     return cli_exit(io);
 }
@@ -152,7 +162,8 @@ const cli_command cmd_evaluate = {
     "evaluate", "--text FILE... | --dev FILE", "measure a model on text it has not seen",
     "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
     "exponential, and the share of guesses that are right; a causal model guesses every next token instead.  Documents are cut into pieces of --max_length tokens, which "
-    "see nothing of each other: measure with the length that matters to you.\n"
+    "see nothing of each other: measure with the length that matters to you.  Of a text that cannot be read to its end the "
+    "scores of what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
     "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task wants.",
     examples, options, sizeof(evaluate_args), train_prepare, run,
 };
