@@ -1,6 +1,7 @@
 #!/bin/sh
 # check_floors.sh — a file includes its own folder and those on lower floors, never up, nor across to another folder on the
-# same floor.  Only cli reads the environment, prints or exits.
+# same floor.  A public header says in a line of its own where it belongs ("home: src/data"): the lowest folder that needs it.
+# Only cli reads the environment, prints or exits.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -8,14 +9,24 @@ awk '
 BEGIN {
     split("base:0 kernel:1 graph:2 text:3 store:3 model:4 data:5 dist:5 optim:6 train:7 task:8 analysis:8 cli:9", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
-    # public headers and the folder they belong to
-    split("status:base context:base kernels:kernel rope:kernel gemm:kernel tensor:graph tokenizer:text checkpoint:store comm:dist reader:data model:model generate:model train:data finetune:data", pub, " ")
-    for (i in pub) { split(pub[i], f, ":"); home[f[1]] = f[2] }
 }
 function folder(path,   part) { split(path, part, "/"); return part[2] }
+function header(path) { sub(/.*roformer\//, "", path); return path }
+FILENAME ~ /^include\// {
+    public[header(FILENAME)] = 1
+    if (match($0, /home: src\/[a-z]+/)) home[header(FILENAME)] = substr($0, RSTART + 10, RLENGTH - 10)
+    next
+}
+!checked {
+    checked = 1
+    for (h in public) if (!(h in home) || !(home[h] in floor)) {
+        print "include/roformer/" h ": has no home: a line \"/* home: src/FOLDER */\" is missing, or there is no such folder"
+        bad = 1
+    }
+}
 /^#include "/ {
     split($0, q, "\""); name = q[2]; from = folder(FILENAME)
-    if (name ~ /^roformer\//) { h = name; sub(/^roformer\//, "", h); sub(/\.(h|def)$/, "", h); to = home[h] }
+    if (name ~ /^roformer\//) to = home[header(name)]
     else { to = name; sub(/\/.*/, "", to); if (!(to in floor)) to = from }
     if (to == "") next
     if (floor[to] > floor[from]) { print FILENAME ":" FNR ": floor " floor[from] " (" from ") includes floor " floor[to] ": " name; bad = 1 }
@@ -26,4 +37,4 @@ function folder(path,   part) { split(path, part, "/"); return part[2] }
     print FILENAME ":" FNR ": only the program prints, exits or reads the environment; alloca, strcpy, sprintf, atoi never: " $0; bad = 1
 }
 END { exit bad }
-' $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
+' include/roformer/*.h include/roformer/*.def $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)

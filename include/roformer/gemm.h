@@ -6,6 +6,7 @@
  * threads   any number of threads may share a context; its products take turns, one at a time on all its workers    */
 #ifndef ROFORMER_GEMM_H
 #define ROFORMER_GEMM_H
+/* home: src/kernel */
 
 #include <stdint.h>
 

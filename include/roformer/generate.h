@@ -11,6 +11,7 @@
  * threads   as the session's                                                                                          */
 #ifndef ROFORMER_GENERATE_H
 #define ROFORMER_GENERATE_H
+/* home: src/model */
 
 #include "roformer/model.h"
 

@@ -9,6 +9,7 @@
  *           with larger batches is better, or a context for each                                                      */
 #ifndef ROFORMER_MODEL_H
 #define ROFORMER_MODEL_H
+/* home: src/model */
 
 #include "roformer/checkpoint.h"
 #include "roformer/tensor.h"

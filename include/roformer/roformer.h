@@ -1,6 +1,7 @@
 /* roformer.h — everything.  Each header also stands alone. */
 #ifndef ROFORMER_H
 #define ROFORMER_H
+/* home: src/cli */
 #include "roformer/checkpoint.h"
 #include "roformer/comm.h"
 #include "roformer/context.h"

@@ -7,6 +7,7 @@
  * threads   values only: safe everywhere                                                                          */
 #ifndef ROFORMER_STATUS_H
 #define ROFORMER_STATUS_H
+/* home: src/base */
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,6 +7,7 @@
  * threads   one run owns its context's workers                                                                        */
 #ifndef ROFORMER_TRAIN_H
 #define ROFORMER_TRAIN_H
+/* home: src/data */
 
 #include "roformer/checkpoint.h"
 #include "roformer/comm.h"
