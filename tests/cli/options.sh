@@ -56,6 +56,13 @@ expect 2 "unexpected argument 'x': demo takes options only" "$program" demo x
 expect 2 'completion needs' "$program" completion
 expect 2 "no completion for 'tcsh'" "$program" completion tcsh
 
+# What is given is heeded, or said not to be.
+expect 2 'do_sample=false and --top_p exclude' "$program" generate -m none --do_sample=false --top_p 0.5 x
+expect 2 '.--env is about this program' "$program" info --env none
+expect 2 '.--label_column is for --dev' "$program" evaluate --text x --label_column 2
+expect 2 '.--max_lengths is for --text' "$program" evaluate --dev x --max_lengths 16,32
+expect 2 '.--max_length and --max_lengths exclude' "$program" evaluate --text x --max_length 64 --max_lengths 16,32
+
 # The environment is checked like the command line, and comes after it.
 ROFORMER_THREADS=many; export ROFORMER_THREADS
 expect 2 "environment variable ROFORMER_THREADS: --threads: 'many' is not a whole number" "$program" info --env

@@ -114,6 +114,21 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
     return cli_exit(io);
 }
 
+/* Options of the other way to evaluate would be passed over: on `text`, those of examples, and the other way round. */
+static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
+{
+    static const char *const of_examples[] = {"task", "text_column", "pair_column", "label_column", "doc_stride",
+                                              "per_device_eval_batch_size", "max_bad_lines", NULL};
+    static const char *const of_text[] = {"text_format", "text_split", "text_field", "keep_titles", "tokens_per_batch",
+                                          "mlm_probability", "whole_word_mask", "eval_documents", "max_lengths", NULL};
+    for (const char *const *name = text ? of_examples : of_text; *name; name++)
+        if (cli_given(p, *name))
+            return rf_fail(why, RF_EARG, "--%s is for %s", *name, text ? "--dev" : "--text");
+    if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
+        return rf_fail(why, RF_EARG, "--max_length and --max_lengths exclude one another");
+    return RF_OK;
+}
+
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
 
 static int run(void *arguments, cli_io *io)
@@ -125,6 +140,7 @@ static int run(void *arguments, cli_io *io)
     a->t.texts = a->text.n;
     if (a->text.n && e->dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
     if (!a->text.n && !e->dev) rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
+    if (!io->why.code) no_strangers(io->parsed, !e->dev, &io->why);
     if (io->why.code || cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
     e->f.t.given = was_given;
     e->f.t.given_user = (void *)(uintptr_t)io->parsed;

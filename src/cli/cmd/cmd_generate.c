@@ -146,6 +146,19 @@ static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
 
 /* ---- all texts ------------------------------------------------------------------------------------------------------- */
 
+/* Any of these asks for sampling. */
+static const char *const drawing[] = {"temperature", "top_k", "top_p"};
+
+static rf_status check(const job *j, rf_error *why)
+{
+    const cli_parsed *p = j->io->parsed;
+    if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG, "--prompt_file and TEXT exclude one another");
+    for (size_t i = 0; i < RF_COUNT(drawing); i++)
+        if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !j->a->o.do_sample)
+            return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
+    return RF_OK;
+}
+
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
@@ -163,8 +176,8 @@ static rf_status prepare(job *j)
     j->o.stops = 1;
     j->o.suppress = j->suppress;
     j->o.suppressed = SPECIALS;
-    const cli_parsed *p = j->io->parsed;
-    if (cli_given(p, "temperature") || cli_given(p, "top_k") || cli_given(p, "top_p")) j->o.do_sample = 1;
+    for (size_t i = 0; i < RF_COUNT(drawing); i++)
+        if (cli_given(j->io->parsed, drawing[i])) j->o.do_sample = 1;
     j->logprob = calloc((size_t)j->o.max_new_tokens + 1, sizeof *j->logprob);
     j->seen = json_object();
     return j->logprob && j->seen ? RF_OK : no_memory(j);
@@ -214,8 +227,8 @@ static int run(void *arguments, cli_io *io)
     job j = {.a = arguments, .io = io};
     rf_encoding_init(&j.e, io->ctx);
     cli_signals_catch();
-    if (j.a->prompt_file && j.a->texts.n) rf_fail(&io->why, RF_EARG, "--prompt_file and TEXT exclude one another");
-    rf_status status = io->why.code ? io->why.code : prepare(&j);
+    rf_status status = check(&j, &io->why);
+    if (!status) status = prepare(&j);
     if (!status) status = j.a->prompt_file ? from_file(&j) : from_texts(&j);
     if (!status && j.tokens && j.seconds > 0 && isatty(2))
         cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);

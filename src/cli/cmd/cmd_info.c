@@ -324,6 +324,10 @@ static int run(void *arguments, cli_io *io)
     const struct args *a = arguments;
     char folder[4096];
     json_t *o, *tensors = NULL;
+    if (a->env && (a->folder.n || a->tensors || cli_given(io->parsed, "model"))) {
+        rf_fail(&io->why, RF_EARG, "--env is about this program and machine: without a model folder and --tensors");
+        return cli_exit(io);
+    }
     if (a->env) {
         o = environment(io);
     } else {
