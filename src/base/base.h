@@ -23,7 +23,7 @@ struct rf_ctx {
     int threads;
     const char *isa;
     bool capped;                        /* a better rung exists on this machine, but was not wanted */
-    const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/select.c) */
+    const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
     struct rf__pool *pool;              /* workers (src/base/parallel.c); NULL with one thread */
     bool onednn;                        /* products by oneDNN, which the caller asked for */
     struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */

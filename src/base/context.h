@@ -1,4 +1,4 @@
-/* context.h — the half of rf_ctx_new that needs no kernels. */
+/* context.h — what a context is made of (src/kernel/context.c). */
 #ifndef RF_BASE_CONTEXT_H
 #define RF_BASE_CONTEXT_H
 #include "base.h"
@@ -7,5 +7,7 @@
 rf_status rf__pool_new(rf_ctx *ctx, rf_error *why);
 void rf__pool_free(rf_ctx *ctx);
 
-rf_status rf__ctx_make(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
+/* The default allocator: the C library's, and pages of the system for what is large (linux.c). */
+void *rf__system_alloc(void *user, size_t size);
+void rf__system_release(void *user, void *memory, size_t size);
 #endif

@@ -1,12 +1,8 @@
-/* select.c — the ladder of rungs.def, climbed once, when a context is made. */
+/* select.c — the ladder of rungs.def: which rungs this processor has, and their tables. */
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
 
-#include <stdio.h>
-
-#include "base/context.h"
-#include "kernel/gemm/products.h"
 #include "kernel/kernel.h"
 
 /* ---- what each rung needs ---- */
@@ -102,68 +98,3 @@ int rfk_rung(int i, rfk_table *out)
     *out = table;
     return 1;
 }
-
-/* Why the rung that was asked for cannot be had. */
-static rf_status refuse(const char *asked, const char *best, rf_error *why)
-{
-    char all[256] = "";
-    size_t n = 0;
-    const char *name, *lacks;
-    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
-        if (lacks && !strcmp(name, asked))
-            return rf_fail(why, RF_EARG, "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
-                           asked, lacks, best);
-        if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
-    }
-    return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
-}
-
-rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
-{
-    const char *asked = options ? options->isa : NULL;
-    rfk_table table, best;
-    bool found = !asked;
-    int rung = 0;
-    for (int i = 0; rfk_rung(i, &table); i++) {
-        best = table;
-        rung = i;
-        if (asked && !strcmp(asked, table.isa)) {
-            found = true;
-            break;
-        }
-    }
-    if (!found) return refuse(asked, best.isa, why);
-
-    rf_ctx *ctx;
-    const rf_status status = rf__ctx_make(options, &ctx, why);
-    if (status) return status;
-    rfk_table *kernels = rf__alloc(ctx, sizeof *kernels);
-    if (!kernels) {
-        rf_ctx_free(ctx);
-        return rf_fail(why, RF_ENOMEM, "out of memory: a kernel table of %zu bytes", sizeof *kernels);
-    }
-    *kernels = best;
-    ctx->k = kernels;
-    ctx->isa = best.isa;
-    ctx->capped = asked && rfk_rung(rung + 1, &table);
-    rf_status made = rf__product_state_new(ctx, why);
-    if (!made) made = rf__products_choose(ctx, options ? options->products : NULL, why);
-    if (!made) made = rf__pool_new(ctx, why);
-    if (made) {
-        rf_ctx_free(ctx);
-        return made;
-    }
-    *out = ctx;
-    return RF_OK;
-}
-
-void rf_ctx_free(rf_ctx *ctx)
-{
-    if (!ctx) return;
-    rf__pool_free(ctx);
-    rf__product_state_free(ctx);
-    rf__free(ctx, (void *)(uintptr_t)ctx->k);
-    ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
-}
-
-const rfk_table *rf_ctx_kernels(const rf_ctx *ctx) { return ctx->k; }

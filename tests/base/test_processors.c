@@ -1,4 +1,4 @@
-/* test_processors.c — mirrors processors.c: machines of any size, played by a sched_getaffinity that refuses sets smaller
+/* test_processors.c — mirrors linux.c: machines of any size, played by a sched_getaffinity that refuses sets smaller
  * than its own as the kernel does. */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* test_ladder.c — mirrors src/kernel/select.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_avx512bf16.c,
+/* test_ladder.c — mirrors src/kernel/select.c, context.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_avx512bf16.c,
  * mirrors src/kernel/isa_neon.c, peak.c and src/kernel/ref/ref.c. */
 #include <math.h>
 

@@ -1,0 +1,71 @@
+/* linux.c — what is Linux's alone, with what other systems do instead: processors of this process, memory in huge pages. */
+#define _GNU_SOURCE
+#ifdef __linux__
+#include <sched.h>
+#endif
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/context.h"
+
+/* ---- processors ---- */
+
+/* The kernel refuses a set that is smaller than its own; no Linux counts to more than 8192. */
+enum { MOST = 1 << 16 };
+
+int rf_processors(void)
+{
+    long n = 0;
+#ifdef __linux__
+    cpu_set_t set[MOST / CPU_SETSIZE];
+    if (!sched_getaffinity(0, sizeof set, set)) n = CPU_COUNT_S(sizeof set, set);
+#endif
+    if (n < 1) n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n < 1 ? 1 : n > MOST ? MOST : (int)n;
+}
+
+/* ---- memory ---- */
+
+enum { LINE = 64 };                     /* bytes of a cache line: what every block is aligned to */
+
+/* Large blocks come from the system, at addresses and in sizes that huge pages can serve, and go back to it: weights and
+ * the memory of a step are read from end to end again and again, and the C library would keep what is given back. */
+enum { HUGE = 2 << 20 };
+#ifdef __SANITIZE_ADDRESS__
+#define LARGE SIZE_MAX                  /* which watches the C library's blocks only */
+#else
+#define LARGE ((size_t)4 << 20)
+#endif
+
+static size_t size_of_pages(size_t size)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) / page * page;
+}
+
+void *rf__system_alloc(void *user, size_t size)
+{
+    (void)user;
+    void *p = NULL;
+    if (size < LARGE) return posix_memalign(&p, LINE, size) ? NULL : p;
+
+    size_t whole;
+    if (!rf__add(size, HUGE, &whole)) return NULL;
+    char *map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED) return NULL;
+    const size_t before = (HUGE - (uintptr_t)map % HUGE) % HUGE;
+    if (before) munmap(map, before);
+    munmap(map + before + size_of_pages(size), whole - before - size_of_pages(size));
+#ifdef MADV_HUGEPAGE
+    (void)madvise(map + before, size, MADV_HUGEPAGE);                       /* a hint: nothing depends on it */
+#endif
+    return map + before;
+}
+
+void rf__system_release(void *user, void *memory, size_t size)
+{
+    (void)user;
+    if (size < LARGE) free(memory);
+    else munmap(memory, size);
+}

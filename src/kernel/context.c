@@ -1,0 +1,101 @@
+/* context.c — a context: allocator, threads, and the kernels of the best rung, chosen once. */
+#include <stdio.h>
+
+#include "base/context.h"
+#include "kernel/gemm/products.h"
+#include "kernel/kernel.h"
+
+/* ---- the rung ---- */
+
+/* Why the rung that was asked for cannot be had. */
+static rf_status refuse(const char *asked, const char *best, rf_error *why)
+{
+    char all[256] = "";
+    size_t n = 0;
+    const char *name, *lacks;
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
+        if (lacks && !strcmp(name, asked))
+            return rf_fail(why, RF_EARG, "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
+                           asked, lacks, best);
+        if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
+    }
+    return rf_fail(why, RF_EARG, "isa: \"%s\" is not one of %s; the best rung here is \"%s\"", asked, all, best);
+}
+
+/* The rung that `asked` names, or the best.  *capped: there is a better one here. */
+static rf_status choose(const char *asked, rfk_table *out, bool *capped, rf_error *why)
+{
+    rfk_table above;
+    int i = 0;
+    bool found = !asked;
+    for (; rfk_rung(i, out); i++) {
+        found = found || !strcmp(asked, out->isa);
+        if ((asked && found) || !rfk_rung(i + 1, &above)) break;
+    }
+    if (!found) return refuse(asked, out->isa, why);
+    *capped = rfk_rung(i + 1, &above);
+    return RF_OK;
+}
+
+/* ---- making one ---- */
+
+static int threads_of_machine(void)
+{
+    const int n = rf_processors();
+    return n < RF_MAX_THREADS ? n : RF_MAX_THREADS;
+}
+
+/* What the kernels need besides their table: products, workers. */
+static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products, rf_error *why)
+{
+    rfk_table *kernels = rf__alloc(ctx, sizeof *kernels);
+    if (!kernels) return rf_fail(why, RF_ENOMEM, "out of memory: a kernel table of %zu bytes", sizeof *kernels);
+    *kernels = *best;
+    ctx->k = kernels;
+    ctx->isa = best->isa;
+    rf_status status = rf__product_state_new(ctx, why);
+    if (!status) status = rf__products_choose(ctx, products, why);
+    return status ? status : rf__pool_new(ctx, why);
+}
+
+rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
+{
+    rf_ctx_options o = options ? *options : (rf_ctx_options){0};
+    rfk_table best = {0};
+    bool capped = false;
+    if (o.threads < 0 || o.threads > RF_MAX_THREADS)
+        return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
+    rf_status status = choose(o.isa, &best, &capped, why);
+    if (status) return status;
+    if (!o.allocator.alloc) o.allocator = (rf_allocator){rf__system_alloc, rf__system_release, NULL};
+
+    rf_ctx *ctx = o.allocator.alloc(o.allocator.user, sizeof *ctx);
+    if (!ctx) return rf_fail(why, RF_ENOMEM, "out of memory: a context of %zu bytes", sizeof *ctx);
+    *ctx = (rf_ctx){
+        .allocator = o.allocator,
+        .threads = o.threads ? o.threads : threads_of_machine(),
+        .capped = o.isa && capped,
+    };
+    status = equip(ctx, &best, o.products, why);
+    if (status) rf_ctx_free(ctx);
+    else *out = ctx;
+    return status;
+}
+
+void rf_ctx_free(rf_ctx *ctx)
+{
+    if (!ctx) return;
+    rf__pool_free(ctx);
+    rf__product_state_free(ctx);
+    rf__free(ctx, (void *)(uintptr_t)ctx->k);
+    ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
+}
+
+const rfk_table *rf_ctx_kernels(const rf_ctx *ctx) { return ctx->k; }
+int rf_ctx_threads(const rf_ctx *ctx) { return ctx->threads; }
+const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
+
+#ifndef ROFORMER_VERSION
+#error "the build defines ROFORMER_VERSION"
+#endif
+const char *rf_version(void) { return ROFORMER_VERSION; }
