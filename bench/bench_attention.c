@@ -36,7 +36,7 @@ static problem problems[] = {
     {"64x12x8", 64, 8, {0}},
 };
 
-/* Queries [first, last) of heads [head, end): one worker's turn, cut as src/graph/ops/core/attention.c cuts it. */
+/* Queries [first, last) of heads [head, end): one worker's unit, cut as src/graph/ops/core/attention.c cuts it. */
 typedef struct unit { int32_t sequence, first, last, head, end; } unit;
 typedef struct units { unit of[8192]; int64_t count; } units;
 
@@ -56,7 +56,7 @@ typedef struct work {
     size_t each;
 } work;
 
-static void *room(const rf_ctx *ctx, int64_t bytes)
+static void *bytes(const rf_ctx *ctx, int64_t bytes)
 {
     void *x = rf__calloc(ctx, (size_t)bytes, 1);
     if (!x) {
@@ -68,7 +68,7 @@ static void *room(const rf_ctx *ctx, int64_t bytes)
 
 static float *filled(const rf_ctx *ctx, int64_t n)
 {
-    float *x = room(ctx, n * (int64_t)sizeof *x);
+    float *x = bytes(ctx, n * (int64_t)sizeof *x);
     uint32_t s = 1;
     for (int64_t i = 0; i < n; i++) {
         s = s * 1664525U + 1013904223U;
@@ -81,11 +81,11 @@ static rfk_attention attention_of(const work *w, int64_t b, int64_t h, bool more
 {
     const int64_t C = HEADS * w->width, at = w->start[b], T = w->start[b + 1] - at;
     const float *q = w->qkv + at * 3 * C + h * w->width;
-    return (rfk_attention){.q = q, .k = q + C, .v = q + 2 * C, .q_step = 3 * C, .k_step = 3 * C, .v_step = 3 * C,
+    return (rfk_attention){.q = q, .k = q + C, .v = q + 2 * C, .q_stride = 3 * C, .k_stride = 3 * C, .v_stride = 3 * C,
                            .queries = T, .keys = T, .width = w->width, .scale = 1 / sqrtf((float)w->width),
                            .cos = w->cos, .sin = w->sin, .q_row = w->row, .k_row = w->row, .rotary = w->width / 2 * 2,
                            .drop = w->drop, .key = {1, 2}, .stream = (uint64_t)(b * HEADS + h), .causal = w->causal,
-                           .out = w->out + at * C + h * w->width, .out_step = C,
+                           .out = w->out + at * C + h * w->width, .out_stride = C,
                            .lse = w->lse + h * w->start[w->p->sequences] + at,
                            .next = more_heads ? w->width : 0};
 }
@@ -108,13 +108,13 @@ static void backward(void *arg, int64_t i, int worker)
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention a = attention_of(w, u->sequence, h, h + 1 < u->end);
         float *dq = w->d_qkv + at * 3 * C + h * w->width;
-        const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_step = C, .dq = dq, .dk = dq + C,
-                                      .dv = dq + 2 * C, .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C};
+        const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_stride = C, .dq = dq, .dk = dq + C,
+                                      .dv = dq + 2 * C, .dq_stride = 3 * C, .dk_stride = 3 * C, .dv_stride = 3 * C};
         (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
     }
 }
 
-/* The turns of all sequences in blocks of `queries`, each of as many heads as leave a worker eight turns. */
+/* The units of all sequences in blocks of `queries`, each of as many heads as leave a worker eight units. */
 static void cut(work *w, units *y, int32_t queries)
 {
     int64_t all = 0;
@@ -149,7 +149,7 @@ static void prepare(work *w, bool back)
         if (f > w->each) w->each = f;
         if (r > w->each) w->each = r;
     }
-    w->scratch = room(w->ctx, (int64_t)w->each * rf_ctx_threads(w->ctx));
+    w->scratch = bytes(w->ctx, (int64_t)w->each * rf_ctx_threads(w->ctx));
 }
 
 static void finish(work *w)
@@ -282,7 +282,7 @@ static void angles(work *w)
     const int64_t half = w->width / 2;
     w->cos = filled(w->ctx, ANGLES * half);
     w->sin = filled(w->ctx, ANGLES * half);
-    w->row = room(w->ctx, ANGLES * (int64_t)sizeof *w->row);
+    w->row = bytes(w->ctx, ANGLES * (int64_t)sizeof *w->row);
     for (int64_t m = 0; m < ANGLES; m++) {
         w->row[m] = (int32_t)m;
         for (int64_t i = 0; i < half; i++) {
@@ -316,7 +316,7 @@ int main(int argc, char **argv)
         }
     }
     if (threads < 1 || rounds < 1 || rounds > ROUNDS || w.width < 1 || w.width > 4096 || which < 0) {
-        fprintf(stderr, "bench_attention: wants --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096, --type f32 or bf16\n", ROUNDS);
+        fprintf(stderr, "bench_attention: expected --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096, --type f32 or bf16\n", ROUNDS);
         return 2;
     }
     rf_ctx *ctx;

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
         }
     }
     if (threads < 1 || rounds < 1 || rounds > ROUNDS || layers < 1) {
-        fprintf(stderr, "bench_encodings: wants --threads and --layers >= 1, 1 <= --rounds <= %d\n", ROUNDS);
+        fprintf(stderr, "bench_encodings: expected --threads and --layers >= 1, 1 <= --rounds <= %d\n", ROUNDS);
         return 2;
     }
     if (only && !find(only)) {

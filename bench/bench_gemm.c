@@ -92,8 +92,8 @@ static void prepare(job *j, const float *a, const float *b, float *c)
 {
     const problem *p = j->p;
     const int at = p->kind == GRADIENT, bt = p->kind == PLAIN || p->kind == PACKED;
-    j->call = (rf_gemm_call){.m = p->m, .n = p->n, .k = p->k, .a = a, .lda = at ? p->m : p->k, .a_turned = at,
-                             .b = b, .ldb = bt ? p->k : p->n, .b_turned = bt, .beta = p->kind == GRADIENT,
+    j->call = (rf_gemm_call){.m = p->m, .n = p->n, .k = p->k, .a = a, .lda = at ? p->m : p->k, .a_transposed = at,
+                             .b = b, .ldb = bt ? p->k : p->n, .b_transposed = bt, .beta = p->kind == GRADIENT,
                              .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act,
                              .type = j->half ? RF_BF16 : RF_F32};
     if (p->kind != PACKED) return;

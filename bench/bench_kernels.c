@@ -191,7 +191,7 @@ static void plain_rope(const rfk_table *k, work *w)
             }
 }
 
-/* Vectors in and out and nothing in between: what turning would cost if it were free. */
+/* Vectors in and out and nothing in between: what a rotation would cost if it were free. */
 static void plain_copy(const rfk_table *k, work *w)
 {
     k->scale(w->y, w->a, 1, w->n);
@@ -208,7 +208,7 @@ static void prepare(const struct row *r, const rfk_table *k, work *w)
     if (r->run == from_f16) k->to_f16(w->h, w->a, w->n);
 }
 
-static double error_of(const struct row *r, const rfk_table *ref, const rfk_table *k, work *w, float *want)
+static double error_of(const struct row *r, const rfk_table *ref, const rfk_table *k, work *w, float *expected)
 {
     const int64_t n = w->n;
     float *m = w->m, *v = w->v;
@@ -218,7 +218,7 @@ static double error_of(const struct row *r, const rfk_table *ref, const rfk_tabl
     r->run(ref, w);
     if (r->run == to_bf16) ref->from_bf16(w->y, w->h, n);
     if (r->run == to_f16) ref->from_f16(w->y, w->h, n);
-    memcpy(want, w->y, (size_t)n * sizeof *want);
+    memcpy(expected, w->y, (size_t)n * sizeof *expected);
     memset(m, 0, (size_t)n * sizeof *m);
     memset(v, 0, (size_t)n * sizeof *v);
     prepare(r, ref, w);
@@ -227,19 +227,19 @@ static double error_of(const struct row *r, const rfk_table *ref, const rfk_tabl
     if (r->run == to_f16) ref->from_f16(w->y, w->h, n);
     double worst = 0, largest_number = 0;
     for (int64_t i = 0; i < n; i++) {
-        worst = fmax(worst, fabs((double)w->y[i] - (double)want[i]));
-        largest_number = fmax(largest_number, fabs((double)want[i]));
+        worst = fmax(worst, fabs((double)w->y[i] - (double)expected[i]));
+        largest_number = fmax(largest_number, fabs((double)expected[i]));
     }
     return largest_number > 0 ? worst / largest_number : worst;
 }
 
 /* The first `skip` rungs are not timed. */
 static void measure(const struct row *r, const char *place, const rfk_table *rung, int skip, int rungs, work *w,
-                    const options *o, float *want)
+                    const options *o, float *expected)
 {
     static double seconds[RUNGS][ROUNDS], share[RUNGS][ROUNDS];
     double error[RUNGS];
-    for (int i = skip; i < rungs; i++) error[i] = error_of(r, &rung[0], &rung[i], w, want);
+    for (int i = skip; i < rungs; i++) error[i] = error_of(r, &rung[0], &rung[i], w, expected);
     copy_bytes = (size_t)w->n * (size_t)r->bytes / 2;
     if (copy_bytes > (size_t)w->n * sizeof(float)) copy_bytes = (size_t)w->n * sizeof(float);
     const double times = (double)w->n * r->bytes / 2 / (double)copy_bytes;
@@ -326,7 +326,7 @@ int main(int argc, char **argv)
     work w = {.pairs = pairs, .halves = halves};
     float **const arrays[] = {&w.y, &w.a, &w.b, &w.m, &w.v};
     for (size_t i = 0; i < RF_COUNT(arrays); i++) *arrays[i] = cut(&block, MOST, i + 1);
-    float *const want = cut(&block, MOST, 6);
+    float *const expected = cut(&block, MOST, 6);
     w.gamma = cut(&block, ROW, 7);
     w.stat = cut(&block, 2 * 4096, 8);
     w.h = (uint16_t *)(void *)block;
@@ -340,9 +340,9 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < RF_COUNT(rows); i++) {
         if (o.only && strcmp(o.only, rows[i].name)) continue;
         w.n = SMALL;
-        if (!o.place || !strcmp(o.place, "cache")) measure(&rows[i], "cache", rung, 0, rungs, &w, &o, want);
+        if (!o.place || !strcmp(o.place, "cache")) measure(&rows[i], "cache", rung, 0, rungs, &w, &o, expected);
         w.n = LARGE;
-        if (!o.place || !strcmp(o.place, "memory")) measure(&rows[i], "memory", rung, rungs > 1, rungs, &w, &o, want);
+        if (!o.place || !strcmp(o.place, "memory")) measure(&rows[i], "memory", rung, rungs > 1, rungs, &w, &o, expected);
     }
     if (!o.only || !strcmp(o.only, "rotation")) rotation(rung, rungs, &w, &o);
 

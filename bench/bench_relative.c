@@ -81,13 +81,13 @@ static void pass(work *w, bool still, bool record, double s[3])
     const int64_t N = (int64_t)w->B * w->T, C = c->hidden_size;
     rf_tensor *shared[PARAMETERS], *layer[PARAMETERS];
     size_t n[2] = {0, 0};
-    rf_place at;
+    rf_layer_context at;
     rf_error why = {0};
     if (rf_graph_reset(w->g)) die("reset");
     rf_graph_record(w->g, record, 1, 1);
     rf_graph_products(w->g, w->type);
     const rf_batch b = {.N = N, .B = w->B, .id = w->id, .start = w->start};
-    if (!rf__positions_place(w->g, w->kept, c, &b, &at)) die(rf_graph_error(w->g)->text);
+    if (!rf__positions_bind(w->g, w->kept, c, &b, &at)) die(rf_graph_error(w->g)->text);
     for (size_t i = 0; i < w->params.n; i++) {
         const rf_param *p = &w->params.p[i];
         if (!p->looked_up) continue;
@@ -109,9 +109,9 @@ static void pass(work *w, bool still, bool record, double s[3])
     if (!record) return;
     rf_tensor *loss = rf_linear(w->g, rf_rows(w->g, y, w->start, 1), rf_constant(w->g, w->weight, 2, (int64_t[]){1, C}),
                                 NULL, RF_ACT_NONE);
-    const double turn = rf__seconds();
+    const double middle = rf__seconds();
     if (rf_backward(w->g, loss, &why)) die(why.text);
-    s[2] = rf__seconds() - turn;
+    s[2] = rf__seconds() - middle;
 }
 
 static void times(work *w, double t[KINDS])
@@ -206,7 +206,7 @@ int main(int argc, char **argv)
         }
     }
     if (threads < 1 || rounds < 1 || rounds > ROUNDS) {
-        fprintf(stderr, "bench_relative: wants --threads >= 1, 1 <= --rounds <= %d\n", ROUNDS);
+        fprintf(stderr, "bench_relative: expected --threads >= 1, 1 <= --rounds <= %d\n", ROUNDS);
         return 2;
     }
     if (only && !relates(only)) {

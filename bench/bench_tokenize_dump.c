@@ -86,7 +86,7 @@ static int parse(request *q, int n, char **arg)
     return 1;
 }
 
-static rf_status open_place(const rf_ctx *ctx, const char *place, const request *q, rf_tokenizer **t, rf_error *why)
+static rf_status open_tokenizer(const rf_ctx *ctx, const char *place, const request *q, rf_tokenizer **t, rf_error *why)
 {
     struct stat st;
     if (!stat(place, &st) && S_ISDIR(st.st_mode)) return rf_tokenizer_open(ctx, place, t, why);
@@ -180,7 +180,7 @@ int main(int count, char **arg)
     if (count == 5 && !strcmp(arg[1], "train")) {
         status = train(ctx, arg + 2, &why);
     } else if (count >= 3 && parse(&q, count - (strcmp(arg[1], "save") ? 3 : 4), arg + (strcmp(arg[1], "save") ? 3 : 4))) {
-        if (open_place(ctx, arg[2], &q, &t, &why)) status = refuse(&why);
+        if (open_tokenizer(ctx, arg[2], &q, &t, &why)) status = refuse(&why);
         else if (!strcmp(arg[1], "encode")) status = encode(ctx, t, &q, &why);
         else if (!strcmp(arg[1], "decode")) status = decode(t, &q);
         else if (!strcmp(arg[1], "save")) status = rf_tokenizer_save(t, arg[3], &why) ? refuse(&why) : 0;

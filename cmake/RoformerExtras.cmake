@@ -31,7 +31,7 @@ endforeach()
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors headers mirror docs)
+  foreach(check floors headers mirror docs words)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)
@@ -43,7 +43,7 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-add_executable(experiment ${rf_untested} experiments/experiment.c experiments/picture.c experiments/run.c)
+add_executable(experiment ${rf_untested} experiments/experiment.c experiments/chart.c experiments/run.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
 add_executable(glue ${rf_untested} experiments/glue/glue.c experiments/glue/tasks.c experiments/glue/table.c experiments/run.c)
 target_link_libraries(glue PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})

@@ -287,7 +287,7 @@ static void activate(double *x, size_t n)
     }
 }
 
-/* Rotary position embedding, Eq. 34: plane i of each head turns by the angle m theta_i, theta_i = base^(-2i/D).
+/* Rotary position embedding, Eq. 34: plane i of each head rotates by the angle m theta_i, theta_i = base^(-2i/D).
  * Here is all that a RoFormer knows of positions. */
 static void rotate(double *x, int T)
 {

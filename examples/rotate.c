@@ -30,8 +30,8 @@ int main(void)
         double score[2];
         for (int i = 0; i < 2; i++) {
             const int32_t m = i * 1000, n = m + distance;
-            if (rf_rope_turn(ctx, rope, qm, q, &m, 1, 1, D, +1, &why)) return failed(&why);
-            if (rf_rope_turn(ctx, rope, kn, k, &n, 1, 1, D, +1, &why)) return failed(&why);
+            if (rf_rope_rotate(ctx, rope, qm, q, &m, 1, 1, D, +1, &why)) return failed(&why);
+            if (rf_rope_rotate(ctx, rope, kn, k, &n, 1, 1, D, +1, &why)) return failed(&why);
             score[i] = (double)rf_ctx_kernels(ctx)->dot(qm, kn, D);
         }
         printf("%8d %16.4f %19.4f\n", (int)distance, score[0], score[1]);

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "picture.h"
+#include "chart.h"
 
 static void say_texts(command *c, const request *e, json_t *texts)
 {
@@ -182,7 +182,7 @@ static void draw(const request *e, json_t *rows)
             char folder[PATH];
             run_folder(e, row, seed[s], folder);
             if (!exists(folder, "model.safetensors")) continue;
-            picture_add_run(here, folder, seed[s]);
+            chart_add_run(here, folder, seed[s]);
             json_array_foreach(lengths, l, length) {
                 double loss, accuracy;
                 if (l >= LENGTHS || !read_evaluation(folder, (long long)json_integer_value(length), &loss, &accuracy)) continue;
@@ -193,7 +193,7 @@ static void draw(const request *e, json_t *rows)
         }
         n += here->points > 0;
     }
-    picture_draw(e->results, json_string_value(json_object_get(e->file, "title")), c, n);
+    chart_draw(e->results, json_string_value(json_object_get(e->file, "title")), c, n);
     free(c);
 }
 
@@ -212,7 +212,7 @@ static void table(const request *e)
     json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
     fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
     json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
-    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is guessed, pieces of each length;\n"
+    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is predicted, pieces of each length;\n"
                "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of its mean.\n");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 

@@ -184,7 +184,7 @@ void run_script(const char *folder, const char *script)
     say(&words, "-e");
     say(&words, "cd '%s'", folder);
     say(&words, "%s", script);
-    if (execute(&words, NULL)) fprintf(stderr, "%s: %s: no picture was drawn\n", program_invocation_short_name, script);
+    if (execute(&words, NULL)) fprintf(stderr, "%s: %s: no plot was drawn\n", program_invocation_short_name, script);
     forget(&words);
 }
 

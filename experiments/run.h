@@ -51,7 +51,7 @@ void forget(command *c);
 /* The child's exit code; its standard output goes to `out` when that is not NULL.  A child ends with its parent. */
 int execute(const command *c, const char *out);
 
-/* Lets gnuplot run a script in the folder where it lies; says when no picture came of it. */
+/* Lets gnuplot run a script in the folder where it lies; says when no plot came of it. */
 void run_script(const char *folder, const char *script);
 
 /* What is left until `until` as --max_time; nothing when that is 0. */

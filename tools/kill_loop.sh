@@ -1,6 +1,6 @@
 #!/bin/sh
 # kill_loop.sh [SECONDS [BUILD]] — kill -9 in a loop: `pretrain`, `finetune`, going back to an earlier checkpoint, two
-# runs that want one folder; each for SECONDS (600).
+# runs that expected one folder; each for SECONDS (600).
 #
 #     run -> killed at a random moment -> the same command, resumed -> ... -> done: the bytes of the run that nothing happened to?
 #     and again from the beginning, until the time is over
@@ -47,7 +47,7 @@ intact() { ls "$out"/checkpoint-*/COMPLETE > /dev/null 2>&1; }
 loop() {     # loop WHAT
     what=$1 out=whole-$1 threads=1 resume=
     "$what" "$program"
-    want=$(hash "$out")
+    expected=$(hash "$out")
     begun=$(date +%s) runs=0 kills=0 saves=0
     while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
         out=parts-$what
@@ -68,13 +68,13 @@ loop() {     # loop WHAT
         done
         runs=$((runs + 1))
         got=$(hash "$out")
-        [ "$got" = "$want" ] || { echo "$what: run $runs, killed on the way, ended with $got, not $want"; exit 1; }
+        [ "$got" = "$expected" ] || { echo "$what: run $runs, killed on the way, ended with $got, not $expected"; exit 1; }
         "$program" verify -q "$out" > /dev/null
     done
-    echo "$what: $runs runs, $kills kills ($saves in the middle of a save), in $(($(date +%s) - begun)) s; every run ended with $want, the hash of the uninterrupted one"
+    echo "$what: $runs runs, $kills kills ($saves in the middle of a save), in $(($(date +%s) - begun)) s; every run ended with $expected, the hash of the uninterrupted one"
 }
 
-# What happened to a folder that two runs wanted, or that was gone back in.
+# What happened to a folder that two runs expected, or that was gone back in.
 step() {     # step CODES COMMAND...   one piece; its exit code is one of CODES
     codes=$1
     shift
@@ -103,7 +103,7 @@ going_back() {
     old=$(hash first/checkpoint-300) back="--learning_rate 2e-3"
     cp -r first back && out=back resume="--resume back/checkpoint-100 $back"
     short "$program"
-    want=$(hash back) begun=$(date +%s) runs=0 kills=0
+    expected=$(hash back) begun=$(date +%s) runs=0 kills=0
     while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
         out=parts-back code=1 limit=1.2
         rm -rf "$out" && cp -r first "$out"
@@ -113,10 +113,10 @@ going_back() {
             step '0 137' killed "$limit"
             limit=$(awk -v x="$limit" 'BEGIN { print x + 0.3 }')
         done
-        end_of "$want"
+        end_of "$expected"
         [ "$(hash "$out/abandoned-checkpoint-300")" = "$old" ] || { echo "$what: the old future is not whole"; exit 1; }
     done
-    echo "$what: $runs runs, $kills kills, in $(($(date +%s) - begun)) s; every run ended with $want, the old is whole"
+    echo "$what: $runs runs, $kills kills, in $(($(date +%s) - begun)) s; every run ended with $expected, the old is whole"
 }
 
 contents() { find "$out" -type f ! -name .lock -exec sha256sum {} + | sort | sha256sum; }
@@ -125,7 +125,7 @@ contents() { find "$out" -type f ! -name .lock -exec sha256sum {} + | sort | sha
 one_folder() {
     what="two runs, one folder" out=alone resume=
     short "$program"
-    want=$(hash alone) begun=$(date +%s) runs=0 kills=0 refused=0
+    expected=$(hash alone) begun=$(date +%s) runs=0 kills=0 refused=0
     while [ $(($(date +%s) - begun)) -lt "$seconds" ]; do
         out=parts-folder limit=1.2
         rm -rf "$out"
@@ -143,7 +143,7 @@ one_folder() {
             [ "$code" -ne 75 ] && [ "$code" -ne 2 ] || refused=$((refused + 1))
             limit=$(awk -v x="$limit" 'BEGIN { print x + 0.3 }')
         done
-        end_of "$want"
+        end_of "$expected"
         before=$(contents)
         resume='--seed 99'
         step 2 short "$program"
@@ -151,7 +151,7 @@ one_folder() {
         step 2 short "$program"
         [ "$before" = "$(contents)" ] || { echo "$what: a refused run changed $out"; exit 1; }
     done
-    echo "$what: $runs runs, $kills kills, $refused refused, in $(($(date +%s) - begun)) s; every run ended with $want"
+    echo "$what: $runs runs, $kills kills, $refused refused, in $(($(date +%s) - begun)) s; every run ended with $expected"
 }
 loop pretrain
 loop finetune

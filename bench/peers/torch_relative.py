@@ -84,8 +84,8 @@ def nezha(T):
     def run(q, k, v):
         B = len(q)
         turned = q.permute(2, 0, 1, 3).contiguous().view(T, B * HEADS, WIDE)
-        by_place = torch.matmul(turned, longest.permute(0, 2, 1)).view(T, B, HEADS, T).permute(1, 2, 0, 3)
-        p = torch.softmax((q @ k.transpose(-1, -2) + by_place) / math.sqrt(WIDE), -1)
+        by_offset = torch.matmul(turned, longest.permute(0, 2, 1)).view(T, B, HEADS, T).permute(1, 2, 0, 3)
+        p = torch.softmax((q @ k.transpose(-1, -2) + by_offset) / math.sqrt(WIDE), -1)
         turned = p.permute(2, 0, 1, 3).contiguous().view(T, B * HEADS, T)
         return p @ v + torch.matmul(turned, longest).view(T, B, HEADS, WIDE).permute(1, 2, 0, 3)
     return run

@@ -111,7 +111,7 @@ static void bound_of(int64_t d, FILE *to)
         if (band[k].n) fprintf(to, "%.6g %.6f %.6f %.6f\n", pow(10, ((double)k + 0.5) / 20), band[k].sum / (double)band[k].n, band[k].low, band[k].high);
     fprintf(to, "EOD\n");
     printf("\nd = %d: %.2f at distance 0; %d of the first 250 steps rise; above half of the start for the last time at %lld;\n"
-           "        slowest plane: a turn in %.0f tokens; planes at random angles would give %.2f\n", (int)d, ((double)half + 1) / 2, (int)rises,
+           "        slowest plane: a revolution in %.0f tokens; planes at random angles would give %.2f\n", (int)d, ((double)half + 1) / 2, (int)rises,
            (long long)last_above, 2 * acos(-1) / theta[half - 1], floor_value);
     printf("        %-20s %8s %8s %8s\n", "distances", "mean", "least", "largest");
     for (int k = 1; k < DECADES; k++)
@@ -164,19 +164,19 @@ static double steepest(const rf__head_sums *s, int64_t h)
     return most / sqrt((double)s->D);
 }
 
-static double far_mean(const rf__head_sums *s, int64_t h, double *room)
+static double far_mean(const rf__head_sums *s, int64_t h, double *workspace)
 {
     double sum = 0, mean, variance;
     for (int i = 0; i < 2 * SAMPLES; i++) {
-        rf__head_score(s, h, (i % 2 ? -1 : 1) * (100000 + 2203. * (double)i / 2), room, &mean, &variance);
+        rf__head_score(s, h, (i % 2 ? -1 : 1) * (100000 + 2203. * (double)i / 2), workspace, &mean, &variance);
         sum += mean / (2 * SAMPLES);
     }
     return sum;
 }
 
-static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double *room)
+static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double *workspace)
 {
-    const double far = far_mean(s, h, room), steep = steepest(s, h);
+    const double far = far_mean(s, h, workspace), steep = steepest(s, h);
     double mean[BINS] = {0};
     for (int k = 0; k < BINS; k++) {
         const int64_t first = k ? (int64_t)1 << (2 * (k - 1)) : 0, size = k ? 3 * first : 1, n = size < SAMPLES ? size : SAMPLES;
@@ -184,7 +184,7 @@ static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double 
         for (int64_t i = 0; i < 2 * n; i++) {
             const double m = (double)(first + i / 2 * size / n);
             double score, variance;
-            rf__head_score(s, h, i % 2 ? -m : m, room, &score, &variance);
+            rf__head_score(s, h, i % 2 ? -m : m, workspace, &score, &variance);
             mean[k] += (score - far) / (double)(2 * n);
             square += (score - far) * (score - far) / (double)(2 * n);
             if (k) {
@@ -202,10 +202,10 @@ static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double 
 static struct heads tally(const rf__attention_report *r)
 {
     struct heads t = {.L = r->L, .H = r->H, .D = r->sums[0].D};
-    double *room = need(malloc((size_t)(t.D * t.D) * sizeof *room));
+    double *workspace = need(malloc((size_t)(t.D * t.D) * sizeof *workspace));
     for (int64_t l = 0; l < r->L; l++)
-        for (int64_t h = 0; h < r->H; h++) add_head(&t, &r->sums[l], h, room);
-    free(room);
+        for (int64_t h = 0; h < r->H; h++) add_head(&t, &r->sums[l], h, workspace);
+    free(workspace);
     return t;
 }
 
@@ -248,7 +248,7 @@ static void print_attention(const rf__attention_report *r)
 static void draw_scores(const char *folder, const rf__attention_report *r)
 {
     char path[4096];
-    double *room = need(malloc((size_t)(r->sums[0].D * r->sums[0].D) * sizeof *room)), mean, variance;
+    double *workspace = need(malloc((size_t)(r->sums[0].D * r->sums[0].D) * sizeof *workspace)), mean, variance;
     snprintf(path, sizeof path, "%s/scores.gp", folder);
     FILE *to = fopen(path, "w");
     if (!to) fprintf(stderr, "decay: %s cannot be written\n", path), exit(4);
@@ -258,7 +258,7 @@ static void draw_scores(const char *folder, const rf__attention_report *r)
         for (int64_t m = -256; m <= 256; m++) {
             fprintf(to, "%lld", (long long)m);
             for (int64_t h = 0; h < r->H; h++) {
-                rf__head_score(&r->sums[l], h, (double)m, room, &mean, &variance);
+                rf__head_score(&r->sums[l], h, (double)m, workspace, &mean, &variance);
                 fprintf(to, " %.4f", mean);
             }
             fprintf(to, "\n");
@@ -276,7 +276,7 @@ static void draw_scores(const char *folder, const rf__attention_report *r)
     }
     fprintf(to, "unset multiplot\n");
     fclose(to);
-    free(room);
+    free(workspace);
 }
 
 static rf__attention_report measure(rf_ctx *ctx, const rf_model *m, const rf_model *words, const rf__stretches *text)
@@ -287,7 +287,7 @@ static rf__attention_report measure(rf_ctx *ctx, const rf_model *m, const rf_mod
     const rf__lab lab = {.ctx = ctx, .model = words, .session = session, .text = text, .pieces = PIECES < text->n ? PIECES : text->n};
     check(rf__measure_attention(&lab, &r, &why));
     rf_session_close(session);
-    if (!r.sums[0].turns) fprintf(stderr, "decay: the model does not rotate\n"), exit(3);
+    if (!r.sums[0].rotates) fprintf(stderr, "decay: the model does not rotate\n"), exit(3);
     return r;
 }
 

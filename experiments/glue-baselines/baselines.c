@@ -43,7 +43,7 @@ static const task tasks[] = {
 };
 
 typedef struct row { uint32_t *feature; int n; float value; int32_t label; double target; } row;
-typedef struct rows { row *at; size_t n, room, left_out; } rows;
+typedef struct rows { row *at; size_t n, capacity, left_out; } rows;
 
 static const rf_ctx *ctx;
 
@@ -118,13 +118,13 @@ static void features(const char *text, const char *pair, bag *b)
 static char *load(const char *folder, const char *name)
 {
     char path[4096], *data = NULL;
-    size_t size = 0, room = 0, got = 1;
+    size_t size = 0, capacity = 0, got = 1;
     rf__source *s = NULL;
     rf_error why = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (rf__source_open(ctx, path, &s, &why)) stop(why.text);
     while (got) {
-        if (!rf__grow(ctx, &data, &room, size + 65537, 1)) stop("out of memory");
+        if (!rf__grow(ctx, &data, &capacity, size + 65537, 1)) stop("out of memory");
         if (rf__source_read(s, data + size, 65536, &got, &why)) stop(why.text);
         size += got;
     }
@@ -165,7 +165,7 @@ static void add_row(const task *t, char *line, rows *out)
     memcpy(r.feature, b.at, (size_t)b.n * sizeof *b.at);
     r.n = b.n;
     r.value = 1 / sqrtf((float)b.n);
-    if (!rf__grow(ctx, &out->at, &out->room, out->n + 1, sizeof *out->at)) stop("out of memory");
+    if (!rf__grow(ctx, &out->at, &out->capacity, out->n + 1, sizeof *out->at)) stop("out of memory");
     out->at[out->n++] = r;
 }
 
@@ -190,7 +190,7 @@ static void hold_out(const rows *all, rows *kept, rows *held, uint64_t seed)
     *kept = *held = (rows){.left_out = all->left_out};
     for (uint64_t i = 0; i < all->n; i++) {
         rows *to = rf__hash64(&i, sizeof i, seed) % 10 ? kept : held;
-        if (!rf__grow(ctx, &to->at, &to->room, to->n + 1, sizeof *to->at)) stop("out of memory");
+        if (!rf__grow(ctx, &to->at, &to->capacity, to->n + 1, sizeof *to->at)) stop("out of memory");
         to->at[to->n++] = all->at[i];
     }
 }
@@ -258,7 +258,7 @@ typedef struct result { double accuracy, f1, matthews, pearson, spearman, main; 
 
 static result measure(const task *t, const rows *dev, int32_t always)
 {
-    int32_t *gold = need(calloc(dev->n + 1, sizeof *gold)), *guess = need(calloc(dev->n + 1, sizeof *guess));
+    int32_t *gold = need(calloc(dev->n + 1, sizeof *gold)), *predicted = need(calloc(dev->n + 1, sizeof *predicted));
     double *x = need(calloc(dev->n + 1, sizeof *x)), *y = need(calloc(dev->n + 1, sizeof *y));
     rf__class_score score[CLASSES];
     result out = {0};
@@ -269,18 +269,18 @@ static result measure(const task *t, const rows *dev, int32_t always)
         y[i] = dev->at[i].target;
         x[i] = z[0];
         for (int k = 1; k < t->K; k++)
-            if (z[k] > z[guess[i]]) guess[i] = k;
-        if (always >= 0) guess[i] = always;
+            if (z[k] > z[predicted[i]]) predicted[i] = k;
+        if (always >= 0) predicted[i] = always;
     }
-    rf__class_scores(gold, guess, dev->n, t->K, score);
-    out.accuracy = rf__accuracy(gold, guess, dev->n);
+    rf__class_scores(gold, predicted, dev->n, t->K, score);
+    out.accuracy = rf__accuracy(gold, predicted, dev->n);
     out.f1 = t->K == 2 ? score[1].f1 : (double)NAN;
     out.matthews = rf__matthews(score, t->K, dev->n);
     out.pearson = rf__pearson(x, y, dev->n);
     if (rf__spearman(ctx, x, y, dev->n, &out.spearman, NULL)) stop("out of memory");
     out.main = t->metric == ACCURACY ? out.accuracy : t->metric == F1 ? out.f1 : t->metric == MATTHEWS ? out.matthews : out.spearman;
     free(gold);
-    free(guess);
+    free(predicted);
     free(x);
     free(y);
     return out;

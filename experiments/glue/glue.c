@@ -240,7 +240,7 @@ static void run_all(const study *s)
 }
 
 /* Is the name one of "A,B,C"? */
-static bool wanted(const char *list, const char *name)
+static bool selected(const char *list, const char *name)
 {
     const size_t n = strlen(name);
     for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
@@ -261,7 +261,7 @@ static void open_tasks(study *s)
     json_array_foreach(json_object_get(s->asked.file, "tasks"), i, one) {
         task t = {.json = one, .name = json_string_value(json_object_get(one, "name"))};
         if (!t.name || !json_is_array(json_object_get(one, "metrics"))) die("task %zu has no name or no metrics", i + 1);
-        if (!wanted(s->asked.tasks, t.name)) continue;
+        if (!selected(s->asked.tasks, t.name)) continue;
         if (s->n == TASKS) die("more than %d tasks", TASKS);
         task_files(one, s->asked.data, data, cap, &t.train, &t.dev);
         path_of(folder, "%s/%s/%s", s->asked.work, s->asked.name, t.name);

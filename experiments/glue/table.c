@@ -179,7 +179,7 @@ static void raw(const study *s, FILE *f)
             }
 }
 
-/* ---- the picture -------------------------------------------------------------------------------------------------------------- */
+/* ---- the plot ----------------------------------------------------------------------------------------------------------------- */
 
 /* Has the row a point at all? */
 static bool drawn(const study *s, size_t row)
@@ -252,6 +252,6 @@ void glue_table(const study *s)
     say(&words, "-e");
     say(&words, "out = '%s/table.svg'", s->asked.results);
     say(&words, "%s/table.gp", s->asked.results);
-    if (execute(&words, "/dev/null")) fprintf(stderr, "glue: no picture was drawn\n");
+    if (execute(&words, "/dev/null")) fprintf(stderr, "glue: no plot was drawn\n");
     forget(&words);
 }

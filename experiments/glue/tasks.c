@@ -16,7 +16,7 @@
 enum { COLUMNS = 64, FILES = 8 };
 
 typedef struct row { char *text, *pair, *label; } row;
-typedef struct rows { row *at; size_t n, room; char *text[FILES]; int texts; } rows;      /* rows point into the texts */
+typedef struct rows { row *at; size_t n, capacity; char *text[FILES]; int texts; } rows;  /* rows point into the texts */
 
 static void *need(void *p)
 {
@@ -27,12 +27,12 @@ static void *need(void *p)
 static char *load(const rf_ctx *ctx, const char *path)
 {
     char *data = NULL;
-    size_t size = 0, room = 0, got = 1;
+    size_t size = 0, capacity = 0, got = 1;
     rf__source *s = NULL;
     rf_error why = {0};
     if (rf__source_open(ctx, path, &s, &why)) die("%s", why.text);
     while (got) {
-        if (size + 65537 > room) data = need(realloc(data, room = 2 * room + 131072));
+        if (size + 65537 > capacity) data = need(realloc(data, capacity = 2 * capacity + 131072));
         if (rf__source_read(s, data + size, 65536, &got, &why)) die("%s", why.text);
         size += got;
     }
@@ -43,7 +43,7 @@ static char *load(const rf_ctx *ctx, const char *path)
 
 static void push(rows *r, row one)
 {
-    if (r->n == r->room) r->at = need(realloc(r->at, (r->room = 2 * r->room + 1024) * sizeof *r->at));
+    if (r->n == r->capacity) r->at = need(realloc(r->at, (r->capacity = 2 * r->capacity + 1024) * sizeof *r->at));
     r->at[r->n++] = one;
 }
 

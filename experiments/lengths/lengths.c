@@ -163,7 +163,7 @@ static void make_text(const study *s, char out[PATH])
 {
     json_t *how = json_object_get(s->asked.file, "held_out"), *list = json_object_get(how, "text"), *one;
     const size_t tokens = (size_t)json_integer_value(json_object_get(how, "tokens"));
-    const long long want = json_integer_value(json_object_get(how, "documents"));
+    const long long target = json_integer_value(json_object_get(how, "documents"));
     char unfinished[PATH], vocab[PATH], file[SEEDS][PATH];
     const char *name[SEEDS];
     rf_ctx *ctx;
@@ -191,9 +191,9 @@ static void make_text(const study *s, char out[PATH])
     FILE *f = fopen(unfinished, "w");
     if (!f) die("%s: %s", unfinished, strerror(errno));
     long long got = 0;
-    while (got < want) {
+    while (got < target) {
         need(rf_reader_next(r, &d, &why), &why);
-        if (!d.text) die("held_out: %lld documents have %zu tokens, %lld are asked for", got, tokens, want);
+        if (!d.text) die("held_out: %lld documents have %zu tokens, %lld are asked for", got, tokens, target);
         const size_t size = cut(t, &d, &e, tokens);
         if (!size) continue;
         write_document(f, &d, size, unfinished);

@@ -2,7 +2,7 @@
  *
  *     planes FOLDER TEXT[,TEXT...] MODEL...       a line for each model to standard output; FOLDER/planes.gp
  *
- * MODEL is a folder; a folder "checkpoint-N" stands at step N of the picture, others one after the other.
+ * MODEL is a folder; a folder "checkpoint-N" stands at step N of the plot, others one after the other.
  *
  *     loss       of masked tokens in pieces of 128, with its standard error over stretches of text
  *     order      by how much the loss rises when all tokens are told to stand at position 0: what the model gets out of positions
@@ -26,7 +26,7 @@ typedef struct line {
     double step, loss, error, order, order_error, distance[LAYERS], entropy[LAYERS], share[EIGHTHS];
     int64_t L;
     int near, heads;
-    bool turns, scored, step_known;
+    bool rotates, scored, step_known;
 } line;
 
 static rf_error why;
@@ -68,12 +68,12 @@ static void measure_heads(const rf__lab *lab, line *out)
     check(rf__measure_attention(lab, &r, &why), out->name);
     out->L = rf__min64(r.L, LAYERS);
     out->heads = (int)(r.L * r.H);
-    out->turns = r.sums[0].turns;
+    out->rotates = r.sums[0].rotates;
     for (int64_t i = 0; i < r.L * r.H; i++) {
         const int64_t l = i / r.H;
         out->near += looks_near(&r, i);
         if (l < LAYERS) out->distance[l] += r.distance[i] / (double)r.H, out->entropy[l] += r.entropy[i] / (double)r.H;
-        if (out->turns) add_planes(&r, l, i % r.H, out);
+        if (out->rotates) add_planes(&r, l, i % r.H, out);
     }
     rf__attention_report_free(lab->ctx, &r);
 }
@@ -110,13 +110,13 @@ static void mean_of(const double sum[], int64_t n, double labels, double *mean, 
 static void measure_losses(const rf__lab *lab, line *out)
 {
     const rf__stretches *s = lab->text;
-    const int64_t V = rf_model_config(lab->model)->vocab_size, room = s->times * LENGTH;
+    const int64_t V = rf_model_config(lab->model)->vocab_size, capacity = s->times * LENGTH;
     double loss[STRETCHES] = {0}, order[STRETCHES] = {0}, labels = 0;
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf__mlm_batch b;
-    int32_t *zero = calloc((size_t)room, sizeof *zero);
+    int32_t *zero = calloc((size_t)capacity, sizeof *zero);
     check(rf__vocab_new(lab->ctx, rf_model_tokenizer(lab->model), &vocab, &why), out->name);
-    check(rf__mlm_batch_new(lab->ctx, room, &b, &why), out->name);
+    check(rf__mlm_batch_new(lab->ctx, capacity, &b, &why), out->name);
     if (!zero) exit(5);
     const rf__masking masking = {rf__evaluation_key(42), 0.15, false, &vocab, false};
     for (int64_t i = 0; i < s->n; i++) {
@@ -161,7 +161,7 @@ static void print_line(const line *x)
     else printf(" %15s", "-");
     for (int64_t l = 0; l < x->L; l++) printf(" %6.1f/%-5.2f", x->distance[l], x->entropy[l]);
     printf(" %3d of %-3d ", x->near, x->heads);
-    for (int i = 0; i < EIGHTHS && x->turns; i++) printf(" %5.1f", 100 * x->share[i]);
+    for (int i = 0; i < EIGHTHS && x->rotates; i++) printf(" %5.1f", 100 * x->share[i]);
     printf("\n");
 }
 
@@ -172,11 +172,11 @@ static void draw(const char *folder, const line x[], int n)
     FILE *to = fopen(path, "w");
     if (!to) fprintf(stderr, "planes: %s cannot be written\n", path), exit(4);
     fprintf(to, "# drawn with: gnuplot planes.gp\n$x << EOD\n");
-    bool steps = true, turns = false;
-    for (int i = 0; i < n; i++) steps = steps && x[i].step_known, turns = turns || x[i].turns;
+    bool steps = true, rotates = false;
+    for (int i = 0; i < n; i++) steps = steps && x[i].step_known, rotates = rotates || x[i].rotates;
     for (int i = 0; i < n; i++) {
         fprintf(to, "%g", x[i].step);
-        for (int k = 0; k < EIGHTHS; k++) fprintf(to, x[i].turns ? " %.5f" : " ?", x[i].share[k]);
+        for (int k = 0; k < EIGHTHS; k++) fprintf(to, x[i].rotates ? " %.5f" : " ?", x[i].share[k]);
         for (int64_t l = 0; l < x[i].L; l++) fprintf(to, " %.4f", x[i].distance[l]);
         fprintf(to, x[i].scored && isfinite(x[i].order) ? " %.4f %.4f\n" : x[i].scored ? " %.4f ?\n" : " ? ?\n", x[i].loss, x[i].order);
     }
@@ -185,9 +185,9 @@ static void draw(const char *folder, const line x[], int n)
     if (steps) fprintf(to, "set xlabel 'step'\n");
     else fprintf(to, "set xtics () rotate by 45 right\nset xrange [0.5:%d.5]\n", n);
     for (int i = 0; i < n && !steps; i++) fprintf(to, "set xtics add ('%s' %d)\n", x[i].name, i + 1);
-    if (turns) fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
-    for (int k = 0; k < EIGHTHS && turns; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
-    if (!turns) fprintf(to, "set multiplot next");
+    if (rotates) fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
+    for (int k = 0; k < EIGHTHS && rotates; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
+    if (!rotates) fprintf(to, "set multiplot next");
     fprintf(to, "\nset title 'mean distance of attention, by layer'\nplot ");
     for (int64_t l = 0; l < x[0].L; l++)
         fprintf(to, "%s$x using 1:%lld with linespoints title '%lld'", l ? ", " : "", (long long)l + EIGHTHS + 2, (long long)l);

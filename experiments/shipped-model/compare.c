@@ -19,7 +19,7 @@
 #include "train/evaluate.h"
 #include "train/options.h"
 
-enum { ROOM = 4096, LENGTH = 128 };
+enum { CAPACITY = 4096, LENGTH = 128 };
 enum { UNIGRAM, LEFT, RIGHT, TWO_SIDED, TWO_SIDED_BAYES, MODEL, JUDGES };
 static const char *const name[JUDGES] = {"unigram", "left trigram, back-off", "right trigram, back-off",
                                          "two-sided trigram", "two-sided / unigram", "the model"};
@@ -27,7 +27,7 @@ static const char *const name[JUDGES] = {"unigram", "left trigram, back-off", "r
 typedef struct work {
     rf_ctx *ctx;
     rf_tokenizer *tokenizer;
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf_params params;
     float *value;
     rf_encoder *encoder;
@@ -75,7 +75,7 @@ static void flush(work *w)
     if (!w->batch.n) return;
     check(rf_graph_reset(w->graph));
     rf_graph_record(w->graph, 0, 0, 0);
-    const rf_tensor *logits = rf__mlm_logits(w->graph, w->encoder, rf__encode(w->graph, w->encoder, &view), w->batch.row,
+    const rf_tensor *logits = rf__mlm_logits(w->graph, w->encoder, rf__encoder_forward(w->graph, w->encoder, &view), w->batch.row,
                                              w->batch.n);
     why = *rf_graph_error(w->graph);
     check(why.code);
@@ -116,7 +116,7 @@ static void add_document(work *w, rf__ids ids, size_t at, size_t left)
 static void report(work *w, const char *set)
 {
     flush(w);
-    printf("\n%s: %lld masked tokens\n\n| guesser | loss (nats) | perplexity | accuracy |\n|---|---:|---:|---:|\n", set,
+    printf("\n%s: %lld masked tokens\n\n| predictor | loss (nats) | perplexity | accuracy |\n|---|---:|---:|---:|\n", set,
            (long long)w->labels);
     for (int j = 0; j < JUDGES; j++) {
         const double loss = w->loss[j] / (double)w->labels;
@@ -155,7 +155,7 @@ static void open_model(work *w, const char *folder)
     rf_weights_close(weights);
     check(rf__encoder_new(&w->params, w->value, NULL, &w->encoder, &why));
     check(rf_graph_new(w->ctx, &w->graph, &why));
-    check(rf__mlm_batch_new(w->ctx, ROOM, &w->batch, &why));
+    check(rf__mlm_batch_new(w->ctx, CAPACITY, &w->batch, &why));
     w->masking = (rf__masking){rf__evaluation_key(42), 0.15, false, &w->vocab, false};
     for (int j = 0; j < JUDGES; j++)
         if (!(w->p[j] = malloc((size_t)w->vocab.size * sizeof(double)))) check(rf_fail(&why, RF_ENOMEM, "out of memory"));

@@ -121,12 +121,12 @@ typedef struct rf_config {
     rf_rope_scaling rope_scaling;
     double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                    */
     int64_t rope_thetas;         /* how many; 0: rope_theta for all                                                    */
-    double partial_rotary_factor;                    /* share of a head's columns that is turned                       */
+    double partial_rotary_factor;                    /* share of a head's columns that is rotated                      */
     int rope_interleave;         /* planes are pairs (2i, 2i+1); 0: (i, i + r/2)                                       */
-    int64_t rotary_heads;        /* the first heads that are turned; 0: all                                            */
-    int rotary_value_inverse;    /* with rotary_value: results are turned back, so that only distances count           */
+    int64_t rotary_heads;        /* the first heads that are rotated; 0: all                                           */
+    int rotary_value_inverse;    /* with rotary_value: results are rotated back, so that only distances count          */
     int use_logn_attn;           /* queries grow with the logarithm of the text's length beyond the trained one        */
-    int64_t position_grid_width, position_grid_height;   /* positions are places of a grid, row after row              */
+    int64_t position_grid_width, position_grid_height;   /* positions are cells of a grid, row after row               */
     double hierarchical_alpha, position_step, xpos_scale_base;
     int64_t rerope_window;       /* distances are true below it ...                                                    */
     double rerope_leak;          /* ... and divided by this beyond; 0: cut                                             */

@@ -4,7 +4,7 @@
  *
  * threads   immutable after rf_ctx_new: any number of threads may share one
  * fork      a child has the context without its workers: what the child computes runs on the calling thread, and it may
- *           free the context.  A child that wants workers makes a context of its own.  No other thread may be in a call
+ *           free the context.  A child that needs workers makes a context of its own.  No other thread may be in a call
  *           with the context while the process forks                                                            */
 #ifndef ROFORMER_CONTEXT_H
 #define ROFORMER_CONTEXT_H

@@ -21,7 +21,7 @@ typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
 
 /* c[m,n] = a[m,k] b[k,n] + beta c[m,n].
- * Row-major with leading dimensions in elements; a_turned means that a is stored [k,m], b_turned that b is [n,k].
+ * Row-major with leading dimensions in elements; a_transposed means that a is stored [k,m], b_transposed that b is [n,k].
  *
  * type RF_F32   (0): everything in f32
  * type RF_BF16  a and b are rounded to bf16, to nearest even, on their way into the product; a16 or b16 gives a matrix
@@ -32,10 +32,10 @@ typedef struct rf_gemm_call {
     int64_t m, n, k;
     const float *a;
     int64_t lda;
-    int a_turned;
+    int a_transposed;
     const float *b;
     int64_t ldb;
-    int b_turned;
+    int b_transposed;
     float beta;                 /* 0 or 1 */
     float *c;
     int64_t ldc;

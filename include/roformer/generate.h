@@ -58,7 +58,7 @@ typedef int rf_generate_sink(void *user, const rf_generated *token);
 
 typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE_SINK } rf_generate_end;
 
-/* Continues id[0..n), n at least 1, until max_new_tokens are there, a stop token comes or the sink wants no more.
+/* Continues id[0..n), n at least 1, until max_new_tokens are there, a stop token comes or the sink takes no more.
  *
  *   session     its sequences (rf_session_continue) are forgotten; then it holds this one, without its last token
  *   end         why it ended; or NULL

@@ -19,7 +19,7 @@
 extern "C" {
 #endif
 
-/* How the coordinates of a head pair into planes that are turned. */
+/* How the coordinates of a head pair into planes that are rotated. */
 typedef enum rf_rope_layout {
     RF_ROPE_PAIRS,      /* (x0,x1) (x2,x3) ...            the paper; RoFormer checkpoints       */
     RF_ROPE_HALVES      /* (x0,x[r/2]) (x1,x[r/2+1]) ...  GPT-NeoX and LLaMA checkpoints        */
@@ -35,53 +35,53 @@ typedef enum rf_rope_layout {
 typedef struct rfk_relative {
     int64_t clip;
     const float *query, *key, *value;
-    int64_t query_step, key_step, value_step;
+    int64_t query_stride, key_stride, value_stride;
     const float *bias;                  /* [2 clip + 1] */
 } rfk_relative;
 
-/* The adjoints of the tables, added to what is there; NULL: not wanted. */
+/* The adjoints of the tables, added to what is there; NULL: not needed. */
 typedef struct rfk_relative_grad {
     float *query, *key, *value;
-    int64_t query_step, key_step, value_step;
+    int64_t query_stride, key_stride, value_stride;
     float *bias;
 } rfk_relative_grad;
 
 /* Attention of one sequence and one head, softmax(scale R q (R k)^T) v, with the scores never stored.
  *
- *   q, k, v     row t at q + t * q_step; `queries` rows of q, `keys` rows of k and v, `width` columns each
- *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] turns query t, k_row[s] key s.
- *               q and k are given unturned; the kernel turns them while it packs them.  k_row NULL: k and v are turned already.
+ *   q, k, v     row t at q + t * q_stride; `queries` rows of q, `keys` rows of k and v, `width` columns each
+ *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] rotates query t, k_row[s] key s.
+ *               q and k are given unrotated; the kernel rotates them while it packs them.  k_row NULL: k and v are rotated already.
  *   mask        as a description: query t sees key s iff
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
  *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.
  *               Values of keys that are not seen may be anything finite: some are multiplied by zero.
  *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
  *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
- *   q2, k2      width2 more columns of queries and keys that are not turned and have no values; width2 0: none
+ *   q2, k2      width2 more columns of queries and keys that are not rotated and have no values; width2 0: none
  *   relative    what depends on offsets, or NULL
  *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller comes with next,
  *               the rest alike: its rows are fetched into the cache between products.  Nothing else depends on it; 0: none is known
- *   out, lse    row t of the result at out + t * out_step; log-sum-exp of its scores at lse[t] (lse may be NULL)     */
+ *   out, lse    row t of the result at out + t * out_stride; log-sum-exp of its scores at lse[t] (lse may be NULL)   */
 typedef struct rfk_attention {
     const float *q, *k, *v;
-    int64_t q_step, k_step, v_step;
+    int64_t q_stride, k_stride, v_stride;
     int64_t queries, keys, width;
     float scale;
     const float *cos, *sin;
     const int32_t *q_row, *k_row;
     int64_t rotary;
     rf_rope_layout layout;
-    int rotate_value;                   /* v is turned like k (HF rotary_value); the result is not turned back     */
+    int rotate_value;                   /* v is rotated like k (HF rotary_value); the result is not rotated back   */
     int causal;
     int64_t prefix, window;
     float drop;
     uint32_t key[2];
     uint64_t stream;
     float *out;
-    int64_t out_step;
+    int64_t out_stride;
     float *lse;
     const float *q2, *k2;
-    int64_t q2_step, k2_step, width2;
+    int64_t q2_stride, k2_stride, width2;
     const rfk_relative *relative;
     int64_t next;
 } rfk_attention;
@@ -90,17 +90,17 @@ typedef struct rfk_attention {
  * written, those of relative's tables are added. */
 typedef struct rfk_attention_grad {
     const float *d_out;
-    int64_t d_out_step;
+    int64_t d_out_stride;
     float *dq, *dk, *dv;
-    int64_t dq_step, dk_step, dv_step;
+    int64_t dq_stride, dk_stride, dv_stride;
     float *dq2, *dk2;
-    int64_t dq2_step, dk2_step;
+    int64_t dq2_stride, dk2_stride;
     const rfk_relative_grad *relative;
 } rfk_attention_grad;
 
-/* Sizes of the packed operands of gemm_panel.  The step is an odd number of cache lines, so that rows do not fall on
+/* Sizes of the packed operands of gemm_panel.  The stride is an odd number of cache lines, so that rows do not fall on
  * one another in a cache. */
-enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STEP = RFK_DEPTH + 16, RFK_DEPTH_BF16 = 1536, RFK_STEP_BF16 = RFK_DEPTH_BF16 + 32 };
+enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STRIDE = RFK_DEPTH + 16, RFK_DEPTH_BF16 = 1536, RFK_STRIDE_BF16 = RFK_DEPTH_BF16 + 32 };
 
 typedef struct rfk_table {
     const char *isa;

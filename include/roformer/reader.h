@@ -26,7 +26,7 @@ typedef enum rf_text_format {
     RF_TEXT_AUTO,               /* *.jsonl, *.ndjson (also *.gz, *.zst): JSON lines; first line `<doc `: wiki; else plain  */
     RF_TEXT_PLAIN,
     RF_TEXT_JSONL,              /* one object per line; its member `field` is the document                               */
-    RF_TEXT_WIKI                /* WikiExtractor; &lt; &gt; &amp; &quot; are turned back                                 */
+    RF_TEXT_WIKI                /* WikiExtractor; &lt; &gt; &amp; &quot; are decoded                                     */
 } rf_text_format;
 
 /* What separates the documents of plain text. */
@@ -77,12 +77,12 @@ void rf_reader_close(rf_reader *r);
 rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why);
 
 /* Where the next document is; to go there again needs reading (not tokenizing) what is before it in its file. */
-typedef struct rf_place_in_text { int file; int64_t index; } rf_place_in_text;
-rf_place_in_text rf_reader_tell(const rf_reader *r);
+typedef struct rf_reader_position { int file; int64_t index; } rf_reader_position;
+rf_reader_position rf_reader_tell(const rf_reader *r);
 
 /*   RF_EARG    standard input, once it was read
  *   RF_EDATA   the place is past the end                                                                               */
-rf_status rf_reader_seek(rf_reader *r, rf_place_in_text place, rf_error *why);
+rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why);
 
 /* A hash of all bytes of the files, of their names (without folders) and of the options: differs when the documents do.
  * Reads the files; standard input and pipes count by their names.

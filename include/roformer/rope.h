@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 typedef struct rf_rope_spec {
-    int64_t rotary;            /* r: columns of a head that are turned; even, >= 2 */
+    int64_t rotary;            /* r: columns of a head that are rotated; even, >= 2 */
     double base;               /* 10000 in the paper; finite and > 0               */
     rf_rope_layout layout;
 } rf_rope_spec;
@@ -31,7 +31,7 @@ typedef struct rf_rope rf_rope;
  *   RF_ENOMEM  the context's allocator gave nothing                                                              */
 rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t positions, rf_rope **out, rf_error *why);
 
-/* The same for any int32 positions: row i turns by position[i]. */
+/* The same for any int32 positions: row i rotates by position[i]. */
 rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t position[], int64_t n, rf_rope **out,
                      rf_error *why);
 
@@ -47,13 +47,13 @@ const rf_rope_spec *rf_rope_spec_of(const rf_rope *rope);
 const float *rf_rope_cos(const rf_rope *rope);      /* [rows, r/2], 64-byte aligned */
 const float *rf_rope_sin(const rf_rope *rope);
 
-/* y[n,h,:] = R(row[n]) x[n,h,:] for N tokens of H heads of width d >= r; dir = 1, or -1 to turn back.  y may equal x.
+/* y[n,h,:] = R(row[n]) x[n,h,:] for N tokens of H heads of width d >= r; dir = 1, or -1 to rotate back.  y may equal x.
  *
  *   row        [N], each in [0, rows); NULL: row n for token n
  *   RF_EARG    dir is neither 1 nor -1
  *   RF_ESHAPE  d < r, or N or H negative
  *   RF_ERANGE  a row outside the table; the message names it                                                     */
-rf_status rf_rope_turn(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[],
+rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[],
                        int64_t N, int64_t H, int64_t d, int dir, rf_error *why);
 
 #ifdef __cplusplus

@@ -35,7 +35,7 @@ typedef struct rf_tensor {
     float *grad;                /* parameters: the caller's gradient, added to.  Others: NULL outside rf_backward     */
     const rf_packed *packed;    /* weights made ready for inference, or NULL                                          */
     const uint16_t *bf16;       /* parameters: the values as products in bf16 are to see them; NULL: f32, to nearest  */
-    int tracked;                /* 1: something below it wants a gradient                                             */
+    int tracked;                /* 1: something below it needs a gradient                                             */
     int parameter;
 } rf_tensor;
 
@@ -87,8 +87,8 @@ rf_tensor *rf_spend(rf_tensor *x);
 /* y = f(x), of which nothing is kept but y: the backward runs f once more, recorded, and walks what it left.  The bits are
  * those of f(x) without it, dropout included.  `arg` is `size` bytes for f, copied; what it points at, and all that f
  * reads, must be there unchanged until rf_backward has returned.                                                      */
-typedef rf_tensor *rf_stretch(rf_graph *g, rf_tensor *x, const void *arg);
-rf_tensor *rf_checkpoint(rf_graph *g, rf_tensor *x, rf_stretch *f, const void *arg, size_t size);
+typedef rf_tensor *rf_recompute_body(rf_graph *g, rf_tensor *x, const void *arg);
+rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const void *arg, size_t size);
 
 /* ---- operations -------------------------------------------------------------------------------------------------- */
 
@@ -110,25 +110,25 @@ rf_tensor *rf_dropout(rf_graph *g, rf_tensor *x, double p);
 /* y[n,h,:] = R(row[n]) x[n,h,:]          x [N,H,D] (or [N, H*D] with `heads`), rows of the table; Eqs. 14-15, 34       */
 rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[]);
 
-/* The same with tables of their own for the parts of a row (query, key, value), of which only the first `turned` heads
- * are turned.  rope[p] NULL: that part stays as it is; x [N, parts heads D]; back: R^T in place of R.  Rows are copied. */
-enum { RF_TURN_PARTS = 3 };
-typedef struct rf_turn_spec {
-    int64_t parts, heads, turned;
-    const rf_rope *rope[RF_TURN_PARTS];
-    const int32_t *row[RF_TURN_PARTS];
+/* The same with tables of their own for the parts of a row (query, key, value), of which only the first `rotated` heads
+ * are rotated.  rope[p] NULL: that part stays as it is; x [N, parts heads D]; back: R^T in place of R.  Rows are copied. */
+enum { RF_ROTATE_PARTS = 3 };
+typedef struct rf_rotate_parts_spec {
+    int64_t parts, heads, rotated;
+    const rf_rope *rope[RF_ROTATE_PARTS];
+    const int32_t *row[RF_ROTATE_PARTS];
     int back;
-} rf_turn_spec;
-rf_tensor *rf_turn(rf_graph *g, rf_tensor *x, const rf_turn_spec *spec);
+} rf_rotate_parts_spec;
+rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec *spec);
 
-/* Turning by m_n theta_i (1 + w_i) in the first `turned` of `parts` parts; w [r/2] for all tokens or [N, r/2] for each.
+/* Rotation by m_n theta_i (1 + w_i) in the first `rotated` of `parts` parts; w [r/2] for all tokens or [N, r/2] for each.
  * theta [r/2] and position [N] are copied.  Pairs (2i, 2i+1).                                                         */
-typedef struct rf_spin_spec {
-    int64_t parts, turned, heads;
+typedef struct rf_rotate_learned_spec {
+    int64_t parts, rotated, heads;
     const double *theta;
     const int32_t *position;
-} rf_spin_spec;
-rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *spec);
+} rf_rotate_learned_spec;
+rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_rotate_learned_spec *spec);
 
 /* y[n,:] = sum_k c[k] table[id[k][n],:], up to RF_MIX_TERMS terms */
 enum { RF_MIX_TERMS = 4 };
@@ -166,7 +166,7 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
 
 /* Self-attention over packed sequences; one call projects nothing, it only attends.
  *
- *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unturned
+ *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unrotated
  *   returns    [N, C]
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
@@ -176,13 +176,13 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  * (rfk_relative); NULL: not there.  Memory stays linear in the tokens.
  *   relative_query, relative_key, relative_value    [2 clip + 1, D] for all heads, or [2 clip + 1, C]
  *   relative_bias                                   [2 clip + 1, H], added to scores after the scale
- *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not turned
+ *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not rotated
  *
- * past: keys and values are there, turned already, instead of in qkv, whose tokens are the last ones of each sequence; not while
+ * past: keys and values are there, rotated already, instead of in qkv, whose tokens are the last ones of each sequence; not while
  * recording.                                                                                                          */
 typedef struct rf_past {
     const int64_t *count;               /* [B] keys, those of this call's tokens included                              */
-    const float *const *key;            /* [B] rows [count[b], 2C]: turned keys and values                             */
+    const float *const *key;            /* [B] rows [count[b], 2C]: rotated keys and values                            */
     const float *const *more;           /* [B] rows [count[b], H E] in more_key's place, or NULL                        */
 } rf_past;
 typedef struct rf_attention_spec {
@@ -202,7 +202,7 @@ typedef struct rf_attention_spec {
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
 /* Attention whose score is that of `near` for positions less than `window` apart, else that of `past` or `future`.
- * All three [N, 3C] as in rf_attention, turned already; values are near's.  Lists are copied.  No dropout.
+ * All three [N, 3C] as in rf_attention, rotated already; values are near's.  Lists are copied.  No dropout.
  * causal: only the keys up to the query's own place.                                                                  */
 typedef struct rf_near_far_spec {
     int64_t heads, B, window;
@@ -225,7 +225,7 @@ rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, 
 rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
                          double weight, double *loss_sum, int64_t *hits);
 
-/* Losses over a head's logits, each of one element: `weight` times the sum that is also added to *sum (NULL: not wanted).
+/* Losses over a head's logits, each of one element: `weight` times the sum that is also added to *sum (NULL: not needed).
  * Labels and targets are the caller's again when the call returns; a label below 0 leaves its row out.
  *
  * row_loss     z [n,K]: cross-entropy of row i against label[i]; class_weight [K] or NULL; *hits counts argmax = label

@@ -26,7 +26,7 @@ typedef enum rf_schedule {
 typedef enum rf_report_to { RF_REPORT_NONE, RF_REPORT_TENSORBOARD } rf_report_to;
 typedef enum rf_optim { RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD } rf_optim;
 
-/* What is guessed: masked tokens (mlm), or the next one (clm).  AUTO: what config.json's is_decoder says. */
+/* What is predicted: masked tokens (mlm), or the next one (clm).  AUTO: what config.json's is_decoder says. */
 typedef enum rf_objective { RF_OBJECTIVE_AUTO, RF_OBJECTIVE_MLM, RF_OBJECTIVE_CLM } rf_objective;
 
 /* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */

@@ -5,9 +5,9 @@
 #include "train/evaluate.h"
 #include "analysis/position_report.h"
 
-static rf_status tell(const rf__lab *lab, double share, rf_error *why)
+static rf_status progress(const rf__lab *lab, double share, rf_error *why)
 {
-    if (!lab->tell || !lab->tell(lab->user, share)) return RF_OK;
+    if (!lab->progress || !lab->progress(lab->user, share)) return RF_OK;
     return rf_fail(why, RF_ESTOPPED, "stopped");
 }
 
@@ -88,7 +88,7 @@ rf_status rf__measure_shift(const rf__lab *lab, rf__shift *out, rf_error *why)
         put_piece(rf_model_tokenizer(lab->model), s.id, stretch(lab, i), T - RF__TEMPLATE);
         if (shift_piece(lab, &s, out->by, &hidden, &logits, &inner) && inner.code != RF_ERANGE)
             status = rf_fail(why, inner.code, "%s", inner.text);
-        if (!status) status = tell(lab, (double)(i + 1) / (double)lab->pieces, why);
+        if (!status) status = progress(lab, (double)(i + 1) / (double)lab->pieces, why);
     }
     out->defined = !inner.code;
     out->hidden_max = hidden.max, out->hidden_mean = hidden.sum / (double)hidden.n, out->hidden_rms = sqrt(hidden.square / (double)hidden.n);
@@ -178,7 +178,7 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
         const rf_batch b = {.N = T, .B = 1, .id = id, .start = (int32_t[]){0, (int32_t)T}};
         put_piece(rf_model_tokenizer(lab->model), id, stretch(lab, i), T - RF__TEMPLATE);
         status = rf_session_hidden(lab->session, &b, &y, why);
-        if (!status) status = tell(lab, (double)(i + 1) / (double)lab->pieces, why);
+        if (!status) status = progress(lab, (double)(i + 1) / (double)lab->pieces, why);
     }
     rf__session_observe(lab->session, NULL, NULL);
     rf__free(lab->ctx, id);
@@ -207,11 +207,11 @@ void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r)
 
 /* A stretch, masked once, and cut at one length after the other. */
 struct cutting {
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf__masking masking;
     rf__mlm_batch masked;               /* [CLS] the whole stretch [SEP]                                                */
     int32_t *id, *start, *row;          /* the same cut into pieces; row [masked.n]                                     */
-    int64_t *place;                     /* [masked.n] in the piece, of the token that guesses                           */
+    int64_t *position;                  /* [masked.n] in the piece, of the token that predicts                          */
     double *sum;                        /* [lengths, stretches] of losses                                               */
 };
 
@@ -230,16 +230,16 @@ static double loss_of(const float *z, int64_t V, int32_t label, bool *hit)
 /* Pieces of `length` out of the masked stretch; the batch that is to be run. */
 static rf_batch cut(const rf__lab *lab, struct cutting *c, int64_t length)
 {
-    const int64_t size = lab->text->size, room = length - RF__TEMPLATE;
+    const int64_t size = lab->text->size, limit = length - RF__TEMPLATE;
     rf_batch b = {.id = c->id, .start = c->start};
-    for (int64_t from = 0; from < size; from += room) {
-        b.N += put_piece(rf_model_tokenizer(lab->model), c->id + b.N, c->masked.id + 1 + from, rf__min64(room, size - from));
+    for (int64_t from = 0; from < size; from += limit) {
+        b.N += put_piece(rf_model_tokenizer(lab->model), c->id + b.N, c->masked.id + 1 + from, rf__min64(limit, size - from));
         c->start[++b.B] = (int32_t)b.N;
     }
     for (int64_t i = 0; i < c->masked.n; i++) {
         const int64_t t = c->masked.row[i] - 1;
-        c->place[i] = t % room + !causal(lab);                      /* the token before a next one guesses it */
-        c->row[i] = (int32_t)(c->start[t / room] + c->place[i]);
+        c->position[i] = t % limit + !causal(lab);                  /* the token before a next one predicts it */
+        c->row[i] = (int32_t)(c->start[t / limit] + c->position[i]);
     }
     return b;
 }
@@ -254,7 +254,7 @@ static rf_status score(const rf__lab *lab, struct cutting *c, rf__length_loss *o
     for (int64_t i = 0; i < c->masked.n && !status; i++) {
         bool hit;
         const double loss = loss_of(z + i * V, V, c->masked.label[i], &hit);
-        const int64_t bin = c->place[i] / out->bin_width;
+        const int64_t bin = c->position[i] / out->bin_width;
         out->labels++;
         out->hits += hit;
         out->bin_labels[bin]++;
@@ -289,18 +289,18 @@ static rf_status cutting_new(const rf__lab *lab, struct cutting *c, rf_error *wh
 {
     const rf_ctx *ctx = lab->ctx;
     const rf__stretches *s = lab->text;
-    const int64_t room = s->size + RF__TEMPLATE, pieces = s->size / (s->length - RF__TEMPLATE) + 1;
+    const int64_t limit = s->size + RF__TEMPLATE, pieces = s->size / (s->length - RF__TEMPLATE) + 1;
     rf_status status = rf__vocab_new(ctx, rf_model_tokenizer(lab->model), &c->vocab, why);
-    if (!status) status = rf__mlm_batch_new(ctx, room, &c->masked, why);
+    if (!status) status = rf__mlm_batch_new(ctx, limit, &c->masked, why);
     if (status) return status;
     c->masking = (rf__masking){rf__evaluation_key(lab->seed), lab->mlm_probability, false, &c->vocab, false};
     c->id = rf__calloc(ctx, (size_t)(s->size + RF__TEMPLATE * pieces), sizeof *c->id);
     c->start = rf__calloc(ctx, (size_t)pieces + 1, sizeof *c->start);
-    c->row = rf__calloc(ctx, (size_t)room, sizeof *c->row);
-    c->place = rf__calloc(ctx, (size_t)room, sizeof *c->place);
+    c->row = rf__calloc(ctx, (size_t)limit, sizeof *c->row);
+    c->position = rf__calloc(ctx, (size_t)limit, sizeof *c->position);
     c->sum = rf__calloc(ctx, (size_t)s->n * RF__LENGTHS, sizeof *c->sum);
-    return c->id && c->start && c->row && c->place && c->sum ? RF_OK
-           : rf_fail(why, RF_ENOMEM, "out of memory: pieces of %lld tokens", (long long)room);
+    return c->id && c->start && c->row && c->position && c->sum ? RF_OK
+           : rf_fail(why, RF_ENOMEM, "out of memory: pieces of %lld tokens", (long long)limit);
 }
 
 static void cutting_free(const rf__lab *lab, struct cutting *c)
@@ -310,11 +310,11 @@ static void cutting_free(const rf__lab *lab, struct cutting *c)
     rf__free(lab->ctx, c->id);
     rf__free(lab->ctx, c->start);
     rf__free(lab->ctx, c->row);
-    rf__free(lab->ctx, c->place);
+    rf__free(lab->ctx, c->position);
     rf__free(lab->ctx, c->sum);
 }
 
-/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model guesses the same tokens,
+/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model predicts the same tokens,
  * and sees those before them as they are. */
 static void mask(const rf__lab *lab, struct cutting *c, int64_t i)
 {
@@ -341,9 +341,9 @@ rf_status rf__measure_lengths(const rf__lab *lab, rf__length_loss out[], int *le
             if (out[k].defined && score(lab, &c, &out[k], &c.sum[k * s->n + i], &inner) == RF_ERANGE) out[k].defined = false;
             else if (inner.code) status = rf_fail(why, inner.code, "%s", inner.text);
         }
-        if (!status) status = tell(lab, (double)(i + 1) / (double)s->n, why);
+        if (!status) status = progress(lab, (double)(i + 1) / (double)s->n, why);
     }
-    if (!status && !out[0].labels && out[0].defined) status = rf_fail(why, RF_EDATA, "the text holds no token to guess");
+    if (!status && !out[0].labels && out[0].defined) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
     for (int k = 0; k < count && !status; k++) finish(&out[k], &out[0], c.sum + k * s->n, c.sum, s->n);
     *lengths = count;
     cutting_free(lab, &c);

@@ -2,7 +2,7 @@
 #ifndef RF_POSITION_REPORT_H
 #define RF_POSITION_REPORT_H
 
-#include "model/look.h"
+#include "model/attention_probe.h"
 #include "roformer/reader.h"
 
 /* ---- text ----------------------------------------------------------------------------------------------------------- */
@@ -23,7 +23,7 @@ void rf__stretches_free(const rf_ctx *ctx, rf__stretches *s);
 /* ---- measures: of an opened session, of the first pieces of stretches ------------------------------------------------- */
 
 /* Asked now and then, with the share that is done; other than 0 ends a measure with RF_ESTOPPED. */
-typedef int rf__tell(void *user, double share);
+typedef int rf__report_progress(void *user, double share);
 
 typedef struct rf__lab {
     const rf_ctx *ctx;
@@ -33,7 +33,7 @@ typedef struct rf__lab {
     int64_t pieces;                     /* of `length` tokens, that shifts and attention are measured on; at most n      */
     uint64_t seed;
     double mlm_probability;
-    rf__tell *tell;                     /* or NULL                                                                      */
+    rf__report_progress *progress;      /* or NULL                                                                      */
     void *user;
 } rf__lab;
 
@@ -60,7 +60,7 @@ typedef struct rf__attention_report {
 rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, rf_error *why);
 void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r);
 
-/* Loss where the text is cut into pieces of `length` tokens: the same tokens are guessed at every length (masked ones, or, by a
+/* Loss where the text is cut into pieces of `length` tokens: the same tokens are predicted at every length (masked ones, or, by a
  * causal model, those that would be masked, from the tokens before them).  Errors are standard
  * errors with stretches as the units; NaN for one stretch. */
 enum { RF__LOSS_BINS = 16 };

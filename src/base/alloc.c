@@ -7,7 +7,7 @@ enum { LINE = 64 };
 void *rf__alloc(const rf_ctx *ctx, size_t size)
 {
     size_t whole;
-    if (!rf__add(size, LINE, &whole)) return NULL;
+    if (!rf__checked_add(size, LINE, &whole)) return NULL;
     size_t *block = ctx->allocator.alloc(ctx->allocator.user, whole);
     if (!block) return NULL;
     *block = whole;
@@ -19,7 +19,7 @@ static size_t *block_of(void *memory) { return (size_t *)(void *)((char *)memory
 void *rf__calloc(const rf_ctx *ctx, size_t count, size_t size)
 {
     size_t bytes;
-    if (!rf__mul(count, size, &bytes)) return NULL;
+    if (!rf__checked_mul(count, size, &bytes)) return NULL;
     void *p = rf__alloc(ctx, bytes);
     return p ? memset(p, 0, bytes) : NULL;
 }
@@ -56,7 +56,7 @@ bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, siz
     if (wide < 16) wide = 16;
     void *old, *p;
     memcpy(&old, array, sizeof old);
-    if (!rf__mul(wide, size, &bytes) || !(p = rf__realloc(ctx, old, bytes))) return false;
+    if (!rf__checked_mul(wide, size, &bytes) || !(p = rf__realloc(ctx, old, bytes))) return false;
     memcpy(array, &p, sizeof p);
     *capacity = wide;
     return true;

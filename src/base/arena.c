@@ -24,7 +24,7 @@ static unsigned char *space(rf_arena_block *b) { return (unsigned char *)b + HEA
 static rf_arena_block *new_block(const rf_ctx *ctx, size_t size)
 {
     size_t whole;
-    if (!rf__add(size, HEADER, &whole)) return NULL;
+    if (!rf__checked_add(size, HEADER, &whole)) return NULL;
     rf_arena_block *b = rf__alloc(ctx, whole);
     if (!b) return NULL;
     *b = (rf_arena_block){.size = size};
@@ -53,7 +53,7 @@ void rf__arena_clear(rf_arena *a)
 void *rf__arena_push(rf_arena *a, size_t size)
 {
     size_t need;
-    if (!rf__add(size ? size : 1, ALIGN - 1, &need)) return NULL;
+    if (!rf__checked_add(size ? size : 1, ALIGN - 1, &need)) return NULL;
     need &= ~(size_t)(ALIGN - 1);
     if (!a->block || a->block->size - a->block->used < need) {
         size_t grown = a->block ? a->total : FIRST;          /* a new block at least doubles the arena */

@@ -16,15 +16,15 @@
 
 struct rfk_table;                       /* floor 1: the kernels that were chosen */
 struct rf__product_state;
-struct rf__pool;
+struct rf__thread_pool;
 
 struct rf_ctx {
     rf_allocator allocator;
     int threads;
     const char *isa;
-    bool capped;                        /* a better rung exists on this machine, but was not wanted */
+    bool capped;                        /* a better rung exists on this machine, but was not asked for */
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
-    struct rf__pool *pool;              /* workers (src/base/parallel.c); NULL with one thread */
+    struct rf__thread_pool *pool;       /* workers (src/base/parallel.c); NULL with one thread */
     bool onednn;                        /* products by oneDNN, which the caller asked for */
     struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
 };
@@ -42,8 +42,8 @@ bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, siz
 
 /* ---- checked arithmetic on sizes: false means that the true result does not fit ------------------------------ */
 
-static inline bool rf__mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
-static inline bool rf__add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
+static inline bool rf__checked_mul(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }
+static inline bool rf__checked_add(size_t a, size_t b, size_t *out) { return !__builtin_add_overflow(a, b, out); }
 
 /* ---- arena: 64-byte aligned bump allocation; one block from the second lap of equal shape on ------------------
  *
@@ -76,7 +76,7 @@ void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 /* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter ------------------ */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
-rf_key rf__key(uint64_t seed, uint64_t stream);                        /* independent streams of one seed           */
+rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */
 void rf__philox(rf_key key, uint64_t counter, uint64_t stream, uint32_t out[4]);
 
 /* A running reader over one stream, for places that draw one number after another.  Copyable state. */

@@ -27,7 +27,7 @@ static rf_status a_folder(rf_error *why, const char *path)
 }
 
 /* The size of a regular file, 0 of others. */
-static rf_status look(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
+static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, rf_error *why)
 {
     struct stat st;
     if (fstat(fd, &st)) return refused(why, path, "stat");
@@ -42,7 +42,7 @@ static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size
     *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
     if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);         /* a socket, or a device behind which there is nothing */
     if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
-    const rf_status status = look(*fd, path, pipes, size, why);
+    const rf_status status = check_file(*fd, path, pipes, size, why);
     if (status) close(*fd), *fd = -1;
     return status;
 }
@@ -107,16 +107,16 @@ static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, siz
     if (status) return status;
     char *buffer = NULL;
     for (;;) {
-        const size_t room = expect > n ? expect - n : 65536;
+        const size_t space = expect > n ? expect - n : 65536;
         if (n > limit || expect > limit) {
             status = rf_fail(why, RF_EDATA, "%s: %zu bytes, the limit is %zu", path, expect > n ? expect : n, limit);
             break;
         }
-        if (!rf__grow(ctx, &buffer, &capacity, n + room + 1, 1)) {
+        if (!rf__grow(ctx, &buffer, &capacity, n + space + 1, 1)) {
             status = rf_fail(why, RF_ENOMEM, "%s: out of memory after %zu bytes", path, n);
             break;
         }
-        const ssize_t got = read(fd, buffer + n, room);
+        const ssize_t got = read(fd, buffer + n, space);
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) {
             status = refused(why, path, "read");

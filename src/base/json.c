@@ -157,7 +157,7 @@ static int put(const char *text, size_t size, void *user)
 {
     output *o = user;
     size_t need, wide = o->capacity;
-    if (!rf__add(o->size, size + 1, &need) || need > SIZE_MAX / 2) o->failed = true;
+    if (!rf__checked_add(o->size, size + 1, &need) || need > SIZE_MAX / 2) o->failed = true;
     while (!o->failed && wide < need) wide = wide ? 2 * wide : 256;
     if (!o->failed && wide > o->capacity) {
         char *more = realloc(o->text, wide);

@@ -14,7 +14,7 @@ enum { RF__MAX_VALUES = 2000000 };  /* JSON values of one document: bounds what 
  * failure.  Freed with json_decref. */
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why);
 
-/* json_loadb.  *memory: NULL was returned for want of memory, not for what the text is. */
+/* json_loadb.  *memory: NULL was returned for lack of memory, not for what the text is. */
 json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t *error, bool *memory);
 
 /* Building.  What could not take a member becomes NULL, and stays so; a NULL that is put into something makes that NULL,

@@ -51,7 +51,7 @@ void *rf__system_alloc(void *user, size_t size)
     if (size < LARGE) return posix_memalign(&p, LINE, size) ? NULL : p;
 
     size_t whole;
-    if (!rf__add(size, HUGE, &whole)) return NULL;
+    if (!rf__checked_add(size, HUGE, &whole)) return NULL;
     char *map = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (map == MAP_FAILED) return NULL;
     const size_t before = (HUGE - (uintptr_t)map % HUGE) % HUGE;

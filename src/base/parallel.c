@@ -21,12 +21,12 @@
 
 enum { LOOKS = 1500 };                  /* at 10 to 40 nanoseconds each */
 
-struct rf__pool {
+struct rf__thread_pool {
     const rf_ctx *ctx;
-    pthread_mutex_t turn;               /* held by the caller whose job it is */
+    pthread_mutex_t job_lock;           /* held by the caller whose job it is */
     pthread_mutex_t lock;               /* for sleeping only */
     pthread_cond_t work, finished;
-    int started;                        /* workers; fewer than wanted when the system gives no more threads */
+    int started;                        /* workers; fewer than asked for when the system gives no more threads */
     bool tried;
     pid_t owner;                        /* the process that has them */
     _Atomic(rf_body *) body;            /* the job; written while no index is left to take */
@@ -37,7 +37,7 @@ struct rf__pool {
     _Atomic int asleep;                 /* workers */
     _Atomic int caller_asleep;
     _Atomic bool end;
-    struct worker { pthread_t thread; struct rf__pool *pool; int number; } worker[];
+    struct worker { pthread_t thread; struct rf__thread_pool *pool; int number; } worker[];
 };
 
 static inline void pause_a_little(void)
@@ -51,11 +51,11 @@ static inline void pause_a_little(void)
 
 /* ---- a job -------------------------------------------------------------------------------------------------------------- */
 
-static bool has_work(struct rf__pool *p) { return (uint32_t)atomic_load(&p->ticket) < atomic_load(&p->n); }
+static bool has_work(struct rf__thread_pool *p) { return (uint32_t)atomic_load(&p->ticket) < atomic_load(&p->n); }
 
 /* Takes indices until none is left.  What was read of the job belongs to the ticket if the swap succeeds: a job cannot
  * end, nor the next be written, before the index that the swap takes is done. */
-static void take(struct rf__pool *p, int worker)
+static void take(struct rf__thread_pool *p, int worker)
 {
     uint64_t t = atomic_load(&p->ticket);
     for (;;) {
@@ -77,7 +77,7 @@ static void take(struct rf__pool *p, int worker)
 static void *work(void *arg)
 {
     const struct worker *w = arg;
-    struct rf__pool *p = w->pool;
+    struct rf__thread_pool *p = w->pool;
     while (!atomic_load(&p->end)) {
         take(p, w->number);
         int looks = LOOKS;
@@ -95,7 +95,7 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void wait_for(struct rf__pool *p, uint32_t n)
+static void wait_for(struct rf__thread_pool *p, uint32_t n)
 {
     for (int looks = LOOKS; looks; looks--) {
         if (atomic_load(&p->done) == n) return;
@@ -108,7 +108,7 @@ static void wait_for(struct rf__pool *p, uint32_t n)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void run(struct rf__pool *p, uint32_t n, rf_body *body, void *arg)
+static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
 {
     const uint64_t job = atomic_load(&p->ticket) >> 32;
     atomic_store(&p->body, body);
@@ -129,7 +129,7 @@ static void run(struct rf__pool *p, uint32_t n, rf_body *body, void *arg)
 /* ---- workers ------------------------------------------------------------------------------------------------------------- */
 
 /* Signals are the program's: workers take none. */
-static void start(struct rf__pool *p)
+static void start(struct rf__thread_pool *p)
 {
     sigset_t all, before;
     sigfillset(&all);
@@ -148,11 +148,11 @@ static void start(struct rf__pool *p)
 rf_status rf__pool_new(rf_ctx *ctx, rf_error *why)
 {
     if (ctx->threads < 2) return RF_OK;
-    const size_t bytes = sizeof(struct rf__pool) + (size_t)(ctx->threads - 1) * sizeof(struct worker);
-    struct rf__pool *p = rf__calloc(ctx, 1, bytes);
+    const size_t bytes = sizeof(struct rf__thread_pool) + (size_t)(ctx->threads - 1) * sizeof(struct worker);
+    struct rf__thread_pool *p = rf__calloc(ctx, 1, bytes);
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: %d workers, %zu bytes", ctx->threads, bytes);
     p->ctx = ctx;
-    pthread_mutex_init(&p->turn, NULL);                          /* the defaults of these four cannot fail on Linux */
+    pthread_mutex_init(&p->job_lock, NULL);                      /* the defaults of these four cannot fail on Linux */
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->work, NULL);
     pthread_cond_init(&p->finished, NULL);
@@ -162,7 +162,7 @@ rf_status rf__pool_new(rf_ctx *ctx, rf_error *why)
 
 void rf__pool_free(rf_ctx *ctx)
 {
-    struct rf__pool *p = ctx->pool;
+    struct rf__thread_pool *p = ctx->pool;
     if (!p) return;
     ctx->pool = NULL;
     if (p->tried && p->owner != getpid()) {                      /* forked: nobody to wait for, locks as they were */
@@ -177,18 +177,18 @@ void rf__pool_free(rf_ctx *ctx)
     pthread_cond_destroy(&p->finished);
     pthread_cond_destroy(&p->work);
     pthread_mutex_destroy(&p->lock);
-    pthread_mutex_destroy(&p->turn);
+    pthread_mutex_destroy(&p->job_lock);
     rf__free(ctx, p);
 }
 
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg)
 {
-    struct rf__pool *p = ctx->pool;
-    if (p && n > 1 && n <= UINT32_MAX - 1024 && !pthread_mutex_trylock(&p->turn)) {
+    struct rf__thread_pool *p = ctx->pool;
+    if (p && n > 1 && n <= UINT32_MAX - 1024 && !pthread_mutex_trylock(&p->job_lock)) {
         if (!p->tried) start(p);
         const bool ours = p->owner == getpid();
         if (ours) run(p, (uint32_t)n, body, arg);
-        pthread_mutex_unlock(&p->turn);
+        pthread_mutex_unlock(&p->job_lock);
         if (ours) return;
     }
     for (int64_t i = 0; i < n; i++) body(arg, i, 0);

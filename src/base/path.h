@@ -11,6 +11,6 @@
 
 const char *rf__file_name(const char *path);                                    /* lies in `path`                        */
 void rf__last_part(const char *path, char *out, size_t size);                   /* cut to size - 1 bytes                 */
-rf_status rf__folder_of(const char *path, char *out, size_t size, rf_error *why);       /* RF_ERANGE: no room            */
+rf_status rf__folder_of(const char *path, char *out, size_t size, rf_error *why);       /* RF_ERANGE: no space           */
 
 #endif

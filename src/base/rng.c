@@ -30,7 +30,7 @@ void rf__philox(rf_key key, uint64_t counter, uint64_t stream, uint32_t out[4])
     out[3] = c3;
 }
 
-rf_key rf__key(uint64_t seed, uint64_t stream)
+rf_key rf__make_key(uint64_t seed, uint64_t stream)
 {
     uint32_t word[4];
     rf__philox((rf_key){{(uint32_t)seed, (uint32_t)(seed >> 32)}}, stream, 0x6b657973, word);

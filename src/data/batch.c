@@ -7,17 +7,17 @@
 
 /* ---- storage ---- */
 
-rf_status rf__mlm_batch_new(const rf_ctx *ctx, int64_t room, rf__mlm_batch *out, rf_error *why)
+rf_status rf__mlm_batch_new(const rf_ctx *ctx, int64_t capacity, rf__mlm_batch *out, rf_error *why)
 {
-    const size_t n = (size_t)room;
-    rf__mlm_batch b = {.room = room};
+    const size_t n = (size_t)capacity;
+    rf__mlm_batch b = {.capacity = capacity};
     b.id = rf__calloc(ctx, n, sizeof *b.id);
     b.start = rf__calloc(ctx, n / 3 + 2, sizeof *b.start);            /* a piece has at least one token */
     b.row = rf__calloc(ctx, n, sizeof *b.row);
     b.label = rf__calloc(ctx, n, sizeof *b.label);
     if (!b.id || !b.start || !b.row || !b.label) {
         rf__mlm_batch_free(ctx, &b);
-        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)room);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)capacity);
     }
     *out = b;
     return RF_OK;
@@ -43,8 +43,8 @@ rf_batch rf__mlm_batch_view(const rf__mlm_batch *b)
 
 static uint32_t threshold(double p) { return (uint32_t)(p * 4294967295.0); }
 
-/* What the model sees in the place of a token that it is to guess. */
-static int32_t disguise(int32_t id, const uint32_t word[4], const rf__vocab *v)
+/* What the model sees in the place of a token that it is to predict. */
+static int32_t disguise(int32_t id, const uint32_t word[4], const rf__token_kinds *v)
 {
     if (word[1] < threshold(0.8)) return v->mask;
     if (word[1] < threshold(0.9)) return v->plain[(uint64_t)word[2] * (uint64_t)v->plains >> 32];
@@ -53,7 +53,7 @@ static int32_t disguise(int32_t id, const uint32_t word[4], const rf__vocab *v)
 
 static void mask_piece(rf__mlm_batch *b, int64_t first, int64_t last, const rf__masking *m, uint64_t stream)
 {
-    const rf__vocab *v = m->vocab;
+    const rf__token_kinds *v = m->vocab;
     const uint32_t limit = threshold(m->p);
     bool word_chosen = false, in_word = false;
     for (int64_t i = first; i < last; i++) {
@@ -108,8 +108,8 @@ void rf__mlm_batch_finish(rf__mlm_batch *b, const rf__masking *m)
 
 /* ---- packing ---- */
 
-/* Without masking only the room is taken: see rf__packing. */
-static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__place at)
+/* Without masking only the tokens are counted: see rf__packing. */
+static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf__piece_position at)
 {
     const size_t i = (size_t)at.piece;
     const uint64_t stream = (uint64_t)at.epoch << 40 | i;
@@ -117,15 +117,15 @@ static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf_
     else b->N += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
 }
 
-static rf__turn turn_of(const rf__position *at, int stream)
+static rf__stream_position cursor_of(const rf__data_position *at, int stream)
 {
-    return stream ? at->turn[stream] : (rf__turn){at->epoch, at->index, at->tokens};
+    return stream ? at->cursor[stream] : (rf__stream_position){at->epoch, at->index, at->tokens};
 }
 
-static void set_turn(rf__position *at, int stream, rf__turn t)
+static void set_cursor(rf__data_position *at, int stream, rf__stream_position t)
 {
     if (stream) {
-        at->turn[stream] = t;
+        at->cursor[stream] = t;
         return;
     }
     at->epoch = t.epoch;
@@ -134,12 +134,12 @@ static void set_turn(rf__position *at, int stream, rf__turn t)
 }
 
 /* The stream that is furthest behind its share of the tokens. */
-static int behind(const rf__pieces *p, const rf__position *at)
+static int behind(const rf__pieces *p, const rf__data_position *at)
 {
     int best = 0;
     double least = 0;
     for (int s = 0; s < p->streams; s++) {
-        const double done = (double)turn_of(at, s).tokens / p->stream[s].weight;
+        const double done = (double)cursor_of(at, s).tokens / p->stream[s].weight;
         if (s && done >= least) continue;
         least = done;
         best = s;
@@ -147,22 +147,22 @@ static int behind(const rf__pieces *p, const rf__position *at)
     return best;
 }
 
-static rf__place draw(const rf__pieces *p, rf_key order, rf__position *at)
+static rf__piece_position draw(const rf__pieces *p, rf_key order, rf__data_position *at)
 {
     const int s = p->streams > 1 ? behind(p, at) : 0;
     const size_t n = p->stream[s].n;
-    rf__turn t = turn_of(at, s);
+    rf__stream_position t = cursor_of(at, s);
     if (t.index >= (int64_t)n) {
         t.epoch++;
         t.index = 0;
     }
     const uint64_t i = p->stream[s].first + rf__shuffled((uint64_t)t.index++, n, order, (uint64_t)t.epoch);
     if (p->streams > 1) t.tokens += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
-    set_turn(at, s, t);
-    return (rf__place){t.epoch, (int64_t)i};
+    set_cursor(at, s, t);
+    return (rf__piece_position){t.epoch, (int64_t)i};
 }
 
-void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__position *at, rf__mlm_batch *b)
+void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__data_position *at, rf__mlm_batch *b)
 {
     int kept = 0;
     rf__mlm_batch_clear(b);
@@ -172,41 +172,41 @@ void rf__pack_next(const rf__pieces *p, rf_key order, const rf__masking *m, rf__
     }
     at->waits = kept;
     while (at->waits < RF__WAITING && rf__fits(b, 1)) {
-        const rf__place next = draw(p, order, at);
+        const rf__piece_position next = draw(p, order, at);
         if (rf__fits(b, rf__piece_size(p, (size_t)next.piece))) add(b, p, m, next);
         else at->waiting[at->waits++] = next;
     }
     if (m) rf__mlm_batch_finish(b, m);
 }
 
-double rf__packing(const rf__pieces *p, rf_key order, int64_t room, int64_t batches)
+double rf__packing(const rf__pieces *p, rf_key order, int64_t capacity, int64_t batches)
 {
     int32_t start[1];
-    rf__mlm_batch b = {.room = room, .start = start};
-    rf__position at = {0};
+    rf__mlm_batch b = {.capacity = capacity, .start = start};
+    rf__data_position at = {0};
     int64_t filled = 0, n = 0;
     if (!p->n) return 0;
-    while (n < batches && (!n || rf__position_epoch(&at, p) < 1)) {
+    while (n < batches && (!n || rf__data_position_epoch(&at, p) < 1)) {
         rf__pack_next(p, order, NULL, &at, &b);
         filled += b.N;
         n++;
     }
-    return (double)filled / (double)(n * room);
+    return (double)filled / (double)(n * capacity);
 }
 
-bool rf__position_inside(const rf__position *at, const rf__pieces *p)
+bool rf__data_position_inside(const rf__data_position *at, const rf__pieces *p)
 {
     bool inside = true;
-    for (int s = 0; s < p->streams; s++) inside = inside && turn_of(at, s).index <= (int64_t)p->stream[s].n;
+    for (int s = 0; s < p->streams; s++) inside = inside && cursor_of(at, s).index <= (int64_t)p->stream[s].n;
     for (int i = 0; i < at->waits; i++) inside = inside && at->waiting[i].piece < (int64_t)p->n;
     return inside;
 }
 
-double rf__position_epoch(const rf__position *at, const rf__pieces *p)
+double rf__data_position_epoch(const rf__data_position *at, const rf__pieces *p)
 {
     int64_t tokens = at->tokens;
     if (!p->n) return 0;
     if (p->streams < 2) return (double)at->epoch + (double)at->index / (double)p->n;
-    for (int s = 1; s < p->streams; s++) tokens += at->turn[s].tokens;
+    for (int s = 1; s < p->streams; s++) tokens += at->cursor[s].tokens;
     return (double)tokens / (double)p->tokens;
 }

@@ -11,12 +11,12 @@ enum { CHUNK_BYTES = 1 << 16, CHUNKS = 32 };
 
 typedef struct chunk {
     char *text;
-    size_t bytes, text_room;
+    size_t bytes, text_capacity;
     size_t *size;                       /* bytes of each document                                                      */
     uint32_t *length;                   /* its tokens, and RF__HELD                                                    */
-    size_t documents, size_room, length_room;
+    size_t documents, size_capacity, length_capacity;
     unsigned char *ids;
-    size_t tokens, ids_room;
+    size_t tokens, ids_capacity;
     rf_error why;
 } chunk;
 
@@ -42,9 +42,9 @@ static bool is_held(const feed *f, const rf_document *d)
 static rf_status take(feed *f, chunk *c, const rf_document *d, rf_error *why)
 {
     const rf_ctx *ctx = f->ctx;
-    if (!rf__grow(ctx, &c->text, &c->text_room, c->bytes + d->size, 1) ||
-        !rf__grow(ctx, &c->size, &c->size_room, c->documents + 1, sizeof *c->size) ||
-        !rf__grow(ctx, &c->length, &c->length_room, c->documents + 1, sizeof *c->length))
+    if (!rf__grow(ctx, &c->text, &c->text_capacity, c->bytes + d->size, 1) ||
+        !rf__grow(ctx, &c->size, &c->size_capacity, c->documents + 1, sizeof *c->size) ||
+        !rf__grow(ctx, &c->length, &c->length_capacity, c->documents + 1, sizeof *c->length))
         return rf_fail(why, RF_ENOMEM, "out of memory: a document of %zu bytes", d->size);
     f->holding = is_held(f, d);
     memcpy(c->text + c->bytes, d->text, d->size);
@@ -83,7 +83,7 @@ static rf_status append(feed *f, chunk *c, const rf_encoding *e)
 {
     const size_t width = (size_t)f->width;
     if (e->n >= RF__HELD) return rf_fail(&c->why, RF_ERANGE, "a document of %zu tokens", e->n);
-    if (!rf__grow(f->ctx, &c->ids, &c->ids_room, (c->tokens + e->n) * width, 1))
+    if (!rf__grow(f->ctx, &c->ids, &c->ids_capacity, (c->tokens + e->n) * width, 1))
         return rf_fail(&c->why, RF_ENOMEM, "out of memory: %zu ids", c->tokens + e->n);
     if (!e->n) return RF_OK;
     if (width == 4) {
@@ -143,7 +143,7 @@ rf_status rf__feed(const rf_ctx *ctx, const rf_tokenizer *t, rf_reader *r, doubl
     if (f) f->encoding = rf__calloc(ctx, workers, sizeof *f->encoding);
     if (!f || !f->encoding) {
         rf__free(ctx, f);
-        return rf_fail(why, RF_ENOMEM, "out of memory: room to tokenize");
+        return rf_fail(why, RF_ENOMEM, "out of memory: buffers to tokenize");
     }
     for (size_t i = 0; i < workers; i++) rf_encoding_init(&f->encoding[i], ctx);
     const rf_status status = feed_all(f, r, sink, user, why);

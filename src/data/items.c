@@ -31,17 +31,17 @@ static rf_status no_memory(const rf__items *t, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples of %zu tokens", t->n, t->tokens);
 }
 
-/* Room for `more` tokens and another sequence. */
-static bool make_room(rf__items *t, size_t more)
+/* Space for `more` tokens and another sequence. */
+static bool reserve(rf__items *t, size_t more)
 {
     const size_t tokens = t->tokens + more;
-    bool fine = rf__grow(t->ctx, &t->start, &t->room[START], t->sequences + 2, sizeof *t->start) &&
-                rf__grow(t->ctx, &t->id, &t->room[ID], tokens, sizeof *t->id) &&
-                rf__grow(t->ctx, &t->type, &t->room[TYPE], tokens, sizeof *t->type);
-    if (fine && t->task == RF_TASK_TAG) fine = rf__grow(t->ctx, &t->label, &t->room[LABEL], tokens, sizeof *t->label);
+    bool fine = rf__grow(t->ctx, &t->start, &t->capacity[START], t->sequences + 2, sizeof *t->start) &&
+                rf__grow(t->ctx, &t->id, &t->capacity[ID], tokens, sizeof *t->id) &&
+                rf__grow(t->ctx, &t->type, &t->capacity[TYPE], tokens, sizeof *t->type);
+    if (fine && t->task == RF_TASK_TAG) fine = rf__grow(t->ctx, &t->label, &t->capacity[LABEL], tokens, sizeof *t->label);
     if (fine && (t->task == RF_TASK_TAG || t->task == RF_TASK_QA))
-        fine = rf__grow(t->ctx, &t->from, &t->room[FROM], tokens, sizeof *t->from) &&
-               rf__grow(t->ctx, &t->to, &t->room[TO], tokens, sizeof *t->to);
+        fine = rf__grow(t->ctx, &t->from, &t->capacity[FROM], tokens, sizeof *t->from) &&
+               rf__grow(t->ctx, &t->to, &t->capacity[TO], tokens, sizeof *t->to);
     if (fine && !t->sequences) t->start[0] = 0;
     return fine;
 }
@@ -60,7 +60,7 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
     size_t dropped = 0;
     const rf_status status = rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped, why);
     if (status) return status;
-    if (!make_room(t, e->n)) return no_memory(t, why);
+    if (!reserve(t, e->n)) return no_memory(t, why);
     for (size_t i = 0; i < e->n; i++) put(t, e->id[i], e->type[i]);
     t->cut += dropped > 0;
     end_sequence(t);
@@ -71,7 +71,7 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
 {
     rf_encoding *e = &t->scratch;
     const size_t most = (size_t)t->max_length, begin = t->tokens;
-    if (!make_room(t, most)) return no_memory(t, why);
+    if (!reserve(t, most)) return no_memory(t, why);
     const size_t at = begin;
     put(t, rf_tokenizer_cls(t->tokenizer), 0);
     t->label[at] = -1;
@@ -96,14 +96,14 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
     return RF_OK;
 }
 
-static bool keep_context(rf__items *t, rf__text context, const rf__stretch answer[], size_t n)
+static bool keep_context(rf__items *t, rf__text context, const rf__byte_range answer[], size_t n)
 {
     const size_t q = t->questions, at = q ? t->context_at[q] : 0, golds = q ? t->gold_at[q] : 0;
-    if (!rf__grow(t->ctx, &t->context, &t->room[CONTEXT], at + context.size + 1, 1) ||
-        !rf__grow(t->ctx, &t->context_at, &t->room[CONTEXT_AT], q + 2, sizeof *t->context_at) ||
-        !rf__grow(t->ctx, &t->window, &t->room[WINDOW], q + 2, sizeof *t->window) ||
-        !rf__grow(t->ctx, &t->gold_at, &t->room[GOLD_AT], q + 2, sizeof *t->gold_at) ||
-        !rf__grow(t->ctx, &t->gold, &t->room[GOLD], 2 * (golds + n), sizeof *t->gold)) return false;
+    if (!rf__grow(t->ctx, &t->context, &t->capacity[CONTEXT], at + context.size + 1, 1) ||
+        !rf__grow(t->ctx, &t->context_at, &t->capacity[CONTEXT_AT], q + 2, sizeof *t->context_at) ||
+        !rf__grow(t->ctx, &t->window, &t->capacity[WINDOW], q + 2, sizeof *t->window) ||
+        !rf__grow(t->ctx, &t->gold_at, &t->capacity[GOLD_AT], q + 2, sizeof *t->gold_at) ||
+        !rf__grow(t->ctx, &t->gold, &t->capacity[GOLD], 2 * (golds + n), sizeof *t->gold)) return false;
     memcpy(t->context + at, context.at, context.size);
     t->context_at[q] = at;
     t->context_at[q + 1] = at + context.size;
@@ -125,11 +125,11 @@ static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint
 }
 
 /* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
-static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end, rf__stretch answer, rf_error *why)
+static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end, rf__byte_range answer, rf_error *why)
 {
     const rf_encoding *e = &t->scratch;
     int32_t first = -1, last = -1;
-    if (!make_room(t, m + end - begin + 1) || !rf__grow(t->ctx, &t->label, &t->room[LABEL], 2 * (t->n + 1), sizeof *t->label))
+    if (!reserve(t, m + end - begin + 1) || !rf__grow(t->ctx, &t->label, &t->capacity[LABEL], 2 * (t->n + 1), sizeof *t->label))
         return no_memory(t, why);
     for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
     for (size_t i = begin; i < end; i++) {
@@ -146,13 +146,13 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
     return rf__items_end(t, -1, NULL, why);
 }
 
-static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__stretch answer, rf_error *why)
+static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__byte_range answer, rf_error *why)
 {
-    const size_t n = t->scratch.n, room = (size_t)t->max_length - m - 1, stride = (size_t)rf__min64(t->doc_stride, (int64_t)room / 2);
+    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - 1, stride = (size_t)rf__min64(t->doc_stride, (int64_t)capacity / 2);
     size_t begin = 0, windows = 0;
     rf_status status = RF_OK;
-    for (bool more = true; more && !status; begin += room - stride, windows++) {
-        const size_t end = n - begin < room ? n : begin + room;
+    for (bool more = true; more && !status; begin += capacity - stride, windows++) {
+        const size_t end = n - begin < capacity ? n : begin + capacity;
         status = put_window(t, question, m, begin, end, answer, why);
         more = end < n;
     }
@@ -160,7 +160,7 @@ static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, r
     return status;
 }
 
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__stretch answer[], size_t n, rf_error *why)
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n, rf_error *why)
 {
     rf_encoding *e = &t->scratch;
     if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
@@ -171,7 +171,7 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
     if (!status) memcpy(asked, e->id, m * sizeof *asked);
     if (!status) status = rf_encode(t->tokenizer, context.at, context.size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
     if (!status && !keep_context(t, context, answer, n)) status = no_memory(t, why);
-    if (!status) status = put_windows(t, asked, m, n ? answer[0] : (rf__stretch){0, 0}, why);
+    if (!status) status = put_windows(t, asked, m, n ? answer[0] : (rf__byte_range){0, 0}, why);
     rf__free(t->ctx, asked);
     if (status) return status;
     t->unanswered += !n;
@@ -182,12 +182,12 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why)
 {
     const size_t K = (size_t)t->K, begin = t->n ? t->first[t->n] : 0, at = t->start[begin];
-    bool fine = rf__grow(t->ctx, &t->first, &t->room[FIRST], t->n + 2, sizeof *t->first);
+    bool fine = rf__grow(t->ctx, &t->first, &t->capacity[FIRST], t->n + 2, sizeof *t->first);
     if (t->task == RF_TASK_CLS || t->task == RF_TASK_MC) {
-        fine = fine && rf__grow(t->ctx, &t->label, &t->room[LABEL], t->n + 1, sizeof *t->label);
+        fine = fine && rf__grow(t->ctx, &t->label, &t->capacity[LABEL], t->n + 1, sizeof *t->label);
         if (fine) t->label[t->n] = label;
     } else if (t->task == RF_TASK_REG || t->task == RF_TASK_MULTILABEL) {
-        fine = fine && rf__grow(t->ctx, &t->target, &t->room[TARGET], (t->n + 1) * K, sizeof *t->target);
+        fine = fine && rf__grow(t->ctx, &t->target, &t->capacity[TARGET], (t->n + 1) * K, sizeof *t->target);
         for (size_t k = 0; fine && k < K; k++) t->target[t->n * K + k] = target ? target[k] : 0;
         if (fine) t->hash = rf__hash64(t->target + t->n * K, K * sizeof *t->target, t->hash);
     }
@@ -222,15 +222,15 @@ rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, r
 
 /* ---- batches ---- */
 
-static bool batch_room(rf__item_batch *b, const rf__items *t, size_t tokens, size_t sequences, size_t n)
+static bool reserve_batch(rf__item_batch *b, const rf__items *t, size_t tokens, size_t sequences, size_t n)
 {
     const size_t labels = t->task == RF_TASK_TAG ? tokens : 2 * n;
-    return rf__grow(t->ctx, &b->id, &b->room[0], tokens, sizeof *b->id) &&
-           rf__grow(t->ctx, &b->type, &b->room[1], tokens, sizeof *b->type) &&
-           rf__grow(t->ctx, &b->start, &b->room[2], sequences + 1, sizeof *b->start) &&
-           rf__grow(t->ctx, &b->label, &b->room[3], labels, sizeof *b->label) &&
-           rf__grow(t->ctx, &b->group, &b->room[4], n + 1, sizeof *b->group) &&
-           rf__grow(t->ctx, &b->target, &b->room[5], n * (size_t)t->K, sizeof *b->target);
+    return rf__grow(t->ctx, &b->id, &b->capacity[0], tokens, sizeof *b->id) &&
+           rf__grow(t->ctx, &b->type, &b->capacity[1], tokens, sizeof *b->type) &&
+           rf__grow(t->ctx, &b->start, &b->capacity[2], sequences + 1, sizeof *b->start) &&
+           rf__grow(t->ctx, &b->label, &b->capacity[3], labels, sizeof *b->label) &&
+           rf__grow(t->ctx, &b->group, &b->capacity[4], n + 1, sizeof *b->group) &&
+           rf__grow(t->ctx, &b->target, &b->capacity[5], n * (size_t)t->K, sizeof *b->target);
 }
 
 static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t N)
@@ -267,7 +267,7 @@ rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_
         sequences += t->first[which[j] + 1] - t->first[which[j]];
     }
     if (tokens * laps > INT32_MAX) return rf_fail(why, RF_ERANGE, "a batch of %zu tokens, at most %d are possible", tokens * laps, INT32_MAX);
-    if (!batch_room(b, t, tokens * laps, sequences * laps, n * laps))
+    if (!reserve_batch(b, t, tokens * laps, sequences * laps, n * laps))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", tokens * laps);
     b->n = 0;
     b->N = b->B = b->labels = 0;

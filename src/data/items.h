@@ -39,7 +39,7 @@ typedef struct rf__items {
     size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                    */
     bool numbers;                       /* all of them are integers of JSON                                             */
     uint64_t hash;                      /* of ids and labels                                                            */
-    size_t room[13];
+    size_t capacity[13];
     rf_encoding scratch;
 } rf__items;
 
@@ -56,8 +56,8 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
 
 /* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: nothing does), of which training
  * takes the first: examples, one for each window.  A window that does not hold all of the answer is labelled [CLS]. */
-typedef struct rf__stretch { size_t begin, end; } rf__stretch;
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__stretch answer[], size_t n, rf_error *why);
+typedef struct rf__byte_range { size_t begin, end; } rf__byte_range;
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n, rf_error *why);
 
 /* What is answered: examples, of qa questions. */
 static inline size_t rf__items_asked(const rf__items *t) { return t->task == RF_TASK_QA ? t->questions : t->n; }
@@ -83,7 +83,7 @@ typedef struct rf__item_batch {
     int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                                 */
     int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                                 */
     float *target;
-    size_t room[6];
+    size_t capacity[6];
 } rf__item_batch;
 
 /* Lays examples which[0..n) end to end; with `twice` all of them a second time behind that (R-Drop). */

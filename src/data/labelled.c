@@ -58,7 +58,7 @@ void rf__labelled_close(rf__labelled *l)
     for (size_t i = 0; i < l->n; i++) rf__free(l->ctx, l->name[i]);
     if (l->name) rf__free(l->ctx, l->name);
     l->name = NULL;
-    l->n = l->room = 0;
+    l->n = l->capacity = 0;
 }
 
 static bool has_names(const rf__labelled *l) { return l->task == RF_TASK_CLS || l->task == RF_TASK_MULTILABEL || l->task == RF_TASK_TAG; }
@@ -82,7 +82,7 @@ static rf_status learn(rf__labelled *l, rf__text name, rf_error *why)
 {
     if (l->fixed || !name.size || name.size > NAME || find(l, name) >= 0) return RF_OK;
     if (l->n >= LABELS) return rf_fail(why, RF_EDATA, "more than %d different labels: is that the column of the labels?", LABELS);
-    char *copy = rf__grow(l->ctx, &l->name, &l->room, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
+    char *copy = rf__grow(l->ctx, &l->name, &l->capacity, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
     memcpy(copy, name.at, name.size);
     copy[name.size] = 0;
@@ -187,7 +187,7 @@ static rf_status count_one(void *user, rf__text name, rf_error *why)
     return RF_OK;
 }
 
-static rf_status look_again(void *user, rf__text name, rf_error *why)
+static rf_status second_label(void *user, rf__text name, rf_error *why)
 {
     counting *c = user;
     const int32_t id = find(c->l, name);
@@ -200,11 +200,11 @@ static rf_status look_again(void *user, rf__text name, rf_error *why)
 static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_error *why)
 {
     rf_status status = RF_OK;
-    if (!r->guessed || r->n < 2 || r->record[0].line > 1 || !r->record[0].label.size) return RF_OK;
+    if (!r->assumed || r->n < 2 || r->record[0].line > 1 || !r->record[0].label.size) return RF_OK;
     counting c = {l, rf__calloc(l->ctx, l->n + 1, sizeof *c.count), false};
     if (!c.count) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
     for (size_t i = 0; i < r->n && !status; i++) status = labels_of(l, &r->record[i], count_one, &c, why);
-    if (!status) status = labels_of(l, &r->record[0], look_again, &c, why);
+    if (!status) status = labels_of(l, &r->record[0], second_label, &c, why);
     rf__free(l->ctx, c.count);
     if (status || c.again) return status;
     return rf_fail(why, RF_EDATA, "%.150s:1: label '%s' is on no other line, so this may be a header: header yes passes over it, header no takes it as "
@@ -235,12 +235,12 @@ typedef struct making {
     rf__labelled *l;
     rf__records *r;
     const rf__record *record;
-    bool wanted, bad;                   /* bad: this record is                                                           */
+    bool with_labels, bad;              /* bad: this record is                                                           */
     int32_t *id;                        /* its labels                                                                    */
-    size_t n, room;
+    size_t n, capacity;
     float *target;                      /* multilabel: [labels]                                                          */
-    rf__stretch *answer;                   /* qa                                                                            */
-    size_t answer_room;
+    rf__byte_range *answer;                /* qa                                                                            */
+    size_t answer_capacity;
 } making;
 
 #define BAD(m, ...) ((m)->bad = true, rf__records_bad((m)->r, (m)->record->line, __VA_ARGS__))
@@ -257,7 +257,7 @@ static void list_names(const rf__labelled *l, char *out, size_t size)
                               i + 1 < l->n && n + 140 >= size ? ", ..." : "");
 }
 
-static rf_status place_one(void *user, rf__text name, rf_error *why)
+static rf_status add_label(void *user, rf__text name, rf_error *why)
 {
     making *m = user;
     char all[200];
@@ -268,9 +268,9 @@ static rf_status place_one(void *user, rf__text name, rf_error *why)
     if (id < 0) {
         list_names(m->l, all, sizeof all);
         return BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text, m->l->n, all,
-                   m->r->guessed && m->record->line == 1 ? " (header yes passes over this line)" : ""), RF_OK;
+                   m->r->assumed && m->record->line == 1 ? " (header yes passes over this line)" : ""), RF_OK;
     }
-    if (!rf__grow(m->l->ctx, &m->id, &m->room, m->n + 1, sizeof *m->id)) return rf_fail(why, RF_ENOMEM, "out of memory: labels");
+    if (!rf__grow(m->l->ctx, &m->id, &m->capacity, m->n + 1, sizeof *m->id)) return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     m->id[m->n++] = id;
     return RF_OK;
 }
@@ -291,18 +291,18 @@ static float number_of(making *m)
 
 static rf_status make_text(making *m, rf__items *out, rf_error *why)
 {
-    const bool wanted = m->wanted;
+    const bool with_labels = m->with_labels;
     const rf_task task = m->l->task;
     float number = 0;
-    if (task == RF_TASK_REG && wanted) number = number_of(m);
-    if (task == RF_TASK_CLS && wanted && m->n != 1 && !m->bad) BAD(m, "no label");
+    if (task == RF_TASK_REG && with_labels) number = number_of(m);
+    if (task == RF_TASK_CLS && with_labels && m->n != 1 && !m->bad) BAD(m, "no label");
     if (task == RF_TASK_MULTILABEL) {
         memset(m->target, 0, m->l->n * sizeof *m->target);
         for (size_t i = 0; i < m->n; i++) m->target[m->id[i]] = 1;
     }
     if (m->bad) return RF_OK;
     const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
-    return status ? status : rf__items_end(out, task == RF_TASK_CLS && wanted ? m->id[0] : -1,
+    return status ? status : rf__items_end(out, task == RF_TASK_CLS && with_labels ? m->id[0] : -1,
                                            task == RF_TASK_REG ? &number : task == RF_TASK_MULTILABEL ? m->target : NULL, why);
 }
 
@@ -311,9 +311,9 @@ static rf_status make_tags(making *m, rf__items *out, rf_error *why)
     const json_t *words = json_object_get(m->record->json, "tokens");
     const size_t n = json_array_size(words);
     if (!n) return BAD(m, "tokens is not a list of words"), RF_OK;
-    if (m->wanted && m->n != n && !m->bad) return BAD(m, "%zu tokens, but %zu tags", n, m->n), RF_OK;
+    if (m->with_labels && m->n != n && !m->bad) return BAD(m, "%zu tokens, but %zu tags", n, m->n), RF_OK;
     rf__text *word = rf__calloc(m->l->ctx, n, sizeof *word);
-    if (!word || !rf__grow(m->l->ctx, &m->id, &m->room, n, sizeof *m->id)) {
+    if (!word || !rf__grow(m->l->ctx, &m->id, &m->capacity, n, sizeof *m->id)) {
         rf__free(m->l->ctx, word);
         return rf_fail(why, RF_ENOMEM, "out of memory: %zu words", n);
     }
@@ -349,7 +349,7 @@ static void answer_of(const json_t *answers, size_t i, const json_t **text, cons
 }
 
 /* The bytes of answer i; false: it is bad. */
-static bool place_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__stretch *out)
+static bool locate_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__byte_range *out)
 {
     const rf__text a = string_of(text);
     if (!json_is_string(text) || !json_is_integer(start) || !a.size) return BAD(m, "an answer has no text or no answer_start"), false;
@@ -365,12 +365,12 @@ static rf_status make_question(making *m, rf__items *out, rf_error *why)
     const json_t *answers = json_object_get(j, "answers"), *text = NULL, *start = NULL;
     size_t n = 0;
     if (!json_is_string(question) || !json_is_string(context)) return BAD(m, "no question or no context"), RF_OK;
-    if (m->wanted && !json_is_object(answers) && !json_is_array(answers)) return BAD(m, "no answers"), RF_OK;
-    for (; m->wanted; n++) {
+    if (m->with_labels && !json_is_object(answers) && !json_is_array(answers)) return BAD(m, "no answers"), RF_OK;
+    for (; m->with_labels; n++) {
         answer_of(answers, n, &text, &start);
         if (!text) break;
-        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_room, n + 1, sizeof *m->answer)) return rf_fail(why, RF_ENOMEM, "out of memory: answers");
-        if (!place_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
+        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_capacity, n + 1, sizeof *m->answer)) return rf_fail(why, RF_ENOMEM, "out of memory: answers");
+        if (!locate_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
     }
     return rf__items_question(out, string_of(question), string_of(context), m->answer, n, why);
 }
@@ -382,8 +382,8 @@ static rf_status make_choices(making *m, rf__items *out, rf_error *why)
     if (!n) return BAD(m, "no list of choices"), RF_OK;
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(choices, i))) return BAD(m, "choice %zu is not a string", i + 1), RF_OK;
-    const json_int_t label = m->wanted && json_is_integer(v) ? json_integer_value(v) : -1;
-    if (m->wanted && (label < 0 || label >= (json_int_t)n)) return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
+    const json_int_t label = m->with_labels && json_is_integer(v) ? json_integer_value(v) : -1;
+    if (m->with_labels && (label < 0 || label >= (json_int_t)n)) return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
     rf_status status = RF_OK;
     for (size_t i = 0; i < n && !status; i++) status = rf__items_text(out, m->record->text, string_of(json_array_get(choices, i)), why);
     return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
@@ -393,7 +393,7 @@ static rf_status make(making *m, rf__items *out, rf_error *why)
 {
     m->n = 0;
     m->bad = false;
-    const rf_status status = has_names(m->l) && m->wanted ? labels_of(m->l, m->record, place_one, m, why) : RF_OK;
+    const rf_status status = has_names(m->l) && m->with_labels ? labels_of(m->l, m->record, add_label, m, why) : RF_OK;
     if (status) return status;
     switch (m->l->task) {
     case RF_TASK_TAG: return make_tags(m, out, why);
@@ -413,7 +413,7 @@ static rf_status make(making *m, rf__items *out, rf_error *why)
  * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and file. */
 static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
 {
-    const rf_key key = rf__key(l->o->t.seed, 0x666f6c64);
+    const rf_key key = rf__make_key(l->o->t.seed, 0x666f6c64);
     const size_t classes = l->task == RF_TASK_CLS ? l->n + 1 : 1;        /* the last one: labels that are bad */
     int64_t *class = rf__alloc(l->ctx, r->n * sizeof *class);
     size_t *order = rf__alloc(l->ctx, r->n * sizeof *order), *next = rf__calloc(l->ctx, classes + 1, sizeof *next);
@@ -433,10 +433,10 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
 }
 
 /* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. */
-static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool wanted, const int64_t fold[], bool held,
+static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels, const int64_t fold[], bool held,
                       rf__items *out, rf_error *why)
 {
-    making m = {.l = l, .r = r, .wanted = wanted};
+    making m = {.l = l, .r = r, .with_labels = with_labels};
     rf_status status = RF_OK;
     rf__items_init(out, l->ctx, t, l->task, rf__labelled_outputs(l), max_length);
     out->doc_stride = l->o->doc_stride;
@@ -454,7 +454,7 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     return status;
 }
 
-/* The name of a record as text; `number` is room for one. */
+/* The name of a record as text; `number` is space for one. */
 static rf__text name_of(const rf__labelled *l, const rf__record *r, char number[32], bool *integer)
 {
     const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
@@ -490,9 +490,9 @@ static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__ite
 }
 
 /* The file as a whole: may so many of its lines be bad, and is there an example left? */
-static rf_status judge(rf__labelled *l, const rf__records *r, bool wanted, const rf__items *out, rf_error *why)
+static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, const rf__items *out, rf_error *why)
 {
-    const int64_t most = !wanted ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset->bad;
+    const int64_t most = !with_labels ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset->bad;
     const rf_status status = rf__records_judge(r, most, why);
     if (status) return status;
     if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: holds no example", r->path);
@@ -523,7 +523,7 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
 {
     rf__records r;
     const bool folds = l->o->k_fold > 1;
-    l->layout.wanted = true;
+    l->layout.with_labels = true;
     rf_status status = rf__records_read(&r, l->ctx, l->o->train, &l->layout, why);
     if (!status && !r.n) status = rf__records_judge(&r, 0, why);
     if (!status && folds && r.n < (size_t)l->o->k_fold)
@@ -535,22 +535,22 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     return status || folds || !l->o->dev ? status : rf__labelled_read(l, t, max_length, l->o->dev, true, dev, why);
 }
 
-rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool wanted, rf__items *out,
+rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool with_labels, rf__items *out,
                              rf_error *why)
 {
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
-    if (!status) status = fill(l, r, t, max_length, wanted, NULL, false, out, why);
-    if (!status && !wanted) status = keep_names(l, r, out, why);
-    return status ? status : judge(l, r, wanted, out, why);
+    if (!status) status = fill(l, r, t, max_length, with_labels, NULL, false, out, why);
+    if (!status && !with_labels) status = keep_names(l, r, out, why);
+    return status ? status : judge(l, r, with_labels, out, why);
 }
 
-rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *path, bool wanted, rf__items *out,
+rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *path, bool with_labels, rf__items *out,
                             rf_error *why)
 {
     rf__records r;
-    l->layout.wanted = wanted;
+    l->layout.with_labels = with_labels;
     rf_status status = rf__records_read(&r, l->ctx, path, &l->layout, why);
-    if (!status) status = rf__labelled_items(l, t, max_length, &r, wanted, out, why);
+    if (!status) status = rf__labelled_items(l, t, max_length, &r, with_labels, out, why);
     rf__records_free(&r);
     return status;
 }

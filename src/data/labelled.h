@@ -21,7 +21,7 @@ typedef struct rf__labelled {
     int64_t fold;                       /* with k_fold: the part that is held out                                        */
     bool fixed;                         /* the labels are given: those of a model                                        */
     bool nothing;                       /* qa: some of the training questions have no answer, so that none is one        */
-    size_t n, room;
+    size_t n, capacity;
     char **name;                        /* the labels, by id                                                             */
     uint64_t empty;                     /* empty lines between examples that were passed over                            */
     uint64_t bad;                       /* lines that were passed over, and what was wrong with the first                */
@@ -36,14 +36,14 @@ void rf__labelled_close(rf__labelled *l);
 rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev,
                              rf_error *why);
 
-/* Any file, with the labels that are there already.  Without `wanted` labels are not looked at, and no line is passed over:
+/* Any file, with the labels that are there already.  Without `with_labels` labels are not looked at, and no line is passed over:
  * there is an answer for each. */
-rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *file, bool wanted,
+rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *file, bool with_labels,
                             rf__items *out, rf_error *why);
 rf_status rf__labelled_labels(rf__labelled *l, const rf_labels *from, rf_error *why);
 
 /* Items of records that are in memory already: labels settled (unless they are fixed), all examples. */
-rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool wanted, rf__items *out,
+rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool with_labels, rf__items *out,
                              rf_error *why);
 
 int64_t rf__labelled_outputs(const rf__labelled *l);                    /* K                                              */

@@ -2,7 +2,7 @@
  *
  * The order of an epoch is a Feistel network (Luby & Rackoff 1988) of six rounds over the smallest even number of bits
  * that holds n; a result past the end is sent through again until it falls inside ("cycle walking", Black & Rogaway
- * 2002), which keeps it a permutation of [0, n) and takes less than four turns on average.                             */
+ * 2002), which keeps it a permutation of [0, n) and takes less than four rounds on average.                            */
 #include "data/pieces.h"
 
 /* ---- the order ---- */
@@ -28,22 +28,22 @@ uint64_t rf__shuffled(uint64_t i, uint64_t n, rf_key key, uint64_t epoch)
 
 /* ---- cutting ---- */
 
-size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t room, const uint8_t *kind)
+size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind)
 {
-    if (left <= room) return left;
-    const size_t whole = left - room < room / 8 ? (left + 1) / 2 : room;
+    if (left <= limit) return left;
+    const size_t whole = left - limit < limit / 8 ? (left + 1) / 2 : limit;
     size_t size = whole;
     while (size > whole / 2 && (kind[rf__id(ids, at + size)] & RF__CONTINUES)) size--;
     return size > whole / 2 ? size : whole;
 }
 
-typedef struct cutter { const rf_ctx *ctx; const uint8_t *kind; size_t room, capacity; rf__pieces *out; } cutter;
+typedef struct cutter { const rf_ctx *ctx; const uint8_t *kind; size_t limit, capacity; rf__pieces *out; } cutter;
 
 static bool cut_document(cutter *c, const rf__tokens *from, size_t at, size_t left)
 {
     rf__pieces *p = c->out;
     while (left) {
-        const size_t size = rf__cut(from->ids, at, left, c->room, c->kind);
+        const size_t size = rf__cut(from->ids, at, left, c->limit, c->kind);
         if (!rf__grow(c->ctx, &p->piece, &c->capacity, p->n + 1, sizeof *p->piece)) return false;
         p->piece[p->n++] = (uint64_t)(size == left) << 63 | (uint64_t)at << 20 | size;
         p->tokens += (int64_t)size + RF__TEMPLATE;
@@ -54,15 +54,15 @@ static bool cut_document(cutter *c, const rf__tokens *from, size_t at, size_t le
     return true;
 }
 
-/* Which documents are taken: `wanted` of `all`, evenly spaced. */
-typedef struct choice { bool held; uint64_t all, wanted, seen; } choice;
+/* Which documents are taken: `quota` of `all`, evenly spaced. */
+typedef struct choice { bool held; uint64_t all, quota, seen; } choice;
 
-/* The k-th of `all` is taken when k wanted / all reaches a new whole number. */
+/* The k-th of `all` is taken when k quota / all reaches a new whole number. */
 static bool taken(choice *c)
 {
-    const double share = (double)c->wanted / (double)c->all;
+    const double share = (double)c->quota / (double)c->all;
     const uint64_t k = c->seen++;
-    return c->wanted >= c->all || (uint64_t)((double)(k + 1) * share) > (uint64_t)((double)k * share);
+    return c->quota >= c->all || (uint64_t)((double)(k + 1) * share) > (uint64_t)((double)k * share);
 }
 
 static bool cut_source(cutter *c, const rf__tokens *from, choice *which)
@@ -75,7 +75,7 @@ static bool cut_source(cutter *c, const rf__tokens *from, choice *which)
     return true;
 }
 
-rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__vocab *v, int64_t max_length,
+rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v, int64_t max_length,
                          bool held, int64_t most, rf__pieces *out, rf_error *why)
 {
     *out = (rf__pieces){.sources = sources, .streams = 1};
@@ -85,7 +85,7 @@ rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources
         if (from[s].tokens >> 44) return rf_fail(why, RF_ERANGE, "%zu tokens, the limit is 2^44", from[s].tokens);
         which.all += held ? from[s].held : from[s].documents - from[s].held;
     }
-    which.wanted = most > 0 && (uint64_t)most < which.all ? (uint64_t)most : which.all;
+    which.quota = most > 0 && (uint64_t)most < which.all ? (uint64_t)most : which.all;
     for (int s = 0; s < sources; s++) {
         const int64_t before = out->tokens;
         if (!cut_source(&c, &from[s], &which)) {

@@ -7,11 +7,11 @@
 
 enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece                                            */
 
-/* How many of the `left` tokens from `at` on make the next piece, at most `room`.
+/* How many of the `left` tokens from `at` on make the next piece, at most `limit`.
  *
  * Pieces are full but for the last; the last two share what there is when the last would be a scrap.  A piece does not
  * begin inside a word, unless the word is longer than half a piece. */
-size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t room, const uint8_t *kind);
+size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind);
 
 enum { RF__SOURCES = 16 };              /* caches, at most                                                              */
 
@@ -26,7 +26,7 @@ typedef struct rf__pieces {
 } rf__pieces;
 
 /* Cuts the documents for training, or those held out (`most` of them, evenly spaced; 0: all).  One stream. */
-rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__vocab *v, int64_t max_length,
+rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v, int64_t max_length,
                          bool held, int64_t most, rf__pieces *out, rf_error *why);
 
 /* A stream for each source, drawn from so that its tokens are weight[i] / sum of weights of all tokens.

@@ -40,13 +40,13 @@ struct rf_reader {
     rf_error stuck;                     /* the failure that ended the reading                                        */
 
     char *line;                         /* bytes [at, end) of the file are not yet used                              */
-    size_t line_room, at, end;
+    size_t line_capacity, at, end;
     int64_t number;                     /* of the line, from 1                                                       */
     size_t column;                      /* bytes of this line that were used in earlier pieces                       */
     bool ended;                         /* the source has no more                                                    */
 
     char *doc;                          /* bytes [from, size) are not yet given out                                  */
-    size_t doc_room, from, size;
+    size_t doc_capacity, from, size;
     bool complete;                      /* the document ends at `size`                                               */
     bool file_done;                     /* ... and the file with it                                                  */
     bool continues;
@@ -84,8 +84,8 @@ static rf_status fill(rf_reader *r, rf_error *why)
     memmove(r->line, r->line + r->at, r->end - r->at);
     r->end -= r->at;
     r->at = 0;
-    if (r->end == r->line_room && !rf__grow(r->ctx, &r->line, &r->line_room, 2 * r->line_room, 1)) return no_memory(r, why);
-    const rf_status s = rf__source_read(r->source, r->line + r->end, r->line_room - r->end, &got, why);
+    if (r->end == r->line_capacity && !rf__grow(r->ctx, &r->line, &r->line_capacity, 2 * r->line_capacity, 1)) return no_memory(r, why);
+    const rf_status s = rf__source_read(r->source, r->line + r->end, r->line_capacity - r->end, &got, why);
     r->end += got;
     r->ended = !got && !s;
     return s;
@@ -144,7 +144,7 @@ static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
         r->size -= r->from;
         r->from = 0;
     }
-    if (!rf__grow(r->ctx, &r->doc, &r->doc_room, r->size + n, 1)) return no_memory(r, why);
+    if (!rf__grow(r->ctx, &r->doc, &r->doc_capacity, r->size + n, 1)) return no_memory(r, why);
     memcpy(r->doc + r->size, p, n);
     r->size += n;
     return RF_OK;
@@ -247,7 +247,7 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
 
 /* ---- WikiExtractor ---------------------------------------------------------------------------------------------------------------- */
 
-/* Turns &lt; &gt; &amp; &quot; back, in place; returns the new length. */
+/* Decodes &lt; &gt; &amp; &quot; in place; returns the new length. */
 static size_t unescape(char *p, size_t n)
 {
     static const struct { const char *name; size_t size; char c; } entity[] = {
@@ -435,24 +435,24 @@ rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
 
 /* ---- places ---------------------------------------------------------------------------------------------------------------------- */
 
-rf_place_in_text rf_reader_tell(const rf_reader *r) { return (rf_place_in_text){r->now, r->index}; }
+rf_reader_position rf_reader_tell(const rf_reader *r) { return (rf_reader_position){r->now, r->index}; }
 
-rf_status rf_reader_seek(rf_reader *r, rf_place_in_text place, rf_error *why)
+rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why)
 {
-    if (place.file < 0 || place.file > r->files || place.index < 0 || (place.file == r->files && place.index))
-        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", place.file, (long long)place.index, r->files);
+    if (position.file < 0 || position.file > r->files || position.index < 0 || (position.file == r->files && position.index))
+        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", position.file, (long long)position.index, r->files);
     close_file(r);
     r->stuck = (rf_error){0};
-    r->now = place.file;
+    r->now = position.file;
     r->from = r->size = 0;
     r->complete = r->continues = false;
-    for (int64_t i = 0; i < place.index; i++) {
+    for (int64_t i = 0; i < position.index; i++) {
         rf_document d;
         const rf_status s = rf_reader_next(r, &d, why);
         if (s) return s;
-        if (!d.text || d.file != place.file)
-            return rf_fail(why, RF_EDATA, "%s: document %lld is past its end, it has %lld", r->file[place.file].path,
-                           (long long)place.index, (long long)i);
+        if (!d.text || d.file != position.file)
+            return rf_fail(why, RF_EDATA, "%s: document %lld is past its end, it has %lld", r->file[position.file].path,
+                           (long long)position.index, (long long)i);
     }
     return RF_OK;
 }
@@ -535,7 +535,7 @@ static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options
     r->field = rf__strdup(ctx, o.field ? o.field : "text");
     r->file = rf__calloc(ctx, (size_t)n, sizeof *r->file);
     r->line = rf__alloc(ctx, LINE);
-    r->line_room = LINE;
+    r->line_capacity = LINE;
     *out = r;
     return r->field && r->file && r->line ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory for a reader");
 }

@@ -58,7 +58,7 @@ rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
 {
     if (r->bad > (uint64_t)most && r->bad > 1)
         return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text, (unsigned long long)r->bad - 1,
-                       r->wanted ? "; max_bad_lines passes over some" : "");
+                       r->with_labels ? "; max_bad_lines passes over some" : "");
     if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
     return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: holds no example", short_path(r));
 }
@@ -79,14 +79,14 @@ bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t siz
     return false;
 }
 
-rf_status rf__records_no_column(const rf__records *r, const char *what, const char *wanted, const rf__text names[], size_t n, rf_error *why)
+rf_status rf__records_no_column(const rf__records *r, const char *what, const char *expected, const rf__text names[], size_t n, rf_error *why)
 {
     char all[140] = "", name[128] = "";
     size_t used = 0, best = 0;
     int least = 1 << 20;
     for (size_t i = 0; i < n; i++) {
-        const int d = wanted ? rf__edit_distance(wanted, strlen(wanted), names[i].at, names[i].size) : 0;
-        if (wanted && d < least) {
+        const int d = expected ? rf__edit_distance(expected, strlen(expected), names[i].at, names[i].size) : 0;
+        if (expected && d < least) {
             least = d;
             best = i;
         }
@@ -94,9 +94,9 @@ rf_status rf__records_no_column(const rf__records *r, const char *what, const ch
         if (used + strlen(s.text) + 8 < sizeof all) used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", s.text);
         else if (used && all[used - 1] != '.') used += (size_t)snprintf(all + used, sizeof all - used, ", ...");
     }
-    if (wanted && n && least <= (int)strlen(wanted) / 2) snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
-    if (wanted) return rf_fail(why, RF_EDATA, "%s: no column '%s' for the %s%s; there are %s", short_path(r),
-                               rf__show((rf__text){wanted, strlen(wanted)}, 40).text, what, name, all);
+    if (expected && n && least <= (int)strlen(expected) / 2) snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
+    if (expected) return rf_fail(why, RF_EDATA, "%s: no column '%s' for the %s%s; there are %s", short_path(r),
+                               rf__show((rf__text){expected, strlen(expected)}, 40).text, what, name, all);
     return rf_fail(why, RF_EDATA, "%s: no column %s for the %s, which %s_column names or numbers; there are %s", short_path(r),
                    *what == 't' ? "text" : *what == 'p' ? "pair" : "label", what, *what == 't' ? "text" : *what == 'p' ? "pair" : "label", all);
 }
@@ -105,7 +105,7 @@ rf_status rf__records_no_column(const rf__records *r, const char *what, const ch
 
 rf_status rf__records_add(rf__records *r, rf__record record, rf_error *why)
 {
-    if (!rf__grow(r->ctx, &r->record, &r->room, r->n + 1, sizeof *r->record)) {
+    if (!rf__grow(r->ctx, &r->record, &r->capacity, r->n + 1, sizeof *r->record)) {
         json_decref(record.json);
         return rf_fail(why, RF_ENOMEM, "out of memory: %zu examples", r->n);
     }
@@ -128,13 +128,13 @@ void rf__records_free(rf__records *r)
 /* All of the file; a line that grows without end is refused before it fills the memory. */
 static rf_status load(rf__records *r, rf__source *s, rf_error *why)
 {
-    enum { STEP = 1 << 16 };
-    size_t room = 0, got = 1, begin = 0;
+    enum { BLOCK = 1 << 16 };
+    size_t capacity = 0, got = 1, begin = 0;
     uint64_t line = 1;
     rf_status status = RF_OK;
     while (!status && got) {
-        if (!rf__grow(r->ctx, &r->data, &room, r->size + STEP + 1, 1)) return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
-        status = rf__source_read(s, r->data + r->size, STEP, &got, why);
+        if (!rf__grow(r->ctx, &r->data, &capacity, r->size + BLOCK + 1, 1)) return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
+        status = rf__source_read(s, r->data + r->size, BLOCK, &got, why);
         for (size_t i = r->size; !status && i < r->size + got; i++)
             if (r->data[i] == '\n') {
                 line++;
@@ -232,22 +232,22 @@ static void unquote(char *data, row *w)
 
 /* ---- columns ---- */
 
-typedef struct places {
+typedef struct fields {
     int text, pair, label, id;          /* from 0, -1: none                                                              */
     size_t fields;                      /* of a row, 0: any                                                              */
     bool one;                           /* the table has one column, so that an empty line is an empty field             */
-} places;
+} fields;
 
 static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
 
 static int numbered(const char *s) { return s && rf__is_number(s) ? (int)rf__min64(strtoll(s, NULL, 10), COLUMNS + 1) : 0; }
 
 /* A column by name, by number, or by the first of the usual names that is there; -1: none, -2: two of that name. */
-static int column(const char *wanted, const char *const *usual, const row *head)
+static int column(const char *expected, const char *const *usual, const row *head)
 {
-    const char *const one[] = {wanted, NULL};
-    if (wanted && numbered(wanted) >= 1 && numbered(wanted) <= COLUMNS) return numbered(wanted) - 1;
-    for (usual = wanted ? one : usual; *usual; usual++) {
+    const char *const one[] = {expected, NULL};
+    if (expected && numbered(expected) >= 1 && numbered(expected) <= COLUMNS) return numbered(expected) - 1;
+    for (usual = expected ? one : usual; *usual; usual++) {
         int found = -1;
         for (size_t i = 0; i < head->n; i++)
             if (is(head->field[i], *usual)) found = found == -1 ? (int)i : -2;
@@ -256,17 +256,17 @@ static int column(const char *wanted, const char *const *usual, const row *head)
     return -1;
 }
 
-static rf_status must_have(const rf__records *r, int found, const char *what, const char *wanted, const row *head, rf_error *why)
+static rf_status must_have(const rf__records *r, int found, const char *what, const char *expected, const row *head, rf_error *why)
 {
     if (found >= 0 && (!head->n || (size_t)found < head->n)) return RF_OK;
     if (found >= 0)
-        return rf_fail(why, RF_EDATA, "%s: column %d is wanted for the %s, the header has %zu", short_path(r), found + 1, what, head->n);
+        return rf_fail(why, RF_EDATA, "%s: column %d is needed for the %s, the header has %zu", short_path(r), found + 1, what, head->n);
     if (found == -2) return rf_fail(why, RF_EDATA, "%s: the header has the column for the %s twice", short_path(r), what);
-    return rf__records_no_column(r, what, wanted, head->field, head->n, why);
+    return rf__records_no_column(r, what, expected, head->field, head->n, why);
 }
 
 /* All columns that are named are numbers: the table has no header, unless the caller says that it has one. */
-static rf_status by_number(const rf__layout *l, const rf__records *r, places *p, bool *all, rf_error *why)
+static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p, bool *all, rf_error *why)
 {
     const char *const given[] = {l->text, l->pair, l->label, l->id};
     int at[] = {-1, -1, -1, -1};
@@ -278,10 +278,10 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, places *p,
             return rf_fail(why, RF_EARG, "columns are numbered from 1 to %d, not %.40s", COLUMNS, given[i]);
         else at[i] = numbered(given[i]) - 1;
     }
-    if (*all && l->wanted && !l->label)
+    if (*all && l->with_labels && !l->label)
         return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too, or say "
                        "header yes", short_path(r));
-    *p = (places){.text = at[0], .pair = at[1], .label = l->wanted ? at[2] : -1, .id = l->wanted ? -1 : at[3]};
+    *p = (fields){.text = at[0], .pair = at[1], .label = l->with_labels ? at[2] : -1, .id = l->with_labels ? -1 : at[3]};
     return RF_OK;
 }
 
@@ -293,11 +293,11 @@ static bool usual(const row *head, int at, const char *const *names)
 }
 
 /* A first line that reads like the names of columns would be an example by mistake. */
-static rf_status no_header(rf__records *r, const rf__layout *l, const row *head, const places *p, rf_error *why)
+static rf_status no_header(rf__records *r, const rf__layout *l, const row *head, const fields *p, rf_error *why)
 {
     const int label = l->label ? numbered(l->label) - 1 : -1;
-    r->guessed = l->header == RF__HEADER_AUTO;
-    if (!r->guessed) return RF_OK;
+    r->assumed = l->header == RF__HEADER_AUTO;
+    if (!r->assumed) return RF_OK;
     const int at = usual(head, p->text, rf__usual_text) ? p->text : usual(head, p->pair, rf__usual_pair) ? p->pair
                  : usual(head, label, rf__usual_label) ? label : -1;
     if (at < 0) return RF_OK;
@@ -320,7 +320,7 @@ static rf_status check_separator(const rf__records *r, const rf__layout *l, cons
     return RF_OK;
 }
 
-static rf_status find_places(const rf__layout *l, rf__records *r, const dialect *d, const row *head, places *p, bool *header, rf_error *why)
+static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p, bool *header, rf_error *why)
 {
     bool all;
     *header = false;
@@ -329,22 +329,22 @@ static rf_status find_places(const rf__layout *l, rf__records *r, const dialect 
     if (status || all) return status ? status : no_header(r, l, head, p, why);
     p->text = column(l->text, rf__usual_text, head);
     if (l->bare[0] && (l->header == RF__HEADER_NO || (l->header == RF__HEADER_AUTO && p->text == -1))) {
-        *p = (places){.text = l->bare[0] - 1, .pair = l->bare[1] - 1, .label = l->wanted ? l->bare[2] - 1 : -1, .id = -1};
-        r->guessed = l->header == RF__HEADER_AUTO;
+        *p = (fields){.text = l->bare[0] - 1, .pair = l->bare[1] - 1, .label = l->with_labels ? l->bare[2] - 1 : -1, .id = -1};
+        r->assumed = l->header == RF__HEADER_AUTO;
         return RF_OK;
     }
     if (l->header == RF__HEADER_NO) return rf_fail(why, RF_EARG, "header no: columns have no names then, text_column and label_column number them");
     *header = true;
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
-    p->label = l->wanted ? column(l->label, rf__usual_label, head) : -1;
-    p->id = l->wanted ? -1 : column(l->id, rf__usual_id, head);
+    p->label = l->with_labels ? column(l->label, rf__usual_label, head) : -1;
+    p->id = l->with_labels ? -1 : column(l->id, rf__usual_id, head);
     if (p->id < 0 && !l->id) p->id = -1;                                    /* two columns "id" are none */
     p->fields = head->n;
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = must_have(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
-    if (!status && l->wanted) status = must_have(r, p->label, "label", l->label, head, why);
-    if (!status && l->id && !l->wanted) status = must_have(r, p->id, "id", l->id, head, why);
+    if (!status && l->with_labels) status = must_have(r, p->label, "label", l->label, head, why);
+    if (!status && l->id && !l->with_labels) status = must_have(r, p->id, "id", l->id, head, why);
     return status;
 }
 
@@ -358,7 +358,7 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
 }
 
 /* Is the row one of the table?  Otherwise it is counted as bad. */
-static bool row_fits(rf__records *r, uint64_t line, const row *w, const places *p)
+static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *p)
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
     if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next separator");
@@ -379,9 +379,9 @@ static bool one_column(char *at, char *end, const dialect *d, row *w)
     return w->n == 1;
 }
 
-static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, const places *p, uint64_t line, rf_error *why)
+static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, const fields *p, uint64_t line, rf_error *why)
 {
-    if (is_empty(w) && (l->wanted || !p->one)) return r->blank++, RF_OK;
+    if (is_empty(w) && (l->with_labels || !p->one)) return r->blank++, RF_OK;
     if (!row_fits(r, line, w, p)) return RF_OK;
     rf__record one = {.text = w->field[p->text], .line = line};
     if (p->pair >= 0) one.pair = w->field[p->pair];
@@ -395,7 +395,7 @@ static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_er
     char *at = r->data + r->at, *const end = r->data + r->size;
     const dialect d = {l->separator ? l->separator : csv ? ',' : '\t', csv};
     uint64_t line = 1;
-    places p = {0};
+    fields p = {0};
     bool first = true;
     row w;
     const bool one = one_column(at, end, &d, &w);
@@ -408,7 +408,7 @@ static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_er
         if (first && !clean) return rf_fail(why, RF_EDATA, "%s", r->first.text);
         if (!clean) continue;
         unquote(r->data, &w);
-        if (first) status = find_places(l, r, &d, &w, &p, &header, why);
+        if (first) status = find_columns(l, r, &d, &w, &p, &header, why);
         if (first) p.one = one;
         first = false;
         if (!status && !header) status = add_row(r, l, &w, &p, line, why);
@@ -432,7 +432,7 @@ static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf
     const char *path = r->path;
     const bool json = ends(path, ".jsonl") || ends(path, ".json") || ends(path, ".ndjson");
     rf_status status = load(r, s, why);
-    r->wanted = l->wanted;
+    r->with_labels = l->with_labels;
     if (!status) status = check_line_ends(r, ends(path, ".json"), why);
     if (status) return status;
     r->document = ends(path, ".json");

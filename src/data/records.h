@@ -21,7 +21,7 @@
 
 typedef struct rf__record {
     rf__text text, pair, label;         /* at NULL: none                                                                 */
-    rf__text id;                        /* the example's own name, read without `wanted`; at NULL: none, or json's integer */
+    rf__text id;                        /* the example's own name, read without `expected`; at NULL: none, or json's integer */
     uint64_t line;                      /* from 1; of a .json that is one document: the example                          */
     json_t *json;                       /* the object, of JSON and CoNLL                                                 */
 } rf__record;
@@ -30,9 +30,9 @@ typedef struct rf__record {
 typedef struct rf__layout {
     rf_task task;
     const char *text, *pair, *label;    /* names, or numbers from 1 of a table without a header; NULL: the usual names   */
-    const char *id;                     /* likewise; read without `wanted`, and need not be there when it is NULL         */
+    const char *id;                     /* likewise; read without `expected`, and need not be there when it is NULL       */
     int bare[3];                        /* text, pair, label when the first line has no such names; 0: none; all 0: it must */
-    bool wanted;                        /* labels must be there; otherwise they are not looked at                        */
+    bool with_labels;                   /* labels must be there; otherwise they are not looked at                        */
     int header;                         /* of a table; AUTO: there is one unless all columns that are named are numbers   */
     char separator;                     /* between fields of a table; 0: what the name says                              */
 } rf__layout;
@@ -45,9 +45,9 @@ typedef struct rf__records {
     size_t size, at;                    /* at: behind a byte order mark                                                  */
     bool document;                      /* one JSON document                                                             */
     rf__record *record;
-    size_t n, room;
-    bool wanted;                        /* labels are                                                                    */
-    bool guessed;                       /* the first line was taken as an example because columns are numbered           */
+    size_t n, capacity;
+    bool with_labels;                   /* labels are                                                                    */
+    bool assumed;                       /* the first line was taken as an example because columns are numbered           */
     uint64_t empty, blank;              /* empty lines between records; those behind the last one                        */
     uint64_t bad, bad_line, first_line; /* bad lines; the last one that was counted; the first one of the file           */
     rf_error first;                     /* what is wrong with that one                                                   */
@@ -66,10 +66,10 @@ void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...) RF_
 rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why);
 
 /* The id of an object, or NULL. */
-const json_t *rf__record_id(const json_t *object, const char *wanted);
+const json_t *rf__record_id(const json_t *object, const char *expected);
 
-/* The member `wanted` of an object, or the first of the usual names for a label that is there. */
-const json_t *rf__record_member(const json_t *object, const char *wanted);
+/* The member `expected` of an object, or the first of the usual names for a label that is there. */
+const json_t *rf__record_member(const json_t *object, const char *expected);
 
 /* Without the white space around it; a NULL stays. */
 static inline rf__text rf__trim(rf__text t)
@@ -95,7 +95,7 @@ rf_status rf__records_add(rf__records *r, rf__record record, rf_error *why);    
 bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t size);
 
 /* RF_EDATA: there is no column or member of this name (NULL: none of `usual`), but those of `names`. */
-rf_status rf__records_no_column(const rf__records *r, const char *what, const char *wanted, const rf__text names[], size_t n, rf_error *why);
+rf_status rf__records_no_column(const rf__records *r, const char *what, const char *expected, const rf__text names[], size_t n, rf_error *why);
 
 extern const char *const rf__usual_text[], *const rf__usual_pair[], *const rf__usual_label[], *const rf__usual_id[];
 

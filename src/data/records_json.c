@@ -11,19 +11,19 @@
 
 static rf__text string_of(const json_t *j) { return (rf__text){json_string_value(j), json_string_length(j)}; }
 
-static const json_t *member(const json_t *object, const char *wanted, const char *const *usual)
+static const json_t *member(const json_t *object, const char *expected, const char *const *usual)
 {
-    if (wanted) return json_object_get(object, wanted);
+    if (expected) return json_object_get(object, expected);
     for (; *usual; usual++)
         if (json_object_get(object, *usual)) return json_object_get(object, *usual);
     return NULL;
 }
 
-const json_t *rf__record_member(const json_t *object, const char *wanted) { return member(object, wanted, rf__usual_label); }
+const json_t *rf__record_member(const json_t *object, const char *expected) { return member(object, expected, rf__usual_label); }
 
-const json_t *rf__record_id(const json_t *object, const char *wanted)
+const json_t *rf__record_id(const json_t *object, const char *expected)
 {
-    const json_t *v = member(object, wanted, rf__usual_id);
+    const json_t *v = member(object, expected, rf__usual_id);
     return json_is_string(v) || json_is_integer(v) ? v : NULL;
 }
 
@@ -60,7 +60,7 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
     return true;
 }
 
-/* The first object shows whether the file has what is wanted at all. */
+/* The first object shows whether the file has what is needed at all. */
 static rf_status members_there(const rf__records *r, const rf__layout *l, const json_t *j, rf_error *why)
 {
     enum { MOST = 64 };
@@ -72,7 +72,7 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
     if (l->task == RF_TASK_TAG || l->task == RF_TASK_QA) return RF_OK;
     if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
     if (l->pair && !json_object_get(j, l->pair)) return rf__records_no_column(r, "pair", l->pair, names, n, why);
-    if (l->wanted && !rf__record_member(j, l->label)) return rf__records_no_column(r, "label", l->label, names, n, why);
+    if (l->with_labels && !rf__record_member(j, l->label)) return rf__records_no_column(r, "label", l->label, names, n, why);
     return RF_OK;
 }
 
@@ -101,9 +101,9 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
     }
     if (texts || l->task == RF_TASK_MC) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
     if (fine && texts && (pair || l->pair)) fine = text_of(r, pair, "second text", line, &one.pair);
-    if (fine && texts && l->wanted && !listed) fine = label_of(r, l, j, line, &one.label, &failure);
-    const json_t *id = l->wanted ? NULL : rf__record_id(j, l->id);
-    if (fine && l->id && !l->wanted && !id) {
+    if (fine && texts && l->with_labels && !listed) fine = label_of(r, l, j, line, &one.label, &failure);
+    const json_t *id = l->with_labels ? NULL : rf__record_id(j, l->id);
+    if (fine && l->id && !l->with_labels && !id) {
         const json_t *v = json_object_get(j, l->id);
         rf__records_bad(r, line, "the id is %s, and must be a string or an integer", kind_of(v));
         fine = false;
@@ -215,7 +215,7 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
 rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
 {
     json_t *root = NULL;
-    const char *const given[] = {l->text, l->pair, l->label, l->wanted ? NULL : l->id};
+    const char *const given[] = {l->text, l->pair, l->label, l->with_labels ? NULL : l->id};
     for (size_t i = 0; i < RF_COUNT(given); i++)
         if (given[i] && rf__is_number(given[i]))
             return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path, given[i]);
@@ -297,7 +297,7 @@ rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
         const uint64_t bad = r->bad;
         if (!columns) columns = n;
         if (!rf__records_clean(r, line, begin, (size_t)(stop - begin))) s.spoiled = true;
-        else if (n == 1 && l->wanted) rf__records_bad(r, line, "is not a word and its tag");
+        else if (n == 1 && l->with_labels) rf__records_bad(r, line, "is not a word and its tag");
         else if (n != columns) rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);
         s.spoiled |= r->bad > bad;
         if (s.spoiled) continue;

@@ -125,15 +125,15 @@ static rf_status recognise(rf__source *s, rf_error *why)
 
 /* ---- the three ways ------------------------------------------------------------------------------------------------------ */
 
-static rf_status copy(rf__source *s, char *to, size_t room, size_t *got)
+static rf_status copy(rf__source *s, char *to, size_t capacity, size_t *got)
 {
-    *got = s->end - s->at < room ? s->end - s->at : room;
+    *got = s->end - s->at < capacity ? s->end - s->at : capacity;
     memcpy(to, s->in + s->at, *got);
     s->at += *got;
     return RF_OK;
 }
 
-static rf_status inflate_some(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+static rf_status inflate_some(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
     if (!s->inside) {                                              /* between members; zeros may pad the end */
         while (s->at < s->end && !s->in[s->at]) s->at++;
@@ -146,7 +146,7 @@ static rf_status inflate_some(rf__source *s, char *to, size_t room, size_t *got,
     s->z.next_in = s->in + s->at;
     s->z.avail_in = (uInt)(s->end - s->at);
     s->z.next_out = (unsigned char *)to;
-    s->z.avail_out = room < 1 << 30 ? (uInt)room : 1 << 30;
+    s->z.avail_out = capacity < 1 << 30 ? (uInt)capacity : 1 << 30;
     const uInt before = s->z.avail_out;
     const int code = inflate(&s->z, Z_NO_FLUSH);
     s->at = s->end - s->z.avail_in;
@@ -157,11 +157,11 @@ static rf_status inflate_some(rf__source *s, char *to, size_t room, size_t *got,
     return RF_OK;
 }
 
-static rf_status unpack_some(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+static rf_status unpack_some(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
     if (!s->inside && s->at == s->end) return RF_OK;
     ZSTD_inBuffer in = {s->in + s->at, s->end - s->at, 0};
-    ZSTD_outBuffer out = {to, room, 0};
+    ZSTD_outBuffer out = {to, capacity, 0};
     const size_t left = ZSTD_decompressStream(s->d, &out, &in);
     s->at += in.pos;
     *got = out.pos;
@@ -175,12 +175,12 @@ static rf_status unpack_some(rf__source *s, char *to, size_t room, size_t *got, 
     return damaged(s, "damaged zstd data", why);
 }
 
-rf_status rf__source_read(rf__source *s, char *to, size_t room, size_t *got, rf_error *why)
+rf_status rf__source_read(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
-    for (*got = 0; room;) {
-        rf_status status = s->kind == PLAIN  ? copy(s, to, room, got)
-                           : s->kind == GZIP ? inflate_some(s, to, room, got, why)
-                                             : unpack_some(s, to, room, got, why);
+    for (*got = 0; capacity;) {
+        rf_status status = s->kind == PLAIN  ? copy(s, to, capacity, got)
+                           : s->kind == GZIP ? inflate_some(s, to, capacity, got, why)
+                                             : unpack_some(s, to, capacity, got, why);
         if (status) return status;
         if (*got) break;
         if (s->ended) {

@@ -22,8 +22,8 @@ rf_status rf__source_go_on(const rf_ctx *ctx, int fd, const char *head, size_t s
                            rf_error *why);
 void rf__source_close(rf__source *s);
 
-/* Up to `room` bytes; *got = 0 at the end, and only there. */
-rf_status rf__source_read(rf__source *s, char *to, size_t room, size_t *got, rf_error *why);
+/* Up to `capacity` bytes; *got = 0 at the end, and only there. */
+rf_status rf__source_read(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why);
 
 /* Bytes of the file itself that were used. */
 uint64_t rf__source_used(const rf__source *s);

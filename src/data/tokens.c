@@ -146,9 +146,9 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
     const header h = *header_of;
     size_t ids = 0, lengths = 0, size = 0;
     bool good = (int)h.width == rf__id_width(t) && h.tokens <= c.map.size;
-    good = good && rf__mul(h.tokens, h.width, &ids) && rf__mul(h.documents, sizeof *c.length, &lengths);
+    good = good && rf__checked_mul(h.tokens, h.width, &ids) && rf__checked_mul(h.documents, sizeof *c.length, &lengths);
     ids = (ids + 3) & ~(size_t)3;
-    good = good && rf__add(ids, lengths, &size) && rf__add(size, sizeof h, &size) && size == c.map.size;
+    good = good && rf__checked_add(ids, lengths, &size) && rf__checked_add(size, sizeof h, &size) && size == c.map.size;
     if (good) {
         c.ids = (rf__ids){c.map.data + sizeof h, (int)h.width};
         c.length = (const uint32_t *)(const void *)(c.map.data + sizeof h + ids);
@@ -164,10 +164,10 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
 }
 
 /* What is looked for: a cache of this key, or of this stamp where that is not 0. */
-typedef struct wanted { uint64_t key, stamp; } wanted;
+typedef struct with_labels { uint64_t key, stamp; } with_labels;
 
 /* Maps such a cache, or any when `what` is NULL; false: there is none, or it is damaged. */
-static bool map_cache(const rf_ctx *ctx, const char *path, const wanted *what, const rf_tokenizer *t, rf__tokens *out)
+static bool map_cache(const rf_ctx *ctx, const char *path, const with_labels *what, const rf_tokenizer *t, rf__tokens *out)
 {
     rf__tokens c = {0};
     header h;
@@ -184,10 +184,10 @@ static bool map_cache(const rf_ctx *ctx, const char *path, const wanted *what, c
 static rf_status find_cache(const rf_ctx *ctx, const char *path, source *s, const rf_tokenizer *t, rf__tokens *out,
                             bool *found, rf_error *why)
 {
-    *found = !s->once && s->stamp && map_cache(ctx, path, &(wanted){0, s->stamp}, t, out);
+    *found = !s->once && s->stamp && map_cache(ctx, path, &(with_labels){0, s->stamp}, t, out);
     if (*found) return RF_OK;
     const rf_status status = hash_source(s, why);
-    *found = !status && !s->once && map_cache(ctx, path, &(wanted){s->key, 0}, t, out);
+    *found = !status && !s->once && map_cache(ctx, path, &(with_labels){s->key, 0}, t, out);
     return status;
 }
 
@@ -222,8 +222,8 @@ typedef struct making {
     int fd;
     header h;
     uint32_t *length;
-    size_t room;
-    rf__reading *reading;
+    size_t capacity;
+    rf__reading_report *reading;
     void *user;
 } making;
 
@@ -236,7 +236,7 @@ static rf_status put(making *m, const void *data, size_t size, rf_error *why)
 static rf_status take_part(void *user, const rf__part *p, double share, rf_error *why)
 {
     making *m = user;
-    if (!rf__grow(m->ctx, &m->length, &m->room, m->h.documents + p->documents, sizeof *m->length))
+    if (!rf__grow(m->ctx, &m->length, &m->capacity, m->h.documents + p->documents, sizeof *m->length))
         return rf_fail(why, RF_ENOMEM, "out of memory: the lengths of %zu documents", (size_t)m->h.documents + p->documents);
     memcpy(m->length + m->h.documents, p->length, p->documents * sizeof *p->length);
     for (size_t i = 0; i < p->documents; i++) m->h.held += (p->length[i] & RF__HELD) != 0;
@@ -271,7 +271,7 @@ static rf_status write_content(making *m, const rf_tokenizer *t, const source *s
 }
 
 static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split, const char *folder,
-                            const char *path, rf__reading *reading, void *user, rf_error *why)
+                            const char *path, rf__reading_report *reading, void *user, rf_error *why)
 {
     char temporary[4096];
     making m = {.ctx = ctx, .path = temporary, .reading = reading, .user = user};
@@ -295,16 +295,16 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
 }
 
 static rf_status make_and_map(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split,
-                              const char *folder, const char *path, rf__reading *reading, void *user, rf__tokens *out,
+                              const char *folder, const char *path, rf__reading_report *reading, void *user, rf__tokens *out,
                               rf_error *why)
 {
     const rf_status status = make_cache(ctx, t, s, split, folder, path, reading, user, why);
-    if (status || map_cache(ctx, path, &(wanted){s->key, 0}, t, out)) return status;
+    if (status || map_cache(ctx, path, &(with_labels){s->key, 0}, t, out)) return status;
     return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
 }
 
 rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder, uint64_t expect,
-                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
+                          rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why)
 {
     char path[4096];
     source s;
@@ -340,7 +340,7 @@ static rf_status replaceable(const char *path, rf_error *why)
 }
 
 rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *path,
-                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why)
+                          rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why)
 {
     char folder[4096];
     source s;

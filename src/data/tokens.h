@@ -22,22 +22,22 @@ typedef struct rf__texts {
 } rf__texts;
 
 /* Called while the text is read; `share` is negative when it is not known.  Non-zero ends the reading. */
-typedef int rf__reading(void *user, double share, size_t tokens, size_t documents);
+typedef int rf__reading_report(void *user, double share, size_t tokens, size_t documents);
 
 /* Opens folder/tokens.cache when it holds these texts under this tokenizer, otherwise makes it.
  *
- *   expect          the hash that a checkpoint wants, or 0.  A cache that has it is used even when the texts themselves
+ *   expect          the hash that a checkpoint names, or 0.  A cache that has it is used even when the texts themselves
  *                   cannot be read any more, or were standard input
  *   RF_ESTOPPED     `reading` asked for it
  *   RF_EDATA        no document for training
- *   RF_EIO          a text cannot be read, or there is no room for the cache; nothing is left behind                   */
+ *   RF_EIO          a text cannot be read, or there is no space for the cache; nothing is left behind                  */
 rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *texts, const char *folder,
-                          uint64_t expect, rf__reading *reading, void *user, rf__tokens *out, rf_error *why);
+                          uint64_t expect, rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why);
 
 /* Makes the cache `path` of these texts, unless it is there already; a folder or file in its way is refused before any
  * text is read. */
 rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *texts, const char *path,
-                          rf__reading *reading, void *user, rf__tokens *out, rf_error *why);
+                          rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why);
 
 /* Opens a cache that was made with this tokenizer.
  *

@@ -6,10 +6,10 @@ static rf_status need(int32_t id, const char *token, rf_error *why)
     return id >= 0 ? RF_OK : rf_fail(why, RF_EDATA, "vocab.txt: no %s, which masked-language-model training needs", token);
 }
 
-rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__vocab *out, rf_error *why)
+rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why)
 {
     const rf_tokenizer_options *o = rf_tokenizer_options_of(t);
-    rf__vocab v = {.size = rf_tokenizer_size(t), .cls = rf_tokenizer_cls(t), .sep = rf_tokenizer_sep(t),
+    rf__token_kinds v = {.size = rf_tokenizer_size(t), .cls = rf_tokenizer_cls(t), .sep = rf_tokenizer_sep(t),
                    .mask = rf_tokenizer_mask(t)};
     if (need(v.cls, o->cls, why) || need(v.sep, o->sep, why) || need(v.mask, o->mask, why)) return RF_EDATA;
     v.kind = rf__calloc(ctx, (size_t)v.size, sizeof *v.kind);
@@ -26,9 +26,9 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__vocab *out
     return status;
 }
 
-void rf__vocab_free(const rf_ctx *ctx, rf__vocab *v)
+void rf__vocab_free(const rf_ctx *ctx, rf__token_kinds *v)
 {
     rf__free(ctx, v->kind);
     rf__free(ctx, v->plain);
-    *v = (rf__vocab){0};
+    *v = (rf__token_kinds){0};
 }

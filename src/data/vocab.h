@@ -7,14 +7,14 @@
 
 enum { RF__SPECIAL = 1, RF__CONTINUES = 2 };
 
-typedef struct rf__vocab {
+typedef struct rf__token_kinds {
     int32_t size, cls, sep, mask;
     uint8_t *kind;                      /* [size]                                                                       */
     int32_t *plain, plains;             /* the ids that are not special                                                 */
-} rf__vocab;
+} rf__token_kinds;
 
 /* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or nothing else. */
-rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__vocab *out, rf_error *why);
-void rf__vocab_free(const rf_ctx *ctx, rf__vocab *v);
+rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why);
+void rf__vocab_free(const rf_ctx *ctx, rf__token_kinds *v);
 
 #endif

@@ -3,7 +3,7 @@
  *     gather_all, 5 ranks     0  1  2  3  4          each holds its own block
  *       send 1 back           01 12 23 34 40         blocks behind one's own, from rank + 1
  *       send 2 back           0123 ...
- *       send the rest         01234 12340 ...        turned into place at the end
+ *       send the rest         01234 12340 ...        rotated into place at the end
  *
  *     broadcast               0 -> 1,  0 -> 2, 1 -> 3,  0 -> 4 ...     who has it sends `span` ranks on                 */
 #include "dist/comm.h"
@@ -19,7 +19,7 @@ rf_status rf__gather_all(rf_comm *c, const void *mine, void *all, size_t bytes, 
 {
     const size_t n = (size_t)rf__ranks(c), me = (size_t)rf__rank(c);
     if (n == 1) return memcpy(all, mine, bytes), RF_OK;
-    /* no allocation: `all` is turned in place */
+    /* no allocation: `all` is rotated in place */
     unsigned char *at = all;
     memcpy(at, mine, bytes);
     for (size_t have = 1; have < n; have *= 2) {
@@ -28,7 +28,7 @@ rf_status rf__gather_all(rf_comm *c, const void *mine, void *all, size_t bytes, 
         const rf_status status = swap(c, to, at, from, at + have * bytes, more * bytes, why);
         if (status) return status;
     }
-    /* block i is that of rank (me + i) mod n: turn right by me blocks, as three reversals of bytes */
+    /* block i is that of rank (me + i) mod n: rotate right by me blocks, as three reversals of bytes */
     const size_t total = n * bytes, cut = (n - me) % n * bytes;
     const size_t part[3][2] = {{0, cut}, {cut, total}, {0, total}};
     for (int k = 0; k < 3; k++)

@@ -3,10 +3,10 @@
 
 /* ---- life ---- */
 
-static rf_status no_room(rf__exchange *x, rf_error *why)
+static rf_status no_memory(rf__exchange *x, rf_error *why)
 {
     rf__exchange_free(x);
-    return rf_fail(why, RF_ENOMEM, "out of memory: room for the gradients of other ranks");
+    return rf_fail(why, RF_ENOMEM, "out of memory: buffers for the gradients of other ranks");
 }
 
 rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *shares, rf__span *span, rf__tree *tree,
@@ -14,28 +14,28 @@ rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *s
 {
     const size_t ranks = (size_t)comm->size;
     rf__exchange x = {.ctx = ctx, .comm = comm, .shares = shares, .span = span, .tree = tree, .partial = partial};
-    rf__node one[RF__DEPTH];
+    rf__tree_node one[RF__DEPTH];
     int nodes = 0;
-    if (!(x.first = rf__calloc(ctx, ranks + 1, sizeof *x.first))) return no_room(&x, why);
+    if (!(x.first = rf__calloc(ctx, ranks + 1, sizeof *x.first))) return no_memory(&x, why);
     for (int r = 0; r < comm->size; r++) {
         x.first[r] = nodes;
-        nodes += rf__nodes_of(r * share, share, one);
+        nodes += rf__tree_nodes(r * share, share, one);
     }
     x.first[ranks] = nodes;
     x.node = rf__calloc(ctx, (size_t)nodes, sizeof *x.node);
     x.from = rf__calloc(ctx, (size_t)nodes, sizeof *x.from);
     x.left = rf__calloc(ctx, shares->buckets, sizeof *x.left);
     x.sums = rf__calloc(ctx, (ranks + 1) * shares->most_spans, sizeof *x.sums);
-    if (!x.node || !x.from || !x.left || !x.sums) return no_room(&x, why);
+    if (!x.node || !x.from || !x.left || !x.sums) return no_memory(&x, why);
     for (int r = 0; r < comm->size; r++) {
-        const int n = rf__nodes_of(r * share, share, one);
+        const int n = rf__tree_nodes(r * share, share, one);
         memcpy(x.node + x.first[r], one, (size_t)n * sizeof *one);
     }
     const size_t others = (size_t)(nodes - (x.first[comm->rank + 1] - x.first[comm->rank]));
     size_t bytes;
     for (int i = 0; i < RF__WINDOW; i++)
-        if (!rf__mul(others * sizeof(float), shares->most_floats, &bytes) || !(x.room[i] = rf__alloc(ctx, bytes)))
-            return no_room(&x, why);
+        if (!rf__checked_mul(others * sizeof(float), shares->most_floats, &bytes) || !(x.buffer[i] = rf__alloc(ctx, bytes)))
+            return no_memory(&x, why);
     *out = x;
     return RF_OK;
 }
@@ -43,7 +43,7 @@ rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *s
 void rf__exchange_free(rf__exchange *x)
 {
     if (!x->ctx) return;
-    for (int i = 0; i < RF__WINDOW; i++) rf__free(x->ctx, x->room[i]);
+    for (int i = 0; i < RF__WINDOW; i++) rf__free(x->ctx, x->buffer[i]);
     rf__free(x->ctx, x->node);
     rf__free(x->ctx, x->first);
     rf__free(x->ctx, x->from);
@@ -80,14 +80,14 @@ static int other(const rf__exchange *x, int i) { return (x->comm->rank + i) % x-
 
 /* ---- the gradient ---- */
 
-static int number_of(size_t turn) { return RF__FIRST_BUCKET + (int)(turn % RF__WINDOW); }
-static size_t bucket_of(const rf__exchange *x, size_t turn) { return x->shares->buckets - 1 - turn; }
+static int number_of(size_t order) { return RF__FIRST_BUCKET + (int)(order % RF__WINDOW); }
+static size_t bucket_of(const rf__exchange *x, size_t order) { return x->shares->buckets - 1 - order; }
 
 /* The floats of every node of my part: own ones in their slabs, the others' where they arrive. */
-static void place(rf__exchange *x, size_t turn, const rf__share *mine)
+static void locate(rf__exchange *x, size_t order, const rf__share *mine)
 {
     const int me = x->comm->rank;
-    float *at = x->room[turn % RF__WINDOW];
+    float *at = x->buffer[order % RF__WINDOW];
     for (int r = 0; r < x->comm->size; r++)
         for (int i = x->first[r]; i < x->first[r + 1]; i++) {
             if (r == me) x->from[i] = x->tree->slab[i - x->first[r]] + mine->at;
@@ -97,22 +97,22 @@ static void place(rf__exchange *x, size_t turn, const rf__share *mine)
 
 static void finish_bucket(rf__exchange *x)
 {
-    const size_t turn = x->finished++;
-    const rf__share *mine = rf__share_of(x->shares, bucket_of(x, turn), x->comm->rank);
-    wait(x, number_of(turn));
+    const size_t order = x->finished++;
+    const rf__share *mine = rf__share_of(x->shares, bucket_of(x, order), x->comm->rank);
+    wait(x, number_of(order));
     if (x->why.code || !mine->n) return;
-    place(x, turn, mine);
-    rf__node_fold(x->ctx, x->node, x->from, x->first[x->comm->size], x->tree->slab[0] + mine->at, (int64_t)mine->n);
+    locate(x, order, mine);
+    rf__tree_fold(x->ctx, x->node, x->from, x->first[x->comm->size], x->tree->slab[0] + mine->at, (int64_t)mine->n);
 }
 
 static void start_bucket(rf__exchange *x)
 {
-    const size_t turn = x->started++, b = bucket_of(x, turn);
-    const int me = x->comm->rank, number = number_of(turn);
+    const size_t order = x->started++, b = bucket_of(x, order);
+    const int me = x->comm->rank, number = number_of(order);
     const rf__share *whole = &x->shares->bucket[b].whole, *mine = rf__share_of(x->shares, b, me);
-    if (turn - x->finished >= RF__WINDOW) finish_bucket(x);
+    if (order - x->finished >= RF__WINDOW) finish_bucket(x);
     rf__tree_join(x->tree, whole->at, whole->n);
-    place(x, turn, mine);
+    locate(x, order, mine);
     for (int k = 1; k < x->comm->size; k++) {
         const int r = x->comm->size - k, from = other(x, r);
         for (int i = x->first[from]; i < x->first[from + 1]; i++) receive(x, number, from, x->from[i], mine->n);
@@ -127,8 +127,8 @@ static void start_bucket(rf__exchange *x)
 static void progress(rf__exchange *x)
 {
     int done;
-    for (size_t turn = x->finished; turn < x->started && !x->why.code; turn++)
-        x->comm->progress(x->comm, number_of(turn), &done, &x->why);
+    for (size_t order = x->finished; order < x->started && !x->why.code; order++)
+        x->comm->progress(x->comm, number_of(order), &done, &x->why);
 }
 
 void rf__exchange_begin(rf__exchange *x, const float *leaf)

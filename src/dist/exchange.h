@@ -22,10 +22,10 @@ typedef struct rf__exchange {
     const rf__shares *shares;
     rf__span *span;                     /* the optimizer's                                                             */
     rf__tree *tree;
-    rf__node *node;                     /* of all ranks' shares, left to right                                          */
+    rf__tree_node *node;                /* of all ranks' shares, left to right                                          */
     int *first;                         /* [ranks + 1] the first node of each rank                                      */
     float **from;                       /* [nodes] where each node's floats lie                                         */
-    float *room[RF__WINDOW];            /* received: [nodes of others][most_floats]                                     */
+    float *buffer[RF__WINDOW];          /* received: [nodes of others][most_floats]                                     */
     double *sums;                       /* [most_spans] own and [ranks][most_spans] of everybody                        */
     size_t *left;                       /* [buckets] floats that are not final yet                                      */
     size_t started, finished;           /* buckets of this step, from the last one of the slab to the first             */
@@ -39,7 +39,7 @@ rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *s
                            int64_t share, bool partial, rf__exchange *out, rf_error *why);
 void rf__exchange_free(rf__exchange *x);
 
-/* Bytes of the rooms. */
+/* Bytes of the buffers. */
 double rf__exchange_bytes(const rf_params *params, int ranks);
 
 /* The gradient of a step: begin before the last micro-batch's backward, told as parameters become final (an rf_ready),

@@ -19,7 +19,7 @@ static size_t bucket_end(const rf_params *params, const rf__span span[], size_t 
 }
 
 /* Parts of about equal floats: part k ends with the span that reaches k + 1 of `parts` equal shares. */
-static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__share *part, size_t turn)
+static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__share *part, size_t shift)
 {
     const size_t spans = b->whole.last - b->whole.first, ranks = (size_t)s->ranks, parts = spans < ranks ? spans : ranks;
     size_t at = b->whole.first, reached = 0;
@@ -29,7 +29,7 @@ static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__s
         while (k < parts && at < b->whole.last - (parts - 1 - k) &&
                (at == first || k + 1 == parts || (double)reached + 0.5 * (double)span[at].n <= goal))
             reached += span[at++].n;
-        part[(k + turn) % ranks] = part_from(span, first, at);
+        part[(k + shift) % ranks] = part_from(span, first, at);
     }
 }
 
@@ -57,10 +57,10 @@ rf_status rf__shares_new(const rf_params *params, rf__span span[], size_t spans,
 {
     const rf_ctx *ctx = params->ctx;
     rf__shares s = {.ranks = ranks, .rank = rank};
-    size_t turn = 0, room = 0;
+    size_t shift = 0, count = 0;
     for (size_t at = 0; at < spans; at = bucket_end(params, span, spans, at)) s.buckets++;
     s.bucket = rf__calloc(ctx, s.buckets, sizeof *s.bucket);
-    s.part = rf__mul(s.buckets, (size_t)ranks, &room) ? rf__calloc(ctx, room, sizeof *s.part) : NULL;
+    s.part = rf__checked_mul(s.buckets, (size_t)ranks, &count) ? rf__calloc(ctx, count, sizeof *s.part) : NULL;
     if (!s.bucket || !s.part) {
         rf__shares_free(ctx, &s);
         return rf_fail(why, RF_ENOMEM, "out of memory: shares of %zu buckets for %d ranks", s.buckets, ranks);
@@ -69,8 +69,8 @@ rf_status rf__shares_new(const rf_params *params, rf__span span[], size_t spans,
         rf__bucket *k = &s.bucket[b];
         k->whole = part_from(span, at, bucket_end(params, span, spans, at));
         for (size_t i = at; i < k->whole.last; i++) k->floats += span[i].n;
-        cut(&s, span, k, &s.part[b * (size_t)ranks], turn);
-        turn += k->whole.last - at;                       /* the next bucket begins where this one's spans ended */
+        cut(&s, span, k, &s.part[b * (size_t)ranks], shift);
+        shift += k->whole.last - at;                      /* the next bucket begins where this one's spans ended */
         at = k->whole.last;
     }
     settle(&s, span);

@@ -4,9 +4,9 @@
 
 /* ---- nodes ---- */
 
-int rf__node_push(rf__node node[RF__DEPTH], int n, int64_t micro)
+int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro)
 {
-    node[n++] = (rf__node){micro, 0};
+    node[n++] = (rf__tree_node){micro, 0};
     while (n > 1 && rf__halves(node[n - 2], node[n - 1])) {
         n--;
         node[n - 1].level++;
@@ -14,10 +14,10 @@ int rf__node_push(rf__node node[RF__DEPTH], int n, int64_t micro)
     return n;
 }
 
-int rf__nodes_of(int64_t first, int64_t count, rf__node node[RF__DEPTH])
+int rf__tree_nodes(int64_t first, int64_t count, rf__tree_node node[RF__DEPTH])
 {
     int n = 0;
-    for (int64_t i = first; i < first + count; i++) n = rf__node_push(node, n, i);
+    for (int64_t i = first; i < first + count; i++) n = rf__tree_push(node, n, i);
     return n;
 }
 
@@ -40,9 +40,9 @@ static void add(const rf_ctx *ctx, float *to, const float *a, const float *b, in
     rf__parallel(ctx, (n + PIECE - 1) / PIECE, add_piece, &s);
 }
 
-void rf__node_fold(const rf_ctx *ctx, const rf__node node[], float *const x[], int count, float *to, int64_t n)
+void rf__tree_fold(const rf_ctx *ctx, const rf__tree_node node[], float *const x[], int count, float *to, int64_t n)
 {
-    rf__node whole[RF__DEPTH];
+    rf__tree_node whole[RF__DEPTH];
     float *at[RF__DEPTH];
     int have = 0;
     for (int i = 0; i < count; i++) {
@@ -61,11 +61,11 @@ void rf__node_fold(const rf_ctx *ctx, const rf__node node[], float *const x[], i
 
 int rf__tree_slabs(int64_t first, int64_t count)
 {
-    rf__node node[RF__DEPTH];
+    rf__tree_node node[RF__DEPTH];
     int n = 0, most = 0;
     for (int64_t i = first; i < first + count; i++) {
         if (n + 1 > most) most = n + 1;
-        n = rf__node_push(node, n, i);
+        n = rf__tree_push(node, n, i);
     }
     return most;
 }
@@ -105,7 +105,7 @@ float *rf__tree_leaf(rf__tree *t, int64_t micro)
     const int before = t->nodes;
     struct zero z = {t->slab[before], (int64_t)t->total};
     rf__parallel(t->ctx, (z.n + PIECE - 1) / PIECE, zero_piece, &z);
-    t->nodes = rf__node_push(t->node, before, micro);
+    t->nodes = rf__tree_push(t->node, before, micro);
     t->joins = before + 1 - t->nodes;
     return t->slab[before];
 }
@@ -118,6 +118,6 @@ void rf__tree_join(const rf__tree *t, size_t at, size_t n)
 
 void rf__tree_total(rf__tree *t)
 {
-    rf__node_fold(t->ctx, t->node, t->slab, t->nodes, t->slab[0], (int64_t)t->total);
+    rf__tree_fold(t->ctx, t->node, t->slab, t->nodes, t->slab[0], (int64_t)t->total);
     t->nodes = t->nodes > 0;
 }

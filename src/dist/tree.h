@@ -15,23 +15,23 @@
 enum { RF__DEPTH = 48 };
 
 /* The sum over [first, first + 2^level), or over what of it there is. */
-typedef struct rf__node { int64_t first; int level; } rf__node;
+typedef struct rf__tree_node { int64_t first; int level; } rf__tree_node;
 
 /* The two are halves of one node. */
-static inline bool rf__halves(rf__node left, rf__node right)
+static inline bool rf__halves(rf__tree_node left, rf__tree_node right)
 {
     return left.level == right.level && (left.first >> left.level) % 2 == 0 &&
            right.first == left.first + ((int64_t)1 << left.level);
 }
 
 /* Appends a micro-batch to n nodes and joins what has become whole; returns the new n. */
-int rf__node_push(rf__node node[RF__DEPTH], int n, int64_t micro);
+int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro);
 
 /* The nodes of a share [first, first + count), left to right; returns how many. */
-int rf__nodes_of(int64_t first, int64_t count, rf__node node[RF__DEPTH]);
+int rf__tree_nodes(int64_t first, int64_t count, rf__tree_node node[RF__DEPTH]);
 
 /* to = the sum over nodes of all shares, left to right, of the floats x[i][0..n).  The x are used up; `to` may be x[0]. */
-void rf__node_fold(const rf_ctx *ctx, const rf__node node[], float *const x[], int count, float *to, int64_t n);
+void rf__tree_fold(const rf_ctx *ctx, const rf__tree_node node[], float *const x[], int count, float *to, int64_t n);
 
 /* ---- a rank's share ---- */
 
@@ -40,7 +40,7 @@ typedef struct rf__tree {
     size_t total;                       /* floats of a slab                                                             */
     float *slab[RF__DEPTH];             /* node[i] is in slab[i]; slab[0] is the caller's                               */
     int slabs;
-    rf__node node[RF__DEPTH];
+    rf__tree_node node[RF__DEPTH];
     int nodes;                          /* so far, whole ones joined                                                    */
     int joins;                          /* the micro-batch that was begun last joins so many nodes                      */
 } rf__tree;

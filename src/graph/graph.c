@@ -45,7 +45,7 @@ rf_status rf_graph_reset(rf_graph *g)
 void rf_graph_record(rf_graph *g, int record, uint64_t seed, uint64_t step)
 {
     g->record = g->train = record != 0;
-    g->key = rf__key(seed, step);
+    g->key = rf__make_key(seed, step);
     g->drops = 0;
 }
 
@@ -69,22 +69,22 @@ rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...)
     return &g->nil.t;
 }
 
-bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank)
+bool rf__expect_rank(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank)
 {
     if (g->error.code) return false;
     if (!x) rf__stop(g, RF_EARG, "%s: %s is missing", op, what);
     else if (!x->rank || (rank && x->rank != rank))
-        rf__stop(g, RF_ESHAPE, "%s: %s has rank %d, wants %d", op, what, x->rank, rank ? rank : 1);
+        rf__stop(g, RF_ESHAPE, "%s: %s: expected rank %d, got %d", op, what, rank ? rank : 1, x->rank);
     else if (!x->f32) rf__stop(g, RF_EARG, "%s: %s has no values: spent, or only a packed form", op, what);
     return !g->error.code;
 }
 
-bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n)
+bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n)
 {
     if (!x) return !g->error.code;
-    if (!rf__want(g, op, what, x, 1)) return false;
+    if (!rf__expect_rank(g, op, what, x, 1)) return false;
     if (x->dim[0] != n)
-        rf__stop(g, RF_ESHAPE, "%s: %s has %lld elements, wants %lld", op, what, (long long)x->dim[0], (long long)n);
+        rf__stop(g, RF_ESHAPE, "%s: %s: expected %lld elements, got %lld", op, what, (long long)n, (long long)x->dim[0]);
     return !g->error.code;
 }
 
@@ -103,7 +103,7 @@ rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, i
     return RF_OK;
 }
 
-bool rf__want_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least)
+bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least)
 {
     return !g->error.code && !rf__check_starts(op, start, B, N, least, &g->error);
 }
@@ -115,7 +115,7 @@ void *rf__push(rf_graph *g, size_t count, size_t size)
     size_t bytes;
     void *p = NULL;
     if (g->error.code) return NULL;
-    if (rf__mul(count, size, &bytes)) p = rf__arena_push(&g->arena, bytes);
+    if (rf__checked_mul(count, size, &bytes)) p = rf__arena_push(&g->arena, bytes);
     if (!p)
         rf__stop(g, RF_ENOMEM, "out of memory: a step that holds %zu bytes needs %zu times %zu more", g->arena.total,
                  count, size);
@@ -139,7 +139,7 @@ static rf_cell *new_cell(rf_graph *g, int rank, const int64_t dim[])
         return NULL;
     }
     for (int i = 0; i < rank; i++)
-        if (dim[i] < 0 || !rf__mul(n, (size_t)dim[i], &n) || n > PTRDIFF_MAX) {
+        if (dim[i] < 0 || !rf__checked_mul(n, (size_t)dim[i], &n) || n > PTRDIFF_MAX) {
             rf__stop(g, RF_ESHAPE, "tensor: dimension %d is %lld, which is negative or makes too many elements", i,
                      (long long)dim[i]);
             return NULL;
@@ -344,7 +344,7 @@ float *rf__adjoint_sum(rf_graph *g, rf_tensor *x)
     return sum;
 }
 
-static void tell_ready(rf_graph *g, rf_node *n)
+static void notify_ready(rf_graph *g, rf_node *n)
 {
     for (int i = 0; i < RF_INPUTS && g->ready; i++) {
         rf_tensor *x = n->in[i];
@@ -362,7 +362,7 @@ void rf__walk(rf_graph *g)
             rf__give(g, n->out->grad, rf__size(n->out));
             n->out->grad = NULL;
         }
-        tell_ready(g, n);
+        notify_ready(g, n);
     }
 }
 
@@ -371,11 +371,11 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
     const bool eager = g->last && loss == g->last->out && g->last->op == RF_OP(vocab_loss);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)
-        rf__stop(g, RF_ESHAPE, "backward: the loss has %lld elements, wants 1", loss ? (long long)rf__size(loss) : 0LL);
+        rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld", loss ? (long long)rf__size(loss) : 0LL);
     else if (g->walked)
         rf__stop(g, RF_EARG, "backward: the tape of this step was walked already");
     else if (!loss->tracked || loss->parameter)
-        rf__stop(g, RF_EARG, "backward: the loss depends on nothing that wants a gradient, or was not recorded");
+        rf__stop(g, RF_EARG, "backward: the loss depends on nothing that needs a gradient, or was not recorded");
     else if (g->losses && !(eager && g->losses == 1))
         rf__stop(g, RF_EARG, "backward: vocab_loss forms its gradients at once, so it must be the last and only loss; "
                              "this step has %d", g->losses);

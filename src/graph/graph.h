@@ -53,7 +53,7 @@ typedef struct rf_cell {
 } rf_cell;
 
 /* During rf_backward, from the thread that called it: nothing will be added to these n floats any more.  One that a
- * checkpointed stretch shares with others is told after each: the last time counts. */
+ * recomputed stretch shares with others is told after each: the last time counts. */
 typedef void rf_ready(void *user, const float *grad, int64_t n);
 
 typedef struct rf_spare rf_spare;       /* a returned buffer, in the pool                                             */
@@ -83,15 +83,15 @@ struct rf_graph {
 rf_tensor *rf__stop(rf_graph *g, rf_status status, const char *format, ...) RF_PRINTF(3, 4);
 
 /* true: `x` is there, with values, and has this rank (0: any).  Otherwise the graph stops with a sentence. */
-bool rf__want(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank);
+bool rf__expect_rank(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int rank);
 
 /* true: no vector was given, or one of n elements. */
-bool rf__want_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
+bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_tensor *x, int64_t n);
 
 /* Starts of B sequences that lie end to end over N tokens, each of at least `least`.  RF_EARG: none given; RF_ESHAPE:
  * they fall, or end elsewhere.  The second stops the graph. */
 rf_status rf__check_starts(const char *what, const int32_t start[], int64_t B, int64_t N, int64_t least, rf_error *why);
-bool rf__want_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least);
+bool rf__expect_starts(rf_graph *g, const char *op, const int32_t start[], int64_t B, int64_t N, int64_t least);
 
 /* The only macros with a return in them: nil, if the graph has failed or the condition is false. */
 #define RF_NEED(g, condition, status, ...)                              \
@@ -99,19 +99,19 @@ bool rf__want_starts(rf_graph *g, const char *op, const int32_t start[], int64_t
         if ((g)->error.code) return &(g)->nil.t;                        \
         if (!(condition)) return rf__stop((g), (status), __VA_ARGS__);  \
     } while (0)
-#define RF_WANT(g, op, x, rank)                                         \
+#define RF_EXPECT(g, op, x, rank)                                         \
     do {                                                                \
-        if (!rf__want((g), (op), #x, (x), (rank))) return &(g)->nil.t;  \
+        if (!rf__expect_rank((g), (op), #x, (x), (rank))) return &(g)->nil.t;  \
     } while (0)
 
 #define RF_VECTOR(g, op, x, n)                                          \
     do {                                                                \
-        if (!rf__want_vector((g), (op), #x, (x), (n))) return &(g)->nil.t; \
+        if (!rf__expect_vector((g), (op), #x, (x), (n))) return &(g)->nil.t; \
     } while (0)
 
 #define RF_STARTS(g, op, start, B, N, least)                                                    \
     do {                                                                                        \
-        if (!rf__want_starts((g), (op), (start), (B), (N), (least))) return &(g)->nil.t;        \
+        if (!rf__expect_starts((g), (op), (start), (B), (N), (least))) return &(g)->nil.t;        \
     } while (0)
 
 /* Inputs of an operation as the two arguments (array, count). */
@@ -141,7 +141,7 @@ static inline void rf__scratch_end(rf_graph *g, rf_mark mark) { rf__arena_releas
 
 /* ---- the tape --------------------------------------------------------------------------------------------------- */
 
-/* true: recording, and something among the inputs (NULL allowed) wants a gradient. */
+/* true: recording, and something among the inputs (NULL allowed) needs a gradient. */
 bool rf__tracked(const rf_graph *g, rf_tensor *const in[], int n);
 
 /* Leaves a node whose output is `out`; returns out.  Only when rf__tracked. */
@@ -191,7 +191,7 @@ static inline int64_t rf__span_rows(int64_t width)
     return rows < 16 ? 16 : rows;
 }
 
-void rf__gemm(rf_graph *g, const rf_gemm_call *call);                    /* rf_gemm; its failure stops the graph       */
+void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call);              /* rf_gemm; its failure stops the graph       */
 void rf__zero(const rf_graph *g, float *x, int64_t n);
 void rf__copy_into(const rf_graph *g, float *y, const float *x, int64_t n);
 void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
@@ -205,7 +205,7 @@ typedef struct rf_act_kernels {
     void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                       */
     void (*back)(float *dx, const float *dy, const float *x, int64_t n);
 } rf_act_kernels;
-bool rf__act(const rf_graph *g, rf_act act, rf_act_kernels *out);        /* false: no such activation                  */
+bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false: no such activation                  */
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);
 

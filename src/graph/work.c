@@ -51,7 +51,7 @@ void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n)
     rf__spans(g, n, RF_SPAN, sum_span, &(struct flat){.k = g->k, .y = y, .a = x});
 }
 
-bool rf__act(const rf_graph *g, rf_act act, rf_act_kernels *out)
+bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out)
 {
     const rfk_table *k = g->k;
     switch (act) {
@@ -75,7 +75,7 @@ static void act_span(void *arg, int64_t first, int64_t last, int64_t block, int 
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n)
 {
     struct flat f = {.y = y, .a = x};
-    if (rf__act(g, act, &f.act) && f.act.forward) rf__spans(g, n, RF_SPAN, act_span, &f);
+    if (rf__act_find(g, act, &f.act) && f.act.forward) rf__spans(g, n, RF_SPAN, act_span, &f);
     else if (y != x) rf__copy_into(g, y, x, n);
 }
 
@@ -89,7 +89,7 @@ static void act_back_span(void *arg, int64_t first, int64_t last, int64_t block,
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n)
 {
     struct flat f = {.y = dx, .a = dy, .b = x};
-    if (rf__act(g, act, &f.act) && f.act.back) rf__spans(g, n, RF_SPAN, act_back_span, &f);
+    if (rf__act_find(g, act, &f.act) && f.act.back) rf__spans(g, n, RF_SPAN, act_back_span, &f);
     else if (dx != dy) rf__copy_into(g, dx, dy, n);
 }
 
@@ -115,7 +115,7 @@ static void round_span(void *arg, int64_t first, int64_t last, int64_t block, in
 void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64_t n)
 {
     struct rounded r = {.k = g->k, .z16 = z16, .y = y};
-    if (rf__act(g, act, &r.act)) rf__spans(g, n, RF_SPAN, round_span, &r);
+    if (rf__act_find(g, act, &r.act)) rf__spans(g, n, RF_SPAN, round_span, &r);
 }
 
 static void again_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
@@ -129,7 +129,7 @@ static void again_span(void *arg, int64_t first, int64_t last, int64_t block, in
 void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n)
 {
     struct rounded r = {.k = g->k, .kept = z16, .y = y};
-    if (rf__act(g, act, &r.act)) rf__spans(g, n, RF_SPAN, again_span, &r);
+    if (rf__act_find(g, act, &r.act)) rf__spans(g, n, RF_SPAN, again_span, &r);
 }
 
 static void back_bf16_span(void *arg, int64_t first, int64_t last, int64_t block, int worker)
@@ -147,7 +147,7 @@ static void back_bf16_span(void *arg, int64_t first, int64_t last, int64_t block
 void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n)
 {
     struct rounded r = {.k = g->k, .kept = z16, .y = dz};
-    if (rf__act(g, act, &r.act) && r.act.back) rf__spans(g, n, RF_SPAN, back_bf16_span, &r);
+    if (rf__act_find(g, act, &r.act) && r.act.back) rf__spans(g, n, RF_SPAN, back_bf16_span, &r);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------------------------- */
@@ -208,7 +208,7 @@ void rf__column_sums(const rf_graph *g, float *sum, const float *x, int64_t rows
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
-void rf__gemm(rf_graph *g, const rf_gemm_call *call)
+void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call)
 {
     if (!g->error.code) rf_gemm(g->ctx, call, &g->error);
 }

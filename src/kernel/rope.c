@@ -1,4 +1,4 @@
-/* rope.c — tables of angles, and turning many tokens.                              RoFormer, Secs. 3.2-3.4:
+/* rope.c — tables of angles, and the rotation of many tokens.                              RoFormer, Secs. 3.2-3.4:
  *
  *     theta_i = base^(-2i/r),   row m of the tables:  cos(m theta_i), sin(m theta_i)  for i in [0, r/2)
  *
@@ -52,20 +52,20 @@ static size_t padded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, int64_t rows, rf_rope **out, rf_error *why)
 {
     if (spec->rotary < 2 || spec->rotary % 2)
-        return rf_fail(why, RF_EARG, "rope: rotary is %lld, wants an even number of at least 2", (long long)spec->rotary);
+        return rf_fail(why, RF_EARG, "rope: rotary is %lld, expected an even number of at least 2", (long long)spec->rotary);
     if (!(spec->base > 0) || !isfinite(spec->base))
-        return rf_fail(why, RF_EARG, "rope: base is %g, wants a finite number above 0", spec->base);
+        return rf_fail(why, RF_EARG, "rope: base is %g, expected a finite number above 0", spec->base);
     if (spec->layout != RF_ROPE_PAIRS && spec->layout != RF_ROPE_HALVES)
         return rf_fail(why, RF_EARG, "rope: layout %d is neither pairs nor halves", (int)spec->layout);
 
     const size_t half = (size_t)spec->rotary / 2, head = padded(sizeof(rf_rope));
     size_t angles = 0, table = 0, total = 0;
-    const bool fits = half <= SIZE_MAX / 64 && rf__mul((size_t)rows, half, &table) && table <= SIZE_MAX / 64;
+    const bool fits = half <= SIZE_MAX / 64 && rf__checked_mul((size_t)rows, half, &table) && table <= SIZE_MAX / 64;
     if (fits) {
         angles = padded(half * sizeof(double));
         table = padded(table * sizeof(float));
     }
-    char *block = fits && rf__add(2 * table, head + angles, &total) ? rf__alloc(ctx, total) : NULL;
+    char *block = fits && rf__checked_add(2 * table, head + angles, &total) ? rf__alloc(ctx, total) : NULL;
     if (!block)
         return rf_fail(why, RF_ENOMEM, "out of memory: rope tables of %lld positions and rotary %lld", (long long)rows,
                        (long long)spec->rotary);
@@ -88,21 +88,21 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
 
 rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t positions, rf_rope **out, rf_error *why)
 {
-    if (positions < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, wants at least 1", (long long)positions);
+    if (positions < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)positions);
     return make(ctx, spec, (filling){0}, positions, out, why);
 }
 
 rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t position[], int64_t n, rf_rope **out,
                      rf_error *why)
 {
-    if (n < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, wants at least 1", (long long)n);
+    if (n < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)n);
     return make(ctx, spec, (filling){.position = position}, n, out, why);
 }
 
 rf_status rf_rope_make(const rf_ctx *ctx, int64_t rotary, rf_rope_layout layout, int64_t rows, rf_rope_angle *angle,
                        const void *what, rf_rope **out, rf_error *why)
 {
-    if (rows < 1) return rf_fail(why, RF_EARG, "rope: %lld rows, wants at least 1", (long long)rows);
+    if (rows < 1) return rf_fail(why, RF_EARG, "rope: %lld rows, expected at least 1", (long long)rows);
     const rf_rope_spec spec = {rotary, 1, layout};
     return make(ctx, &spec, (filling){.angle = angle, .what = what}, rows, out, why);
 }
@@ -117,9 +117,9 @@ const rf_rope_spec *rf_rope_spec_of(const rf_rope *rope) { return &rope->spec; }
 const float *rf_rope_cos(const rf_rope *rope) { return rope->cos; }
 const float *rf_rope_sin(const rf_rope *rope) { return rope->sin; }
 
-/* ---- turning ----------------------------------------------------------------------------------------------------- */
+/* ---- rotation ---------------------------------------------------------------------------------------------------- */
 
-typedef struct turning {
+typedef struct rotation {
     const rfk_table *k;
     const rf_rope *rope;
     float *y;
@@ -127,12 +127,12 @@ typedef struct turning {
     const int32_t *row;
     int64_t N, H, d, at_once;
     float dir;
-} turning;
+} rotation;
 
-static void turn(void *arg, int64_t block, int worker)
+static void rotate(void *arg, int64_t block, int worker)
 {
     (void)worker;
-    const turning *t = arg;
+    const rotation *t = arg;
     const int64_t r = t->rope->spec.rotary, width = t->H * t->d, last = rf__min64((block + 1) * t->at_once, t->N);
     const bool pairs = t->rope->spec.layout == RF_ROPE_PAIRS;
     for (int64_t n = block * t->at_once; n < last; n++) {
@@ -142,14 +142,14 @@ static void turn(void *arg, int64_t block, int worker)
     }
 }
 
-rf_status rf_rope_turn(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[], int64_t N,
+rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[], int64_t N,
                        int64_t H, int64_t d, int dir, rf_error *why)
 {
     if (dir != 1 && dir != -1) return rf_fail(why, RF_EARG, "rope: direction %d is neither 1 nor -1", dir);
     if (N < 0 || H < 0)
         return rf_fail(why, RF_ESHAPE, "rope: %lld tokens of %lld heads", (long long)N, (long long)H);
     if (d < rope->spec.rotary)
-        return rf_fail(why, RF_ESHAPE, "rope: heads of width %lld, the angles turn %lld columns", (long long)d,
+        return rf_fail(why, RF_ESHAPE, "rope: heads of width %lld, the angles rotate %lld columns", (long long)d,
                        (long long)rope->spec.rotary);
     if (!row && N > rope->rows)
         return rf_fail(why, RF_ERANGE, "rope: token %lld, table holds %lld rows", (long long)(N - 1), (long long)rope->rows);
@@ -160,7 +160,7 @@ rf_status rf_rope_turn(const rf_ctx *ctx, const rf_rope *rope, float *y, const f
     if (!N || !H) return RF_OK;
 
     const int64_t at_once = rf__max64(1, 32768 / (H * d));      /* about 128 KiB of x for each block */
-    turning t = {ctx->k, rope, y, x, row, N, H, d, at_once, (float)dir};
-    rf__parallel(ctx, N / at_once + (N % at_once != 0), turn, &t);
+    rotation t = {ctx->k, rope, y, x, row, N, H, d, at_once, (float)dir};
+    rf__parallel(ctx, N / at_once + (N % at_once != 0), rotate, &t);
     return RF_OK;
 }

@@ -1,12 +1,12 @@
 /* cache.c — keys and values of earlier tokens; see cache.h.
  *
- * Rows of a sequence lie side by side, because attention walks them with one step; room doubles when it is used up, so that a token
+ * Rows of a sequence lie side by side, because attention walks them with one stride; capacity doubles when it is used up, so that a token
  * costs the copy of a constant number of rows.                                                                         */
 #include "model/cache.h"
 
-enum { LEAST = 64 };                    /* rows of the first room                                                       */
+enum { LEAST = 64 };                    /* rows at first                                                                */
 
-typedef struct rows { float *at; int64_t room, width; } rows;
+typedef struct rows { float *at; int64_t capacity, width; } rows;
 
 struct rf_cache {
     const rf_ctx *ctx;
@@ -22,7 +22,7 @@ rf_status rf__cache_new(const rf_ctx *ctx, int64_t layers, int64_t sequences, rf
 {
     rf_cache *c = rf__calloc(ctx, 1, sizeof *c);
     size_t n = 0;
-    const bool fits = rf__mul((size_t)layers, (size_t)sequences, &n);
+    const bool fits = rf__checked_mul((size_t)layers, (size_t)sequences, &n);
     if (c && fits) {
         *c = (rf_cache){.ctx = ctx, .layers = layers, .sequences = sequences};
         c->length = rf__calloc(ctx, (size_t)sequences, sizeof *c->length);
@@ -57,19 +57,19 @@ size_t rf__cache_bytes(const rf_cache *c) { return c->bytes; }
 
 /* ---- keys and values ---- */
 
-static bool make_room(rf_graph *g, rf_cache *c, rows *r, int64_t need, int64_t width)
+static bool reserve(rf_graph *g, rf_cache *c, rows *r, int64_t need, int64_t width)
 {
-    int64_t room = r->room ? r->room : LEAST;
-    while (room < need) room *= 2;
-    if (r->at && room == r->room) return true;
+    int64_t capacity = r->capacity ? r->capacity : LEAST;
+    while (capacity < need) capacity *= 2;
+    if (r->at && capacity == r->capacity) return true;
     size_t bytes = 0;
-    float *more = rf__mul((size_t)room, (size_t)width * sizeof *more, &bytes) ? rf__realloc(c->ctx, r->at, bytes) : NULL;
+    float *more = rf__checked_mul((size_t)capacity, (size_t)width * sizeof *more, &bytes) ? rf__realloc(c->ctx, r->at, bytes) : NULL;
     if (!more) {
-        rf__stop(g, RF_ENOMEM, "out of memory: keys and values of %lld tokens", (long long)room);
+        rf__stop(g, RF_ENOMEM, "out of memory: keys and values of %lld tokens", (long long)capacity);
         return false;
     }
-    c->bytes += bytes - (size_t)(r->room * width) * sizeof *more;
-    *r = (rows){more, room, width};
+    c->bytes += bytes - (size_t)(r->capacity * width) * sizeof *more;
+    *r = (rows){more, capacity, width};
     return true;
 }
 
@@ -81,7 +81,7 @@ static bool append(rf_graph *g, rf_cache *c, rows *to, const rf_tensor *x, int64
     *all = at;
     for (int64_t b = 0; b < c->sequences && at; b++) {
         const int64_t length = c->length[b], T = start[b + 1] - start[b];
-        if (!make_room(g, c, &to[b], length + T, width)) return false;
+        if (!reserve(g, c, &to[b], length + T, width)) return false;
         for (int64_t t = 0; t < T; t++)
             memcpy(to[b].at + (length + t) * width, x->f32 + (start[b] + t) * x->dim[1] + from, (size_t)width * sizeof(float));
         at[b] = to[b].at;
@@ -91,18 +91,18 @@ static bool append(rf_graph *g, rf_cache *c, rows *to, const rf_tensor *x, int64
 
 void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, rf_attention_spec *spec)
 {
-    rf_tensor *turned = qkv;
-    if (spec->rope) {                                               /* queries are turned by the kernel */
-        const rf_turn_spec turn = {.parts = 3, .heads = spec->heads, .turned = spec->heads, .row = {NULL, spec->row, spec->row},
+    rf_tensor *rotated = qkv;
+    if (spec->rope) {                                               /* queries are rotated by the kernel */
+        const rf_rotate_parts_spec rotate = {.parts = 3, .heads = spec->heads, .rotated = spec->heads, .row = {NULL, spec->row, spec->row},
                                    .rope = {NULL, spec->rope, spec->rotate_value ? spec->rope : NULL}};
-        turned = rf_turn(g, qkv, &turn);
+        rotated = rf_rotate_parts(g, qkv, &rotate);
     }
     rf_past *past = rf__push(g, 1, sizeof *past);
     int64_t *count = rf__push(g, (size_t)c->sequences, sizeof *count);
     const float **key = NULL, **more = NULL;
     if (g->error.code) return;
     const int64_t C = qkv->dim[1] / 3;
-    if (!append(g, c, c->key + layer * c->sequences, turned, C, 2 * C, spec->start, &key)) return;
+    if (!append(g, c, c->key + layer * c->sequences, rotated, C, 2 * C, spec->start, &key)) return;
     if (spec->more_key && !append(g, c, c->more + layer * c->sequences, spec->more_key, 0, spec->more_key->dim[1], spec->start, &more))
         return;
     for (int64_t b = 0; b < c->sequences; b++) count[b] = c->length[b] + spec->start[b + 1] - spec->start[b];

@@ -10,7 +10,7 @@
  * The softmax is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a function of tokens 0 .. m, and
  * the logits at m are those of token m + 1.
  *
- * No position is added anywhere: it enters through R(m) alone.  Rotation turns interleaved pairs, as the checkpoints do.
+ * No position is added anywhere: it enters through R(m) alone.  Rotation rotates interleaved pairs, as the checkpoints do.
  * Other encodings put something else in R's place: the row that config.json names is asked where positions come in (position.h). */
 #include <math.h>
 
@@ -31,7 +31,7 @@ struct rf_encoder {
     const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
     bool still;                            /* values never change                                                       */
     int64_t frozen;                        /* embeddings and so many layers get no gradient                             */
-    bool checkpoints;                      /* layers are computed again in the backward                                 */
+    bool recompute;                        /* layers are computed again in the backward                                 */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
     rf_tensor *task[4];                    /* the parameters of another head than that                                 */
     rf_tensor *transform, *transform_bias, *head_norm, *head_norm_bias, *decoder, *bias;
@@ -122,7 +122,7 @@ void rf__encoder_grad(rf_encoder *e, float *grad)
 }
 
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab) { e->bf16 = slab; }
-void rf__encoder_checkpoints(rf_encoder *e, bool on) { e->checkpoints = on; }
+void rf__encoder_recompute(rf_encoder *e, bool on) { e->recompute = on; }
 
 void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user)
 {
@@ -187,7 +187,7 @@ static void bind(rf_graph *g, rf_encoder *e)
 
 /* ---- the equations ---- */
 
-static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_place *at, const rf_batch *b)
+static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_layer_context *at, const rf_batch *b)
 {
     const rf_config *c = &e->params->config;
     const rf_position *is = e->params->position;
@@ -205,7 +205,7 @@ typedef struct layer {
     const rf_config *c;
     const layer_weights *w;
     const rf_position *is;
-    rf_place at;
+    rf_layer_context at;
     rf_attention_spec spec;
     rf__observer *observer;
     void *observer_user;
@@ -217,12 +217,12 @@ typedef struct layer {
 static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
 {
     rf_attention_spec spec = l->spec;
-    rf_tensor *turned = l->is->turn ? l->is->turn(g, &l->at, qkv) : qkv;
+    rf_tensor *rotated = l->is->rotate ? l->is->rotate(g, &l->at, qkv) : qkv;
     if (l->is->relate) l->is->relate(g, &l->at, qkv, &spec);
-    if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, turned, &spec});
-    if (l->at.cache) rf__cache_extend(g, l->at.cache, l->at.layer, turned, &spec);
-    rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, turned, &spec) : rf_attention(g, turned, &spec);
-    return l->is->unturn ? l->is->unturn(g, &l->at, a) : a;
+    if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, rotated, &spec});
+    if (l->at.cache) rf__cache_extend(g, l->at.cache, l->at.layer, rotated, &spec);
+    rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, rotated, &spec) : rf_attention(g, rotated, &spec);
+    return l->is->unrotate ? l->is->unrotate(g, &l->at, a) : a;
 }
 
 static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
@@ -249,9 +249,9 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     const rf_position *is = e->params->position;
     const int64_t L = c->num_hidden_layers;
     rf_error why = {0};
-    rf_place at = {0};
+    rf_layer_context at = {0};
     layer *l = rf__push(g, (size_t)L, sizeof *l);
-    if (!rf__positions_place(g, e->kept, c, b, &at)) return &g->nil.t;
+    if (!rf__positions_bind(g, e->kept, c, b, &at)) return &g->nil.t;
     at.cache = cache;
     at.still = e->still;
     at.weight = at.shared = e->position;
@@ -268,16 +268,16 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     const rf_graph_mark mark = rf_graph_here(g);
     rf_tensor *h = embed(g, e, &at, b);
     for (int64_t i = 0; i < L; i++) {
-        h = e->checkpoints ? rf_checkpoint(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
+        h = e->recompute ? rf_recompute(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
         h = rf_keep(g, mark, h);
     }
     return h;                                                                                    /* [N, C]  */
 }
 
-rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
-rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache) { return encode(g, e, b, cache, NULL, 0); }
+rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
+rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache) { return encode(g, e, b, cache, NULL, 0); }
 
-rf_tensor *rf__encode_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
+rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {
     return encode(g, e, b, NULL, row, n);
 }

@@ -25,29 +25,29 @@ void rf__encoder_grad(rf_encoder *e, float *grad);
 /* For training: a copy of the values that products in bf16 read (it must outlive the encoder; NULL: none), and whether a
  * layer's activations are computed again in the backward instead of kept.                                            */
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);
-void rf__encoder_checkpoints(rf_encoder *e, bool on);
+void rf__encoder_recompute(rf_encoder *e, bool on);
 
 /* What attention of a layer is about to do, shown to an observer of inference. */
 struct rf_position;
-struct rf_place;
+struct rf_layer_context;
 typedef struct rf__view {
     const struct rf_position *is;
-    const struct rf_place *at;
-    const rf_tensor *qkv, *turned;      /* [N,3C]: as projected, and as attention takes it                              */
+    const struct rf_layer_context *at;
+    const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                              */
     const rf_attention_spec *spec;      /* with what `relate` added                                                     */
 } rf__view;
 typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
-void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    /* NULL: nobody; see look.h            */
+void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    /* NULL: nobody; see attention_probe.h */
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
-rf_tensor *rf__encode(rf_graph *g, rf_encoder *e, const rf_batch *batch);
+rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
 /* Those of the tokens row[0..n), which lives until reset, [n,C]: the last layer's projection and feed-forward, three quarters of its
- * work, run for no others.  Without dropout the bits are those of rf__encode. */
-rf_tensor *rf__encode_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
+ * work, run for no others.  Without dropout the bits are those of rf__encoder_forward. */
+rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
 
 /* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the caller commits. */
-rf_tensor *rf__encode_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
+rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
 /* The head's transform of the tokens at row[0..n): LayerNorm(act(h W^T + b)), [n,E]. */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);

@@ -126,7 +126,7 @@ static rf_status begin(writing *w, const rf_model *m, const int32_t id[], int64_
     w->ctx = m->ctx;
     w->V = c->vocab_size;
     w->cached = !rf__position_caches(m->params.position, c, NULL);
-    w->key = rf__key(o->seed, rf__hash64(id, (size_t)n * sizeof *id, 0x67656e65));
+    w->key = rf__make_key(o->seed, rf__hash64(id, (size_t)n * sizeof *id, 0x67656e65));
     w->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
     w->candidate = rf__calloc(w->ctx, (size_t)w->V, sizeof *w->candidate);
     if (!w->cached) w->text = rf__calloc(w->ctx, (size_t)(n + o->max_new_tokens), sizeof *w->text);

@@ -65,5 +65,5 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
 {
     const int32_t *row = rows_of(g, rf__encoder_params(e), b);
-    return row ? logits(g, e, rf__encode_rows(g, e, b, row, b->B)) : rf__task_logits(g, e, rf__encode(g, e, b), b);
+    return row ? logits(g, e, rf__encoder_forward_rows(g, e, b, row, b->B)) : rf__task_logits(g, e, rf__encoder_forward(g, e, b), b);
 }

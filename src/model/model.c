@@ -53,11 +53,11 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
 }
 
 /* A mapped f32 tensor can be used where it lies. */
-static bool usable_in_place(const rf_weight *t) { return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0; }
+static bool usable_as_is(const rf_weight *t) { return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0; }
 
 static bool stays_in_file(const struct source *from, size_t i)
 {
-    return i == 0 && from->file && usable_in_place(from->match[0]);
+    return i == 0 && from->file && usable_as_is(from->match[0]);
 }
 
 static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }

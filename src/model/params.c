@@ -9,7 +9,7 @@
 
 enum { PLAIN = 0, JOINED = RF_ROW_JOINED, HEAD = RF_ROW_HEAD, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
 
-static const rf_row embeddings[] = {
+static const rf_param_row embeddings[] = {
     {"roformer.embeddings.word_embeddings.weight",       "VE", RF_INIT_NORMAL, true,  PLAIN},
     {"roformer.embeddings.token_type_embeddings.weight", "TE", RF_INIT_NORMAL, true,  PLAIN},
     {"roformer.embeddings.LayerNorm.weight",             "E",  RF_INIT_ONES,   false, PLAIN},
@@ -18,7 +18,7 @@ static const rf_row embeddings[] = {
     {"roformer.embeddings_project.bias",                 "C",  RF_INIT_ZEROS,  false, PROJECTED},
 };
 
-static const rf_row layer[] = {
+static const rf_param_row layer[] = {
     {"attention.self.query.weight",       "CC", RF_INIT_NORMAL, true,  PLAIN},
     {"attention.self.key.weight",         "CC", RF_INIT_NORMAL, true,  JOINED},
     {"attention.self.value.weight",       "CC", RF_INIT_NORMAL, true,  JOINED},
@@ -37,7 +37,7 @@ static const rf_row layer[] = {
     {"output.LayerNorm.bias",             "C",  RF_INIT_ZEROS,  false, PLAIN},
 };
 
-static const rf_row mlm_head[] = {
+static const rf_param_row mlm_head[] = {
     {"cls.predictions.transform.dense.weight",     "EC", RF_INIT_NORMAL, true,  HEAD},
     {"cls.predictions.transform.dense.bias",       "E",  RF_INIT_ZEROS,  false, HEAD},
     {"cls.predictions.transform.LayerNorm.weight", "E",  RF_INIT_ONES,   false, HEAD},
@@ -46,36 +46,36 @@ static const rf_row mlm_head[] = {
     {"cls.predictions.bias",                       "V",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const rf_row sequence_head[] = {
+static const rf_param_row sequence_head[] = {
     {"classifier.dense.weight",    "CC", RF_INIT_NORMAL, true,  HEAD},
     {"classifier.dense.bias",      "C",  RF_INIT_ZEROS,  false, HEAD},
     {"classifier.out_proj.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
     {"classifier.out_proj.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const rf_row pooled_head[] = {
+static const rf_param_row pooled_head[] = {
     {"roformer.pooler.dense.weight", "CC", RF_INIT_NORMAL, true,  HEAD},
     {"roformer.pooler.dense.bias",   "C",  RF_INIT_ZEROS,  false, HEAD},
     {"classifier.weight",            "KC", RF_INIT_NORMAL, true,  HEAD},
     {"classifier.bias",              "K",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const rf_row token_head[] = {
+static const rf_param_row token_head[] = {
     {"classifier.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
     {"classifier.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const rf_row span_head[] = {
+static const rf_param_row span_head[] = {
     {"qa_outputs.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
     {"qa_outputs.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const rf_row choice_head[] = {
+static const rf_param_row choice_head[] = {
     {"classifier.weight", "1C", RF_INIT_NORMAL, true,  HEAD},
     {"classifier.bias",   "1",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const struct { const rf_row *row; size_t n; } head_rows[] = {
+static const struct { const rf_param_row *row; size_t n; } head_rows[] = {
     [RF_HEAD_MLM] = {mlm_head, RF_COUNT(mlm_head)},          [RF_HEAD_SEQUENCE] = {sequence_head, RF_COUNT(sequence_head)},
     [RF_HEAD_POOLED] = {pooled_head, RF_COUNT(pooled_head)}, [RF_HEAD_TOKEN] = {token_head, RF_COUNT(token_head)},
     [RF_HEAD_SPAN] = {span_head, RF_COUNT(span_head)},       [RF_HEAD_CHOICE] = {choice_head, RF_COUNT(choice_head)},
@@ -116,16 +116,16 @@ static int64_t extent(const rf_config *c, const rf_position *p, char letter)
     }
 }
 
-static bool wanted(const rf_row *r, const rf_config *c)
+static bool required(const rf_param_row *r, const rf_config *c)
 {
     if ((r->flags & PROJECTED) && c->embedding_size == c->hidden_size) return false;
     if ((r->flags & RF_ROW_UNSHARED) && c->share_att_key) return false;
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 
-static bool append(rf_params *out, const rf_row *r, int index, const char *format_prefix)
+static bool append(rf_params *out, const rf_param_row *r, int index, const char *format_prefix)
 {
-    if (!wanted(r, &out->config)) return true;
+    if (!required(r, &out->config)) return true;
     rf_param *p = &out->p[out->n++];
     *p = (rf_param){.init = r->init, .decay = r->decay, .head = (r->flags & HEAD) != 0, .layer = index};
     p->joined = (r->flags & JOINED) != 0;
@@ -133,15 +133,15 @@ static bool append(rf_params *out, const rf_row *r, int index, const char *forma
     p->count = 1;
     for (const char *s = r->shape; *s; s++) {
         p->dim[p->rank] = extent(&out->config, out->position, *s);
-        if (!rf__mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
+        if (!rf__checked_mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
     }
     size_t at = out->total;
     if (!p->joined) at = (at + 15) & ~(size_t)15;                   /* 64-byte aligned */
     p->offset = at;
-    return rf__add(at, p->count, &out->total);
+    return rf__checked_add(at, p->count, &out->total);
 }
 
-static bool append_position(rf_params *out, const rf_row *r, int index, const char *format_prefix)
+static bool append_position(rf_params *out, const rf_param_row *r, int index, const char *format_prefix)
 {
     bool fits = true;
     for (; r && r->name; r++) {
@@ -152,7 +152,7 @@ static bool append_position(rf_params *out, const rf_row *r, int index, const ch
     return fits;
 }
 
-static size_t length(const rf_row *r)
+static size_t length(const rf_param_row *r)
 {
     size_t n = 0;
     while (r && r[n].name) n++;
@@ -196,11 +196,11 @@ rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_hea
 
 /* ---- counting ---- */
 
-static int64_t count(const rf_config *c, const rf_position *p, const rf_row *r, size_t n)
+static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r, size_t n)
 {
     int64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t one = wanted(&r[i], c);
+        int64_t one = required(&r[i], c);
         for (const char *s = r[i].shape; *s; s++) one *= extent(c, p, *s);
         sum += one;
     }
@@ -427,7 +427,7 @@ rf_status rf__params_write(const rf_params *params, const float *slab, rf_type t
         out[n] = out[n - 1];                                             /* the bias is the table's last row */
         out[n++].name = second_bias;
     }
-    const rf_status status = rf__weights_write(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
+    const rf_status status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
     rf__free(params->ctx, out);
     return status;
 }

@@ -12,12 +12,12 @@ typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES, RF_INIT_MADE
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position
  * encoding.                                                                                                            */
-typedef struct rf_row {
+typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
     bool decay;
     int flags;                  /* RF_ROW_*                                                                             */
-} rf_row;
+} rf_param_row;
 
 enum {
     RF_ROW_JOINED = 1,          /* directly behind the row above                                                        */
@@ -73,7 +73,7 @@ rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, 
 /* Reads the encoder alone, whatever head the file has. */
 rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float *slab, rf_error *why);
 
-/* The steps of loading, for those who do not want a slab: the tensor of a file for a parameter's name (NULL: none), for
+/* The steps of loading, for those who do not need a slab: the tensor of a file for a parameter's name (NULL: none), for
  * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */
 const rf_weight *rf__params_find(const rf_weights *w, const char *name);
 rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head, rf_error *why);

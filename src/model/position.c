@@ -74,7 +74,7 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
 {
     if (p->attend)
-        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type \"%s\" turns a key anew for every distance: keys cannot be kept",
+        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type \"%s\" rotates a key anew for every distance: keys cannot be kept",
                        p->name);
     if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
         return rf_fail(why, RF_EUNSUPPORTED, "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
@@ -102,7 +102,7 @@ typedef struct tables {
 struct rf_positions {
     const rf_ctx *ctx;
     uint64_t batches;
-    int64_t places;             /* layers and the embeddings                                                              */
+    int64_t owners;             /* layers and the embeddings                                                              */
     tables *table;              /* [places, RF_POSITION_PARTS]                                                            */
     rf_kept *made;              /* [places, RF_POSITION_TABLES]                                                           */
     float *fixed;
@@ -114,9 +114,9 @@ rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions 
     rf_positions *p = rf__calloc(ctx, 1, sizeof *p);
     if (p) {
         p->ctx = ctx;
-        p->places = c->num_hidden_layers + 1;
-        p->table = rf__calloc(ctx, (size_t)p->places * RF_POSITION_PARTS, sizeof *p->table);
-        p->made = rf__calloc(ctx, (size_t)p->places * RF_POSITION_TABLES, sizeof *p->made);
+        p->owners = c->num_hidden_layers + 1;
+        p->table = rf__calloc(ctx, (size_t)p->owners * RF_POSITION_PARTS, sizeof *p->table);
+        p->made = rf__calloc(ctx, (size_t)p->owners * RF_POSITION_TABLES, sizeof *p->made);
     }
     if (!p || !p->table || !p->made) {
         rf__positions_free(p);
@@ -129,25 +129,25 @@ rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions 
 void rf__positions_free(rf_positions *p)
 {
     if (!p) return;
-    for (int64_t i = 0; p->table && i < p->places * RF_POSITION_PARTS; i++) {
+    for (int64_t i = 0; p->table && i < p->owners * RF_POSITION_PARTS; i++) {
         for (int s = 0; s < SIZES; s++) rf_rope_free(p->table[i].size[s]);
         rf_rope_free(p->table[i].custom);
     }
-    for (int64_t i = 0; p->made && i < p->places * RF_POSITION_TABLES; i++) rf__free(p->ctx, p->made[i].x);
+    for (int64_t i = 0; p->made && i < p->owners * RF_POSITION_TABLES; i++) rf__free(p->ctx, p->made[i].x);
     rf__free(p->ctx, p->made);
     rf__free(p->ctx, p->table);
     rf__free(p->ctx, p->fixed);
     rf__free(p->ctx, p);
 }
 
-bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_place *out)
+bool rf__positions_bind(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_layer_context *out)
 {
     int32_t *position = rf__push(g, (size_t)b->N, sizeof *position), *length = rf__push(g, (size_t)b->N, sizeof *length);
     int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start), *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
     int32_t *type = rf__push(g, (size_t)b->N, sizeof *type);
     if (type && b->type) memcpy(type, b->type, (size_t)b->N * sizeof *type);
     else if (type) memset(type, 0, (size_t)b->N * sizeof *type);
-    *out = (rf_place){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .type = type, .start = start, .position = position,
+    *out = (rf_layer_context){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .type = type, .start = start, .position = position,
                       .length = length, .chosen = b->position != NULL, .kept = p, .batch = ++p->batches};
     if (g->error.code) return false;
     for (int64_t s = 0; s < b->B; s++) {
@@ -163,7 +163,7 @@ bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const
     return true;
 }
 
-bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const char *what)
+bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit, const char *what)
 {
     for (int64_t n = 0; n < at->N && !g->error.code; n++)
         if (at->position[n] < 0 || at->position[n] >= limit)
@@ -174,7 +174,7 @@ bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const c
 
 /* ---- angles ---------------------------------------------------------------------------------------------------------- */
 
-struct making { const rf_place *at; bool by_token; rf_position_angle *angle; const void *what; };
+struct making { const rf_layer_context *at; bool by_token; rf_position_angle *angle; const void *what; };
 
 static void by_row(const void *arg, int64_t row, int64_t i, double *angle, double *gain)
 {
@@ -188,7 +188,7 @@ static void by_token(const void *arg, int64_t row, int64_t i, double *angle, dou
     m->angle(m->what, m->at->position[row], m->by_token ? m->at->length[row] : 0, i, angle, gain);
 }
 
-rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t rotary, rf_rope_layout layout, bool each,
+rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, int64_t rotary, rf_rope_layout layout, bool each,
                              rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,
                              rf_error *why)
 {
@@ -232,14 +232,14 @@ static void fill_row(void *arg, int64_t i, int worker)
     f->fill(f->c, i, f->to + i * f->width, f->width);
 }
 
-const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill)
+const float *rf__positions_fixed(rf_graph *g, const rf_layer_context *at, int64_t rows, int64_t width, rf_position_row *fill)
 {
     rf_positions *p = at->kept;
     if (p->fixed && p->width == width && p->rows >= rows) return p->fixed;
     int64_t more = 512;
     while (more < rows) more *= 2;
     size_t floats = 0;
-    float *table = rf__mul((size_t)more, (size_t)width, &floats) && floats <= SIZE_MAX / sizeof *table
+    float *table = rf__checked_mul((size_t)more, (size_t)width, &floats) && floats <= SIZE_MAX / sizeof *table
                        ? rf__alloc(p->ctx, floats * sizeof *table) : NULL;
     if (!table) {
         rf__stop(g, RF_ENOMEM, "out of memory: a table of %lld positions of width %lld", (long long)more, (long long)width);
@@ -253,7 +253,7 @@ const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, 
     return table;
 }
 
-struct occurring { const rf_place *at; float *to; int64_t width; rf_position_row *fill; };
+struct occurring { const rf_layer_context *at; float *to; int64_t width; rf_position_row *fill; };
 
 static void fill_token(void *arg, int64_t n, int worker)
 {
@@ -262,7 +262,7 @@ static void fill_token(void *arg, int64_t n, int worker)
     o->fill(o->at->config, o->at->position[n], o->to + n * o->width, o->width);
 }
 
-rf_tensor *rf__positions_rows(rf_graph *g, const rf_place *at, int64_t width, rf_position_row *fill)
+rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t width, rf_position_row *fill)
 {
     const rf_positions *p = at->kept;
     const int64_t reach = (int64_t)at->highest + 1;
@@ -278,12 +278,12 @@ rf_tensor *rf__positions_rows(rf_graph *g, const rf_place *at, int64_t width, rf
 
 /* ---- tables that an encoding makes ------------------------------------------------------------------------------------- */
 
-const rf_kept *rf__positions_kept(const rf_place *at, int64_t layer, int number)
+const rf_kept *rf__positions_kept(const rf_layer_context *at, int64_t layer, int number)
 {
     return &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
 }
 
-bool rf__positions_keep(rf_graph *g, const rf_place *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x)
+bool rf__positions_keep(rf_graph *g, const rf_layer_context *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x)
 {
     rf_kept *t = &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
     if (g->error.code) return false;

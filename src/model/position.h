@@ -4,16 +4,16 @@
  * equation, the parameters it adds, and hooks.  A hook that is NULL changes nothing.
  *
  *     w     = embed(words)                           [N,E]   before the norm of the embeddings
- *     angles(spec)                                   tables for attention or at->turn, made once before the first layer
- *     qkv   = turn(h W_qkv)                          [N,3C]  in each layer, before attention
+ *     angles(spec)                                   tables for attention or at->rotate, made once before the first layer
+ *     qkv   = rotate(h W_qkv)                          [N,3C]  in each layer, before attention
  *     relate(qkv, spec)                                      in each layer: what attention adds to scores and values
  *     a     = attend(qkv, spec)                      [N,C]   in each layer, in attention's place, for the few that need it
- *     a     = unturn(attention(qkv, spec))           [N,C]   in each layer, after attention
+ *     a     = unrotate(attention(qkv, spec))           [N,C]   in each layer, after attention
  *
- * With at->cache, tokens continue those of earlier calls: turned keys and values are kept by the encoder, and embed keeps what it needs
+ * With at->cache, tokens continue those of earlier calls: rotated keys and values are kept by the encoder, and embed keeps what it needs
  * of earlier tokens itself (rf__cache_state).  An encoding whose angles depend on tokens to come, or with attend, has no cache.
  *
- * embed, turn, relate, attend and unturn make tensors of the tape and may be run again in the backward (rf_checkpoint): all they
+ * embed, rotate, relate, attend and unrotate make tensors of the tape and may be run again in the backward (rf_recompute): all they
  * read must stay as it is until then.  angles must not make tensors. */
 #ifndef RF_POSITION_H
 #define RF_POSITION_H
@@ -27,7 +27,7 @@
 typedef struct rf_positions rf_positions;
 
 /* Where a hook is called: one batch, and the embeddings (layer -1) or a layer. */
-typedef struct rf_place {
+typedef struct rf_layer_context {
     const rf_config *config;
     int64_t layer;
     int64_t N, B;
@@ -44,10 +44,10 @@ typedef struct rf_place {
     rf_tensor *qkv, *qkv_bias;          /* [3C,C], [3C]: the layer's matrices of queries, keys and values               */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                               */
-    rf_turn_spec turn, unturn;          /* made by `angles` for rf_turn; parts 0: nothing to do                         */
-    rf_turn_spec past, future;          /* for far keys (rerope.c)                                                      */
+    rf_rotate_parts_spec rotate, unrotate; /* made by `angles` for rf_rotate_parts; parts 0: nothing to do              */
+    rf_rotate_parts_spec past, future;  /* for far keys (rerope.c)                                                      */
     rf_cache *cache;                    /* of a causal model whose tokens come one after the other; NULL: all are here  */
-} rf_place;
+} rf_layer_context;
 
 enum {
     RF_POSITION_SHIFT = 1,              /* scores do not change when all positions move by the same number              */
@@ -63,7 +63,7 @@ typedef struct rf_position {
     const char *equation;
     const char *source;
     int flags;
-    const rf_row *embedding, *layer;    /* rows of the parameter table, ended by a row without a name; or NULL          */
+    const rf_param_row *embedding, *layer; /* rows of the parameter table, ended by a row without a name; or NULL       */
 
     /* Sizes of the rows' letters that the table does not know (it knows V T E C F K, P max_position_embeddings, H heads,
      * D head width). */
@@ -75,12 +75,12 @@ typedef struct rf_position {
     /* Beyond the ranges of single keys, which were checked: RF_EDATA with one sentence, before any weight is read. */
     rf_status (*check)(const rf_config *c, rf_error *why);
 
-    rf_tensor *(*embed)(rf_graph *g, const rf_place *at, rf_tensor *words);
-    rf_status (*angles)(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why);
-    rf_tensor *(*turn)(rf_graph *g, const rf_place *at, rf_tensor *qkv);
-    void (*relate)(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec);
-    rf_tensor *(*attend)(rf_graph *g, const rf_place *at, rf_tensor *qkv, const rf_attention_spec *spec);
-    rf_tensor *(*unturn)(rf_graph *g, const rf_place *at, rf_tensor *a);
+    rf_tensor *(*embed)(rf_graph *g, const rf_layer_context *at, rf_tensor *words);
+    rf_status (*angles)(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why);
+    rf_tensor *(*rotate)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv);
+    void (*relate)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec);
+    rf_tensor *(*attend)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec);
+    rf_tensor *(*unrotate)(rf_graph *g, const rf_layer_context *at, rf_tensor *a);
 
     /* What it costs in a forward, for each token of a text of T tokens, in all layers together: arithmetic, and bytes
      * read or written beyond those that are there without it.  NULL: nothing. */
@@ -108,7 +108,7 @@ int64_t rf__position_grid(const rf_config *c);
 
 /* ---- rotary: what its files share (rope_scaling.c) -------------------------------------------------------------------- */
 
-int64_t rf__rope_width(const rf_config *c);                     /* r: columns of a head that are turned                   */
+int64_t rf__rope_width(const rf_config *c);                     /* r: columns of a head that are rotated                  */
 rf_status rf__rope_check(const rf_config *c, rf_error *why);    /* everything that config.json can say wrong about rope    */
 
 /* The frequency of plane i of r/2, stretched as config says.  length: of the text, for those that go by it; else 0. */
@@ -122,7 +122,7 @@ rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions 
 void rf__positions_free(rf_positions *p);
 
 /* Fills a place for the batch: positions and lengths are pushed to the graph's arena.  false: the graph has stopped. */
-bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_place *out);
+bool rf__positions_bind(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_layer_context *out);
 
 /* A table of angles for the batch, kept for the next one, and the row of each token in it (pushed).
  *
@@ -132,43 +132,43 @@ bool rf__positions_place(rf_graph *g, rf_positions *p, const rf_config *c, const
  *             gain cos(angle), gain sin(angle)                                                                          */
 enum { RF_POSITION_PARTS = 4 };
 typedef void rf_position_angle(const void *what, int64_t position, int64_t length, int64_t i, double *angle, double *gain);
-rf_status rf__positions_rope(rf_graph *g, const rf_place *at, int part, int64_t rotary, rf_rope_layout layout, bool by_token,
+rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, int64_t rotary, rf_rope_layout layout, bool by_token,
                              rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,
                              rf_error *why);
 
 /* Rows 0 .. rows-1 of a fixed table [rows, width], kept and made longer when needed; NULL: the graph has stopped. */
 typedef void rf_position_row(const rf_config *c, int64_t position, float *row, int64_t width);
-const float *rf__positions_fixed(rf_graph *g, const rf_place *at, int64_t rows, int64_t width, rf_position_row *fill);
+const float *rf__positions_fixed(rf_graph *g, const rf_layer_context *at, int64_t rows, int64_t width, rf_position_row *fill);
 
 /* The rows of such a table that the batch's positions name, [N, width]: a table is kept for those that count from 0, and
  * for others that are near; the rows of farther ones are computed alone. */
-rf_tensor *rf__positions_rows(rf_graph *g, const rf_place *at, int64_t width, rf_position_row *fill);
+rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t width, rf_position_row *fill);
 
 /* Tables that an encoding makes, kept by a number: those of a place's layer, or of all with layer -1.  keep copies x; false:
  * the graph has stopped. */
 enum { RF_POSITION_TABLES = 2 };
 typedef struct rf_kept { float *x; int64_t rows, width; } rf_kept;               /* x NULL, rows 0: not there yet       */
-const rf_kept *rf__positions_kept(const rf_place *at, int64_t layer, int number);
-bool rf__positions_keep(rf_graph *g, const rf_place *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x);
+const rf_kept *rf__positions_kept(const rf_layer_context *at, int64_t layer, int number);
+bool rf__positions_keep(rf_graph *g, const rf_layer_context *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x);
 
 /* ---- relative: what its files share (relative.c) ---------------------------------------------------------------------- */
 
 /* The largest distance of two tokens of one sequence.  Relative encodings go by the order of tokens: positions that the
  * caller chose must rise by one, otherwise the graph stops with a sentence. */
-int64_t rf__relative_reach(rf_graph *g, const rf_place *at);
+int64_t rf__relative_reach(rf_graph *g, const rf_layer_context *at);
 
 /* rows[r + clip] = row(r), |r| <= clip: for rf_rows and rf_embed.  NULL: the graph has stopped. */
 typedef int64_t rf_relative_row(const rf_config *c, int64_t r);
-const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, rf_relative_row *row);
+const int32_t *rf__relative_rows(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_relative_row *row);
 
 /* table[i] [2 clip + 1, width of it], i < n <= RF_POSITION_TABLES, as `make` makes them of parameters alone.  Where these never
  * change, they are made once, for distances to a little beyond clip but not beyond `farthest`, and kept. */
-typedef void rf_relative_make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[]);
-void rf__relative_tables(rf_graph *g, const rf_place *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n);
+typedef void rf_relative_make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[]);
+void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n);
 
 /* A constant [2 clip + 1, width], column i of offset r being value(r, i).  Numbers are made once and kept. */
 typedef double rf_relative_value(const rf_config *c, int64_t r, int64_t i);
-rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value);
+rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t width, rf_relative_value *value);
 
 /* T5's bucket of the offset r = key - query: relative_attention_num_buckets of them, the last for relative_attention_max_distance
  * and beyond; half of them for each side unless is_decoder. */
@@ -176,6 +176,6 @@ int64_t rf__relative_bucket(const rf_config *c, int64_t r);
 rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why);
 
 /* false, with a sentence that names the position: one is below 0 or not below `limit`. */
-bool rf__positions_below(rf_graph *g, const rf_place *at, int64_t limit, const char *what);
+bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit, const char *what);
 
 #endif

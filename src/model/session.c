@@ -104,7 +104,7 @@ static rf_status begin(rf_session *s, const rf_batch *b, rf_error *why)
 static rf_status hidden(rf_session *s, const rf_batch *b, rf_tensor **out, rf_error *why)
 {
     const rf_status status = begin(s, b, why);
-    if (!status) *out = rf__encode(s->graph, s->encoder, b);
+    if (!status) *out = rf__encoder_forward(s->graph, s->encoder, b);
     return status;
 }
 
@@ -180,7 +180,7 @@ static rf_status open_cache(rf_session *s, const rf_batch *b, rf_error *why)
 }
 
 /* Where the tokens of a batch are in their sequences.  RF_ERANGE: too far. */
-static rf_status place(rf_session *s, const rf_batch *b, int32_t **out, rf_error *why)
+static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out, rf_error *why)
 {
     int32_t *position = rf__push(s->graph, (size_t)b->N, sizeof *position);
     for (int64_t i = 0; i < b->B && position; i++) {
@@ -201,11 +201,11 @@ static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t 
     int32_t *position = NULL;
     if (rf_graph_reset(s->graph))
         return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
-    rf_status status = place(s, batch, &position, why);
+    rf_status status = next_positions(s, batch, &position, why);
     if (status) return status;
     rf_graph_record(s->graph, 0, 0, 0);
     b.position = position;
-    rf_tensor *h = rf__encode_next(s->graph, s->encoder, &b, s->cache);
+    rf_tensor *h = rf__encoder_forward_next(s->graph, s->encoder, &b, s->cache);
     status = finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
     if (!status) rf__cache_commit(s->cache, batch->start);
     return status;

@@ -8,7 +8,7 @@
  *     m      = beta1 m + (1 - beta1) rate u;                 without beta1: m = rate u
  *     p      = p - decay rate p - m
  *
- * The gradient turns into u in its place.                                                                              */
+ * The gradient becomes u in its place.                                                                                 */
 #include <math.h>
 
 #include "roformer/kernels.h"
@@ -16,7 +16,7 @@
 
 static const double tiny = 1e-30, least_scale = 1e-3;
 
-size_t rf__adafactor_room(const rf_param *p) { return p->rank == 2 ? (size_t)(p->dim[0] + p->dim[1]) : p->count; }
+size_t rf__adafactor_floats(const rf_param *p) { return p->rank == 2 ? (size_t)(p->dim[0] + p->dim[1]) : p->count; }
 
 typedef struct pass { const rf__optimizer *o; const rf__step *step; double b; } pass;
 

@@ -76,10 +76,10 @@ static size_t span_of(const rf_param *p)
 
 static size_t second_moments(const rf_params *params, int moments)
 {
-    size_t room = 0;
+    size_t floats = 0;
     if (moments & SECOND) return params->total;
-    for (size_t i = 0; i < params->n && (moments & FACTORED); i++) room += rf__adafactor_room(&params->p[i]);
-    return room;
+    for (size_t i = 0; i < params->n && (moments & FACTORED); i++) floats += rf__adafactor_floats(&params->p[i]);
+    return floats;
 }
 
 double rf__optimizer_bytes(const rf_params *params, const rf__rule *rule, int ranks)
@@ -99,7 +99,7 @@ static void cut_into_spans(rf__optimizer *o)
         o->factor[i] = 1;
         o->first[i] = n;
         o->v_at[i] = v;
-        v += rf__adafactor_room(p);
+        v += rf__adafactor_floats(p);
         for (size_t at = 0; at < p->count; at += span_of(p)) {
             const size_t left = p->count - at;
             o->columns_at[n] = columns;
@@ -114,7 +114,7 @@ static bool make_slab(const rf_ctx *ctx, size_t n, float **slab)
 {
     size_t bytes;
     if (!n) return true;
-    *slab = rf__mul(n, sizeof(float), &bytes) ? rf__alloc(ctx, bytes) : NULL;
+    *slab = rf__checked_mul(n, sizeof(float), &bytes) ? rf__alloc(ctx, bytes) : NULL;
     if (*slab) memset(*slab, 0, bytes);
     return *slab != NULL;
 }
@@ -425,40 +425,40 @@ static int moments_of(const rf__optimizer *o, size_t i, moment out[MOMENTS])
     return n;
 }
 
-/* ---- moments of other ranks: the first one says which parameter's it wants, the others send what they keep ---- */
+/* ---- moments of other ranks: the first one says which parameter's it asks for, the others send what they keep --- */
 
 enum { NO_MORE = -1 };
 
-static rf_status pass_on(const rf__optimizer *o, int64_t wanted, rf_error *why)
+static rf_status pass_on(const rf__optimizer *o, int64_t requested, rf_error *why)
 {
     rf__exchange *x = o->exchange;
-    const rf_param *p = &o->params->p[wanted / 2];
-    rf__exchange_to_first(x, wanted % 2 ? o->v : o->m, o->grad, p->offset, p->count);
+    const rf_param *p = &o->params->p[requested / 2];
+    rf__exchange_to_first(x, requested % 2 ? o->v : o->m, o->grad, p->offset, p->count);
     return rf__exchange_error(x, why);
 }
 
 static const float *fetch(void *user, size_t i, rf_error *why)
 {
     const moment *m = (const moment *)user + i;
-    int64_t wanted = 2 * (int64_t)m->param + (m->kept == m->o->v);
-    if (rf__broadcast(m->o->exchange->comm, &wanted, sizeof wanted, why) || pass_on(m->o, wanted, why)) return NULL;
+    int64_t requested = 2 * (int64_t)m->param + (m->kept == m->o->v);
+    if (rf__broadcast(m->o->exchange->comm, &requested, sizeof requested, why) || pass_on(m->o, requested, why)) return NULL;
     return m->at;
 }
 
 rf_status rf__optimizer_serve(const rf__optimizer *o, rf_error *why)
 {
-    int64_t wanted = NO_MORE;
+    int64_t requested = NO_MORE;
     for (;;) {
-        rf_status status = rf__broadcast(o->exchange->comm, &wanted, sizeof wanted, why);
-        if (!status && wanted != NO_MORE) status = pass_on(o, wanted, why);
-        if (status || wanted == NO_MORE) return status;
+        rf_status status = rf__broadcast(o->exchange->comm, &requested, sizeof requested, why);
+        if (!status && requested != NO_MORE) status = pass_on(o, requested, why);
+        if (status || requested == NO_MORE) return status;
     }
 }
 
 rf_status rf__optimizer_served(const rf__optimizer *o, rf_error *why)
 {
-    int64_t wanted = NO_MORE;
-    return rf__broadcast(o->exchange->comm, &wanted, sizeof wanted, why);
+    int64_t requested = NO_MORE;
+    return rf__broadcast(o->exchange->comm, &requested, sizeof requested, why);
 }
 
 static void keep_own(const moment *m)
@@ -487,7 +487,7 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
     for (size_t i = 0; i < n; i++)
         out[i] = (rf_weight_out){.name = kept[i].name, .type = RF_F32, .rank = kept[i].rank,
                                  .dim = {kept[i].dim[0], kept[i].dim[1]}, .data = o->partial ? NULL : kept[i].at};
-    if (!status) status = rf__weights_write(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, fd, why);
+    if (!status) status = rf__weights_stream(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, fd, why);
     rf__free(params->ctx, out);
     rf__free(params->ctx, kept);
     return status;
@@ -496,9 +496,9 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
 /* Files without a name are of the time when there was AdamW alone. */
 static rf_status same_rule(const rf__optimizer *o, const rf_weights *w, const char *path, rf_error *why)
 {
-    const char *name = rf_weights_metadata(w, "optim"), *want = rf__optim_name(o->rule.optim);
-    if (!strcmp(name ? name : "adamw", want)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: moments of %.20s; a resumed run cannot change optim to %s", path, name, want);
+    const char *name = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
+    if (!strcmp(name ? name : "adamw", expected)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: moments of %.20s; a resumed run cannot change optim to %s", path, name, expected);
 }
 
 rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)

@@ -28,7 +28,7 @@ typedef struct rf__rule {
 rf__rule rf__rule_of(const rf_train_options *o);
 const char *rf__optim_name(rf_optim optim);
 
-/* The step size that update `update` takes when the schedule says `rate`: its own with relative_step. */
+/* The learning rate that update `update` takes when the schedule says `rate`: its own with relative_step. */
 double rf__rule_rate(const rf__rule *rule, double rate, int64_t update);
 
 /* Slabs of params->total floats: values, gradients, moments (m, v: NULL when the rule has none). */
@@ -88,7 +88,7 @@ void rf__optimizer_blend(const rf__optimizer *o, float *mean, const float *value
 void rf__optimizer_swap(const rf__optimizer *o, float *a, float *b);
 
 /* ---- adafactor.c ---- */
-size_t rf__adafactor_room(const rf_param *p);                       /* floats of second moments                         */
+size_t rf__adafactor_floats(const rf_param *p);                     /* floats of second moments                         */
 void rf__adafactor_update(rf__optimizer *o, const rf__step *step);
 
 #endif

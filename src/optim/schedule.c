@@ -1,4 +1,4 @@
-/* schedule.c — the step size of update t of T, with w updates of warm-up, as a share of the peak:
+/* schedule.c — the learning rate of update t of T, with w updates of warm-up, as a share of the peak:
  *
  *     t <= w (all but constant, one_cycle, piecewise)     t / w
  *     x = (t - w) / (T + 1 - w)                           how far the rest has come

@@ -1,4 +1,4 @@
-/* schedule.h — the step size of each update. */
+/* schedule.h — the learning rate of each update. */
 #ifndef RF_SCHEDULE_H
 #define RF_SCHEDULE_H
 

@@ -184,9 +184,9 @@ static const char *type_of(const json_t *v)
     return name[json_typeof(v)];
 }
 
-static rf_status wrong_type(const char *file, const char *key, const json_t *v, const char *wanted, rf_error *why)
+static rf_status wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: %s is %s, expected is %s", file, key, type_of(v), wanted);
+    return rf_fail(why, RF_EDATA, "%s: %s is %s, expected is %s", file, key, type_of(v), expected);
 }
 
 static rf_status read_key(const char *file, const struct key *k, const json_t *v, rf_config *c, rf_error *why)
@@ -370,30 +370,30 @@ static char *shortest(double x)
     return NULL;
 }
 
-static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const char *name, const char *value)
+static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const char *name, const char *value)
 {
     const size_t need = strlen(name) + strlen(value) + 16;
-    if (!rf__grow(ctx, text, room, *size + need, 1)) return false;
+    if (!rf__grow(ctx, text, capacity, *size + need, 1)) return false;
     const int wrote = snprintf(*text + *size, need, "%s  \"%s\": %s", *size > 2 ? ",\n" : "", name, value);
     *size += (size_t)wrote;
     return true;
 }
 
-static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c, const struct key *k)
+static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c, const struct key *k)
 {
     rf_config *v = (rf_config *)(uintptr_t)c;
     const double x = k->kind == TRUTH ? *truth_at(v, k) : k->kind == NUMBER ? *number_at(v, k) : (double)*whole_at(v, k);
     if (k->ours && x == k->normal) return true;
-    if (k->kind == TRUTH) return put(ctx, text, size, room, k->name, *truth_at(v, k) ? "true" : "false");
+    if (k->kind == TRUTH) return put(ctx, text, size, capacity, k->name, *truth_at(v, k) ? "true" : "false");
     if (k->kind == NUMBER) {
         char *number = shortest(*number_at(v, k));
-        const bool fine = number && put(ctx, text, size, room, k->name, number);
+        const bool fine = number && put(ctx, text, size, capacity, k->name, number);
         free(number);
         return fine;
     }
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)*whole_at(v, k));
-    return put(ctx, text, size, room, k->name, !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
+    return put(ctx, text, size, capacity, k->name, !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
 }
 
 static char *architectures(const rf_config *c)
@@ -405,23 +405,23 @@ static char *architectures(const rf_config *c)
 }
 
 /* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
-static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
 {
     if (!strcmp(c->position_embedding_type, "rotary")) return true;                 /* not one of RoFormerConfig's */
     json_t *v = json_string(c->position_embedding_type);
     char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
-    const bool fine = name && put(ctx, text, size, room, "position_embedding_type", name);
+    const bool fine = name && put(ctx, text, size, capacity, "position_embedding_type", name);
     free(name);
     json_decref(v);
     return fine;
 }
 
-static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
 {
     char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL, *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
     bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
-    if (fine && scaling) fine = put(ctx, text, size, room, "rope_scaling", scaling);
-    if (fine && thetas) fine = put(ctx, text, size, room, "rope_theta_per_layer", thetas);
+    if (fine && scaling) fine = put(ctx, text, size, capacity, "rope_scaling", scaling);
+    if (fine && thetas) fine = put(ctx, text, size, capacity, "rope_theta_per_layer", thetas);
     free(scaling);
     free(thetas);
     return fine;
@@ -434,14 +434,14 @@ static const char *act_name(rf_act act)
     return "gelu";
 }
 
-static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *room, const rf_config *c)
+static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
 {
     json_t *all = rf__task_json(c), *value;
     const char *name;
     bool fine = all != NULL;
     json_object_foreach(all, name, value) {
         char *one = fine ? rf__json_dump(value, JSON_ENCODE_ANY) : NULL;
-        fine = one && put(ctx, text, size, room, name, one);
+        fine = one && put(ctx, text, size, capacity, name, one);
         free(one);
     }
     json_decref(all);
@@ -451,20 +451,20 @@ static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *room,
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
     char path[4096], act[32], *text = NULL, *list = NULL;
-    size_t size = 0, room = 0;
+    size_t size = 0, capacity = 0;
     rf_error local = {0};
     if (!why) why = &local;
     if (rf__path(path, sizeof path, folder, "config.json", why) || rf_config_check(c, path, why)) return why->code;
     snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
-    bool fine = rf__grow(ctx, &text, &room, 256, 1) && (list = architectures(c)) != NULL;
-    if (fine) size = (size_t)snprintf(text, room, "{\n");
-    fine = fine && put(ctx, &text, &size, &room, "architectures", list) &&
-           put(ctx, &text, &size, &room, "model_type", "\"roformer\"") && put(ctx, &text, &size, &room, "hidden_act", act);
-    for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &room, c, &keys[i]);
-    fine = fine && put_position(ctx, &text, &size, &room, c) && put_rope(ctx, &text, &size, &room, c) &&
-           put_task(ctx, &text, &size, &room, c);
+    bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
+    if (fine) size = (size_t)snprintf(text, capacity, "{\n");
+    fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
+           put(ctx, &text, &size, &capacity, "model_type", "\"roformer\"") && put(ctx, &text, &size, &capacity, "hidden_act", act);
+    for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &capacity, c, &keys[i]);
+    fine = fine && put_position(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
+           put_task(ctx, &text, &size, &capacity, c);
     rf_status s = RF_OK;
-    if (!fine || !rf__grow(ctx, &text, &room, size + 4, 1)) {
+    if (!fine || !rf__grow(ctx, &text, &capacity, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     } else {
         size += (size_t)snprintf(text + size, 4, "\n}\n");

@@ -35,9 +35,9 @@ static const struct list { const char *name; size_t at, n; } lists[] = {
 static double *number_at(rf_rope_scaling *s, size_t at) { return (double *)(void *)((char *)s + at); }
 static int64_t *whole_at(rf_rope_scaling *s, size_t at) { return (int64_t *)(void *)((char *)s + at); }
 
-static rf_status wrong(const char *file, const char *key, const char *wanted, rf_error *why)
+static rf_status wrong(const char *file, const char *key, const char *expected, rf_error *why)
 {
-    return rf_fail(why, RF_EDATA, "%s: %s: expected is %s", file, key, wanted);
+    return rf_fail(why, RF_EDATA, "%s: %s: expected is %s", file, key, expected);
 }
 
 static rf_status read_list(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most, rf_error *why)

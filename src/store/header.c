@@ -54,15 +54,15 @@ static rf_status read_shape(const struct entry *e, const json_t *shape, rf_weigh
     for (int i = 0; i < t->rank; i++) {
         const rf_status s = whole(e, json_array_get(shape, (size_t)i), "a dimension is not a whole number >= 0", &t->dim[i]);
         if (s) return s;
-        if (!rf__mul(t->count, (size_t)t->dim[i], &t->count))
+        if (!rf__checked_mul(t->count, (size_t)t->dim[i], &t->count))
             return refuse(e, RF_EDATA, "the product of the dimensions does not fit 64 bits", t->dim[i]);
     }
     return RF_OK;
 }
 
-/* Offsets are relative to the data, which is `room` bytes at `base`. */
-static rf_status read_place(const struct entry *e, const json_t *offsets, const struct dtype *d, const unsigned char *base,
-                            size_t room, rf_weight *t)
+/* Offsets are relative to the data, which is `data_size` bytes at `base`. */
+static rf_status read_offsets(const struct entry *e, const json_t *offsets, const struct dtype *d, const unsigned char *base,
+                            size_t data_size, rf_weight *t)
 {
     int64_t from = 0, to = 0;
     size_t bits;
@@ -72,10 +72,10 @@ static rf_status read_place(const struct entry *e, const json_t *offsets, const 
     if ((s = whole(e, json_array_get(offsets, 0), "data_offsets[0] is not a whole number >= 0", &from))) return s;
     if ((s = whole(e, json_array_get(offsets, 1), "data_offsets[1] is not a whole number >= 0", &to))) return s;
     if (from > to) return refuse(e, RF_EDATA, "data_offsets run backwards", from);
-    if ((uint64_t)to > room)
+    if ((uint64_t)to > data_size)
         return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": its data ends at byte %lld of %zu", e->file, e->label.text,
-                       (long long)to, room);
-    if (!rf__mul(t->count, d->bits, &bits)) return refuse(e, RF_EDATA, "the size in bits does not fit 64 bits", to - from);
+                       (long long)to, data_size);
+    if (!rf__checked_mul(t->count, d->bits, &bits)) return refuse(e, RF_EDATA, "the size in bits does not fit 64 bits", to - from);
     if (bits % 8) return refuse(e, RF_EDATA, "does not end at a byte", (long long)(bits % 8));
     t->bytes = (size_t)(to - from);
     if (t->bytes != bits / 8)
@@ -85,7 +85,7 @@ static rf_status read_place(const struct entry *e, const json_t *offsets, const 
     return RF_OK;
 }
 
-static rf_status read_entry(const struct entry *e, const json_t *value, const unsigned char *base, size_t room, rf_weight *t)
+static rf_status read_entry(const struct entry *e, const json_t *value, const unsigned char *base, size_t data_size, rf_weight *t)
 {
     if (!json_is_object(value)) return refuse(e, RF_EDATA, "its entry is not an object", 0);
     if (json_object_size(value) != 3)
@@ -100,7 +100,7 @@ static rf_status read_entry(const struct entry *e, const json_t *value, const un
     t->type = d->type;
     t->readable = d->readable;
     const rf_status s = read_shape(e, json_object_get(value, "shape"), t);
-    return s ? s : read_place(e, json_object_get(value, "data_offsets"), d, base, room, t);
+    return s ? s : read_offsets(e, json_object_get(value, "data_offsets"), d, base, data_size, t);
 }
 
 static rf_status read_metadata(const char *file, const json_t *value, rf_error *why)
@@ -114,7 +114,7 @@ static rf_status read_metadata(const char *file, const json_t *value, rf_error *
     return RF_OK;
 }
 
-static int by_place(const void *a, const void *b)
+static int by_offset(const void *a, const void *b)
 {
     const rf_weight *x = a, *y = b;
     if (x->data != y->data) return (uintptr_t)x->data < (uintptr_t)y->data ? -1 : 1;
@@ -123,10 +123,10 @@ static int by_place(const void *a, const void *b)
 
 /* Sorted by place, each tensor must begin where the one before ended, and the last end with the file.  A tensor of no
  * bytes may lie between two others, never inside one. */
-static rf_status tile(const char *file, rf__header *h, const unsigned char *base, size_t room, rf_error *why)
+static rf_status tile(const char *file, rf__header *h, const unsigned char *base, size_t data_size, rf_error *why)
 {
     size_t at = 0;
-    qsort(h->tensor, h->count, sizeof *h->tensor, by_place);
+    qsort(h->tensor, h->count, sizeof *h->tensor, by_offset);
     for (size_t i = 0; i < h->count; i++) {
         const rf_weight *t = &h->tensor[i];
         const size_t from = (size_t)((const unsigned char *)t->data - base);
@@ -135,11 +135,11 @@ static rf_status tile(const char *file, rf__header *h, const unsigned char *base
                            rf__printable(t->name).text, from < at ? "overlaps another" : "a hole before it", from, at);
         at += t->bytes;
     }
-    if (at != room) return rf_fail(why, RF_EDATA, "%s: %zu bytes after the last tensor", file, room - at);
+    if (at != data_size) return rf_fail(why, RF_EDATA, "%s: %zu bytes after the last tensor", file, data_size - at);
     return RF_OK;
 }
 
-static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned char *base, size_t room, const char *file,
+static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned char *base, size_t data_size, const char *file,
                               rf__header *h, rf_error *why)
 {
     const char *key;
@@ -165,13 +165,13 @@ static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned ch
         }
         const struct entry e = {file, rf__printable(key), why};
         rf_weight *t = &h->tensor[h->count];
-        if ((s = read_entry(&e, value, base, room, t))) return s;
+        if ((s = read_entry(&e, value, base, data_size, t))) return s;
         const size_t size = strlen(key) + 1;
         t->name = memcpy(at, key, size);
         at += size;
         h->count++;
     }
-    return tile(file, h, base, room, why);
+    return tile(file, h, base, data_size, why);
 }
 
 static uint64_t little_endian(const unsigned char *p)

@@ -48,7 +48,7 @@ rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t si
  * written has come, and is lent until the next one.  NULL with a failure ends the writing.  With `fd` not NULL the file is in
  * its place but not synced, nor is its folder: the caller does so, and closes *fd, which is as it was when none was made. */
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
-rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);
 
 #endif

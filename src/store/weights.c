@@ -23,7 +23,7 @@ struct rf_weights {
 
 /* ---- names: a hash table.  Seeded by an address, so that no file can be made to collide. ------------------------- */
 
-static size_t place_of(const rf_weights *w, const char *name)
+static size_t slot_of(const rf_weights *w, const char *name)
 {
     size_t at = (size_t)rf__hash64(name, strlen(name), (uint64_t)(uintptr_t)w) & w->mask;
     while (w->slot[at] && strcmp(w->tensor[w->slot[at] - 1]->name, name)) at = (at + 1) & w->mask;
@@ -44,7 +44,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
     for (size_t s = 0; s < w->shards; s++)
         for (size_t i = 0; i < w->shard[s].header.count; i++) {
             const rf_weight *t = &w->shard[s].header.tensor[i];
-            const size_t at = place_of(w, t->name);
+            const size_t at = slot_of(w, t->name);
             if (w->slot[at])
                 return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is in two shards, the second is %s", path,
                                rf__printable(t->name).text, rf__printable(w->shard[s].file).text);
@@ -219,7 +219,7 @@ const rf_weight *rf_weights_at(const rf_weights *w, size_t i) { return i < w->co
 
 const rf_weight *rf_weights_find(const rf_weights *w, const char *name)
 {
-    const uint32_t found = w->slot[place_of(w, name)];
+    const uint32_t found = w->slot[slot_of(w, name)];
     return found ? w->tensor[found - 1] : NULL;
 }
 

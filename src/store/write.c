@@ -46,7 +46,7 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
         return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank, RF_COUNT(t->dim));
     *count = 1;
     for (int i = 0; i < t->rank; i++)
-        if (t->dim[i] < 0 || !rf__mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
+        if (t->dim[i] < 0 || !rf__checked_mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
             return rf_fail(why, RF_EARG, "%s: tensor \"%s\": dimension %d is %lld", path, name.text, i, (long long)t->dim[i]);
     if (*count && !t->data && !later) return rf_fail(why, RF_EARG, "%s: tensor \"%s\": no data", path, name.text);
     return RF_OK;
@@ -80,7 +80,7 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
     rf__json_set(&root, "__metadata__", m);
     for (size_t i = 0; i < n && !status; i++, at = to) {
         if ((status = count_of(sorted[i], later, path, &count, why))) break;
-        if (!rf__add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
+        if (!rf__checked_add(at, count * width_of(sorted[i]->type), &to) || to > INT64_MAX)
             status = rf_fail(why, RF_ERANGE, "%s: the data does not fit 63 bits", path);
         else if (!rf__json_takes(sorted[i]->name))
             status = rf_fail(why, RF_EARG, "%s: tensor \"%s\": a name that is not UTF-8", path,
@@ -213,10 +213,10 @@ static rf_status sort(const char *path, const rf_weight_out **sorted, size_t cou
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why)
 {
-    return rf__weights_write(ctx, path, tensor, count, metadata, NULL, NULL, NULL, why);
+    return rf__weights_stream(ctx, path, tensor, count, metadata, NULL, NULL, NULL, why);
 }
 
-rf_status rf__weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
+rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why)
 {
     const later from = {tensor, fetch, user};

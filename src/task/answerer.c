@@ -102,11 +102,11 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     const rf_batch view = rf__item_batch_view(b);
     const rf_status status = rf_session_logits(a->session, &view, z, rows, why);
     if (status || !a->graph) return status;
-    const rf__objective objective = {.task = a->task};
+    const rf__task_objective objective = {.task = a->task};
     const int64_t shape[] = {*rows, a->task == RF_TASK_QA ? 2 : b->K};
     rf_graph_reset(a->graph);
     rf_graph_record(a->graph, 0, 0, 0);
-    rf__objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss, NULL);
+    rf__task_objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss, NULL);
     a->losses += b->labels;
     const rf_error *failed = rf_graph_error(a->graph);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
@@ -137,7 +137,7 @@ static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_erro
     return RF_OK;
 }
 
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels, rf__labelled *l, rf__items *t,
                             rf__answers *z, rf_error *why)
 {
     static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
@@ -152,7 +152,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
         status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
     l->nothing = rf_model_config(a->model)->version_2_with_negative;
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
-    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, wanted, t, why);
+    if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
     if (!status) keep_reading(a, l, t);
     return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }

@@ -25,7 +25,7 @@ struct rf_answerer {
 void rf__probabilities(rf_task task, const float *z, int64_t K, float *p);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool wanted, rf__labelled *l, rf__items *t,
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels, rf__labelled *l, rf__items *t,
                             rf__answers *z, rf_error *why);
 
 #endif

@@ -38,7 +38,7 @@ static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t
         if (!status) status = logits(user, &a->batch, &z, &rows, why);
         if (status) return status;
         const size_t K = (size_t)a->K, more = (size_t)rows * K;
-        if (!rf__grow(a->ctx, &a->logit, &a->room, a->rows * K + more, sizeof *a->logit))
+        if (!rf__grow(a->ctx, &a->logit, &a->capacity, a->rows * K + more, sizeof *a->logit))
             return rf_fail(why, RF_ENOMEM, "out of memory: logits of %zu examples", t->n);
         memcpy(a->logit + a->rows * K, z, more * sizeof *z);
         a->rows += (size_t)rows;
@@ -68,7 +68,7 @@ void rf__answers_free(rf__answers *a)
 }
 
 /* The best span of example i, if it is better than what there is. */
-static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t place[2], double *best)
+static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t most, int32_t bounds[2], double *best)
 {
     const size_t at = t->start[t->first[i]], size = rf__item_size(t, i);
     const float *z = a->logit + 2 * at;
@@ -79,34 +79,34 @@ static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t 
             const double sum = (double)z[2 * b] + (double)z[2 * e + 1];
             if (t->from[at + e] == UINT32_MAX || sum <= *best) continue;
             *best = sum;
-            place[0] = (int32_t)b;
-            place[1] = (int32_t)e;
+            bounds[0] = (int32_t)b;
+            bounds[1] = (int32_t)e;
             better = true;
         }
     }
     return better;
 }
 
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score)
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2], double *score)
 {
     double best = -INFINITY, none = INFINITY;
-    place[0] = place[1] = -1;
+    bounds[0] = bounds[1] = -1;
     *item = t->window[q];
     for (size_t i = t->window[q]; i < t->window[q + 1]; i++) {
         const float *z = a->logit + 2 * t->start[t->first[i]];
         none = fmin(none, (double)z[0] + (double)z[1]);
-        if (span_of(a, t, i, most, place, &best)) *item = i;
+        if (span_of(a, t, i, most, bounds, &best)) *item = i;
     }
     *score = best - none;
 }
 
-rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score)
+rf__byte_range rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score)
 {
     enum { MOST = 30 };                                                  /* transformers' max_answer_length */
     size_t i;
-    int32_t place[2];
-    rf__answer_span(a, t, q, MOST, &i, place, score);
+    int32_t bounds[2];
+    rf__answer_span(a, t, q, MOST, &i, bounds, score);
     const size_t at = t->start[t->first[i]];
-    if (place[0] < 0 || (t->nothing && *score < 0)) return (rf__stretch){0, 0};
-    return (rf__stretch){t->from[at + (size_t)place[0]], t->to[at + (size_t)place[1]]};
+    if (bounds[0] < 0 || (t->nothing && *score < 0)) return (rf__byte_range){0, 0};
+    return (rf__byte_range){t->from[at + (size_t)bounds[0]], t->to[at + (size_t)bounds[1]]};
 }

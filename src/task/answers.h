@@ -11,7 +11,7 @@ typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **
 typedef struct rf__answers {
     const rf_ctx *ctx;
     int64_t K;                          /* columns: labels, 2 for qa, 1 for mc                                          */
-    size_t rows, room;
+    size_t rows, capacity;
     float *logit;
     rf__item_batch batch;
 } rf__answers;
@@ -28,9 +28,9 @@ int64_t rf__answer_columns(const rf__items *t);
 /* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its last
  * token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how much better
  * than no answer, which is worth the least of what the windows' first tokens say, as in SQuAD's baselines. */
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t place[2], double *score);
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2], double *score);
 
 /* The bytes of the context that answer question q; none when there is no answer or, where that is allowed, it is better. */
-rf__stretch rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score);
+rf__byte_range rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score);
 
 #endif

@@ -18,7 +18,7 @@
 
 static const char *const strategies[] = {"no", "steps", "epoch", NULL};
 #define AT(field) offsetof(rf_finetune_options, field)
-static const rf__row rows[] = {
+static const rf__option_row rows[] = {
     {"per_device_train_batch_size", RF__INT,    AT(per_device_train_batch_size), 1, 65536, 32, NULL, 0},
     {"per_device_eval_batch_size",  RF__INT,    AT(per_device_eval_batch_size), 1, 65536, 32, NULL, 0},
     {"eval_strategy",               RF__CHOICE, AT(eval_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
@@ -127,7 +127,7 @@ static void options_json(const rf_finetune_options *o, json_t **all)
 
 static void keep(const rf__run *r, json_t **options)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     json_t *all = json_object();
     options_json(&f->o, &all);
     if (f->o.k_fold > 1) rf__json_set(&all, "fold", json_integer(f->source.fold));
@@ -135,7 +135,7 @@ static void keep(const rf__run *r, json_t **options)
     rf__json_set(options, "finetune", all);
 }
 
-static rf_status keep_text(rf__finetune *f, const char *text, const char **to, rf_error *why)
+static rf_status keep_text(rf__finetune_run *f, const char *text, const char **to, rf_error *why)
 {
     char *copy = rf__arena_push(&f->strings, strlen(text) + 1);
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: an option");
@@ -146,7 +146,7 @@ static rf_status keep_text(rf__finetune *f, const char *text, const char **to, r
 
 static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     const json_t *all = json_object_get(saved, "finetune");
     char changed[512] = "";
     if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
@@ -162,7 +162,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     }
     const char *base = json_string_value(json_object_get(all, "base_model"));
     if (!status && base) status = keep_text(f, base, &f->base, why);
-    if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     if (f->o.k_fold > 1) f->source.fold = json_integer_value(json_object_get(all, "fold"));
     if (!status && f->o.k_fold > 1 && (f->source.fold < 0 || f->source.fold >= f->o.k_fold))
         status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
@@ -182,21 +182,21 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 /* ---- data ---- */
 
 /* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
-static void tell_labels(rf__run *r, const rf__labelled *l)
+static void report_labels(rf__run *r, const rf__labelled *l)
 {
     char all[600] = "";
     size_t n = 0, shown = 0;
     const char *const *name = rf__labelled_names(l);
     for (; name && shown < l->n && n + 80 < sizeof all; shown++)
         n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "", rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
-    if (name) rf__run_tell(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+    if (name) rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
     char remark[256];
     rf__score_remark(l, remark, sizeof remark);
-    if (*remark) rf__run_tell(r, "note", "%s", remark);
+    if (*remark) rf__run_notify(r, "note", "%s", remark);
 }
 
 /* A word of which the tokenizer leaves nothing has no label to learn; other tasks have one for each example. */
-static rf_status check_labels(const rf__finetune *f, rf_error *why)
+static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
 {
     const rf__items *t = &f->train;
     for (size_t i = 0; i < t->tokens; i++)
@@ -205,7 +205,7 @@ static rf_status check_labels(const rf__finetune *f, rf_error *why)
 }
 
 /* What works on one label at a place. */
-static rf_status check_one_label(const rf__run *r, const rf__finetune *f, rf_error *why)
+static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     const char *what = f->o.r_drop > 0 ? "r_drop" : f->o.class_weights ? "class_weights" : r->o.label_smoothing_factor > 0
                      ? "label_smoothing_factor" : NULL;
@@ -214,10 +214,10 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune *f, rf_err
 }
 
 /* Options that this task, or another option, leaves nothing to say. */
-static void tell_unheeded(rf__run *r, const rf__finetune *f)
+static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 {
     const rf_task task = f->source.task;
-    const struct { const char *name; bool heeded; const char *where; } all[] = {
+    const struct { const char *name; bool effective; const char *where; } all[] = {
         {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
         {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
         {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
@@ -225,12 +225,12 @@ static void tell_unheeded(rf__run *r, const rf__finetune *f)
         {"pooled", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL, "tasks with labels of texts"},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++)
-        if (!all[i].heeded && r->o.given(r->o.given_user, all[i].name))
-            rf__run_tell(r, "note", "given, but without effect: %s is for %s", all[i].name, all[i].where);
+        if (!all[i].effective && r->o.given(r->o.given_user, all[i].name))
+            rf__run_notify(r, "note", "given, but without effect: %s is for %s", all[i].name, all[i].where);
 }
 
 /* Labels by their ids are what the checkpoint's head has learned. */
-static rf_status check_names(const rf__run *r, const rf__finetune *f, rf_error *why)
+static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     rf_labels l;
     const char *const *name = rf__labelled_names(&f->source);
@@ -247,13 +247,13 @@ static rf_status check_names(const rf__run *r, const rf__finetune *f, rf_error *
     return status;
 }
 
-static bool same_examples(const rf__run *r, const rf__finetune *f)
+static bool same_examples(const rf__run *r, const rf__finetune_run *f)
 {
     return f->train.hash == r->state.data && r->o.max_length == r->state.data_length && r->state.position.index <= (int64_t)f->train.n;
 }
 
 /* Before weights are loaded, of which the labels decide the shape. */
-static rf_status check_examples(const rf__run *r, const rf__finetune *f, rf_error *why)
+static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
     if (!*r->from) return RF_OK;
     if (!same_examples(r, f) && !r->o.allow_data_change)
@@ -264,10 +264,10 @@ static rf_status check_examples(const rf__run *r, const rf__finetune *f, rf_erro
 
 static rf_status prepare(rf__run *r, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     int64_t tokens = 0, longest = 0;
     if (!*r->from) f->base = r->o.model;
-    rf__run_tell(r, "data", "reading %s", f->o.train ? f->o.train : "");
+    rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
     rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
@@ -292,22 +292,22 @@ static rf_status prepare(rf__run *r, rf_error *why)
     }
     const double mean = (double)f->train.tokens / (double)f->train.n;
     if (f->source.task == RF_TASK_QA)
-        rf__run_tell(r, "note", "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to evaluate on",
+        rf__run_notify(r, "note", "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to evaluate on",
                      f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
     else
-        rf__run_tell(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
+        rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
                      f->train.cut, (long long)r->o.max_length, f->dev.n);
-    if (!status) tell_labels(r, &f->source);
-    if (!status) tell_unheeded(r, f);
+    if (!status) report_labels(r, &f->source);
+    if (!status) report_ineffective(r, f);
     if (!status && f->source.bad)
-        rf__run_tell(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
+        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
                      f->source.first.text);
     return status;
 }
 
 /* ---- the model ---- */
 
-static rf_head head_of(const rf__finetune *f)
+static rf_head head_of(const rf__finetune_run *f)
 {
     switch (f->source.task) {
     case RF_TASK_TAG: return RF_HEAD_TOKEN;
@@ -319,7 +319,7 @@ static rf_head head_of(const rf__finetune *f)
 
 static void configure(rf__run *r, rf_config *c, rf_head *head)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     const rf_task task = f->source.task;
     const char *problem = task == RF_TASK_CLS ? "single_label_classification" : task == RF_TASK_REG ? "regression"
                         : task == RF_TASK_MULTILABEL ? "multi_label_classification" : "";
@@ -342,7 +342,7 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
 
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 {
-    const rf__finetune *f = r->task;
+    const rf__finetune_run *f = r->task;
     *own = (rf__memory_job){
         .example = f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
@@ -351,7 +351,7 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
 }
 
 /* Does the folder have this head with these labels already? */
-static bool same_head(rf__run *r, const rf__finetune *f)
+static bool same_head(rf__run *r, const rf__finetune_run *f)
 {
     rf_config c;
     rf_labels l;
@@ -366,7 +366,7 @@ static bool same_head(rf__run *r, const rf__finetune *f)
 
 static rf_status begin(rf__run *r, rf_error *why)
 {
-    const rf__finetune *f = r->task;
+    const rf__finetune_run *f = r->task;
     rf_weights *w;
     bool has = false;
     rf_status status = rf_weights_open(r->ctx, r->o.model, &w, why);
@@ -375,11 +375,11 @@ static rf_status begin(rf__run *r, rf_error *why)
     if (same) status = rf__params_load(&r->params, w, r->optimizer.value, &has, NULL, why);
     else status = rf__params_load_encoder(&r->params, w, r->optimizer.value, why);
     rf_weights_close(w);
-    if (!status) rf__run_tell(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
+    if (!status) rf__run_notify(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
     return status;
 }
 
-static void set_rates(rf__run *r, const rf__finetune *f)
+static void set_rates(rf__run *r, const rf__finetune_run *f)
 {
     const int64_t L = r->params.config.num_hidden_layers;
     for (size_t i = 0; i < r->params.n; i++) {
@@ -390,12 +390,12 @@ static void set_rates(rf__run *r, const rf__finetune *f)
     rf__encoder_freeze(r->encoder, f->o.frozen_layers);
 }
 
-static void settle_position(rf__run *r, const rf__finetune *f)
+static void settle_position(rf__run *r, const rf__finetune_run *f)
 {
-    rf__position *at = &r->state.position;
+    rf__data_position *at = &r->state.position;
     if (*r->from && !same_examples(r, f)) {
-        rf__run_tell(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
-        *at = (rf__position){.epoch = at->epoch + 1};
+        rf__run_notify(r, "note", "the examples are not what the checkpoint was trained with: a new epoch begins");
+        *at = (rf__data_position){.epoch = at->epoch + 1};
     }
     r->state.data = f->train.hash;
     r->state.data_length = r->o.max_length;
@@ -403,7 +403,7 @@ static void settle_position(rf__run *r, const rf__finetune *f)
 
 static rf_status open(rf__run *r, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     const rf_train_options *o = &r->o;
     const int64_t n = o->gradient_accumulation_steps, epoch = (rf__finetune_batches(f) + n - 1) / n;
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
@@ -416,7 +416,7 @@ static rf_status open(rf__run *r, rf_error *why)
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
-    r->order = rf__key(o->seed, 0x6f726472);
+    r->order = rf__make_key(o->seed, 0x6f726472);
     r->train_samples = (int64_t)f->train.n;
     r->eval_samples = (int64_t)f->dev.n;
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
@@ -429,18 +429,18 @@ static rf_status open(rf__run *r, rf_error *why)
 
 static double epoch_of(const rf__run *r)
 {
-    const rf__finetune *f = r->task;
-    const rf__position *at = &r->state.position;
+    const rf__finetune_run *f = r->task;
+    const rf__data_position *at = &r->state.position;
     return f->train.n ? (double)at->epoch + (double)at->index / (double)f->train.n : 0;
 }
 
-static const char *metric(const rf__run *r) { return ((const rf__finetune *)r->task)->metric; }
+static const char *metric(const rf__run *r) { return ((const rf__finetune_run *)r->task)->metric; }
 
 /* The final model, unless it is the one that the last evaluation saw.  The log has one evaluation a step, of the weights
  * of that step. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     const bool other = r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
     if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
     return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
@@ -458,7 +458,7 @@ static json_t *defaults(void)
 
 static void card(const rf__run *r, rf__card *c)
 {
-    const rf__finetune *f = r->task;
+    const rf__finetune_run *f = r->task;
     c->base = f->base;
     c->scores = f->scores;
 }
@@ -468,7 +468,7 @@ static const rf__job job = {run_defaults, restore, keep, prepare, configure, rf_
 
 /* ---- all of it ---- */
 
-static void clear(rf__finetune *f)
+static void clear(rf__finetune_run *f)
 {
     for (int64_t i = 0; f->batch && i < f->o.t.gradient_accumulation_steps; i++) rf__item_batch_free(f->ctx, &f->batch[i]);
     rf__free(f->ctx, f->batch);
@@ -484,7 +484,7 @@ static void clear(rf__finetune *f)
 }
 
 /* Folders stand for a file in them: that of `train` for the dev file, too. */
-static rf_status find_files(rf__finetune *f, rf_error *why)
+static rf_status find_files(rf__finetune_run *f, rf_error *why)
 {
     char path[4096];
     const char *train = f->o.train, *dev = f->o.dev;
@@ -511,7 +511,7 @@ static void settle_preset(rf_finetune_options *o)
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
                            rf_scores *scores, rf_error *why)
 {
-    rf__finetune *f = rf__calloc(ctx, 1, sizeof *f);
+    rf__finetune_run *f = rf__calloc(ctx, 1, sizeof *f);
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
     f->ctx = ctx;
     f->o = *o;

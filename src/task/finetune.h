@@ -11,7 +11,7 @@
 #include "train/run.h"
 #include "data/labelled.h"
 
-typedef struct rf__finetune {
+typedef struct rf__finetune_run {
     const rf_ctx *ctx;
     rf_finetune_options o;              /* as given, or as restored                                                     */
     rf_arena strings;
@@ -29,7 +29,7 @@ typedef struct rf__finetune {
     int64_t scored;                     /* the step that `scores` are of; 0: none                                       */
     int64_t longest;                    /* tokens of an example, with R-Drop of both                                     */
     char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                              */
-} rf__finetune;
+} rf__finetune_run;
 
 /* FGM's copy of the word embeddings; evaluations, which may take larger batches; the longest example. */
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
@@ -44,6 +44,6 @@ rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
                            rf_scores *scores, rf_error *why);
-int64_t rf__finetune_batches(const rf__finetune *f);                    /* micro-batches of an epoch                    */
+int64_t rf__finetune_batches(const rf__finetune_run *f);                /* micro-batches of an epoch                    */
 
 #endif

@@ -122,7 +122,7 @@ static bool has_score(const rf_scores *s, const char *name)
     return false;
 }
 
-static void tell_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric, double value)
+static void report_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric, double value)
 {
     char note[160];
     snprintf(note, sizeof note, "learning rate %g: %s%s %.4f", rate, what, metric, value);
@@ -166,13 +166,13 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
         if (status) break;
         if (!o->metric && !has_score(&mean, metric)) metric = "accuracy";
         const double value = score_of(&mean, metric);
-        tell_point(report, user, "", rate[i], metric, value);
+        report_point(report, user, "", rate[i], metric, value);
         if (!isnan(top) && (isnan(value) || (less ? value >= top : value <= top))) continue;
         top = value;
         at = rate[i];
         if (scores) *scores = mean;
     }
-    if (!status) tell_point(report, user, "the best, ", at, metric, top);
+    if (!status) report_point(report, user, "the best, ", at, metric, top);
     rf__free(ctx, run);
     return status;
 }

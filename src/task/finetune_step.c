@@ -13,7 +13,7 @@
 
 /* ---- batches ---- */
 
-int64_t rf__finetune_batches(const rf__finetune *f)
+int64_t rf__finetune_batches(const rf__finetune_run *f)
 {
     const int64_t n = (int64_t)f->train.n, each = f->o.per_device_train_batch_size;
     return (n + each - 1) / each;
@@ -21,11 +21,11 @@ int64_t rf__finetune_batches(const rf__finetune *f)
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens)
 {
-    rf__finetune *f = r->task;
-    rf__position *at = &r->state.position;
+    rf__finetune_run *f = r->task;
+    rf__data_position *at = &r->state.position;
     rf__item_batch *b = &f->batch[micro];
     size_t n = 0;
-    if (at->index >= (int64_t)f->train.n) *at = (rf__position){.epoch = at->epoch + 1};
+    if (at->index >= (int64_t)f->train.n) *at = (rf__data_position){.epoch = at->epoch + 1};
     while (n < (size_t)f->o.per_device_train_batch_size && at->index < (int64_t)f->train.n)
         f->which[n++] = (size_t)rf__shuffled((uint64_t)at->index++, f->train.n, r->order, (uint64_t)at->epoch);
     rf__item_batch_fill(b, &f->train, f->which, n, f->o.r_drop > 0, &f->failed);
@@ -37,21 +37,21 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
 
 static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum, rf_error *why)
 {
-    const rf__finetune *f = r->task;
-    const rf__objective objective = {f->train.task, f->class_weight, f->o.r_drop};
+    const rf__finetune_run *f = r->task;
+    const rf__task_objective objective = {f->train.task, f->class_weight, f->o.r_drop};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
-    rf_tensor *loss = rf__objective_loss(g, z, b, &objective, weight, loss_sum, NULL);
+    rf_tensor *loss = rf__task_objective_loss(g, z, b, &objective, weight, loss_sum, NULL);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     return rf_backward(g, loss, why);
 }
 
 /* Moves the word embeddings by eps along their gradient, which lies in `leaf`; f->words keeps them. */
-static void move_words(const rf__run *r, const rf__finetune *f, const float *leaf)
+static void move_words(const rf__run *r, const rf__finetune_run *f, const float *leaf)
 {
     const size_t n = r->params.p[0].count, at = r->params.p[0].offset;
     float *word = r->optimizer.value + at;
@@ -64,7 +64,7 @@ static void move_words(const rf__run *r, const rf__finetune *f, const float *lea
 
 rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     const rf__item_batch *b = &f->batch[micro];
     if (f->failed.code) return rf_fail(why, f->failed.code, "%s", f->failed.text);
     if (!b->labels) return RF_OK;
@@ -91,14 +91,14 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
 {
     evaluation *e = user;
     rf__run *r = e->r;
-    const rf__finetune *f = r->task;
-    const rf__objective objective = {f->dev.task, f->class_weight, 0};
+    const rf__finetune_run *f = r->task;
+    const rf__task_objective objective = {f->dev.task, f->class_weight, 0};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
-    rf__objective_loss(g, z, b, &objective, 1, &e->loss, NULL);
+    rf__task_objective_loss(g, z, b, &objective, 1, &e->loss, NULL);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     *out = z->f32;
@@ -120,7 +120,7 @@ static rf_status find(const rf_scores *s, const char *name, double *out, rf_erro
 
 rf_status rf__finetune_score(rf__run *r, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
     evaluation e = {.r = r};
     rf_status status = rf__answers_fill(&f->answers, &f->dev, f->o.per_device_eval_batch_size, logits, &e, why);
@@ -135,7 +135,7 @@ rf_status rf__finetune_score(rf__run *r, rf_error *why)
 
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why)
 {
-    rf__finetune *f = r->task;
+    rf__finetune_run *f = r->task;
     rf__state *t = &r->state;
     const double begin = rf__seconds();
     const rf_status status = rf__finetune_score(r, why);

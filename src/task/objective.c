@@ -13,7 +13,7 @@
 
 #include "task/objective.h"
 
-rf_tensor *rf__objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__objective *o, double weight,
+rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                               double *sum, int64_t *hits)
 {
     rf_tensor *loss = NULL;
@@ -60,7 +60,7 @@ rf_status rf__class_weights(const char *text, const rf__items *t, float weight[]
         const double x = strtod(text, &end);
         const bool last = k + 1 == t->K;
         if (end == text || !isfinite(x) || x < 0 || x > 1e6 || *end != (last ? 0 : ','))
-            return rf_fail(why, RF_EARG, "class_weights: wants \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
+            return rf_fail(why, RF_EARG, "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
                            (long long)t->K);
         weight[k] = (float)x;
         text = end + !last;

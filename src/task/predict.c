@@ -61,7 +61,7 @@ static json_t *answer(const predicting *p, size_t q)
 {
     const rf__items *t = p->t;
     double score;
-    const rf__stretch s = rf__answer_bytes(p->z, t, q, &score);
+    const rf__byte_range s = rf__answer_bytes(p->z, t, q, &score);
     return json_pack("{s:s%, s:o}", "answer", t->context + t->context_at[q] + s.begin, s.end - s.begin, "score", real(isfinite(score) ? score : 0));
 }
 
@@ -174,7 +174,7 @@ static rf_status squad_line(const predicting *p, size_t q, rf_prediction_line *l
     const bool last = q + 1 == p->t->questions;
     double score;
     if (!name.at) return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
-    const rf__stretch s = rf__answer_bytes(p->z, p->t, q, &score);
+    const rf__byte_range s = rf__answer_bytes(p->z, p->t, q, &score);
     json_t *j = json_pack("[s%, s%]", name.at, name.size, p->t->context + p->t->context_at[q] + s.begin, s.end - s.begin);
     char *key = rf__json_dump(json_array_get(j, 0), JSON_ENCODE_ANY);
     char *answer = rf__json_dump(json_array_get(j, 1), JSON_ENCODE_ANY);

@@ -8,27 +8,27 @@ static double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /* ---- classes ---- */
 
-double rf__accuracy(const int32_t label[], const int32_t guess[], size_t n)
+double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n)
 {
     size_t hits = 0;
-    for (size_t i = 0; i < n; i++) hits += label[i] == guess[i];
+    for (size_t i = 0; i < n; i++) hits += label[i] == predicted[i];
     return n ? (double)hits / (double)n : (double)NAN;
 }
 
 static void rate(rf__class_score *s)
 {
-    s->precision = ratio((double)s->hits, (double)s->guesses);
+    s->precision = ratio((double)s->hits, (double)s->predictions);
     s->recall = ratio((double)s->hits, (double)s->labels);
-    s->f1 = ratio(2 * (double)s->hits, (double)s->guesses + (double)s->labels);
+    s->f1 = ratio(2 * (double)s->hits, (double)s->predictions + (double)s->labels);
 }
 
-void rf__class_scores(const int32_t label[], const int32_t guess[], size_t n, int32_t classes, rf__class_score out[])
+void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes, rf__class_score out[])
 {
     for (int32_t k = 0; k < classes; k++) out[k] = (rf__class_score){0};
     for (size_t i = 0; i < n; i++) {
         out[label[i]].labels++;
-        out[guess[i]].guesses++;
-        out[label[i]].hits += label[i] == guess[i];
+        out[predicted[i]].predictions++;
+        out[label[i]].hits += label[i] == predicted[i];
     }
     for (int32_t k = 0; k < classes; k++) rate(&out[k]);
 }
@@ -38,49 +38,49 @@ double rf__f1_macro(const rf__class_score score[], int32_t classes)
     double sum = 0;
     int32_t seen = 0;
     for (int32_t k = 0; k < classes; k++) {
-        if (!score[k].labels && !score[k].guesses) continue;
+        if (!score[k].labels && !score[k].predictions) continue;
         sum += score[k].f1;
         seen++;
     }
     return ratio(sum, seen);
 }
 
-static rf__class_score cells(const uint8_t label[], const uint8_t guess[], size_t n, size_t step)
+static rf__class_score cells(const uint8_t label[], const uint8_t predicted[], size_t n, size_t stride)
 {
     rf__class_score s = {0};
     for (size_t i = 0; i < n; i++) {
-        s.labels += label[i * step] != 0;
-        s.guesses += guess[i * step] != 0;
-        s.hits += label[i * step] && guess[i * step];
+        s.labels += label[i * stride] != 0;
+        s.predictions += predicted[i * stride] != 0;
+        s.hits += label[i * stride] && predicted[i * stride];
     }
     rate(&s);
     return s;
 }
 
-double rf__f1_cells(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K)
+double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
-    return cells(label, guess, n * (size_t)K, 1).f1;
+    return cells(label, predicted, n * (size_t)K, 1).f1;
 }
 
-double rf__f1_labels(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K)
+double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
     double sum = 0;
-    for (int32_t k = 0; k < K; k++) sum += cells(label + k, guess + k, n, (size_t)K).f1;
+    for (int32_t k = 0; k < K; k++) sum += cells(label + k, predicted + k, n, (size_t)K).f1;
     return ratio(sum, K);
 }
 
 double rf__matthews(const rf__class_score score[], int32_t classes, size_t n)
 {
-    double hits = 0, both = 0, guesses = 0, labels = 0;
+    double hits = 0, both = 0, predictions = 0, labels = 0;
     const double all = (double)n;
     for (int32_t k = 0; k < classes; k++) {
-        const double p = (double)score[k].guesses, t = (double)score[k].labels;
+        const double p = (double)score[k].predictions, t = (double)score[k].labels;
         hits += (double)score[k].hits;
         both += p * t;
-        guesses += p * p;
+        predictions += p * p;
         labels += t * t;
     }
-    const double under = (all * all - guesses) * (all * all - labels);
+    const double under = (all * all - predictions) * (all * all - labels);
     return under == 0 ? 0 : (hits * all - both) / sqrt(under);
 }
 
@@ -110,17 +110,17 @@ double rf__pearson(const double x[], const double y[], size_t n)
     return xy > 1 ? 1 : xy < -1 ? -1 : xy;                 /* rounding may pass the ends; NaN stays */
 }
 
-typedef struct place { double value; size_t index; } place;
+typedef struct ranked { double value; size_t index; } ranked;
 
 static int by_value(const void *a, const void *b)
 {
-    const place *p = a, *q = b;
+    const ranked *p = a, *q = b;
     return (p->value > q->value) - (p->value < q->value);
 }
 
-static void ranks(const double x[], size_t n, place *sorted, double *rank)
+static void ranks(const double x[], size_t n, ranked *sorted, double *rank)
 {
-    for (size_t i = 0; i < n; i++) sorted[i] = (place){x[i], i};
+    for (size_t i = 0; i < n; i++) sorted[i] = (ranked){x[i], i};
     qsort(sorted, n, sizeof *sorted, by_value);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && sorted[end].value == sorted[i].value; end++) continue;
@@ -133,7 +133,7 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
     *out = NAN;
     for (size_t i = 0; i < n; i++)
         if (isnan(x[i]) || isnan(y[i])) return RF_OK;
-    place *sorted = rf__calloc(ctx, n + 1, sizeof *sorted);
+    ranked *sorted = rf__calloc(ctx, n + 1, sizeof *sorted);
     double *rank = rf__calloc(ctx, 2 * n + 1, sizeof *rank);
     const bool fine = sorted && rank;
     if (fine) {
@@ -185,18 +185,18 @@ static bool ends(tag now, tag next)
     return now.kind == 'E' || now.kind == 'S' || next.kind == 'O' || next.kind == 'B' || next.kind == 'S' || strcmp(now.type, next.type);
 }
 
-void rf__count_entities(const char *const label[], const char *const guess[], size_t n, rf__entity_count *add)
+void rf__count_entities(const char *const label[], const char *const predicted[], size_t n, rf__entity_count *add)
 {
     const tag none = {'O', ""};
     tag before[2] = {none, none};
     bool together = false;               /* an entity of both sides began at the same word and is of the same type */
     for (size_t i = 0; i < n; i++) {
-        const tag now[2] = {tag_of(label[i]), tag_of(guess[i])};
-        const tag next[2] = {i + 1 < n ? tag_of(label[i + 1]) : none, i + 1 < n ? tag_of(guess[i + 1]) : none};
+        const tag now[2] = {tag_of(label[i]), tag_of(predicted[i])};
+        const tag next[2] = {i + 1 < n ? tag_of(label[i + 1]) : none, i + 1 < n ? tag_of(predicted[i + 1]) : none};
         const bool b[2] = {begins(before[0], now[0]), begins(before[1], now[1])};
         const bool e[2] = {ends(now[0], next[0]), ends(now[1], next[1])};
         add->labels += b[0];
-        add->guesses += b[1];
+        add->predictions += b[1];
         if (b[0] || b[1]) together = b[0] && b[1] && !strcmp(now[0].type, now[1].type);
         if (together && e[0] && e[1]) add->hits++;
         if (e[0] || e[1]) together = false;
@@ -205,4 +205,4 @@ void rf__count_entities(const char *const label[], const char *const guess[], si
     }
 }
 
-double rf__entity_f1(const rf__entity_count *c) { return ratio(2 * (double)c->hits, (double)(c->labels + c->guesses)); }
+double rf__entity_f1(const rf__entity_count *c) { return ratio(2 * (double)c->hits, (double)(c->labels + c->predictions)); }

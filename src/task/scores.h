@@ -8,19 +8,19 @@
 
 #include "base/base.h"
 
-/* label, guess [n]: classes 0 .. classes-1 */
-double rf__accuracy(const int32_t label[], const int32_t guess[], size_t n);
+/* label, predicted [n]: classes 0 .. classes-1 */
+double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n);
 
-/* What one class got: precision = hits / guesses, recall = hits / labels, F1 = 2 hits / (guesses + labels); 0 for 0/0. */
-typedef struct rf__class_score { size_t labels, guesses, hits; double precision, recall, f1; } rf__class_score;
-void rf__class_scores(const int32_t label[], const int32_t guess[], size_t n, int32_t classes, rf__class_score out[]);
+/* What one class got: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions + labels); 0 for 0/0. */
+typedef struct rf__class_score { size_t labels, predictions, hits; double precision, recall, f1; } rf__class_score;
+void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes, rf__class_score out[]);
 
-/* The mean of the classes' F1 over the classes that occur in labels or guesses. */
+/* The mean of the classes' F1 over the classes that occur in labels or predictions. */
 double rf__f1_macro(const rf__class_score score[], int32_t classes);
 
 /* Yes-or-no answers [n, K], K labels each by itself: F1 over all cells, and the mean over labels. */
-double rf__f1_cells(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K);
-double rf__f1_labels(const uint8_t label[], const uint8_t guess[], size_t n, int32_t K);
+double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
+double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
 
 /* (t s - sum_k p_k t_k) / sqrt((s^2 - sum p^2) (s^2 - sum t^2)): Matthews for any number of classes (Gorodkin 2004) */
 double rf__matthews(const rf__class_score score[], int32_t classes, size_t n);
@@ -34,7 +34,7 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
  * the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting words as often as
  * both sides have them, 1 for two without words.  RF_EDATA: not UTF-8; RF_ENOMEM. */
 size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why);
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1, rf_error *why);
 
 /* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, by other letters, BILOU and BMES:
  *
@@ -44,8 +44,8 @@ rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *gue
  * seqeval itself reads L and U in its strict mode alone, in which tags of a scheme that break its rules are no entity.
  *
  * tag [n] names; adds to what was counted before, so that sentences are given one after the other. */
-typedef struct rf__entity_count { size_t labels, guesses, hits; } rf__entity_count;
-void rf__count_entities(const char *const label[], const char *const guess[], size_t n, rf__entity_count *add);
+typedef struct rf__entity_count { size_t labels, predictions, hits; } rf__entity_count;
+void rf__count_entities(const char *const label[], const char *const predicted[], size_t n, rf__entity_count *add);
 /* Has one tag of these n that form?  Not: letters without a type beside other words, such as parts of speech. */
 bool rf__tags_are_entities(const char *const name[], int64_t n);
 bool rf__tag_is_entity(const char *name);

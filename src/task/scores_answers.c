@@ -2,7 +2,7 @@
  *
  *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
  *
- *     F1 = 2 common / (words of gold + words of guess),  common: of the two bags of words                              */
+ *     F1 = 2 common / (words of gold + words of the prediction),  common: of the two bags of words                     */
 #include <stdlib.h>
 #include <utf8proc.h>
 
@@ -114,16 +114,16 @@ static double overlap(const char *const a[], size_t n, const char *const b[], si
     return 2 * (double)common / (double)(n + m);
 }
 
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *guess, double *exact, double *f1, rf_error *why)
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1, rf_error *why)
 {
-    const size_t size[2] = {strlen(answer), strlen(guess)};
-    if (rf__utf8_check(answer, size[0]) < size[0] || rf__utf8_check(guess, size[1]) < size[1])
+    const size_t size[2] = {strlen(answer), strlen(predicted)};
+    if (rf__utf8_check(answer, size[0]) < size[0] || rf__utf8_check(predicted, size[1]) < size[1])
         return rf_fail(why, RF_EDATA, "scores: an answer is not UTF-8");
     char *a = rf__alloc(ctx, 2 * size[0] + 1), *b = rf__alloc(ctx, 2 * size[1] + 1);
     const char **in_a = rf__calloc(ctx, size[0] + 1, sizeof *in_a), **in_b = rf__calloc(ctx, size[1] + 1, sizeof *in_b);
     const bool fine = a && b && in_a && in_b;
     if (fine) {
-        const size_t n = rf__squad_normal(answer, size[0], a), m = rf__squad_normal(guess, size[1], b);
+        const size_t n = rf__squad_normal(answer, size[0], a), m = rf__squad_normal(predicted, size[1], b);
         *exact = n == m && !memcmp(a, b, n);
         const size_t words_a = words(a, in_a), words_b = words(b, in_b);
         *f1 = overlap(in_a, words_a, in_b, words_b);

@@ -27,29 +27,29 @@ static int32_t largest(const float *z, int64_t n)
     return (int32_t)best;
 }
 
-/* Room for gold and guess of `most` labels, in one block. */
-static rf_status pairs(const rf__items *t, size_t most, int32_t **gold, int32_t **guess, rf_error *why)
+/* Space for gold and prediction of `most` labels, in one block. */
+static rf_status pairs(const rf__items *t, size_t most, int32_t **gold, int32_t **predicted, rf_error *why)
 {
     *gold = rf__calloc(t->ctx, 2 * (most ? most : 1), sizeof **gold);
-    *guess = *gold ? *gold + most : NULL;
+    *predicted = *gold ? *gold + most : NULL;
     return *gold ? RF_OK : no_memory(t, why);
 }
 
 static rf_status score_classes(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
 {
-    int32_t *gold, *guess;
+    int32_t *gold, *predicted;
     size_t n = 0;
     const size_t K = (size_t)t->K;
     rf__class_score *c = rf__calloc(t->ctx, K, sizeof *c);
-    rf_status status = c ? pairs(t, t->n, &gold, &guess, why) : no_memory(t, why);
+    rf_status status = c ? pairs(t, t->n, &gold, &predicted, why) : no_memory(t, why);
     if (!status) {
         for (size_t i = 0; i < t->n; i++)
             if (t->label[i] >= 0) {
                 gold[n] = t->label[i];
-                guess[n++] = largest(a->logit + i * K, t->K);
+                predicted[n++] = largest(a->logit + i * K, t->K);
             }
-        rf__class_scores(gold, guess, n, (int32_t)K, c);
-        add(out, "accuracy", rf__accuracy(gold, guess, n));
+        rf__class_scores(gold, predicted, n, (int32_t)K, c);
+        add(out, "accuracy", rf__accuracy(gold, predicted, n));
         if (K == 2) add(out, "f1", c[1].f1);
         add(out, "f1_macro", rf__f1_macro(c, (int32_t)K));
         add(out, "matthews_correlation", rf__matthews(c, (int32_t)K, n));
@@ -115,11 +115,11 @@ static bool has_entities(const rf__labelled *l) { return l->task == RF_TASK_TAG 
 static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
 {
     const size_t K = (size_t)t->K;
-    const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold), **guess;
+    const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold), **predicted;
     rf__entity_count c = {0};
     double right = 0, all = 0;
     if (!gold) return no_memory(t, why);
-    guess = gold + t->max_length;
+    predicted = gold + t->max_length;
     for (size_t i = 0; i < t->n; i++) {
         const size_t from = t->start[t->first[i]], to = from + rf__item_size(t, i);
         size_t n = 0;
@@ -127,23 +127,23 @@ static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__
             if (t->label[k] < 0) continue;
             const int32_t said = largest(a->logit + k * K, t->K);
             gold[n] = l->name[t->label[k]];
-            guess[n++] = l->name[said];
+            predicted[n++] = l->name[said];
             right += said == t->label[k];
             all++;
         }
-        rf__count_entities(gold, guess, n, &c);
+        rf__count_entities(gold, predicted, n, &c);
     }
     rf__free(t->ctx, (void *)gold);
     add(out, "accuracy", right / all);
     if (!has_entities(l)) return RF_OK;
-    add(out, "precision", c.guesses ? (double)c.hits / (double)c.guesses : 0);
+    add(out, "precision", c.predictions ? (double)c.hits / (double)c.predictions : 0);
     add(out, "recall", c.labels ? (double)c.hits / (double)c.labels : 0);
     add(out, "f1", rf__entity_f1(&c));
     return RF_OK;
 }
 
 /* Bytes of the context of question q, as a string. */
-static char *part(const rf__items *t, size_t q, rf__stretch s)
+static char *part(const rf__items *t, size_t q, rf__byte_range s)
 {
     char *text = rf__alloc(t->ctx, s.end - s.begin + 1);
     if (!text) return NULL;
@@ -153,7 +153,7 @@ static char *part(const rf__items *t, size_t q, rf__stretch s)
 }
 
 /* One right answer (bytes that are none: "") against what was said; an answer of no word is none: *there. */
-static rf_status compare(const rf__items *t, size_t q, rf__stretch gold, const char *said, bool *there, double *exact, double *f1, rf_error *why)
+static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, const char *said, bool *there, double *exact, double *f1, rf_error *why)
 {
     double e = 0, f = 0, empty = 0;
     char *is = part(t, q, gold);
@@ -176,8 +176,8 @@ static rf_status score_question(const rf__answers *a, const rf__items *t, size_t
     rf_status status = said ? RF_OK : no_memory(t, why);
     *exact = *f1 = 0;
     for (size_t i = t->gold_at[q]; i < t->gold_at[q + 1] && !status; i++)
-        status = compare(t, q, (rf__stretch){t->gold[2 * i], t->gold[2 * i + 1]}, said, &there, exact, f1, why);
-    if (!status && !there) status = compare(t, q, (rf__stretch){0, 0}, said, &there, exact, f1, why);
+        status = compare(t, q, (rf__byte_range){t->gold[2 * i], t->gold[2 * i + 1]}, said, &there, exact, f1, why);
+    if (!status && !there) status = compare(t, q, (rf__byte_range){0, 0}, said, &there, exact, f1, why);
     rf__free(t->ctx, said);
     return status;
 }

@@ -29,7 +29,7 @@ static uint64_t hash_of(const char *word, size_t size)
     return h ^ h >> 32;
 }
 
-static rf_counted *place(rf_counted *slot, size_t slots, const char *text, uint64_t hash, const char *word, size_t size)
+static rf_counted *find_slot(rf_counted *slot, size_t slots, const char *text, uint64_t hash, const char *word, size_t size)
 {
     for (size_t i = (size_t)hash & (slots - 1);; i = (i + 1) & (slots - 1)) {
         rf_counted *s = &slot[i];
@@ -90,7 +90,7 @@ bool rf__counter_add(rf_counter *c, const char *word, size_t size)
 {
     if (!c->slots && !rebuild(c, 1 << 16, 0)) return false;
     const uint64_t hash = hash_of(word, size);
-    rf_counted *s = place(c->slot, c->slots, c->text, hash, word, size);
+    rf_counted *s = find_slot(c->slot, c->slots, c->text, hash, word, size);
     if (s->count) return s->count++, true;
     if (c->used >= c->most) {
         if (!forget(c)) return false;
@@ -98,7 +98,7 @@ bool rf__counter_add(rf_counter *c, const char *word, size_t size)
         return false;
     }
     if (!rf__grow(c->ctx, &c->text, &c->capacity, c->bytes + size, 1)) return false;
-    s = place(c->slot, c->slots, c->text, hash, word, size);
+    s = find_slot(c->slot, c->slots, c->text, hash, word, size);
     *s = (rf_counted){1, hash, c->bytes, (uint32_t)size};
     memcpy(c->text + c->bytes, word, size);
     c->bytes += size;

@@ -66,8 +66,8 @@ static scratch *scratch_for(rf_encoding *e, const rf_tokenizer *t)
     return s;
 }
 
-/* Room for `more` further tokens. */
-static bool room(rf_encoding *e, size_t more)
+/* Space for `more` further tokens. */
+static bool reserve(rf_encoding *e, size_t more)
 {
     const size_t need = e->n + more;
     if (need <= e->capacity) return true;
@@ -99,7 +99,7 @@ static inline void push_piece(rf_encoding *e, const rf_word *w, int32_t id, size
     else push(e, id, (uint32_t)(w->at + begin), (uint32_t)(w->at + end), false);
 }
 
-static inline size_t cache_place(const uint64_t key[3])
+static inline size_t cache_slot(const uint64_t key[3])
 {
     const uint64_t h = (key[0] ^ (key[1] * 0x9FB21C651E98DF25) ^ (key[2] * 0xD6E8FEB86659FD93)) * 0x9E3779B97F4A7C15;
     return (size_t)((h ^ h << 17) >> (64 - CACHE_BITS));
@@ -117,7 +117,7 @@ static bool look_up(const rf_tokenizer *t, rf_encoding *e, const rf_word *w, lin
             return false;
         n = rf__vocab_pieces(&t->vocab, w->text, w->size, s->hash, s->id, s->end);
     }
-    if (!room(e, n + 1)) return false;
+    if (!reserve(e, n + 1)) return false;
     if (!n) {
         push_piece(e, w, t->special[RF_UNK], 0, w->size);
     } else {
@@ -146,9 +146,9 @@ static bool encode_words(const rf_tokenizer *t, rf_encoding *e, const char *text
     while (rf__words_next(&s->words, &w)) {
         line *l = NULL;
         if (w.size <= RF_KEY && w.chars <= (size_t)t->options.max_word) {
-            l = &s->cache[cache_place(w.key)];
+            l = &s->cache[cache_slot(w.key)];
             if (l->n && l->key[0] == w.key[0] && l->key[1] == w.key[1] && l->key[2] == w.key[2]) {
-                if (!room(e, CACHED)) return false;
+                if (!reserve(e, CACHED)) return false;
                 size_t begin = 0;
                 for (unsigned i = 0; i < l->n; i++) {
                     push_piece(e, &w, l->id[i], begin, l->end[i]);
@@ -242,7 +242,7 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
         const rf_added *a = plain ? NULL : next_added(t, text, at, size, &from, &to);
         if (from > at && !encode_words(t, e, text, at, from, size)) return false;
         if (a) {
-            if (!room(e, 1)) return false;
+            if (!reserve(e, 1)) return false;
             push(e, a->id, (uint32_t)from, (uint32_t)to, false);
         }
         at = to;
@@ -293,7 +293,7 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
 {
     const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
     const size_t base = e->n, around = frame ? 2 + (pair != NULL) : 0;
-    if (!scratch_for(e, t) || !room(e, 2)) return false;
+    if (!scratch_for(e, t) || !reserve(e, 2)) return false;
     if (frame) push(e, t->special[RF_CLS], 0, 0, true);
     const size_t a = e->n;
     if (!encode_text(t, e, text, size, flags)) return false;
@@ -309,7 +309,7 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
         else if (na > limit - around) na = limit - around;
     }
     *dropped = all - na - nb;
-    if (!room(e, around)) return false;
+    if (!reserve(e, around)) return false;
     move(e, a + na + frame, b, nb);
     e->n = a + na;
     if (frame) push(e, t->special[RF_SEP], 0, 0, true);

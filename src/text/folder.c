@@ -202,7 +202,7 @@ static rf_status read_settings(folder *f)
 
 /* ---- tokenizer.json ------------------------------------------------------------------------------------------------ */
 
-static rf_status want_type(folder *f, const char *part, const char *kind)
+static rf_status expect_type(folder *f, const char *part, const char *kind)
 {
     const json_t *x = json_object_get(f->fast, part);
     const char *type = json_string_value(json_object_get(x, "type"));
@@ -250,10 +250,10 @@ static rf_status check_template(folder *f)
 
 static rf_status check_parts(folder *f)
 {
-    rf_status status = want_type(f, "model", "WordPiece");
+    rf_status status = expect_type(f, "model", "WordPiece");
     if (status || f->bert) return status;
-    if (!status) status = want_type(f, "normalizer", "BertNormalizer");
-    if (!status) status = want_type(f, "pre_tokenizer", "BertPreTokenizer");
+    if (!status) status = expect_type(f, "normalizer", "BertNormalizer");
+    if (!status) status = expect_type(f, "pre_tokenizer", "BertPreTokenizer");
     if (!status) status = check_template(f);
     if (status) return status;
     const json_t *model = json_object_get(f->fast, "model");

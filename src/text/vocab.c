@@ -217,9 +217,9 @@ rf_status rf__vocab_lines(rf_vocab *v, const rf_ctx *ctx, const char *text, size
     rf_error own = {0};
     const size_t lines = count_lines(text, size, python, name, why ? why : &own);
     if (!lines) return RF_EDATA;
-    size_t n = lines, room = size + 1;
-    for (const rf_added *a; (a = with_id(added, added_n, n)) != NULL; n++) room += a->size + 1;
-    char *copy = rf__alloc(ctx, room);
+    size_t n = lines, capacity = size + 1;
+    for (const rf_added *a; (a = with_id(added, added_n, n)) != NULL; n++) capacity += a->size + 1;
+    char *copy = rf__alloc(ctx, capacity);
     uint32_t *begin = rf__alloc(ctx, (n + 1) * sizeof *begin);
     uint8_t *hidden = rf__calloc(ctx, n, 1);
     if (!copy || !begin || !hidden) {

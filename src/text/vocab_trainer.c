@@ -19,7 +19,7 @@ struct rf_vocab_trainer {
 };
 
 typedef struct pair { uint64_t key; int64_t count; uint32_t list; uint32_t fresh; } pair;   /* key: a << 32 | b        */
-typedef struct place { uint32_t word, next; } place;                                        /* next 0: the last       */
+typedef struct occurrence { uint32_t word, next; } occurrence;                              /* next 0: the last       */
 typedef struct candidate { int64_t count; uint64_t key; } candidate;
 typedef struct symbol { uint64_t at; uint32_t size; bool tail; } symbol;                    /* text without "##"      */
 
@@ -38,9 +38,9 @@ typedef struct learner {
     size_t known_mask;
     pair *pair;                         /* hash: pairs by key; key 0 (PAD, PAD) is free                               */
     size_t pairs, pair_slots;
-    place *place;
-    size_t places, place_capacity;
-    uint32_t free_place;
+    occurrence *occurrence;
+    size_t occurrences, occurrence_capacity;
+    uint32_t free_occurrence;
     candidate *heap;
     size_t heaped, heap_capacity;
     uint64_t *fresh;                    /* pairs that grew during a merge                                             */
@@ -55,7 +55,7 @@ static bool same(const learner *l, int32_t id, const char *text, size_t size, bo
     return s->size == size && s->tail == tail && !memcmp(l->text + s->at, text, size);
 }
 
-static size_t symbol_place(const learner *l, const char *text, size_t size, bool tail)
+static size_t symbol_slot(const learner *l, const char *text, size_t size, bool tail)
 {
     size_t i = (size_t)rf__hash64(text, size, tail) & l->known_mask;
     while (l->known[i] >= 0 && !same(l, l->known[i], text, size, tail)) i = (i + 1) & l->known_mask;
@@ -64,13 +64,13 @@ static size_t symbol_place(const learner *l, const char *text, size_t size, bool
 
 static int32_t find_symbol(const learner *l, const char *text, size_t size, bool tail)
 {
-    return l->known[symbol_place(l, text, size, tail)];
+    return l->known[symbol_slot(l, text, size, tail)];
 }
 
 /* The symbol of this text, made when there is none; -1: no memory. */
 static int32_t make_symbol(learner *l, const char *text, size_t size, bool tail)
 {
-    const size_t slot = symbol_place(l, text, size, tail);
+    const size_t slot = symbol_slot(l, text, size, tail);
     if (l->known[slot] >= 0) return l->known[slot];
     if (!rf__grow(l->ctx, &l->symbol, &l->symbol_capacity, l->symbols + 1, sizeof *l->symbol) ||
         !rf__grow(l->ctx, &l->text, &l->byte_capacity, l->bytes + size + 1, 1))
@@ -83,7 +83,7 @@ static int32_t make_symbol(learner *l, const char *text, size_t size, bool tail)
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------------- */
 
-static inline size_t pair_place(const pair *p, size_t slots, uint64_t key)
+static inline size_t pair_slot(const pair *p, size_t slots, uint64_t key)
 {
     const uint64_t h = key * 0x9E3779B97F4A7C15;
     size_t i = (size_t)(h ^ h >> 32) & (slots - 1);
@@ -97,7 +97,7 @@ static bool grow_pairs(learner *l)
     pair *p = rf__calloc(l->ctx, slots, sizeof *p);
     if (!p) return false;
     for (size_t i = 0; i < l->pair_slots; i++)
-        if (l->pair[i].key) p[pair_place(p, slots, l->pair[i].key)] = l->pair[i];
+        if (l->pair[i].key) p[pair_slot(p, slots, l->pair[i].key)] = l->pair[i];
     rf__free(l->ctx, l->pair);
     l->pair = p;
     l->pair_slots = slots;
@@ -108,7 +108,7 @@ static pair *get_pair(learner *l, int32_t a, int32_t b)
 {
     if (2 * l->pairs >= l->pair_slots && !grow_pairs(l)) return NULL;
     const uint64_t key = (uint64_t)(uint32_t)a << 32 | (uint32_t)b;
-    pair *p = &l->pair[pair_place(l->pair, l->pair_slots, key)];
+    pair *p = &l->pair[pair_slot(l->pair, l->pair_slots, key)];
     if (!p->key) {
         p->key = key;
         l->pairs++;
@@ -119,16 +119,16 @@ static pair *get_pair(learner *l, int32_t a, int32_t b)
 /* Notes that pair p occurs in `word`. */
 static bool note(learner *l, pair *p, uint32_t word)
 {
-    if (p->list && l->place[p->list].word == word) return true;
-    uint32_t at = l->free_place;
+    if (p->list && l->occurrence[p->list].word == word) return true;
+    uint32_t at = l->free_occurrence;
     if (at) {
-        l->free_place = l->place[at].next;
+        l->free_occurrence = l->occurrence[at].next;
     } else {
-        if (l->places >= UINT32_MAX - 1) return false;
-        if (!rf__grow(l->ctx, &l->place, &l->place_capacity, l->places + 2, sizeof *l->place)) return false;
-        at = (uint32_t)++l->places;
+        if (l->occurrences >= UINT32_MAX - 1) return false;
+        if (!rf__grow(l->ctx, &l->occurrence, &l->occurrence_capacity, l->occurrences + 2, sizeof *l->occurrence)) return false;
+        at = (uint32_t)++l->occurrences;
     }
-    l->place[at] = (place){word, p->list};
+    l->occurrence[at] = (occurrence){word, p->list};
     p->list = at;
     return true;
 }
@@ -339,7 +339,7 @@ static bool merge_best(learner *l, uint64_t least, bool *done)
         *done = !l->heaped;
         if (*done) return true;
         top = heap_pop(l);
-        p = &l->pair[pair_place(l->pair, l->pair_slots, top.key)];
+        p = &l->pair[pair_slot(l->pair, l->pair_slots, top.key)];
         if (top.count == p->count) break;
         if (p->count > 0 && !heap_push(l, (candidate){p->count, top.key})) return false;
     }
@@ -352,15 +352,15 @@ static bool merge_best(learner *l, uint64_t least, bool *done)
     p->list = 0;
     l->freshes = 0;
     for (uint32_t at = list, next; at; at = next) {
-        next = l->place[at].next;
-        const size_t word = l->place[at].word;
-        l->place[at].next = l->free_place;
-        l->free_place = at;
+        next = l->occurrence[at].next;
+        const size_t word = l->occurrence[at].word;
+        l->occurrence[at].next = l->free_occurrence;
+        l->free_occurrence = at;
         if (!merge_in(l, word, a, b, ab)) return false;
     }
-    l->pair[pair_place(l->pair, l->pair_slots, top.key)].count = 0;
+    l->pair[pair_slot(l->pair, l->pair_slots, top.key)].count = 0;
     for (size_t i = 0; i < l->freshes; i++) {
-        p = &l->pair[pair_place(l->pair, l->pair_slots, l->fresh[i])];
+        p = &l->pair[pair_slot(l->pair, l->pair_slots, l->fresh[i])];
         p->fresh = 0;
         if (p->count > 0 && !heap_push(l, (candidate){p->count, p->key})) return false;
     }
@@ -371,7 +371,7 @@ static bool merge_best(learner *l, uint64_t least, bool *done)
 
 static void learner_clear(learner *l)
 {
-    void *const all[] = {l->word, l->sym, l->first, l->length, l->symbol, l->text, l->known, l->pair, l->place, l->heap,
+    void *const all[] = {l->word, l->sym, l->first, l->length, l->symbol, l->text, l->known, l->pair, l->occurrence, l->heap,
                          l->fresh};
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(l->ctx, all[i]);
 }

@@ -107,11 +107,11 @@ static bool sort_marks(rf_words *w, rf_scalar *s, size_t n)
     }
     rf_scalar *copy = rf__alloc(w->ctx, n * sizeof *copy);
     if (!copy) return false;
-    size_t place[257] = {0};
-    for (size_t i = 0; i < n; i++) place[s[i].class + 1]++;
-    for (int k = 0; k < 256; k++) place[k + 1] += place[k];
+    size_t offset[257] = {0};
+    for (size_t i = 0; i < n; i++) offset[s[i].class + 1]++;
+    for (int k = 0; k < 256; k++) offset[k + 1] += offset[k];
     memcpy(copy, s, n * sizeof *copy);
-    for (size_t i = 0; i < n; i++) s[place[copy[i].class]++] = copy[i];
+    for (size_t i = 0; i < n; i++) s[offset[copy[i].class]++] = copy[i];
     rf__free(w->ctx, copy);
     return true;
 }

@@ -5,7 +5,7 @@
 #include "train/evaluate.h"
 #include "train/options.h"
 
-rf_key rf__evaluation_key(uint64_t seed) { return rf__key(seed, 0x6576616c); }
+rf_key rf__evaluation_key(uint64_t seed) { return rf__make_key(seed, 0x6576616c); }
 
 /* ---- one batch after the other ---- */
 
@@ -18,7 +18,7 @@ static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_erro
     if (!b->n) return RF_OK;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
-    rf__mlm_loss(g, s->encoder, rf__encode(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss, &out->hits);
+    rf__mlm_loss(g, s->encoder, rf__encoder_forward(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss, &out->hits);
     const rf_error *failed = rf_graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
@@ -31,15 +31,15 @@ static void add_score(rf__scorer *s, const struct rf__batch_score *b)
 
 rf_status rf__score_flush(rf__scorer *s, rf_error *why)
 {
-    const size_t turn = s->batches++, ranks = (size_t)rf__ranks(s->comm), at = turn / ranks;
+    const size_t cursor = s->batches++, ranks = (size_t)rf__ranks(s->comm), at = cursor / ranks;
     struct rf__batch_score score;
     rf_status status = RF_OK;
     if (ranks == 1) {
         status = score_batch(s, &score, why);
         if (!status) add_score(s, &score);
-    } else if (!rf__grow(s->ctx, &s->own, &s->room, at + 1, sizeof *s->own)) {
+    } else if (!rf__grow(s->ctx, &s->own, &s->capacity, at + 1, sizeof *s->own)) {
         status = rf_fail(why, RF_ENOMEM, "out of memory: scores of %zu batches", at + 1);
-    } else if (turn % ranks == (size_t)rf__rank(s->comm)) {
+    } else if (cursor % ranks == (size_t)rf__rank(s->comm)) {
         status = score_batch(s, &s->own[at], why);
     }
     s->labels += s->batch->n;
@@ -82,7 +82,7 @@ typedef struct evaluation {
     rf_params params;
     float *value;
     rf_tokenizer *tokenizer;
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf__masking masking;
     rf__mlm_batch batch;
     rf__scorer scorer;
@@ -115,7 +115,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status && e->vocab.size > e->config.vocab_size)
         status = rf_fail(why, RF_EDATA, "%s: vocab.txt has %d tokens, the model %lld", o->model, e->vocab.size,
                          (long long)e->config.vocab_size);
-    if (!status) status = rf__objective_check(o, &e->config, o->model, why);
+    if (!status) status = rf__task_objective_check(o, &e->config, o->model, why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
     if (!status) status = load_weights(e, why);
     if (!status) status = rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
@@ -130,7 +130,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
 static rf_status score_part(void *user, const rf__part *part, double share, rf_error *why)
 {
     evaluation *e = user;
-    const size_t room = (size_t)(e->o->max_length - RF__TEMPLATE);
+    const size_t capacity = (size_t)(e->o->max_length - RF__TEMPLATE);
     size_t at = 0;
     (void)share;
     for (size_t d = 0; d < part->documents; d++) {
@@ -138,7 +138,7 @@ static rf_status score_part(void *user, const rf__part *part, double share, rf_e
         if (e->o->eval_documents && e->documents == e->o->eval_documents) return RF_ESTOPPED;
         e->documents++;
         while (left) {
-            const size_t size = rf__cut(part->ids, at, left, room, e->vocab.kind);
+            const size_t size = rf__cut(part->ids, at, left, capacity, e->vocab.kind);
             const rf_status status = rf__score_piece(&e->scorer, part->ids, at, size, size == left, e->pieces++, why);
             if (status) return status;
             at += size;
@@ -173,7 +173,7 @@ rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_s
     if (!status) status = open_model(&e, why);
     if (!status) status = score_texts(&e, why);
     const rf__scorer *s = &e.scorer;
-    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to guess");
+    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
     if (s->labels && (!status || of_text(status)))
         *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens, e.documents};
     rf__mlm_batch_free(ctx, &e.batch);

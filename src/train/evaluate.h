@@ -9,14 +9,14 @@
 typedef struct rf__scorer {
     rf_graph *graph;
     rf_encoder *encoder;
-    rf__mlm_batch *batch;               /* room for one micro-batch                                                     */
+    rf__mlm_batch *batch;               /* space for one micro-batch                                                    */
     const rf__masking *masking;
     double loss;                        /* sums                                                                          */
     int64_t hits, labels, tokens;
     const rf_ctx *ctx;                  /* of several ranks                                                             */
     rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one                            */
     struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                         */
-    size_t room, batches;               /* of all ranks                                                                 */
+    size_t capacity, batches;           /* of all ranks                                                                 */
 } rf__scorer;
 
 /* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */

@@ -59,7 +59,7 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, micro_step(r, i));
     const rf_batch view = rf__mlm_batch_view(b);
-    rf_tensor *h = rf__encode(g, r->encoder, &view);
+    rf_tensor *h = rf__encoder_forward(g, r->encoder, &view);
     rf_tensor *loss = rf__mlm_loss(g, r->encoder, h, b->row, b->label, b->n, weight, loss_sum, NULL);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
@@ -81,7 +81,7 @@ static void round_block(void *arg, int64_t i, int worker)
 
 static void round_weights(const rf__run *r)
 {
-    struct rounding a = {r, rf__key(r->o.seed, 0x726f756e)};
+    struct rounding a = {r, rf__make_key(r->o.seed, 0x726f756e)};
     if (r->rounded) rf__parallel(r->ctx, (int64_t)((r->params.total + ROUND - 1) / ROUND), round_block, &a);
     rf__encoder_bf16(r->encoder, r->rounded);
 }
@@ -119,7 +119,7 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps, first = first_of(r);
     int32_t start[1];
-    rf__mlm_batch others = {.room = r->o.tokens_per_batch, .start = start};                 /* counted, not made */
+    rf__mlm_batch others = {.capacity = r->o.tokens_per_batch, .start = start};             /* counted, not made */
     for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) {
         if (r->job) {
             r->job->gather(r, i, &s->labels, &s->tokens);
@@ -134,10 +134,10 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
-/* Between two micro-batches: does anybody want to stop?  Weights, moments and random choices are still those of the step before. */
+/* Between two micro-batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step before. */
 static rf_status give_up(rf__run *r, bool *stop, rf_error *why)
 {
-    rf__run_tell(r, "batch", NULL);
+    rf__run_notify(r, "batch", NULL);
     unsigned asked = r->stop;
     const rf_status status = rf__any(r->o.comm, &asked, why);
     *stop = r->stop = asked != 0;
@@ -195,14 +195,14 @@ void rf__run_line(rf__run *r, json_t *line)
         json_decref(line);
         return;
     }
-    if (line && rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_tell(r, "note", "%s", why.text);
+    if (line && rf__events_add(&r->events, line, rf__wall_seconds(), &why)) rf__run_notify(r, "note", "%s", why.text);
     why = (rf_error){0};
-    if (rf__metrics_add(&r->metrics, line, &why)) rf__run_tell(r, "note", "%s", why.text);
+    if (rf__metrics_add(&r->metrics, line, &why)) rf__run_notify(r, "note", "%s", why.text);
 }
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static rf_status count_skip(rf__run *r, const step_result *s, const rf__position *before, rf_error *why)
+static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__state *t = &r->state;
     const char *what = s->spike ? "loss is far above what it was" : isfinite(s->loss_sum) ? "gradient is not finite" : "loss is not finite";
@@ -215,7 +215,7 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__position
     rf__run_line(r, json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike", (int)s->spike,
                           "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
                           (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
-    rf__run_tell(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
+    rf__run_notify(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
     if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
@@ -236,7 +236,7 @@ static void log_step(rf__run *r, const step_result *s)
     t->interval.seconds += s->seconds;
     t->interval.tokens += s->tokens;
     t->interval.wait += s->wait;
-    t->interval.room += r->o.tokens_per_batch * t->micro_batches;
+    t->interval.capacity += r->o.tokens_per_batch * t->micro_batches;
     const double elapsed = rf__seconds() - r->began;
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
@@ -251,12 +251,12 @@ static void log_step(rf__run *r, const step_result *s)
                               (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "input_wait",
                               t->interval.wait / t->interval.seconds);
         if (rf__run_next(r)) rf__json_set(&line, "perplexity", number(exp(p->loss)));
-        if (!r->job) rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.room));
+        if (!r->job) rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
-        t->interval.labels = t->interval.tokens = t->interval.room = 0;
+        t->interval.labels = t->interval.tokens = t->interval.capacity = 0;
     }
-    rf__run_tell(r, "step", NULL);
+    rf__run_notify(r, "step", NULL);
 }
 
 /* ---- evaluating ---- */
@@ -268,7 +268,7 @@ static rf_status score_job(rf__run *r, rf_error *why)
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     const rf_status status = r->job->evaluate(r, why);
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
-    if (!status) rf__run_tell(r, "eval", NULL);
+    if (!status) rf__run_notify(r, "eval", NULL);
     return status;
 }
 
@@ -307,7 +307,7 @@ static rf_status evaluate(rf__run *r, rf_error *why)
                           (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
     if (rf__run_next(r)) rf__json_set(&line, "eval_perplexity", number(exp(t->eval_loss)));
     rf__run_line(r, line);
-    rf__run_tell(r, "eval", NULL);
+    rf__run_notify(r, "eval", NULL);
     return RF_OK;
 }
 
@@ -346,7 +346,7 @@ static rf_status saved(loop *l, int64_t step, rf_status status, const char *path
     if (!status) {
         l->failed_saves = 0;
         l->saved_step = step;
-        rf__run_tell(r, "save", "%s", path);
+        rf__run_notify(r, "save", "%s", path);
         return RF_OK;
     }
     r->state.best_metric = l->best.metric;
@@ -356,7 +356,7 @@ static rf_status saved(loop *l, int64_t step, rf_status status, const char *path
     if (l->failed_saves >= FAILED_SAVES)
         return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed->text);
     if (r->o.comm) r->o.comm->agreed = 0;
-    rf__run_tell(r, "note", "no checkpoint at step %" PRId64 ": %s", step, failed->text);
+    rf__run_notify(r, "note", "no checkpoint at step %" PRId64 ": %s", step, failed->text);
     return RF_OK;
 }
 
@@ -414,7 +414,7 @@ static rf_status average_last(rf__run *r, rf_error *why)
     char note[256];
     if (!r->o.average_last) return RF_OK;
     const rf_status status = rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
-    if (!status) rf__run_tell(r, "note", "%s", note);
+    if (!status) rf__run_notify(r, "note", "%s", note);
     return status;
 }
 
@@ -426,7 +426,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     rf_error damage = {0};
     if (!r->o.load_best_model_at_end) return average_last(r, why);
     if (!t->best_step) {
-        rf__run_tell(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
+        rf__run_notify(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
         return RF_OK;
     }
     snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
@@ -434,10 +434,10 @@ static rf_status load_best(rf__run *r, rf_error *why)
     if (!status) status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
     if (status) return status;
     if (rf__checkpoint_verify(r->ctx, path, &damage)) {
-        rf__run_tell(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name, damage.text);
+        rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name, damage.text);
         return RF_OK;
     }
-    rf__run_tell(r, "note", "the model is that of %s: %s %.6g", name,
+    rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name,
                  r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss" : r->job ? r->job->metric(r) : "eval_accuracy",
                  t->best_metric);
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
@@ -496,7 +496,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
     if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
     if (!status) status = write_card(r, why);
-    if (!status) rf__run_tell(r, "save", "%s", r->folder);
+    if (!status) rf__run_notify(r, "save", "%s", r->folder);
     return status;
 }
 
@@ -518,14 +518,14 @@ static void count_patience(rf__run *r)
         t->patience.best = metric(r);
         t->patience.stale = 0;
     } else if (++t->patience.stale >= r->o.early_stopping_patience && t->step < t->max_steps) {
-        rf__run_tell(r, "note", "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here", t->step,
+        rf__run_notify(r, "note", "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here", t->step,
                      t->patience.stale);
         t->max_steps = t->step;
     }
 }
 
 /* Settles r->stop and r->save: asked to by anybody, or this run's share is done.  One rank's clock or signal is every rank's. */
-static rf_status heed(rf__run *r, rf_error *why)
+static rf_status handle_requests(rf__run *r, rf_error *why)
 {
     enum { STOP = 1, SAVE = 2 };
     const rf_train_options *o = &r->o;
@@ -539,7 +539,7 @@ static rf_status heed(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status after_step(loop *l, const step_result *s, const rf__position *before, rf_error *why)
+static rf_status after_step(loop *l, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__run *r = l->run;
     const int64_t step = r->state.step;
@@ -551,7 +551,7 @@ static rf_status after_step(loop *l, const step_result *s, const rf__position *b
     if (!status) count_patience(r);
     if (!status) status = settle(l, false, why);
     end = step == r->state.max_steps;
-    if (!status) status = heed(r, why);
+    if (!status) status = handle_requests(r, why);
     const bool saving = due(step, r->o.save_steps) || end || r->stop || r->save;
     r->save = false;
     return status || !saving ? status : save(l, end || r->stop, why);
@@ -561,14 +561,14 @@ static rf_status run_steps(loop *l, rf_error *why)
 {
     rf__run *r = l->run;
     r->began = rf__seconds();
-    if (heed(r, why)) return why->code;
+    if (handle_requests(r, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {
-        const rf__position before = r->state.position;
+        const rf__data_position before = r->state.position;
         step_result s;
         rf_status status = one_step(r, &s, why);
         if (s.given_up) r->state.position = before;
         else if (!status) status = after_step(l, &s, &before, why);
-        if (!status && !s.given_up && r->state.step < r->state.max_steps) status = heed(r, why);
+        if (!status && !s.given_up && r->state.step < r->state.max_steps) status = handle_requests(r, why);
         if (status) return status;
     }
     if (r->state.step >= r->state.max_steps) return save_model_once(r, why);

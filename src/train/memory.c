@@ -11,7 +11,7 @@
 
 /* ---- what a step holds (src/model/encoder.c, src/graph/ops) ---------------------------------------------------------- */
 
-typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;        /* labels: guessed tokens  */
+typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;        /* labels: predicted tokens */
 
 static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {

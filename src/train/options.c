@@ -10,7 +10,7 @@
 #include "optim/schedule.h"
 
 enum { INT = RF__INT, REAL = RF__REAL, FLAG = RF__FLAG, CHOICE = RF__CHOICE, SEED = RF__SEED, BYTES = RF__BYTES, LOCAL = RF__LOCAL };
-typedef rf__row row;
+typedef rf__option_row row;
 
 static const char *const schedules[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
                                         "polynomial", "inverse_sqrt", "piecewise", "one_cycle", NULL};
@@ -145,7 +145,7 @@ static value initial(const row *r)
     return v;
 }
 
-void rf__rows_defaults(void *o, const rf__row of[], size_t n)
+void rf__rows_defaults(void *o, const rf__option_row of[], size_t n)
 {
     for (size_t i = 0; i < n; i++) set(o, &of[i], initial(&of[i]));
 }
@@ -187,11 +187,11 @@ void rf__options_settle(rf_train_options *o, const rf_train_options *usual)
         o->lr_scheduler_type = RF_SCHEDULE_PIECEWISE;
 }
 
-/* Options that are heeded only where another one has certain values. */
+/* Options that take effect only where another one has certain values. */
 enum { OF_ADAM = 1 << RF_OPTIM_ADAMW | 1 << RF_OPTIM_LAMB, OF_MOMENTS = OF_ADAM | 1 << RF_OPTIM_LION, OF_LAMB = 1 << RF_OPTIM_LAMB,
        OF_ADAFACTOR = 1 << RF_OPTIM_ADAFACTOR, OF_SGD = 1 << RF_OPTIM_SGD, OF_RESTARTS = 1 << RF_SCHEDULE_COSINE_WITH_RESTARTS,
        OF_POLYNOMIAL = 1 << RF_SCHEDULE_POLYNOMIAL, OF_PIECEWISE = 1 << RF_SCHEDULE_PIECEWISE };
-static const struct { const char *name, *beside; int values; } heeded[] = {
+static const struct { const char *name, *beside; int values; } effective[] = {
     {"adam_beta1", "optim", OF_MOMENTS},             {"adam_beta2", "optim", OF_MOMENTS},
     {"adam_epsilon", "optim", OF_ADAM},              {"lamb_bias_correction", "optim", OF_LAMB},
     {"momentum", "optim", OF_SGD},                   {"nesterov", "optim", OF_SGD},
@@ -202,15 +202,15 @@ static const struct { const char *name, *beside; int values; } heeded[] = {
     {"lr_power", "lr_scheduler_type", OF_POLYNOMIAL}, {"lr_schedule", "lr_scheduler_type", OF_PIECEWISE},
 };
 
-bool rf__options_unheeded(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size)
+bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size)
 {
     size_t n = 0;
     out[0] = 0;
-    for (size_t i = 0; i < RF_COUNT(heeded) && n < size; i++) {
-        const row *r = row_of(heeded[i].beside);
+    for (size_t i = 0; i < RF_COUNT(effective) && n < size; i++) {
+        const row *r = row_of(effective[i].beside);
         const int64_t now = get(o, r).i;
-        if (heeded[i].values >> now & 1 || !rf__options_chosen(o, usual, heeded[i].name)) continue;
-        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", heeded[i].name, r->name, r->choice[now]);
+        if (effective[i].values >> now & 1 || !rf__options_chosen(o, usual, effective[i].name)) continue;
+        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", effective[i].name, r->name, r->choice[now]);
     }
     return n > 0;
 }
@@ -226,7 +226,7 @@ static rf_status check_row(const void *o, const row *r, rf_error *why)
     return rf_fail(why, RF_EARG, "%s: %.12g is not in %.12g .. %.12g", r->name, x, r->lowest, r->highest);
 }
 
-rf_status rf__rows_check(const void *o, const rf__row of[], size_t n, rf_error *why)
+rf_status rf__rows_check(const void *o, const rf__option_row of[], size_t n, rf_error *why)
 {
     for (size_t i = 0; i < n; i++)
         if (check_row(o, &of[i], why)) return RF_EARG;
@@ -277,7 +277,7 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     return RF_OK;
 }
 
-rf_status rf__objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why)
+rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why)
 {
     if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
         return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)", name);
@@ -299,7 +299,7 @@ static json_t *json_of(const void *o, const row *r)
     }
 }
 
-void rf__rows_json(const void *o, const rf__row of[], size_t n, json_t **all)
+void rf__rows_json(const void *o, const rf__option_row of[], size_t n, json_t **all)
 {
     for (size_t i = 0; i < n; i++)
         if (!(of[i].flags & LOCAL)) rf__json_set(all, of[i].name, json_of(o, &of[i]));
@@ -396,7 +396,7 @@ static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena
     return RF_OK;
 }
 
-rf_status rf__rows_restore(void *to, const rf__row table[], size_t rows_of, const void *usual, const rf_train_options *o,
+rf_status rf__rows_restore(void *to, const rf__option_row table[], size_t rows_of, const void *usual, const rf_train_options *o,
                            const json_t *saved, const char *name, char *changed, size_t size, rf_error *why)
 {
     size_t n = strlen(changed);

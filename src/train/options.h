@@ -10,21 +10,21 @@
 /* A table of numbers and choices in a struct of options: those of rf_train_options are one, those of a job another. */
 enum { RF__INT, RF__REAL, RF__FLAG, RF__CHOICE, RF__SEED, RF__BYTES };
 enum { RF__LOCAL = 1 };                 /* of this run alone: not kept in checkpoints                                  */
-typedef struct rf__row {
+typedef struct rf__option_row {
     const char *name;
     int kind;                           /* RF__INT, ...                                                                 */
     size_t at;
     double lowest, highest, initial;
     const char *const *choice;
     int flags;
-} rf__row;
+} rf__option_row;
 
-void rf__rows_defaults(void *o, const rf__row row[], size_t n);
-rf_status rf__rows_check(const void *o, const rf__row row[], size_t n, rf_error *why);
-void rf__rows_json(const void *o, const rf__row row[], size_t n, json_t **all);
+void rf__rows_defaults(void *o, const rf__option_row row[], size_t n);
+rf_status rf__rows_check(const void *o, const rf__option_row row[], size_t n, rf_error *why);
+void rf__rows_json(const void *o, const rf__option_row row[], size_t n, json_t **all);
 
 /* As rf__options_restore; `usual` is a struct as `to` with the defaults, `o` knows what the caller chose, `changed` is appended to. */
-rf_status rf__rows_restore(void *to, const rf__row row[], size_t n, const void *usual, const rf_train_options *o, const json_t *saved,
+rf_status rf__rows_restore(void *to, const rf__option_row row[], size_t n, const void *usual, const rf_train_options *o, const json_t *saved,
                            const char *name, char *changed, size_t size, rf_error *why);
 
 /* Whether the caller chose this option: o->given knows, and without it what differs from `usual`, the defaults of this kind of run. */
@@ -35,14 +35,14 @@ bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual
  * lr_scheduler_type.  For options as given, and again as restored. */
 void rf__options_settle(rf_train_options *o, const rf_train_options *usual);
 
-/* Names of options that the caller chose and that nothing heeds: "momentum (optim is adamw)".  False: there are none. */
-bool rf__options_unheeded(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size);
+/* Names of options that the caller chose and that have no effect: "momentum (optim is adamw)".  False: there are none. */
+bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *usual, char *out, size_t size);
 
 /* RF_EARG names the first option outside its limits. */
 rf_status rf__options_check(const rf_train_options *o, rf_error *why);
 
 /* RF_EARG: o->objective is not what the model `name` of this config can do. */
-rf_status rf__objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why);
+rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why);
 
 /* What a checkpoint keeps of the options; NULL when there is no memory. */
 json_t *rf__options_json(const rf_train_options *o);

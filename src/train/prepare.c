@@ -13,7 +13,7 @@ typedef struct preparing {
     void *user;
     double said;
     rf_tokenizer *tokenizer;
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf__tokens tokens;
     rf__pieces pieces;
 } preparing;

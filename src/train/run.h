@@ -18,7 +18,7 @@
 
 typedef struct rf__run rf__run;
 
-/* What another task than guessing tokens does in its own way; all that is not here it shares with pre-training. */
+/* What another task than predicting tokens does in its own way; all that is not here it shares with pre-training. */
 typedef struct rf__job {
     void (*usual)(rf_train_options *o);                                             /* defaults, where they are not rf_train_defaults' */
     rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
@@ -46,8 +46,8 @@ struct rf__run {
     rf_train_options usual;             /* the defaults of such a run                                                   */
     rf_train_report *report;
     void *user;
-    bool stop;                          /* the caller wants to save and stop                                            */
-    bool save;                          /* the caller wants a checkpoint                                                */
+    bool stop;                          /* the caller asks to save and stop                                             */
+    bool save;                          /* the caller asks for a checkpoint                                             */
 
     rf_arena strings;
     char folder[4096];                  /* output_dir                                                                   */
@@ -60,7 +60,7 @@ struct rf__run {
     json_t *options;                    /* for checkpoints                                                              */
 
     rf_tokenizer *tokenizer;
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf_params params;
     rf__optimizer optimizer;
     rf__saver saver;                    /* whoever changes the optimizer's slabs calls rf__saver_read first             */
@@ -102,7 +102,7 @@ void rf__run_end(rf__run *r);
 
 double rf__run_epoch(const rf__run *r);
 
-/* Whether the run guesses next tokens. */
+/* Whether the run predicts next tokens. */
 static inline bool rf__run_next(const rf__run *r) { return !r->job && r->params.config.is_decoder; }
 
 /* Settles which folder is written and which checkpoint is resumed; takes the lock (start_folder.c). */
@@ -118,6 +118,6 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why);
 rf_status rf__run_load_weights(rf__run *r, const char *path, rf_error *why);
 
 /* Tells the caller; a sentence for "note" and "data", a path for "save", NULL otherwise. */
-void rf__run_tell(rf__run *r, const char *event, const char *format, ...) RF_PRINTF(3, 4);
+void rf__run_notify(rf__run *r, const char *event, const char *format, ...) RF_PRINTF(3, 4);
 
 #endif

@@ -15,7 +15,7 @@
 
 /* ---- telling ---- */
 
-void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
+void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
 {
     char note[1024];
     va_list arguments;
@@ -45,12 +45,12 @@ void rf__run_tell(rf__run *r, const char *event, const char *text, ...)
 
 double rf__run_epoch(const rf__run *r)
 {
-    return r->job ? r->job->epoch(r) : rf__position_epoch(&r->state.position, &r->pieces);
+    return r->job ? r->job->epoch(r) : rf__data_position_epoch(&r->state.position, &r->pieces);
 }
 
 /* ---- the checkpoint ---- */
 
-/* A step keeps its micro-batches when the number of ranks changes, unless the caller wants another number of them. */
+/* A step keeps its micro-batches when the number of ranks changes, unless the caller asks for another number of them. */
 static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
 {
     static const char name[] = "gradient_accumulation_steps";
@@ -66,15 +66,15 @@ static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
 }
 
 /* What a resumed run needs for the bits of one that was left alone, besides its options and data. */
-static void tell_changes(rf__run *r)
+static void report_changes(rf__run *r)
 {
     static const char what[] = "bits need not be those of a run without the change";
     char kernels[RF__KERNELS];
     rf__state_kernels(r->ctx, kernels);
     if (strcmp(r->state.version, rf_version()))
-        rf__run_tell(r, "note", "the checkpoint was written by version \"%s\", this is %s: %s", r->state.version, rf_version(), what);
+        rf__run_notify(r, "note", "the checkpoint was written by version \"%s\", this is %s: %s", r->state.version, rf_version(), what);
     if (*r->state.kernels && strcmp(r->state.kernels, kernels))
-        rf__run_tell(r, "note", "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)", r->state.kernels,
+        rf__run_notify(r, "note", "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)", r->state.kernels,
                      kernels, what);
 }
 
@@ -89,10 +89,10 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = share_again(r, saved, why);
     if (!status && r->job) status = r->job->restore(r, saved, why);
     json_decref(saved);
-    if (!status) tell_changes(r);
+    if (!status) report_changes(r);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
     if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
-    if (!status && *changed) rf__run_tell(r, "note", "options that differ from the checkpoint's: %s", changed);
+    if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     return status;
 }
 
@@ -107,7 +107,7 @@ static void small_config(rf_config *c)
     c->intermediate_size = 1024;
 }
 
-/* The config of a new model has the tokenizer's vocabulary; that of a trained one must have room for it. */
+/* The config of a new model has the tokenizer's vocabulary; that of a trained one must have space for it. */
 static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
     const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
@@ -115,7 +115,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     if (trained)
         return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, vocab.txt has %d tokens", (long long)c->vocab_size, size);
     if (c->vocab_size != size)
-        rf__run_tell(r, "note", "vocab_size is %d, the number of tokens of vocab.txt (config.json: %lld)", size,
+        rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of vocab.txt (config.json: %lld)", size,
                      (long long)c->vocab_size);
     c->vocab_size = size;
     if (pad >= 0) c->pad_token_id = pad;
@@ -130,10 +130,10 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
         c->is_decoder = 1;
         if (trained) {
             snprintf(c->architecture, sizeof c->architecture, "RoFormerForCausalLM");
-            rf__run_tell(r, "note", "%s was trained to see tokens on both sides; from here on it sees earlier ones only", r->o.model);
+            rf__run_notify(r, "note", "%s was trained to see tokens on both sides; from here on it sees earlier ones only", r->o.model);
         }
     }
-    return r->job ? RF_OK : rf__objective_check(&r->o, c, *r->from ? r->from : "config.json", why);
+    return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : "config.json", why);
 }
 
 /* A causal model's first token has seen nothing but itself. */
@@ -156,7 +156,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
         status = rf_config_read(r->ctx, folder, &c, why);
     } else {
         small_config(&c);
-        rf__run_tell(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder, (int)c.num_hidden_layers,
+        rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder, (int)c.num_hidden_layers,
                      (int)c.hidden_size);
     }
     if (!status) status = settle_objective(r, &c, trained, why);
@@ -223,7 +223,7 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
     (r->job || trained ? rf__params_init_head : rf__params_init)(&r->params, r->optimizer.value, r->o.seed);
     if (r->job) return r->job->begin(r, why);
     if (!trained) return RF_OK;
-    rf__run_tell(r, "note", "goes on from the weights in %s", r->o.model);
+    rf__run_notify(r, "note", "goes on from the weights in %s", r->o.model);
     return rf__run_load_weights(r, r->o.model, why);
 }
 
@@ -255,7 +255,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
     if (!status && r->job) r->job->memory(r, &own);
     if (!status) status = rf__memory_check(&r->params, &r->o, &own, left, note, sizeof note, why);
-    if (!status) rf__run_tell(r, "note", "%s", note);
+    if (!status) rf__run_notify(r, "note", "%s", note);
     const rf__rule rule = rf__rule_of(&r->o);
     const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);
     if (!status) status = rf__optimizer_new_shared(&r->params, &rule, ranks, rank, &r->optimizer, why);
@@ -267,7 +267,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (status) return status;
     rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
     rf_graph_smoothing(r->graph, r->o.label_smoothing_factor);
-    rf__encoder_checkpoints(r->encoder, r->o.gradient_checkpointing != 0);
+    rf__encoder_recompute(r->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;
     r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);
     return r->rounded ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of rounded weights", (double)r->params.total * 2e-6);
@@ -325,9 +325,9 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
         if (!status) status = rf__options_check(&r->o, why);
         status = rf__agree(r->o.comm, status, why);
     }
-    char unheeded[512];
-    if (!status && rf__options_unheeded(&r->o, &r->usual, unheeded, sizeof unheeded))
-        rf__run_tell(r, "note", "given, but without effect: %s", unheeded);
+    char ineffective[512];
+    if (!status && rf__options_ineffective(&r->o, &r->usual, ineffective, sizeof ineffective))
+        rf__run_notify(r, "note", "given, but without effect: %s", ineffective);
     if (!status) status = rf__agree(r->o.comm, open_model(r, why), why);
     if (!status) status = (r->job ? r->job->open : rf__run_open_text)(r, why);
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);

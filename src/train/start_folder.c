@@ -89,7 +89,7 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))
         status = rf_fail(why, RF_EDATA, "%s: damaged (%s); \"latest\" takes the newest that is intact", r->from,
                          damage.text);
-    if (!status && *note) rf__run_tell(r, "note", "%s", note);
+    if (!status && *note) rf__run_notify(r, "note", "%s", note);
     return status;
 }
 
@@ -117,7 +117,7 @@ static rf_status leave_the_future(rf__run *r, rf_error *why)
         status = rf__events_known(r->folder, t->events_bytes, t->events_crc, why);
     if (!status) status = rf__checkpoints_abandon(r->ctx, r->folder, t->step, note, sizeof note, why);
     if (!status && *note)
-        rf__run_tell(r, "note", "goes on from step %" PRId64 "; later checkpoints, of a future that it leaves, are set "
+        rf__run_notify(r, "note", "goes on from step %" PRId64 "; later checkpoints, of a future that it leaves, are set "
                      "aside as %s", t->step, note);
     return status;
 }
@@ -130,6 +130,6 @@ rf_status rf__run_open_logs(rf__run *r, rf_error *why)
     if (!status && r->o.report_to == RF_REPORT_TENSORBOARD)
         status = rf__events_open(r->folder, events, rf__wall_seconds(), &r->events, why);
     if (!status && r->metrics.bytes < r->state.metrics_bytes)
-        rf__run_tell(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
+        rf__run_notify(r, "note", "metrics.jsonl is shorter than it was: what is missing stays missing");
     return status;
 }

@@ -3,14 +3,14 @@
 
 #include "train/run.h"
 
-static int tell_reading(void *user, double share, size_t tokens, size_t documents)
+static int report_reading(void *user, double share, size_t tokens, size_t documents)
 {
     rf__run *r = user;
     const double now = rf__seconds();
     if (now - r->last_said < 0.2) return r->stop;
     r->last_said = now;
-    if (share < 0) rf__run_tell(r, "data", "%zu documents, %.1f million tokens", documents, (double)tokens * 1e-6);
-    else rf__run_tell(r, "data", "%.0f %% of the text: %zu documents, %.1f million tokens", 100 * share, documents,
+    if (share < 0) rf__run_notify(r, "data", "%zu documents, %.1f million tokens", documents, (double)tokens * 1e-6);
+    else rf__run_notify(r, "data", "%.0f %% of the text: %zu documents, %.1f million tokens", 100 * share, documents,
                       (double)tokens * 1e-6);
     return r->stop;
 }
@@ -25,16 +25,16 @@ static uint64_t data_hash(const rf__run *r)
 
 static rf_status settle_position(rf__run *r, rf_error *why)
 {
-    rf__position *at = &r->state.position;
+    rf__data_position *at = &r->state.position;
     const uint64_t data = data_hash(r);
-    const bool inside = rf__position_inside(at, &r->pieces);
+    const bool inside = rf__data_position_inside(at, &r->pieces);
     if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
         if (!r->o.allow_data_change)
             return rf_fail(why, RF_EDATA, "the text, vocabulary or max_length is not what %s was trained with; allow_data_change "
                            "goes on all the same", r->from);
-        rf__run_tell(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
-        rf__position next = {.epoch = at->epoch + 1};
-        for (int s = 1; s < RF__SOURCES; s++) next.turn[s].epoch = at->turn[s].epoch + 1;
+        rf__run_notify(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
+        rf__data_position next = {.epoch = at->epoch + 1};
+        for (int s = 1; s < RF__SOURCES; s++) next.cursor[s].epoch = at->cursor[s].epoch + 1;
         *at = next;
     }
     r->state.data = data;
@@ -50,7 +50,7 @@ static void settle_steps(rf__run *r)
     r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     const double between = each * (double)o->eval_steps;
     if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
-        rf__run_tell(r, "note", "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
+        rf__run_notify(r, "note", "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
                      "eval_documents makes it shorter", (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
 }
 
@@ -66,7 +66,7 @@ static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
     }
     if (o->datas) return status;
     if (!o->texts) return rf_fail(why, RF_EARG, "text: no file to train on");
-    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, expect, tell_reading, r, &r->tokens[0], why);
+    status = rf__tokens_open(r->ctx, r->tokenizer, &texts, r->folder, expect, report_reading, r, &r->tokens[0], why);
     if (!status) r->sources = 1;
     return status;
 }
@@ -83,8 +83,8 @@ static rf_status open_tokens(rf__run *r, rf_error *why)
     return status ? status : rf__same(c, data_hash(r), "another text", why);
 }
 
-/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to guess.  The first few are enough to see. */
-static bool can_be_guessed(const rf__pieces *p, const rf__vocab *v)
+/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to predict.  The first few are enough to see. */
+static bool can_be_predicted(const rf__pieces *p, const rf__token_kinds *v)
 {
     for (size_t i = 0; i < p->n; i++)
         for (size_t k = 0; k < rf__piece_size(p, i); k++)
@@ -98,8 +98,8 @@ static rf_status cut_and_mix(rf__run *r, rf_error *why)
     rf_status status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
     if (!status) status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
     if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
-    if (!status && !rf__run_next(r) && !can_be_guessed(&r->pieces, &r->vocab))
-        status = rf_fail(why, RF_EDATA, "%s: nothing can be guessed: the vocabulary has a word for none of the text, every token is special",
+    if (!status && !rf__run_next(r) && !can_be_predicted(&r->pieces, &r->vocab))
+        status = rf_fail(why, RF_EDATA, "%s: nothing can be predicted: the vocabulary has a word for none of the text, every token is special",
                          o->datas ? o->data[0] : o->text[0]);
     if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
     return status;
@@ -115,7 +115,7 @@ static rf_status need_held_out(rf__run *r, rf_error *why)
         return rf_fail(why, RF_EARG, "%s: there is no held-out text to tell which model is best: validation_text names some, and a larger "
                        "validation_split holds out documents", what);
     if (r->sources && rf__options_chosen(o, &r->usual, "eval_steps") && o->eval_steps)
-        rf__run_tell(r, "note", "eval_steps: there is no held-out text, so nothing is evaluated");
+        rf__run_notify(r, "note", "eval_steps: there is no held-out text, so nothing is evaluated");
     return RF_OK;
 }
 
@@ -131,7 +131,7 @@ static rf_status make_batches(rf__run *r, rf_error *why)
 rf_status rf__run_open_text(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    rf__run_tell(r, "data", NULL);
+    rf__run_notify(r, "data", NULL);
     rf_status status = !o->datas && !o->validation_texts && !(o->validation_split > 0) ? need_held_out(r, why) : RF_OK;
     if (!status) status = open_tokens(r, why);
     if (!status) status = cut_and_mix(r, why);
@@ -141,11 +141,11 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     settle_steps(r);
     r->train_samples = (int64_t)r->pieces.n;
     r->eval_samples = (int64_t)r->held.n;
-    rf__run_tell(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
+    rf__run_notify(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
                  (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
     r->order = rf__order_key(o->seed);
-    rf__run_tell(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
-    r->masking = (rf__masking){rf__key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab,
+    rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
+    r->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab,
                                rf__run_next(r)};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);

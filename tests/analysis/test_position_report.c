@@ -114,11 +114,11 @@ static void attention_adds_up(void **state)
 /* Losses of one length once more: each piece alone, its tokens masked as the documentation says, or seen up to the one before. */
 static double alone(struct bench *b, int64_t length, int64_t *labels)
 {
-    rf__vocab vocab;
+    rf__token_kinds vocab;
     rf__mlm_batch m;
     rf_error why = {0};
     double loss = 0;
-    const int64_t room = length - 2, V = rf_model_config(b->model)->vocab_size;
+    const int64_t limit = length - 2, V = rf_model_config(b->model)->vocab_size;
     const bool causal = rf_model_config(b->model)->is_decoder != 0;
     if (rf__vocab_new(b->ctx, rf_model_tokenizer(b->model), &vocab, &why) || rf__mlm_batch_new(b->ctx, 4096, &m, &why)) fail_msg("%s", why.text);
     const rf__masking masking = {rf__evaluation_key(3), 0.3, false, &vocab, false};
@@ -126,8 +126,8 @@ static double alone(struct bench *b, int64_t length, int64_t *labels)
     for (int64_t s = 0; s < b->text.n; s++) {
         rf__mlm_batch_clear(&m);
         rf__mlm_batch_add(&m, (rf__ids){b->text.id + s * b->text.size, 4}, 0, (size_t)b->text.size, false, &masking, (uint64_t)s);
-        for (int64_t from = 0; from < b->text.size; from += room) {
-            const int64_t n = rf__min64(room, b->text.size - from);
+        for (int64_t from = 0; from < b->text.size; from += limit) {
+            const int64_t n = rf__min64(limit, b->text.size - from);
             int32_t id[512];
             id[0] = vocab.cls;
             if (causal) memcpy(id + 1, b->text.id + s * b->text.size + from, (size_t)n * sizeof *id);
@@ -167,9 +167,9 @@ static void check_lengths(const char *type, bool causal, int64_t longest)
         double sum = 0;
         assert_int_equal(l[k].defined, l[k].length <= longest);
         if (!l[k].defined) continue;
-        const double want = alone(&b, l[k].length, &labels);
+        const double expected = alone(&b, l[k].length, &labels);
         assert_true(l[k].length == 8 << k && l[k].labels == labels && l[k].bins <= RF__LOSS_BINS);
-        t_near(l[k].loss, want, 1e-6);                                 /* f32 logits below 10, and the same bits in most */
+        t_near(l[k].loss, expected, 1e-6);                             /* f32 logits below 10, and the same bits in most */
         t_near(l[k].change, l[k].loss - l[0].loss, 1e-9);
         for (int64_t i = 0; i < l[k].bins; i++) {
             binned += l[k].bin_labels[i];
@@ -182,7 +182,7 @@ static void check_lengths(const char *type, bool causal, int64_t longest)
     end(&b);
 }
 
-static void every_length_guesses_the_same(void **state)
+static void every_length_predicts_the_same(void **state)
 {
     (void)state;
     check_lengths("rotary", false, 128);
@@ -212,7 +212,7 @@ static void what_cannot_be_measured(void **state)
     t_failed(&why, RF_EDATA, "--max_length 32");
     why = (rf_error){0};
     b.lab.text = &b.text;
-    b.lab.tell = stop;
+    b.lab.progress = stop;
     b.lab.user = &asked;
     assert_int_equal(rf__measure_shift(&b.lab, &out, &why), RF_ESTOPPED);
     assert_int_equal(asked, 2);
@@ -277,7 +277,7 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shifts_show_the_encoding), cmocka_unit_test(attention_adds_up), cmocka_unit_test(every_length_guesses_the_same),
+        cmocka_unit_test(shifts_show_the_encoding), cmocka_unit_test(attention_adds_up), cmocka_unit_test(every_length_predicts_the_same),
         cmocka_unit_test(what_cannot_be_measured), cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("train/position_report", tests, NULL, NULL);

@@ -11,9 +11,9 @@ if command -v fish > /dev/null; then
             echo "$line:" (complete -C "roformer $line" | cut -f1 | sort)
         end' > tried
     printf '%s\n' 'pretr: pretrain' '--threads 2 pretr: pretrain' '-t 2 embed --pooling m: max mean' 'help emb: embed' 'completion b: bash' \
-        'info my: my model/' '--color al: always' > wanted
-    same wanted tried 'what fish offers'
-    rm wanted
+        'info my: my model/' '--color al: always' > expected
+    same expected tried 'what fish offers'
+    rm expected
 fi
 
 command -v bash > /dev/null || done_testing
@@ -30,7 +30,7 @@ EOC
 typed=''
 tab() {
     typed="${typed}roformer $1\t\n"
-    echo "$2" >> wanted
+    echo "$2" >> expected
 }
 tab 'pretr'                            '<pretrain>'
 tab 'info --tens'                      '<info><--tensors>'
@@ -80,12 +80,12 @@ tab 'tokenize -- --js'                 '<tokenize><--><--js>'
 # shellcheck disable=SC2059
 { printf "$typed"; echo exit; } | TERM=dumb HISTFILE= INPUTRC=/dev/null bash --noprofile --rcfile rc -i > /dev/null 2> err
 sed 's/ *$//' got > trimmed
-same wanted trimmed 'what Tab makes of a line'
+same expected trimmed 'what Tab makes of a line'
 grep -iE 'syntax|command not found|bad' err && fail "the script complains"
 
 # A shell whose word breaks leave --name=value whole.
 rm -f got && (cat rc; echo 'COMP_WORDBREAKS=${COMP_WORDBREAKS//=}') > rc2
 printf 'roformer embed --pooling=ma\t\nroformer --threads=2 pretr\t\nexit\n' | TERM=dumb HISTFILE= INPUTRC=/dev/null bash --noprofile --rcfile rc2 -i > /dev/null 2> err
-printf '<embed><--pooling=max>\n<--threads=2><pretrain>\n' > wanted
-same wanted got 'without = among the word breaks'
+printf '<embed><--pooling=max>\n<--threads=2><pretrain>\n' > expected
+same expected got 'without = among the word breaks'
 done_testing

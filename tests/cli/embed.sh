@@ -32,8 +32,8 @@ for how in '--batch-tokens 1' '--batch-tokens 100000' '--threads 1' '--threads 3
     "$program" embed -q -m model --format f32 $how < lines > got && same all.f32 got "$how"
 done
 tail -n +151 lines | "$program" embed -q -m model --format f32 > got
-tail -c +$((150 * width * 4 + 1)) all.f32 > want
-same want got "second half alone"
+tail -c +$((150 * width * 4 + 1)) all.f32 > expected
+same expected got "second half alone"
 (head -100 lines; sleep 0.2; tail -n +101 lines) | "$program" embed -q -m model --format f32 > got && same all.f32 got "in pieces"
 head -100 lines > part1; tail -n +101 lines > part2
 "$program" embed -q -m model --format f32 part1 part2 > got && same all.f32 got "two files"

@@ -61,13 +61,13 @@ printf 'Mood   majority  accuracy  50.5  Matthews   0.0  F1  66.1\nMood   words 
 expect 0 'absent-1 is not there' "$glue" glue.json work --data data --results results/whole --program "$program" --threads 1
 [ "$(wc -l < work/tiny/data/Mood-train.tsv)" -eq 301 ] && [ "$(wc -l < work/tiny/data/Mood-dev.tsv)" -eq 201 ] || fail "files of Mood: $(wc -l work/tiny/data/*)"
 cat work/tiny/data/Same-*.tsv | sed '/^sentence1/d' | sort > both
-sort data/pair.tsv > want
-[ "$(comm -23 both want | wc -l)" -eq 0 ] || fail "rows of Same: $(comm -23 both want | head -3)"
+sort data/pair.tsv > expected
+[ "$(comm -23 both expected | wc -l)" -eq 0 ] || fail "rows of Same: $(comm -23 both expected | head -3)"
 [ "$(wc -l < results/whole/runs.jsonl)" -eq 18 ] || fail "runs: $(cat results/whole/runs.jsonl)"
 grep -qE '^Mood +accuracy +50\.5 +100\.0 +(100\.0|9[0-9]\.[0-9]) ± [0-9.]+ +.* - +\|  +93\.5 +-$' results/whole/table.txt || fail "table: $(cat results/whole/table.txt)"
 grep -qE '^Mood +300 +200 +0\.01, 3 +0\.01, 3 +-$' results/whole/table.txt || fail "rates: $(cat results/whole/table.txt)"
 holds results/whole/table.txt 'A note.'
-command -v gnuplot > /dev/null && { [ -s results/whole/table.svg ] || fail "no picture"; }
+command -v gnuplot > /dev/null && { [ -s results/whole/table.svg ] || fail "no plot"; }
 awk -F '[:,}]' '/Mood.*rotary.*accuracy/ { s += $(NF - 1); n++ } END { printf "%.1f\n", 100 * s / n }' results/whole/runs.jsonl > mean
 grep -q "^Mood  *accuracy .* $(cat mean) ±" results/whole/table.txt || fail "the mean of runs.jsonl is $(cat mean): $(cat results/whole/table.txt)"
 
@@ -89,7 +89,7 @@ chmod +x killer
 for left in 0 0 1 2; do
     "$glue" glue.json work --data data --results results/parts --program "$work/killer" --threads 1 > out 2> err
     code=$?
-    [ $code -eq 137 ] || fail "exit code $code, want 137: $(cat err)"
+    [ $code -eq 137 ] || fail "exit code $code, expected 137: $(cat err)"
     [ "$(find work/tiny -name scores.json | wc -l)" -eq $left ] || fail "$left runs were complete: $(find work/tiny -name scores.json)"
 done
 [ "$(tr '\n' ' ' < calls)" = 'finetune finetune evaluate evaluate finetune evaluate finetune ' ] || fail "calls: $(cat calls)"

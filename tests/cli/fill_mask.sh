@@ -22,10 +22,10 @@ expect 3 'cut to --max-length' "$program" fill-mask -m model --max-length 4 'the
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
 
-# Matrices in bf16: the same guesses here, and an unknown type is refused.
-"$program" fill-mask -m model --json -k 1 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > want
+# Matrices in bf16: the same predictions here, and an unknown type is refused.
+"$program" fill-mask -m model --json -k 1 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > expected
 "$program" fill-mask -m model --json -k 1 --dtype bf16 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > got
-[ -s want ] && same want got "bf16"
+[ -s expected ] && same expected got "bf16"
 expect 2 'dtype' "$program" fill-mask -m model --dtype f8 'the [MASK]'
 
 # For people: a table with as many rows as asked for, no colour unless asked for.

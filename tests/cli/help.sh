@@ -49,8 +49,8 @@ if command -v bash > /dev/null; then
         try roformer pretr
         try roformer embed --pooling m
         try roformer embed --norm' > tried
-    printf 'pretrain\nmean max\n--normalize\n' > wanted
-    same wanted tried "bash completion"
+    printf 'pretrain\nmean max\n--normalize\n' > expected
+    same expected tried "bash completion"
 fi
 
 "$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cyclehow' || fail "a long list of choices is cut"

@@ -3,16 +3,16 @@
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 printf 'the city\nthe river\n' > lines
-"$program" embed -m model --format f32 < lines > want || exit 1
+"$program" embed -m model --format f32 < lines > expected || exit 1
 
 expect 4 'nowhere: cannot open: No such file' "$program" embed -m model nowhere
 expect 4 'model: is a directory' "$program" embed -m model model
 input=/ expect 4 'standard input: is a directory' "$program" embed -m model
 mkfifo pipe
 cat lines > pipe &
-"$program" embed -m model --format f32 pipe > got && same want got "FIFO"
+"$program" embed -m model --format f32 pipe > got && same expected got "FIFO"
 wait
-"$program" embed -m model --format f32 - < lines > got && same want got "-"
+"$program" embed -m model --format f32 - < lines > got && same expected got "-"
 "$program" embed -m model --format f32 <&- > got 2> err
 [ $? -eq 4 ] || fail "closed standard input: $(cat err)"
 "$program" tokenize -m model --json the <&- > got 2> err || fail "tokenize TEXT with standard input closed: $(cat err)"
@@ -26,14 +26,14 @@ expect 4 'nowhere' "$program" info -m nowhere
 strange="$work/a b é
 c"
 mkdir "$strange" && cp model/* "$strange"
-env -i "$program" embed -m "$strange" --format f32 "$work/lines" > got 2> err && same want got "env -i"
-(umask 077; LC_ALL=C "$program" embed -m "$strange" --format f32 -o "$strange/out put.f32" lines) && same want "$strange/out put.f32"
+env -i "$program" embed -m "$strange" --format f32 "$work/lines" > got 2> err && same expected got "env -i"
+(umask 077; LC_ALL=C "$program" embed -m "$strange" --format f32 -o "$strange/out put.f32" lines) && same expected "$strange/out put.f32"
 case $(ls -l "$strange/out put.f32") in -rw-------*) ;; *) fail "umask is not kept" ;; esac
 LC_ALL=C "$program" fill-mask -m model 'the [MASK]' > got && grep -q '#' got || fail "no bar in the C locale"
 LC_ALL=C.UTF-8 "$program" tokenize -m model --json 'Ende 東' > got && holds got '"東"'
 LC_ALL=C "$program" tokenize -m model --json 'Ende 東' > got && holds got '"東"'
 expect 4 'a b é\?c/none.*cannot open' "$program" info -m "$strange/none"
-(cd / && "$program" embed -m "$work/model" --format f32 "$work/lines") > got && same want got "another folder"
+(cd / && "$program" embed -m "$work/model" --format f32 "$work/lines") > got && same expected got "another folder"
 
 # Compressed text is read as plain text is, from files and standard input, by what it begins with and not by its name.
 "$make_model" packed || exit 1
@@ -44,16 +44,16 @@ command -v zstd > /dev/null && zstd -q -c lines > lines.zst
 for file in lines.gz other lines.zst; do
     [ -e $file ] || continue
     for command in fill-mask tokenize embed; do
-        "$program" $command -m packed < lines > wanted
+        "$program" $command -m packed < lines > expected
         input=$file expect 0 '' "$program" $command -m packed
-        same wanted out "$command < $file"
+        same expected out "$command < $file"
     done
     expect 0 '' "$program" embed -m packed $file
-    same wanted out "embed $file"
+    same expected out "embed $file"
 done
-"$program" tokenize -m packed < twice > wanted
+"$program" tokenize -m packed < twice > expected
 input=twice.gz expect 0 '' "$program" tokenize -m packed
-same wanted out 'two members'
+same expected out 'two members'
 input=cut.gz expect 3 'the compressed data is cut off' "$program" fill-mask -m packed
 expect 3 'cut.gz: the compressed data is cut off' "$program" embed -m packed -o v.npy cut.gz
 [ ! -e v.npy ] || fail "vectors of half a file"

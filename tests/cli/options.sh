@@ -56,7 +56,7 @@ expect 2 "unexpected argument 'x': demo takes options only" "$program" demo x
 expect 2 'completion needs' "$program" completion
 expect 2 "no completion for 'tcsh'" "$program" completion tcsh
 
-# What is given is heeded, or said not to be.
+# What is given takes effect, or said not to be.
 expect 2 'do_sample=false and --top_p exclude' "$program" generate -m none --do_sample=false --top_p 0.5 x
 expect 2 '.--env is about this program' "$program" info --env none
 expect 2 '.--label_column is for --dev' "$program" evaluate --text x --label_column 2

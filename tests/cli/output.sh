@@ -72,7 +72,7 @@ expect 0 '' "$program" embed -m model -o v.jsonl lines
 expect 0 '' "$program" embed -m model -o v.f32 lines
 [ $(($(wc -c < v.f32) % 8000)) -eq 0 ] || fail "v.f32 holds something else: $(wc -c < v.f32)"
 expect 0 '' "$program" embed -m model --format npy -o v.jsonl lines
-same v.jsonl v.npy '--format is heeded'
+same v.jsonl v.npy '--format takes effect'
 
 # What is read is not overwritten.
 cp lines kept && ln -s lines also

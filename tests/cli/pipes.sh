@@ -79,15 +79,15 @@ expect 0 '' "$program" finetune -q --train train.tsv --dev train.tsv -m run $tun
 expect 0 '' fed train.tsv "$program" finetune -q --train pipe --dev train.tsv -m run $tune -o piped-tune
 same tuned/model.safetensors piped-tune/model.safetensors 'finetune from a pipe'
 expect 0 '' "$program" predict -m tuned --input train.tsv
-mv out want
+mv out expected
 expect 0 '' fed train.tsv "$program" predict -m tuned --input pipe
-same want out 'predictions of a pipe'
+same expected out 'predictions of a pipe'
 input=train.tsv expect 0 '' "$program" predict -m tuned --input -
-same want out 'predictions of standard input'
+same expected out 'predictions of standard input'
 expect 4 'run: is a directory, a file was expected' "$program" predict -m tuned --input run
 if command -v bash > /dev/null 2>&1; then
     expect 0 '' bash -c '"$0" predict -m tuned --input <(cat train.tsv)' "$program"
-    same want out 'predictions of <(...)'
+    same expected out 'predictions of <(...)'
     expect 0 '' bash -c '"$0" evaluate -q -m run --text <(cat text.txt) --max_length 32' "$program"
 fi
 

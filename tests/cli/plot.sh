@@ -1,5 +1,5 @@
 #!/bin/sh
-# plot.sh — pictures of runs, the script beside them, and plain words about what is wrong.
+# plot.sh — plots of runs, the script beside them, and plain words about what is wrong.
 . "$(dirname "$0")/lib"
 mkdir run-a run-b
 awk 'BEGIN { for (i = 1; i <= 50; i++) { printf "{\"step\": %d, \"loss\": %f, \"learning_rate\": %g}\n", i, 5 / i + 1, i * 1e-6;
@@ -50,7 +50,7 @@ if command -v gnuplot > /dev/null; then
         [ -s "$name" ] || fail "the script draws something else than $name"
         [ ! -e drawn ] || fail "a name was run as a command"
     done
-    # A picture that is a link stays one.
+    # A plot that is a link stays one.
     mkdir far && ln -s far/there.svg link.svg
     expect 0 'drawn' "$program" plot run-a -o link.svg
     [ -L link.svg ] && [ -s far/there.svg ] || fail "-o replaced a link"

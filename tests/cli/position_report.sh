@@ -1,5 +1,5 @@
 #!/bin/sh
-# position_report.sh — what a model does with positions: the table, JSON, pictures, and plain words about what is wrong.
+# position_report.sh — what a model does with positions: the table, JSON, plots, and plain words about what is wrong.
 . "$(dirname "$0")/lib"
 "$make_model" model || exit 1
 awk 'BEGIN { split("the old city of paris is in france , red house river water town london green sky was new", w, " ");
@@ -20,7 +20,7 @@ cp out again
 expect 0 '' "$program" --threads 1 position-report -m model --text long.txt --max_length 64 --stretches 2 --json
 same again out "other threads, other numbers"
 
-# Few tokens, of which few are guessed; one stretch has no standard error: strokes, not numbers that are none.
+# Few tokens, of which few are predicted; one stretch has no standard error: strokes, not numbers that are none.
 expect 0 '' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 --mlm_probability 0.02
 ! grep -qi 'nan\|inf' out || fail "no number: $(grep -i 'nan\|inf' out)"
 grep -q '16 tokens .* - ' out || fail "an error of one stretch: $(grep tokens out)"
@@ -29,19 +29,19 @@ expect 3 'no document of the text has 14 tokens' "$program" position-report -m m
 expect 4 'nowhere.txt' "$program" position-report -m model --text nowhere.txt
 expect 2 'max_length' "$program" position-report -m model --text long.txt --max_length 3
 if command -v gnuplot > /dev/null; then
-    expect 0 'report.json' "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 1 -o pictures
+    expect 0 'report.json' "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 1 -o plots
     for name in length place distance planes; do
-        holds pictures/$name.svg '<svg'
-        [ "$(head -c 4 pictures/$name.png | tail -c 3)" = PNG ] || fail "$name.png is not a PNG"
-        (cd pictures && rm $name.svg && gnuplot $name.gp && [ -s $name.svg ]) || fail "$name.gp does not run alone"
+        holds plots/$name.svg '<svg'
+        [ "$(head -c 4 plots/$name.png | tail -c 3)" = PNG ] || fail "$name.png is not a PNG"
+        (cd plots && rm $name.svg && gnuplot $name.gp && [ -s $name.svg ]) || fail "$name.gp does not run alone"
     done
-    grep -q '"uniform_distance"' pictures/report.json || fail "report.json: $(head -c 200 pictures/report.json)"
+    grep -q '"uniform_distance"' plots/report.json || fail "report.json: $(head -c 200 plots/report.json)"
     # Attention to all that is seen alike: 1/16 at every distance; in a causal model (1 + 1/2 + ... + 1/16) / 16 at distance 0.
-    [ "$(sed -n '/^\$a0 /,/^EOD/p' pictures/distance.gp | awk 'NF > 2 && !/EOD/ { print $NF }' | sort -u)" = 0.0625 ] || fail "even attention: $(grep -A 3 '^\$a0' pictures/distance.gp)"
+    [ "$(sed -n '/^\$a0 /,/^EOD/p' plots/distance.gp | awk 'NF > 2 && !/EOD/ { print $NF }' | sort -u)" = 0.0625 ] || fail "even attention: $(grep -A 3 '^\$a0' plots/distance.gp)"
     sed 's/"vocab_size"/"is_decoder": true, "vocab_size"/' model/config.json > causal.json && cp -r model causal && mv causal.json causal/config.json
     expect 0 'report.json' "$program" position-report -m causal --text long.txt --max_length 16 --stretches 1 --pieces 1 -o behind
     [ "$(sed -n '/^\$a0 /,/^EOD/p' behind/distance.gp | sed -n 2p | awk '{ print $NF }')" = 0.211296 ] || fail "even causal attention: $(grep -A 2 '^\$a0' behind/distance.gp)"
-    expect 4 'cannot create' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o none/pictures
+    expect 4 'cannot create' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o none/plots
 fi
 [ "$(find . -name '*.tmp-*' | wc -l)" -eq 0 ] || fail "temporary files are left"
 done_testing

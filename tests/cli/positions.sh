@@ -16,13 +16,13 @@ same listed stated 'what the program prints, and the table in docs/positions.md'
 
 # RoFormer's section 3.4.3: values computed in float64 for d = 64 and 128.
 expect 0 '' "$program" positions plot decay --head_size 64 --max_distance 1000000
-near() { awk -v d="$1" -v want="$2" '$1 == d { x = $2 - want; if (x < 0) x = -x; found = x < 2e-6 * want } END { exit !found }' out || fail "decay at $1: $(awk -v d="$1" '$1 == d' out)"; }
+near() { awk -v d="$1" -v expected="$2" '$1 == d { x = $2 - expected; if (x < 0) x = -x; found = x < 2e-6 * expected } END { exit !found }' out || fail "decay at $1: $(awk -v d="$1" '$1 == d' out)"; }
 near 0 16.5; near 1 15.947764; near 50 5.733077; near 100 7.465277; near 1000 4.089691
 [ "$(tail -n 1 out | cut -f 1)" -eq 1000000 ] || fail "the curve ends at $(tail -n 1 out)"
 expect 0 '' "$program" positions plot decay --head_size 128
 near 1 31.538166; near 250 6.548179
 
-# Wavelengths: 2 pi, and the whole vocabulary of pictures.
+# Wavelengths: 2 pi, and the whole vocabulary of plots.
 expect 0 '' "$program" positions plot wavelengths
 awk '$1 == 0 && $2 > 6.283 && $2 < 6.2832 { found = 1 } END { exit !found }' out || fail "wavelengths: $(head -n 2 out)"
 expect 0 '' "$program" positions plot score --max_distance 20
@@ -37,7 +37,7 @@ printf '{"model_type": "roformer", "max_position_embeddings": 512, "rope_scaling
 "$program" positions plot wavelengths --config dynamic.json > short
 "$program" positions plot wavelengths --config dynamic.json --length 1024 > long
 awk 'NR == FNR { a[FNR] = $2; next } FNR == 33 { r = $2 / a[FNR] - 3; if (r > -1e-5 && r < 1e-5) found = 1 } END { exit !found }' short long ||
-    fail "1024 tokens for 512: base times 3^(64/62), so that the slowest of 32 planes turns 3 times slower: $(tail -n 1 short; tail -n 1 long)"
+    fail "1024 tokens for 512: base times 3^(64/62), so that the slowest of 32 planes rotates 3 times slower: $(tail -n 1 short; tail -n 1 long)"
 printf '{"model_type": "roformer", "rope_theta_per_layer": [100, 10000], "num_hidden_layers": 2}' > layers.json
 expect 0 '' "$program" positions plot wavelengths --config layers.json
 awk '$1 == 16 { r = $2 / (20 * atan2(0, -1)) - 1; found = r > -1e-5 && r < 1e-5 } END { exit !found }' out || fail "base 100: $(sed -n 18p out)"
@@ -69,8 +69,8 @@ kind() { printf '"position_embedding_type": "%s"' "$1"; }
 rope() { printf '"rope_scaling": {"rope_type": "%s"%s}' "$1" "${2:+, $2}"; }
 refused 'is 9, rotation needs an even head' '"hidden_size": 36'
 refused 'does not divide hidden_size 33' '"hidden_size": 33'
-refused 'turns 3 of a head.s 8 columns' '"partial_rotary_factor": 0.4'
-refused 'turns 0 of a head.s 8 columns' '"partial_rotary_factor": 0.1'
+refused 'rotates 3 of a head.s 8 columns' '"partial_rotary_factor": 0.4'
+refused 'rotates 0 of a head.s 8 columns' '"partial_rotary_factor": 0.1'
 refused 'partial_rotary_factor is 1.5, allowed' '"partial_rotary_factor": 1.5'
 refused 'partial_rotary_factor is 3, allowed' '"rope_parameters": {"partial_rotary_factor": 3}'
 refused 'rotary_heads is 9, there are 4' '"rotary_heads": 9'
@@ -80,10 +80,10 @@ refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
 refused 'not valid JSON' '"rope_theta": NaN'
 refused 'per_layer\[1\] is -2' '"rope_theta_per_layer": [100, -2]'
 refused 'per_layer has 1 numbers, there are 2 layers' '"rope_theta_per_layer": [100]'
-refused 'factor is 0.5, wants' "$(rope linear '"factor": 0.5')"
-refused 'factor is missing or 0, wants' "$(rope linear)"
-refused 'factor is -1, wants' "$(rope dynamic '"factor": -1')"
-refused 'factor is 0.99, wants' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
+refused 'factor is 0.5, expected' "$(rope linear '"factor": 0.5')"
+refused 'factor is missing or 0, expected' "$(rope linear)"
+refused 'factor is -1, expected' "$(rope dynamic '"factor": -1')"
+refused 'factor is 0.99, expected' "$(rope llama3 '"factor": 0.99, "low_freq_factor": 1, "high_freq_factor": 4, "original_max_position_embeddings": 32')"
 refused 'original_max_position_embeddings is missing' "$(rope yarn '"factor": 4')"
 refused 'original_max_position_embeddings is missing' "$(rope llama3 '"factor": 4, "low_freq_factor": 1, "high_freq_factor": 4')"
 refused 'original_max_position_embeddings is missing' "$(rope longrope)"
@@ -131,7 +131,7 @@ if command -v gnuplot > /dev/null; then
     [ "$(head -c 4 angles.png | tail -c 3)" = PNG ] || fail "not a PNG"
 fi
 
-# Pictures of a trained model.
+# Plots of a trained model.
 "$make_model" model || exit 1
 awk 'BEGIN { split("the old city of paris is in france , red house river water town london green sky was new", w, " ");
     for (i = 0; i < 700; i++) printf "%s%s", w[1 + (i * i + int(i / 7)) % 18], i % 20 == 19 ? "\n" : " " }' > long.txt
@@ -160,7 +160,7 @@ expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt
 expect 2 'without --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
-expect 3 'none does not turn' "$program" positions plot score -m none --text long.txt --max_length 16
+expect 3 'none does not rotate' "$program" positions plot score -m none --text long.txt --max_length 16
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg
     holds map.svg 'layer 1, head 3'
@@ -168,7 +168,7 @@ if command -v gnuplot > /dev/null; then
     for word in 'alibi (alibi): ' 'layer 0, head 3' query key; do holds bias.svg "$word"; done
     expect 0 'drawn' "$program" positions plot score -m model --text long.txt --max_length 16 --layer 1 --head 2 -o score.svg
     for word in 'layer 1: keys before the query' 'layer 1: keys after the query' 'head 2' 'distance (tokens)'; do holds score.svg "$word"; done
-    ! grep -q 'layer 0\|head 1' score.svg || fail "--layer and --head are not heeded"
+    ! grep -q 'layer 0\|head 1' score.svg || fail "--layer and --head are not honoured"
     expect 0 'drawn' "$program" positions plot extrapolation -m model --text long.txt --max_length 16 --stretches 2 -o length.png
     expect 2 'FILE.svg' "$program" positions plot attention -m model --text x -o x.jpg
 fi

@@ -49,7 +49,7 @@ grep -qE '^roformer: saved checkpoint-[0-9]+; continue with --resume .*stopped/c
 saved=$(sed -n 's/.*continue with --resume //p' log)
 expect 0 'continue with --resume' "$program" pretrain --resume "$saved" --stop_after 3
 
-# What is given wins over defaults and over the checkpoint; what nothing heeds is said.
+# What is given wins over defaults and over the checkpoint; what has no effect is said.
 cp -r base given
 # shellcheck disable=SC2086
 {

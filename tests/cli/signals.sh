@@ -17,7 +17,7 @@ try() {
     wait $pid
     code=$?
     exec 3>&-
-    [ $code -eq "$2" ] || fail "$1 gives $code, want $2: $(cat err)"
+    [ $code -eq "$2" ] || fail "$1 gives $code, expected $2: $(cat err)"
     [ ! -s err ] || fail "$1: $(cat err)"
 }
 # A script's background job ignores INT, unless it is told otherwise.

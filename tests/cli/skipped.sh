@@ -16,14 +16,14 @@ SKIPPED: no MPI (scripts/setup.sh mpi)
 4/4 Testing: train/test_faults
            skipped: processes cannot be traced here
 EOL
-cat > want << 'EOL'
+cat > expected << 'EOL'
 skipped: data/real: no data: set ROFORMER_DATA to the folder of data sets
 skipped: mpi/pretrain-mpich: no MPI (scripts/setup.sh mpi)
 skipped: train/test_faults: processes cannot be traced here
 skipped: 3 in all
 EOL
 expect 0 '' sh "$tool" b/release
-same out want "what was skipped"
+same out expected "what was skipped"
 printf '# here\nrelease data/real # no data\nrelease train/test_faults\nasan mpi/pretrain-mpich\n' > may
 expect 1 '' sh "$tool" b/release may
 [ "$(grep -c 'not in may' out)" -eq 1 ] && grep -q 'mpi/pretrain-mpich.*not in may' out || fail "$(cat out)"

@@ -17,7 +17,7 @@ printf '%s' "$line" | "$program" tokenize -m model --json > got && same first go
 printf '%s\r\n' "$line" | "$program" tokenize -m model --json > got && same first got "with CRLF"
 : | "$program" tokenize -m model --json > got && [ ! -s got ] || fail "no lines, yet output"
 
-"$program" tokenize -m model 'the [MASK]' > got && printf '%s\n' '[CLS]        2' 'the          5  0..3' '[MASK]       4  4..10' '[SEP]        3' > want && same want got
+"$program" tokenize -m model 'the [MASK]' > got && printf '%s\n' '[CLS]        2' 'the          5  0..3' '[MASK]       4  4..10' '[SEP]        3' > expected && same expected got
 ROFORMER_MODEL=model "$program" tokenize --json "$line" > got && same first got "by ROFORMER_MODEL"
 
 printf 'fine\nnot \377 fine\n' > bad

@@ -110,7 +110,7 @@ else
     echo "SKIPPED: memory cannot be limited here"
 fi
 
-# Files of at most some kilobytes: no file is half there, no signal ends the program; with room it goes on to the same bytes.
+# Files of at most some kilobytes: no file is half there, no signal ends the program; with space it goes on to the same bytes.
 # shellcheck disable=SC2086
 expect 0 'step 12/12' "$program" pretrain $shape -o whole --max_steps 12 --save_steps 2
 # shellcheck disable=SC2086
@@ -155,7 +155,7 @@ expect 3 'wide.tsv:9: 3 columns, the header has 2' "$program" finetune --train w
 expect 3 'holds no document to train on' "$program" pretrain ${shape#*text.txt } --text empty.txt -o mixed --max_steps 1
 awk 'BEGIN { for (i = 0; i < 30; i++) print "\346\235\261\344\272\254\n" }' > foreign.txt
 # shellcheck disable=SC2086
-expect 3 'foreign.txt: nothing can be guessed' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1
+expect 3 'foreign.txt: nothing can be predicted' "$program" pretrain ${shape#*text.txt } --text foreign.txt -o mixed --max_steps 1
 printf '%s\n' '{"tokens": ["\u200b"], "labels": ["a"]}' '{"tokens": ["\u200b"], "labels": ["b"]}' > words.jsonl
 expect 3 'words.jsonl: no word of it has a token' "$program" finetune --task tag --train words.jsonl -m pre -o mixed
 [ ! -e mixed ] || fail "a refused run left $(ls -a mixed)"

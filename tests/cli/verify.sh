@@ -8,8 +8,8 @@ small_json model/vocab.txt 1 16 '"max_position_embeddings": 64'
 
 # The verdict is a line for each folder that was named; every file has one with -v.
 expect 0 '' "$program" verify model model/checkpoint-2
-printf 'model: intact: 19 files in 3 folders\nmodel/checkpoint-2: intact: 7 files in 1 folder\n' > wanted
-same wanted out 'the verdict'
+printf 'model: intact: 19 files in 3 folders\nmodel/checkpoint-2: intact: 7 files in 1 folder\n' > expected
+same expected out 'the verdict'
 expect 0 '' "$program" verify -v model/checkpoint-2
 holds out 'model/checkpoint-2/optimizer.safetensors: intact'
 [ "$(grep -c ': intact$' out)" -eq 7 ] || fail "files: $(cat out)"

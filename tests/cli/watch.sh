@@ -8,7 +8,7 @@ shape="--config small.json --tokens_per_batch 512 --max_length 64 --eval_documen
 # shellcheck disable=SC2086
 expect 0 'report.html written' "$program" pretrain --text a.txt --model base -o 'run <1>' $shape --max_steps 70 --eval_steps 30 --learning_rate 2e-3 --report
 
-# The report: well-formed, alone, with curves, numbers, guesses; a name is text, not HTML.
+# The report: well-formed, alone, with curves, numbers, predictions; a name is text, not HTML.
 page='run <1>/report.html'
 if command -v xmllint > /dev/null; then xmllint --noout "$page" || fail "not well-formed"; fi
 grep -qiE '<script|(src|href)="|url\(' "$page" && fail "the report asks for something outside itself"

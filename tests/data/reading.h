@@ -20,16 +20,16 @@ typedef struct reading {
     rf_status status;
 } reading;
 
-static inline reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted)
+static inline reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool with_labels)
 {
     static reading g;
     g = (reading){.ctx = t_ctx(1, NULL)};
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
     g.status = rf__labelled_open(&g.l, g.ctx, o, &g.why);
-    g.l.layout.wanted = wanted;
+    g.l.layout.with_labels = with_labels;
     if (!g.status) g.status = rf__records_from_memory(&g.r, g.ctx, data, size, name, &g.l.layout, &g.why);
-    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, wanted, &g.items, &g.why);
+    if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, with_labels, &g.items, &g.why);
     return &g;
 }
 
@@ -49,12 +49,12 @@ static inline reading *fine(const char *task, const char *name, const char *text
     return g;
 }
 
-static inline void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool wanted, rf_status want, const char *part)
+static inline void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool with_labels, rf_status expected, const char *part)
 {
-    reading *g = read_as(o, name, data, size, wanted);
-    if (g->status != want || !strstr(g->why.text, part))
+    reading *g = read_as(o, name, data, size, with_labels);
+    if (g->status != expected || !strstr(g->why.text, part))
         fail_msg("%s, not \"%s\": %s \"%s\"", name, part, rf_status_text(g->status), g->why.text);
-    assert_int_equal(g->why.code, want);
+    assert_int_equal(g->why.code, expected);
     end(g);
 }
 
@@ -63,9 +63,9 @@ static inline void bad(const char *task, const char *name, const char *text, con
     refuse(&(rf_finetune_options){.task = task}, name, text, strlen(text), true, RF_EDATA, part);
 }
 
-static inline void same(rf__text got, const char *want)
+static inline void same(rf__text got, const char *expected)
 {
-    if (got.size != strlen(want) || memcmp(got.at, want, got.size)) fail_msg("'%.*s', not '%s'", (int)got.size, got.at, want);
+    if (got.size != strlen(expected) || memcmp(got.at, expected, got.size)) fail_msg("'%.*s', not '%s'", (int)got.size, got.at, expected);
 }
 
 #endif

@@ -5,11 +5,11 @@
 /* A vocabulary of 1000: five special tokens, then every third one continues a word. */
 enum { V = 1000 };
 
-static rf__vocab vocabulary(void)
+static rf__token_kinds vocabulary(void)
 {
     static uint8_t kind[V];
     static int32_t plain[V];
-    rf__vocab v = {.size = V, .cls = 2, .sep = 3, .mask = 4, .kind = kind, .plain = plain};
+    rf__token_kinds v = {.size = V, .cls = 2, .sep = 3, .mask = 4, .kind = kind, .plain = plain};
     for (int32_t id = 0; id < V; id++) {
         kind[id] = id < 5 ? RF__SPECIAL : id % 3 == 0 ? RF__CONTINUES : 0;
         if (id >= 5) plain[v.plains++] = id;
@@ -28,13 +28,13 @@ static void every_piece_once(void **state)
             const uint64_t n = sizes[s];
             unsigned char *seen = calloc(n, 1);
             for (uint64_t i = 0; i < n; i++) {
-                const uint64_t p = rf__shuffled(i, n, rf__key(1, 2), epoch);
+                const uint64_t p = rf__shuffled(i, n, rf__make_key(1, 2), epoch);
                 assert_true(p < n && !seen[p]);
                 seen[p] = 1;
             }
             free(seen);
         }
-    assert_true(rf__shuffled(12345, (uint64_t)1 << 40, rf__key(1, 2), 0) < (uint64_t)1 << 40);
+    assert_true(rf__shuffled(12345, (uint64_t)1 << 40, rf__make_key(1, 2), 0) < (uint64_t)1 << 40);
 }
 
 /* Neighbours land far apart, and epochs differ.  The mean distance of two random numbers below n is n / 3, with a
@@ -46,9 +46,9 @@ static void order_looks_random(void **state)
     double distance = 0;
     unsigned same = 0;
     for (uint64_t i = 0; i + 1 < n; i++) {
-        const double a = (double)rf__shuffled(i, n, rf__key(9, 2), 1), b = (double)rf__shuffled(i + 1, n, rf__key(9, 2), 1);
+        const double a = (double)rf__shuffled(i, n, rf__make_key(9, 2), 1), b = (double)rf__shuffled(i + 1, n, rf__make_key(9, 2), 1);
         distance += fabs(a - b) / (double)n;
-        same += rf__shuffled(i, n, rf__key(9, 2), 2) == rf__shuffled(i, n, rf__key(9, 2), 1);
+        same += rf__shuffled(i, n, rf__make_key(9, 2), 2) == rf__shuffled(i, n, rf__make_key(9, 2), 1);
     }
     t_near(distance / (double)(n - 1), 1.0 / 3, 5 * 0.0037);
     assert_true(same < 12);                                        /* expected 1, Poisson */
@@ -59,7 +59,7 @@ static void order_looks_random(void **state)
 static void cuts_cover_everything_between_words(void **state)
 {
     (void)state;
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     uint16_t id[3000];
     rf_rng r;
     rf__rng_init(&r, 1, 1);
@@ -83,7 +83,7 @@ static void cuts_cover_everything_between_words(void **state)
 
 /* ---- masking ---- */
 
-static int64_t continues(const rf__vocab *v, const int32_t *id, int64_t from, int64_t to)
+static int64_t continues(const rf__token_kinds *v, const int32_t *id, int64_t from, int64_t to)
 {
     int64_t n = 0;
     for (int64_t i = from; i < to; i++) n += (v->kind[id[i]] & RF__CONTINUES) != 0;
@@ -100,17 +100,17 @@ static void shares_of_masking(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
-    const int64_t room = 400000;
+    const rf__token_kinds v = vocabulary();
+    const int64_t capacity = 400000;
     rf__mlm_batch b;
-    uint16_t *id = malloc((size_t)room * sizeof *id);
+    uint16_t *id = malloc((size_t)capacity * sizeof *id);
     rf_rng r;
     rf__rng_init(&r, 4, 1);
-    for (int64_t i = 0; i < room; i++) id[i] = (uint16_t)rf__rng_below(&r, V);
-    assert_int_equal(rf__mlm_batch_new(ctx, room, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(11, 3), 0.15, false, &v, false};
+    for (int64_t i = 0; i < capacity; i++) id[i] = (uint16_t)rf__rng_below(&r, V);
+    assert_int_equal(rf__mlm_batch_new(ctx, capacity, &b, NULL), RF_OK);
+    const rf__masking m = {rf__make_key(11, 3), 0.15, false, &v, false};
     rf__mlm_batch_clear(&b);
-    for (size_t at = 0; at + 100 <= (size_t)room && rf__fits(&b, 100); at += 100)
+    for (size_t at = 0; at + 100 <= (size_t)capacity && rf__fits(&b, 100); at += 100)
         rf__mlm_batch_add(&b, (rf__ids){id, 2}, at, 100, true, &m, at);
 
     int64_t masked = 0, same = 0, other = 0, candidates = 0;
@@ -140,8 +140,8 @@ static void shares_of_masking(void **state)
             labelled++;
             continue;
         }
-        const int64_t piece = i / 102, place = i % 102;
-        if (place && place < 101) assert_int_equal(b.id[i], id[piece * 100 + place - 1]);
+        const int64_t piece = i / 102, at = i % 102;
+        if (at && at < 101) assert_int_equal(b.id[i], id[piece * 100 + at - 1]);
     }
     for (int32_t i = 5; i < V; i++) assert_true((double)drawn[i] < 6 + 5 * (double)other / (V - 5));
     rf__mlm_batch_free(ctx, &b);
@@ -153,14 +153,14 @@ static void whole_words_are_whole(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     rf__mlm_batch b;
     uint16_t id[20000];
     rf_rng r;
     rf__rng_init(&r, 8, 1);
     for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(rf__rng_below(&r, 50) ? 5 + rf__rng_below(&r, V - 5) : 1);
     assert_int_equal(rf__mlm_batch_new(ctx, 30000, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(12, 3), 0.15, true, &v, false};
+    const rf__masking m = {rf__make_key(12, 3), 0.15, true, &v, false};
     rf__mlm_batch_clear(&b);
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, RF_COUNT(id), true, &m, 1);
     unsigned char *labelled = calloc((size_t)b.N, 1);
@@ -182,11 +182,11 @@ static void masks_belong_to_the_piece(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     uint16_t id[200];
     rf__mlm_batch a, b;
     for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + i * 4);
-    const rf__masking m = {rf__key(13, 3), 0.3, false, &v, false};
+    const rf__masking m = {rf__make_key(13, 3), 0.3, false, &v, false};
     assert_int_equal(rf__mlm_batch_new(ctx, 300, &a, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, 300, &b, NULL), RF_OK);
     rf__mlm_batch_clear(&a);
@@ -203,14 +203,14 @@ static void masks_belong_to_the_piece(void **state)
     rf_ctx_free(ctx);
 }
 
-static void a_batch_has_something_to_guess(void **state)
+static void a_batch_has_something_to_predict(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     const uint16_t id[] = {1, 9}, unknown[] = {1, 1};
     rf__mlm_batch b;
-    const rf__masking m = {rf__key(1, 3), 0.001, false, &v, false};
+    const rf__masking m = {rf__make_key(1, 3), 0.001, false, &v, false};
     assert_int_equal(rf__mlm_batch_new(ctx, 8, &b, NULL), RF_OK);
     rf__mlm_batch_clear(&b);
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 2, true, &m, 0);
@@ -231,10 +231,10 @@ static void next_tokens(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     const uint16_t id[] = {7, 1, 9, 8, 30};
     rf__mlm_batch b;
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, true};
+    const rf__masking m = {rf__make_key(1, 3), 0.15, false, &v, true};
     assert_int_equal(rf__mlm_batch_new(ctx, 32, &b, NULL), RF_OK);
     rf__mlm_batch_clear(&b);
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 3, false, &m, 9);
@@ -255,7 +255,7 @@ static void pieces_know_the_end(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     uint16_t id[100];
     const uint32_t length[] = {10, 41, 0, 49};
     for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + i);
@@ -279,7 +279,7 @@ static void pieces_know_the_end(void **state)
 static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, double *efficiency, int *misses)
 {
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     enum { DOCUMENTS = 3000 };
     uint32_t *length = malloc(DOCUMENTS * sizeof *length);
     rf_rng r;
@@ -296,11 +296,11 @@ static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, d
     rf__mlm_batch b;
     assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, max_length, false, 0, &p, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, tokens_per_batch, &b, NULL), RF_OK);
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
-    rf__position at = {0};
+    const rf__masking m = {rf__make_key(1, 3), 0.15, false, &v, false};
+    rf__data_position at = {0};
     int64_t batches = 0, pieces = 0, filled = 0;
     while (at.epoch < 2) {                                           /* two epochs and the first batch of a third */
-        rf__pack_next(&p, rf__key(1, 4), &m, &at, &b);
+        rf__pack_next(&p, rf__make_key(1, 4), &m, &at, &b);
         assert_true(b.N <= tokens_per_batch && b.B > 0);
         for (int64_t i = 0; i < b.B; i++) assert_true(b.start[i + 1] - b.start[i] <= max_length);
         filled += b.N;
@@ -338,11 +338,11 @@ static void batches_are_full(void **state)
 static void corpora_are_mixed(void **state)
 {
     (void)state;
-    enum { SOURCES = 3, LENGTH = 64, ROOM = 1024 };
+    enum { SOURCES = 3, LENGTH = 64, CAPACITY = 1024 };
     static const double weight[SOURCES] = {6, 3, 1};
     static const size_t documents[SOURCES] = {200, 50, 400};
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     rf__tokens tokens[SOURCES] = {{.tokens = 0}};
     uint32_t length[SOURCES][400];
     uint16_t *id[SOURCES];
@@ -356,20 +356,20 @@ static void corpora_are_mixed(void **state)
     }
     rf__pieces p;
     rf__mlm_batch b, c;
-    rf__position at = {0}, copy;
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
+    rf__data_position at = {0}, copy;
+    const rf__masking m = {rf__make_key(1, 3), 0.15, false, &v, false};
     assert_int_equal(rf__pieces_new(ctx, tokens, SOURCES, &v, LENGTH, false, 0, &p, NULL), RF_OK);
     assert_int_equal(p.documents, 650);
     assert_int_equal(rf__pieces_mix(&p, weight, NULL), RF_OK);
-    assert_int_equal(rf__mlm_batch_new(ctx, ROOM, &b, NULL), RF_OK);
-    assert_int_equal(rf__mlm_batch_new(ctx, ROOM, &c, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(ctx, CAPACITY, &b, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(ctx, CAPACITY, &c, NULL), RF_OK);
     for (int batch = 0; batch < 300; batch++) {
         copy = at;
-        rf__pack_next(&p, rf__key(1, 4), &m, &at, &b);
-        rf__pack_next(&p, rf__key(1, 4), &m, &copy, &c);
+        rf__pack_next(&p, rf__make_key(1, 4), &m, &at, &b);
+        rf__pack_next(&p, rf__make_key(1, 4), &m, &copy, &c);
         assert_memory_equal(&at, &copy, sizeof at);
         assert_memory_equal(b.id, c.id, (size_t)b.N * sizeof *b.id);
-        const double drawn[SOURCES] = {(double)at.tokens, (double)at.turn[1].tokens, (double)at.turn[2].tokens};
+        const double drawn[SOURCES] = {(double)at.tokens, (double)at.cursor[1].tokens, (double)at.cursor[2].tokens};
         const double all = drawn[0] + drawn[1] + drawn[2];
         /* the one furthest behind is next, so none is ahead of another by more than a piece, in units of its weight */
         for (int s = 0; s < SOURCES; s++) assert_true(fabs(drawn[s] - all * weight[s] / 10) <= LENGTH * SOURCES);
@@ -378,11 +378,11 @@ static void corpora_are_mixed(void **state)
             for (int s = 0; s < SOURCES; s++) from[s] += b.id[i] == 100 * (s + 1);
         if (batch > 5) assert_true(from[0] > from[1] && from[1] > from[2]);
     }
-    t_near(rf__position_epoch(&at, &p), (double)(at.tokens + at.turn[1].tokens + at.turn[2].tokens) / (double)p.tokens, 1e-12);
-    assert_true(at.epoch > 1 && at.turn[1].epoch > 1 && rf__position_inside(&at, &p));
-    at.turn[2].index = (int64_t)p.n + 1;
-    assert_false(rf__position_inside(&at, &p));
-    assert_true(rf__packing(&p, rf__key(1, 4), ROOM, 100) > 0.98);
+    t_near(rf__data_position_epoch(&at, &p), (double)(at.tokens + at.cursor[1].tokens + at.cursor[2].tokens) / (double)p.tokens, 1e-12);
+    assert_true(at.epoch > 1 && at.cursor[1].epoch > 1 && rf__data_position_inside(&at, &p));
+    at.cursor[2].index = (int64_t)p.n + 1;
+    assert_false(rf__data_position_inside(&at, &p));
+    assert_true(rf__packing(&p, rf__make_key(1, 4), CAPACITY, 100) > 0.98);
     for (int s = 0; s < SOURCES; s++) free(id[s]);
     rf__mlm_batch_free(ctx, &b);
     rf__mlm_batch_free(ctx, &c);
@@ -395,7 +395,7 @@ static void packing_is_foretold(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const rf__vocab v = vocabulary();
+    const rf__token_kinds v = vocabulary();
     uint32_t length[500];
     rf__tokens tokens = {.documents = 500, .length = length};
     for (size_t i = 0; i < 500; i++) tokens.tokens += length[i] = (uint32_t)(1 + i * 7919 % 700);
@@ -404,16 +404,16 @@ static void packing_is_foretold(void **state)
     tokens.ids = (rf__ids){id, 2};
     rf__pieces p;
     rf__mlm_batch b;
-    rf__position at = {0};
-    const rf__masking m = {rf__key(1, 3), 0.15, false, &v, false};
+    rf__data_position at = {0};
+    const rf__masking m = {rf__make_key(1, 3), 0.15, false, &v, false};
     int64_t filled = 0, batches = 0;
     assert_int_equal(rf__pieces_new(ctx, &tokens, 1, &v, 100, false, 0, &p, NULL), RF_OK);
     assert_int_equal(rf__mlm_batch_new(ctx, 1000, &b, NULL), RF_OK);
-    for (; rf__position_epoch(&at, &p) < 1; batches++) {
-        rf__pack_next(&p, rf__key(2, 4), &m, &at, &b);
+    for (; rf__data_position_epoch(&at, &p) < 1; batches++) {
+        rf__pack_next(&p, rf__make_key(2, 4), &m, &at, &b);
         filled += b.N;
     }
-    t_near(rf__packing(&p, rf__key(2, 4), 1000, 1 << 20), (double)filled / (double)(1000 * batches), 1e-15);
+    t_near(rf__packing(&p, rf__make_key(2, 4), 1000, 1 << 20), (double)filled / (double)(1000 * batches), 1e-15);
     free(id);
     rf__mlm_batch_free(ctx, &b);
     rf__pieces_free(ctx, &p);
@@ -431,7 +431,7 @@ int main(void)
         cmocka_unit_test(shares_of_masking),
         cmocka_unit_test(whole_words_are_whole),
         cmocka_unit_test(masks_belong_to_the_piece),
-        cmocka_unit_test(a_batch_has_something_to_guess),
+        cmocka_unit_test(a_batch_has_something_to_predict),
         cmocka_unit_test(batches_are_full),
         cmocka_unit_test(corpora_are_mixed),
         cmocka_unit_test(packing_is_foretold),

@@ -406,7 +406,7 @@ static bool as_golden(char *line)
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
     g.status = rf__labelled_open(&g.l, g.ctx, &o, &g.why);
-    g.l.layout.wanted = true;
+    g.l.layout.with_labels = true;
     if (!g.status) g.status = rf__records_read(&g.r, g.ctx, path, &g.l.layout, &g.why);
     if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 16, &g.r, true, &g.items, &g.why);
     if (g.status) fail_msg("%s", g.why.text);
@@ -488,7 +488,7 @@ static void memory_may_end(void **state)
             assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
             memory.fail = memory.calls + k;
             rf_status status = rf__labelled_open(&l, ctx, &o, &why);
-            l.layout.wanted = true;
+            l.layout.with_labels = true;
             if (!status) status = rf__records_from_memory(&r, ctx, files[i][2], strlen(files[i][2]), files[i][1], &l.layout, &why);
             if (!status) status = rf__labelled_items(&l, t, 32, &r, true, &items, &why);
             memory.fail = 0;

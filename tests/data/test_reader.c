@@ -30,13 +30,13 @@ static const char *all(rf_reader *r, rf_error *why)
     return text;
 }
 
-static void gives(const char *data, const char *name, const rf_reader_options *o, const char *want)
+static void gives(const char *data, const char *name, const rf_reader_options *o, const char *expected)
 {
     rf_error why = {0};
     rf_reader *r = reader(data, strlen(data), name, o);
     const char *got = all(r, &why);
     if (why.code) fail_msg("%s: %s", data, why.text);
-    assert_string_equal(got, want);
+    assert_string_equal(got, expected);
     rf_reader_close(r);
 }
 
@@ -214,7 +214,7 @@ static void random_text(void **state)
     rf_rng rng;
     rf__rng_init(&rng, 7, 0);
     for (int round = 0; round < 2000; round++) {
-        char text[256] = "", want[512] = "";
+        char text[256] = "", expected[512] = "";
         for (uint32_t i = rf__rng_below(&rng, 30); i > 0; i--) strcat(text, piece[rf__rng_below(&rng, RF_COUNT(piece))]);
         char copy[256], doc[256] = "", *line = copy, *next;
         strcpy(copy, text);
@@ -228,11 +228,11 @@ static void random_text(void **state)
             if ((empty || !next) && *doc) {
                 char *a = doc + strspn(doc, " \t\r\n"), *b = doc + strlen(doc);
                 while (b > a && strchr(" \t\r\n", b[-1])) *--b = 0;
-                strcat(strcat(strcat(want, "["), a), "]");
+                strcat(strcat(strcat(expected, "["), a), "]");
                 doc[0] = 0;
             }
         }
-        gives(text, "f", NULL, want);
+        gives(text, "f", NULL, expected);
     }
 }
 
@@ -256,9 +256,9 @@ static void *gzipped(const char *text, size_t n, size_t *size)
 
 static void *zstandard(const char *text, size_t n, size_t *size)
 {
-    const size_t room = ZSTD_compressBound(n);
-    void *to = t_bytes(room);
-    *size = ZSTD_compress(to, room, text, n, 3);
+    const size_t capacity = ZSTD_compressBound(n);
+    void *to = t_bytes(capacity);
+    *size = ZSTD_compress(to, capacity, text, n, 3);
     assert_false(ZSTD_isError(*size));
     return to;
 }
@@ -346,18 +346,18 @@ static void several_files(void **state)
 
     /* Going back to each place gives what came from there before. */
     const char *const from[] = {"[a0][a1][a2][b0][b1]", "[a1][a2][b0][b1]", "[a2][b0][b1]", "[b0][b1]", "[b1]", ""};
-    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){0, 0}, &why), RF_OK);
+    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 0}, &why), RF_OK);
     for (size_t i = 0; i < RF_COUNT(from); i++) {
-        const rf_place_in_text here = rf_reader_tell(r);
+        const rf_reader_position here = rf_reader_tell(r);
         assert_string_equal(all(r, &why), from[i]);
         assert_int_equal(rf_reader_seek(r, here, &why), RF_OK);
         assert_int_equal(rf_reader_next(r, &d, &why), RF_OK);
     }
-    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){0, 4}, &why), RF_EDATA);
+    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 4}, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "a.txt: document 4 is past its end, it has 3");
     why = (rf_error){0};
-    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){4, 0}, &why), RF_EARG);
-    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){0, -1}, NULL), RF_EARG);
+    assert_int_equal(rf_reader_seek(r, (rf_reader_position){4, 0}, &why), RF_EARG);
+    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, -1}, NULL), RF_EARG);
     const uint64_t before = fingerprint(r);
     rf_reader_close(r);
 
@@ -437,7 +437,7 @@ static void standard_input(void **state)
     assert_string_equal(all(r, &why), "[a]");
     t_failed(&why, RF_EDATA, "standard input:3: byte 1 of the line (0xFF) is not UTF-8");
     why = (rf_error){0};
-    assert_int_equal(rf_reader_seek(r, (rf_place_in_text){0, 1}, &why), RF_EARG);
+    assert_int_equal(rf_reader_seek(r, (rf_reader_position){0, 1}, &why), RF_EARG);
     t_failed(&why, RF_EARG, "standard input can be read only once");
     rf_reader_close(r);
     dup2(before, 0);

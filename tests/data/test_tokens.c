@@ -101,10 +101,10 @@ static void is_used_again_and_made_again(void **state)
     assert_int_equal(inode(&f), file);                               /* used again */
 
     char *path = tiny_path(f.folder, "tokens.cache");
-    const long places[] = {0, 9, 30, 60, 200, -3};                    /* magic, version, counts, CRC, ids, lengths */
-    for (size_t i = 0; i < RF_COUNT(places); i++) {
+    const long offsets[] = {0, 9, 30, 60, 200, -3};                   /* magic, version, counts, CRC, ids, lengths */
+    for (size_t i = 0; i < RF_COUNT(offsets); i++) {
         FILE *c = fopen(path, "r+b");
-        fseek(c, places[i], places[i] < 0 ? SEEK_END : SEEK_SET);
+        fseek(c, offsets[i], offsets[i] < 0 ? SEEK_END : SEEK_SET);
         const int byte = fgetc(c);
         fseek(c, -1, SEEK_CUR);
         fputc(byte ^ 0x10, c);

@@ -8,19 +8,19 @@ static rf_status talk(rf_comm *c, void *arg, rf_error *why)
 {
     (void)arg;
     const int n = c->size;
-    for (int turn = 0; turn < 20; turn++) {
-        const block mine = {c->rank * 1000 + turn, "abcdefgh"};
+    for (int round = 0; round < 20; round++) {
+        const block mine = {c->rank * 1000 + round, "abcdefgh"};
         block all[RANKS_MOST];
         rf_status status = rf__gather_all(c, &mine, all, sizeof mine, why);
         for (int i = 0; i < n && !status; i++)
-            if (all[i].rank != i * 1000 + turn || strcmp(all[i].pad, "abcdefgh"))
+            if (all[i].rank != i * 1000 + round || strcmp(all[i].pad, "abcdefgh"))
                 return rf_fail(why, RF_EDATA, "gather: rank %d of %d holds %d at %d", c->rank, n, all[i].rank, i);
         char text[32] = "";
-        if (!c->rank) snprintf(text, sizeof text, "turn %d", turn);
+        if (!c->rank) snprintf(text, sizeof text, "round %d", round);
         if (!status) status = rf__broadcast(c, text, sizeof text, why);
-        char want[32] = "";
-        snprintf(want, sizeof want, "turn %d", turn);
-        if (!status && strcmp(text, want)) return rf_fail(why, RF_EDATA, "broadcast: %s at rank %d of %d", text, c->rank, n);
+        char expected[32] = "";
+        snprintf(expected, sizeof expected, "round %d", round);
+        if (!status && strcmp(text, expected)) return rf_fail(why, RF_EDATA, "broadcast: %s at rank %d of %d", text, c->rank, n);
         unsigned bits = 1u << c->rank;
         int64_t sum = (int64_t)(c->rank + 1) << 40;
         if (!status) status = rf__any(c, &bits, why);
@@ -59,10 +59,10 @@ static void failures_are_shared(void **state)
         ranks_one out[RANKS_MOST];
         ranks_run(5, disagree, &who, 0, out);
         for (int i = 0; i < 5; i++) {
-            char want[32] = "";
+            char expected[32] = "";
             const int first = who ? __builtin_ctz(who) : -1;
-            if (who) snprintf(want, sizeof want, "rank %d fell", first);
-            assert_string_equal(out[i].why.text, want);
+            if (who) snprintf(expected, sizeof expected, "rank %d fell", first);
+            assert_string_equal(out[i].why.text, expected);
             assert_int_equal(out[i].status, !who ? RF_OK : first == 1 ? RF_EDATA : RF_EIO);
         }
     }

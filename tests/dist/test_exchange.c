@@ -56,7 +56,7 @@ static void spans_are_shared_out(void **state)
             rf__shares_free(ctx, &s);
         }
         for (size_t i = 0; i < o.spans; i++) assert_int_equal(owner[i], 1);
-        /* a span more than the fair share in each of the buckets would be the worst; one in all is what turning leaves */
+        /* a span more than the fair share in each of the buckets would be the worst; one in all is what shifting leaves */
         assert_true((double)most <= (double)all / ranks * 1.1 + 3 * 65536);
         free(owner);
         rf__optimizer_free(&o);
@@ -162,7 +162,7 @@ static void every_split_trains_the_same(void **state)
     static const rf_optim rules[] = {RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD};
     world w = make_world();
     for (size_t k = 0; k < RF_COUNT(rules); k++) {
-        result want = {0, 0, 0};
+        result expected = {0, 0, 0};
         for (int ranks = 1; ranks <= 6; ranks += ranks == 3 ? 3 : 1) {
             char *out = strdup(t_folder()), what[64];
             rf_train_options o = options_of(&w, out, 6 / ranks);
@@ -172,8 +172,8 @@ static void every_split_trains_the_same(void **state)
             must(ranks, o);
             snprintf(what, sizeof what, "rule %d on %d ranks", (int)rules[k], ranks);
             const result got = result_of(out);
-            if (ranks == 1) want = got;
-            else same(got, want, what);
+            if (ranks == 1) expected = got;
+            else same(got, expected, what);
             free(out);
         }
     }
@@ -188,7 +188,7 @@ static void any_number_resumes(void **state)
     world w = make_world();
     char *straight = strdup(t_folder());
     must(1, options_of(&w, straight, 4));
-    const result want = result_of(straight);
+    const result expected = result_of(straight);
     for (size_t k = 0; k < RF_COUNT(pair); k++) {
         char *out = strdup(t_folder());
         static member m[RANKS_MOST];
@@ -203,7 +203,7 @@ static void any_number_resumes(void **state)
         rest.resume_from_checkpoint = "latest";
         rest.output_dir = out;
         must(pair[k][1], rest);
-        same(result_of(out), want, "resumed");
+        same(result_of(out), expected, "resumed");
         free(out);
     }
     free(straight);

@@ -48,7 +48,7 @@ static void every_split_has_the_same_bits(void **state)
             if (M % ranks) continue;
             rf__tree tree[13];
             float *grad[13], *to = t_floats(n);
-            rf__node node[64];
+            rf__tree_node node[64];
             float *x[64];
             int count = 0;
             for (int64_t r = 0; r < ranks; r++) {
@@ -56,8 +56,8 @@ static void every_split_has_the_same_bits(void **state)
                 grad[r] = t_floats(n);
                 assert_int_equal(rf__tree_new(&params, grad[r], r * share, share, &tree[r], NULL), RF_OK);
                 share_sum(&tree[r], r * share, share, n);
-                rf__node list[RF__DEPTH];
-                assert_int_equal(rf__nodes_of(r * share, share, list), tree[r].nodes);
+                rf__tree_node list[RF__DEPTH];
+                assert_int_equal(rf__tree_nodes(r * share, share, list), tree[r].nodes);
                 for (int i = 0; i < tree[r].nodes; i++) {
                     assert_int_equal(list[i].first, tree[r].node[i].first);
                     node[count] = tree[r].node[i];
@@ -65,12 +65,12 @@ static void every_split_has_the_same_bits(void **state)
                 }
             }
             if (ranks == 1) rf__tree_total(&tree[0]), memcpy(to, grad[0], (size_t)n * sizeof *to);
-            else rf__node_fold(ctx, node, x, count, to, n);
+            else rf__tree_fold(ctx, node, x, count, to, n);
             for (int64_t i = 0; i < n; i += n > 100 ? 97 : 1) {
-                const float want = defined(0, level, M, i);
-                if (memcmp(&to[i], &want, sizeof want))
+                const float expected = defined(0, level, M, i);
+                if (memcmp(&to[i], &expected, sizeof expected))
                     fail_msg("%d micro-batches on %d ranks: element %d is %.9g instead of %.9g", (int)M, (int)ranks, (int)i,
-                             (double)to[i], (double)want);
+                             (double)to[i], (double)expected);
             }
             for (int64_t r = 0; r < ranks; r++) rf__tree_free(&tree[r]);
             t_check_fences();

@@ -1,6 +1,6 @@
 /* fuzz_labelled.c — any bytes as a labelled file.  The first two bytes choose how they are read:
  *
- *     byte 0   bits 0-2 name of the file   bits 3-6 task   bit 7 labels wanted
+ *     byte 0   bits 0-2 name of the file   bits 3-6 task   bit 7 with labels
  *     byte 1   bits 0-1 columns   bit 2 labels given   bit 3 some bad lines may be   bits 4-7 longest example
  *
  * Either there is a sentence, or items of which each has tokens of the vocabulary, labels within their number, and finite
@@ -71,14 +71,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!ctx && (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL) ||
                  rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &tokenizer, NULL))) abort();
     const unsigned a = data[0], b = data[1];
-    const bool wanted = a >> 7;
+    const bool with_labels = a >> 7;
     const int64_t max_length = 8 + (b >> 4) * 4;
     const rf_finetune_options o = {
         .task = tasks[(a >> 3 & 15) % RF_COUNT(tasks)],
         .text_column = (b & 3) == 1 ? "a" : (b & 3) > 1 ? "1" : NULL,
         .pair_column = (b & 3) == 3 ? "2" : NULL,
         .label_column = (b & 3) == 1 ? "b" : (b & 3) > 1 ? "3" : NULL,
-        .labels = b >> 2 & 1 || !wanted ? "a,b,1" : NULL,
+        .labels = b >> 2 & 1 || !with_labels ? "a,b,1" : NULL,
         .max_bad_lines = b >> 3 & 1 ? 3 : 0,
     };
     rf__labelled l = {.ctx = ctx};
@@ -86,10 +86,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rf__items items = {.ctx = NULL};
     rf_error why = {RF_OK, ""};
     rf_status status = rf__labelled_open(&l, ctx, &o, &why);
-    l.layout.wanted = wanted;
+    l.layout.with_labels = with_labels;
     if (!status) status = rf__records_from_memory(&r, ctx, data + 2, size - 2, names[a & 7], &l.layout, &why);
     if (!status) check_records(&r);
-    if (!status) status = rf__labelled_items(&l, tokenizer, max_length, &r, wanted, &items, &why);
+    if (!status) status = rf__labelled_items(&l, tokenizer, max_length, &r, with_labels, &items, &why);
     if (!status) check_items(&items, tokenizer, max_length);
     if (status != why.code || (status && !*why.text) || status == RF_ENOMEM) abort();
     if (status && rf__utf8_check(why.text, strlen(why.text)) != strlen(why.text) && strlen(why.text) < sizeof why.text - 4) abort();

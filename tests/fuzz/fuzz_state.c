@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { DOCUMENTS = 40, ROOM = 64, MAX_LENGTH = 16, STEPS = 8 };
+enum { DOCUMENTS = 40, CAPACITY = 64, MAX_LENGTH = 16, STEPS = 8 };
 
 static rf_ctx *ctx;
 
@@ -42,7 +42,7 @@ static void cut(int sources, rf__pieces *p)
     static uint32_t length[2][DOCUMENTS];
     static uint8_t kind[8];
     static rf__tokens from[2];
-    const rf__vocab v = {.size = 8, .kind = kind};
+    const rf__token_kinds v = {.size = 8, .kind = kind};
     for (int s = 0; s < 2; s++) {
         from[s] = (rf__tokens){.ids = {(const unsigned char *)id[s], 2}, .documents = DOCUMENTS, .length = length[s]};
         for (uint32_t d = 0; d < DOCUMENTS; d++) from[s].tokens += length[s][d] = d + 1;
@@ -56,13 +56,13 @@ static void go_on(rf__state s, int sources)
     rf__pieces p;
     rf__mlm_batch b;
     cut(sources, &p);
-    if (rf__mlm_batch_new(ctx, ROOM, &b, NULL)) abort();
-    for (int i = 0; i < STEPS && rf__position_inside(&s.position, &p); i++) {
+    if (rf__mlm_batch_new(ctx, CAPACITY, &b, NULL)) abort();
+    for (int i = 0; i < STEPS && rf__data_position_inside(&s.position, &p); i++) {
         rf__pack_next(&p, rf__order_key(1), NULL, &s.position, &b);
-        if (b.N < 3 || b.N > ROOM || !(rf__position_epoch(&s.position, &p) >= 0)) abort();
+        if (b.N < 3 || b.N > CAPACITY || !(rf__data_position_epoch(&s.position, &p) >= 0)) abort();
         s.step++, s.updates++, s.skipped++, s.skipped_in_a_row++, s.patience.stale++, s.patience.seen++, s.loss.seen++;
         s.tokens += b.N;
-        s.interval.labels += b.N, s.interval.tokens += b.N, s.interval.room += ROOM;
+        s.interval.labels += b.N, s.interval.tokens += b.N, s.interval.capacity += CAPACITY;
     }
     rf__mlm_batch_free(ctx, &b);
     rf__pieces_free(ctx, &p);

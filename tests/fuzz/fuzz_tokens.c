@@ -18,13 +18,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST = 1 << 16, HEADER = 104, MAX_LENGTH = 16, ROOM = 64 };
+enum { MOST = 1 << 16, HEADER = 104, MAX_LENGTH = 16, CAPACITY = 64 };
 enum { VERSION = 8, WIDTH = 12, TOKENS = 24, DOCUMENTS = 32, HELD = 40, CONTENT_CRC = 56, HEADER_CRC = 60, TOKENIZER = 64 };
 
 static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\n.\n";
 static rf_ctx *ctx;
 static rf_tokenizer *tokenizer;
-static rf__vocab vocab;
+static rf__token_kinds vocab;
 static unsigned char ours[HEADER];      /* the header of a cache that was made with this tokenizer                      */
 
 /* A cache of one line of text, whose header is the pattern of what can be set right. */
@@ -88,9 +88,9 @@ static size_t cover(const rf__tokens *t, bool held)
         tokens += size;
     }
     rf__mlm_batch b;
-    rf__position at = {0};
-    const rf__masking m = {rf__key(1, 2), 0.5, true, &vocab, false};
-    if (rf__mlm_batch_new(ctx, ROOM, &b, NULL)) abort();
+    rf__data_position at = {0};
+    const rf__masking m = {rf__make_key(1, 2), 0.5, true, &vocab, false};
+    if (rf__mlm_batch_new(ctx, CAPACITY, &b, NULL)) abort();
     for (int i = 0; i < 4 && p.n; i++) {
         rf__pack_next(&p, rf__order_key(1), &m, &at, &b);
         for (int64_t k = 0; k < b.N; k++)

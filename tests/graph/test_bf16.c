@@ -72,7 +72,7 @@ static void an_activation_sees_the_rounded_sum(void **state)
     float *x = t_normal(N * K), *w = t_normal(M * K), *dy = t_normal(N * M), *dx = zeros(N * K);
     rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, NULL, 2, (int64_t[]){M, K});
     rf_tensor *y = rf_linear(g, tx, tw, NULL, RF_ACT_GELU);
-    double want[N * K] = {0}, size[N * K] = {0};
+    double expected[N * K] = {0}, size[N * K] = {0};
     for (int n = 0; n < N; n++)
         for (int m = 0; m < M; m++) {
             double z = 0;
@@ -81,13 +81,13 @@ static void an_activation_sees_the_rounded_sum(void **state)
             const double slope = (1 + erf(z / sqrt(2))) / 2 + z * exp(-z * z / 2) / sqrt(2 * acos(-1));
             for (int k = 0; k < K; k++) {
                 const double t = slope * (double)dy[n * M + m] * near(w[m * K + k]);
-                want[n * K + k] += t;
+                expected[n * K + k] += t;
                 /* dz is rounded (half a unit); GELU'' is at most 0.8, and z was half a unit of itself off */
                 size[n * K + k] += UNIT / 2 * fabs(t) + UNIT * 0.8 * fabs(z * (double)dy[n * M + m] * near(w[m * K + k])) * exp(-z * z / 4);
             }
         }
     assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
-    for (int i = 0; i < N * K; i++) t_near((double)dx[i], want[i], size[i] + 1e-4);
+    for (int i = 0; i < N * K; i++) t_near((double)dx[i], expected[i], size[i] + 1e-4);
     rf_graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
@@ -157,7 +157,7 @@ static void loss_over_the_vocabulary(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     float *x = t_normal(N * K), *w = t_uniform(V * K, -0.3F, 0.3F), *grad[2], loss[2];
     int32_t label[N];
-    double want = 0;
+    double expected = 0;
     for (int n = 0; n < N; n++) {
         double sum = 0, z[V];
         label[n] = n * 7 % V;
@@ -166,7 +166,7 @@ static void loss_over_the_vocabulary(void **state)
             for (int k = 0; k < K; k++) z[v] += near(x[n * K + k]) * near(w[v * K + k]);
             sum += exp(z[v]);
         }
-        want += (log(sum) - z[label[n]]) / N;
+        expected += (log(sum) - z[label[n]]) / N;
     }
     for (int type = RF_F32; type <= RF_BF16; type++) {
         rf_graph *g = graph(ctx, (rf_type)type);
@@ -177,7 +177,7 @@ static void loss_over_the_vocabulary(void **state)
         assert_int_equal(rf_backward(g, y, NULL), RF_OK);
         rf_graph_free(g);
     }
-    t_near((double)loss[RF_BF16], want, 100 * FLT_EPSILON * want);
+    t_near((double)loss[RF_BF16], expected, 100 * FLT_EPSILON * expected);
     for (int part = 0; part < 2; part++) {
         double off = 0, size = 0;
         for (int i = part ? N * K : 0; i < (part ? N * K + V * K : N * K); i++) {
@@ -190,7 +190,7 @@ static void loss_over_the_vocabulary(void **state)
     t_free_all();
 }
 
-/* Attention of two texts, turned: each head is what the kernel gives (test_attention_bf16.c), for any number of threads and
+/* Attention of two texts, rotated: each head is what the kernel gives (test_attention_bf16.c), for any number of threads and
  * recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which make a score of size
  * 1, of v and the result's adjoint, of powers and the scores' adjoints: 4 units allow for that and once more. */
 static void attention_of_rounded_numbers(void **state)
@@ -216,18 +216,18 @@ static void attention_of_rounded_numbers(void **state)
         assert_int_equal(rf_backward(g, t_weighted(g, a, dy), NULL), RF_OK);
         if (type == RF_BF16) {
             const rfk_table *k = rf_ctx_kernels(ctx);
-            float *want = t_floats(T * C);
+            float *expected = t_floats(T * C);
             for (int b = 0; b < 2; b++)
                 for (int h = 0; h < HEADS; h++) {
                     const int64_t s = start[b], n = start[b + 1] - s;
                     const float *q = qkv + s * 3 * C + h * D;
-                    const rfk_attention p = {.q = q, .k = q + C, .v = q + 2 * C, .q_step = 3 * C, .k_step = 3 * C, .v_step = 3 * C,
+                    const rfk_attention p = {.q = q, .k = q + C, .v = q + 2 * C, .q_stride = 3 * C, .k_stride = 3 * C, .v_stride = 3 * C,
                                              .queries = n, .keys = n, .width = D, .scale = (float)(1 / sqrt((double)D)),
                                              .cos = rf_rope_cos(rope), .sin = rf_rope_sin(rope), .q_row = row + s, .k_row = row + s,
-                                             .rotary = D, .out = want + s * C + h * D, .out_step = C};
+                                             .rotary = D, .out = expected + s * C + h * D, .out_stride = C};
                     k->attention_bf16(&p, 0, n, t_bytes(rfk_attention_scratch(&p)));
                 }
-            assert_memory_equal(out, want, T * C * sizeof *out);
+            assert_memory_equal(out, expected, T * C * sizeof *out);
         }
         rf_graph_reset(g);
         rf_graph_record(g, 0, T_SEED, T_STEP);

@@ -14,7 +14,7 @@ typedef struct net {
     int layers;                            /* how often the one layer is applied                                   */
     bool again;                            /* as checkpoints                                                       */
     rf_type products;                      /* their type                                                          */
-    int32_t *id, *type, *start, *row, *place, *label;
+    int32_t *id, *type, *start, *row, *position, *label;
     const rf_rope *rope;
     t_shape shape[WEIGHTS];
     float *value[WEIGHTS], *grad[WEIGHTS];
@@ -33,7 +33,7 @@ static net make_net(int64_t B, int64_t C, int64_t H, int64_t F, int64_t V, doubl
     e.start[0] = 0;
     for (int64_t b = 0; b < B; b++) e.start[b + 1] = e.start[b] + 4 + (int32_t)b;
     e.N = e.start[B];
-    int32_t **const list[] = {&e.id, &e.type, &e.row, &e.place, &e.label};
+    int32_t **const list[] = {&e.id, &e.type, &e.row, &e.position, &e.label};
     for (size_t i = 0; i < RF_COUNT(list); i++) *list[i] = t_bytes((size_t)e.N * sizeof **list[i]);
     rf_rng r;
     rf__rng_init(&r, 11, 5);
@@ -41,7 +41,7 @@ static net make_net(int64_t B, int64_t C, int64_t H, int64_t F, int64_t V, doubl
         for (int32_t n = e.start[b]; n < e.start[b + 1]; n++) {
             e.id[n] = (int32_t)rf__rng_below(&r, (uint32_t)V);
             e.type[n] = n % 2;
-            e.place[n] = n - e.start[b];
+            e.position[n] = n - e.start[b];
             if (n % 3 == 1) {
                 e.row[e.n] = n;
                 e.label[e.n++] = (int32_t)rf__rng_below(&r, (uint32_t)V);
@@ -69,7 +69,7 @@ static rf_tensor *run_layer(rf_graph *g, rf_tensor *h, const void *arg)
     const layer *l = arg;
     const net *e = l->e;
     rf_tensor *const *w = l->w;
-    const rf_attention_spec spec = {.heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->place, .drop = e->p};
+    const rf_attention_spec spec = {.heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->position, .drop = e->p};
     const double eps = 1e-5;
     rf_tensor *a = rf_attention(g, rf_linear(g, h, w[QKV], w[QKV_B], RF_ACT_NONE), &spec);
     a = rf_linear(g, a, w[OUT], w[OUT_B], RF_ACT_NONE);
@@ -87,7 +87,7 @@ static rf_tensor *run_net(rf_graph *g, const net *e, rf_tensor **hidden)
     rf_tensor *word = rf_embed(g, l.w[WORD], e->id, e->N), *type = rf_embed(g, l.w[TYPE], e->type, e->N);
     rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, l.w[G0], l.w[B0], 1e-5, RF_NORM_LAYER);
     h = rf_dropout(g, h, e->p);
-    for (int i = 0; i < e->layers; i++) h = e->again ? rf_checkpoint(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
+    for (int i = 0; i < e->layers; i++) h = e->again ? rf_recompute(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
     if (hidden) *hidden = h;
     return rf_vocab_loss(g, rf_rows(g, h, e->row, e->n), l.w[WORD], l.w[BIAS], e->label, e->n, 1 / (double)e->n, NULL, NULL);
 }
@@ -134,7 +134,7 @@ static void normed(double *y, const double *x, const double *residual, double p,
     }
 }
 
-static void turned(double *y, const double *x, int32_t m, int64_t D)
+static void rotated(double *y, const double *x, int32_t m, int64_t D)
 {
     for (int64_t i = 0; i < D; i += 2) {
         const double angle = m * pow(10000, -(double)i / (double)D);
@@ -151,17 +151,17 @@ static void attended(const net *e, double *y, const double *qkv, uint32_t drop)
             const int64_t from = e->start[b], T = e->start[b + 1] - from;
             for (int64_t t = 0; t < T; t++) {
                 double q[64], k[64], prob[64], sum = 0, *out = y + (from + t) * e->C + h * D;
-                turned(q, qkv + (from + t) * 3 * e->C + h * D, (int32_t)t, D);
+                rotated(q, qkv + (from + t) * 3 * e->C + h * D, (int32_t)t, D);
                 for (int64_t s = 0; s < T; s++) {
                     double score = 0;
-                    turned(k, qkv + (from + s) * 3 * e->C + e->C + h * D, (int32_t)s, D);
+                    rotated(k, qkv + (from + s) * 3 * e->C + e->C + h * D, (int32_t)s, D);
                     for (int64_t d = 0; d < D; d++) score += q[d] * k[d];
                     sum += prob[s] = exp(score / sqrt((double)D));
                 }
                 for (int64_t d = 0; d < D; d++) out[d] = 0;
                 for (int64_t s = 0; s < T; s++) {
                     uint32_t word[4];
-                    rf__philox(rf__key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4),
+                    rf__philox(rf__make_key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4),
                                ((uint64_t)drop << 32) + (uint64_t)(b * e->H + h), word);
                     const double p = (double)(float)e->p, keep = word[s % 4] >= (uint32_t)(p * 0x1p32) ? 1 / (1 - p) : 0;
                     const double *v = qkv + (from + s) * 3 * e->C + 2 * e->C + h * D;
@@ -224,9 +224,9 @@ static void check_directions(const net *e, double *const w[WEIGHTS], const space
                 side[up] = net_in_double(e, w, s);
             }
             for (int64_t j = 0; j < n; j++) w[i][j] = (double)e->value[i][j];
-            const double want = (side[1] - side[0]) / (2 * h);
-            if (!(fabs(got - want) <= 1000 * FLT_EPSILON * (size + 0.01)))
-                fail_msg("weight %d: directional derivative %.9g, want %.9g", i, got, want);
+            const double expected = (side[1] - side[0]) / (2 * h);
+            if (!(fabs(got - expected) <= 1000 * FLT_EPSILON * (size + 0.01)))
+                fail_msg("weight %d: directional derivative %.9g, expected %.9g", i, got, expected);
         }
 }
 
@@ -323,7 +323,7 @@ static int64_t gradient_size(const net *e)
 }
 
 /* What is computed again is computed the same way: dropout of three kinds, several layers, both types, workers. */
-static void checkpoints_do_not_change_bits(void **state)
+static void recomputation_does_not_change_bits(void **state)
 {
     (void)state;
     for (int type = RF_F32; type <= RF_BF16; type++) {
@@ -355,15 +355,15 @@ static void bf16_has_nearly_the_gradient_of_f32(void **state)
     net e = make_net(20, 96, 4, 192, 400, 0.1);
     float loss[2];
     size_t memory[2];
-    const float *want = gradients(&e, 2, &loss[0], &memory[0]);
+    const float *expected = gradients(&e, 2, &loss[0], &memory[0]);
     e.products = RF_BF16;
     const float *got = gradients(&e, 2, &loss[1], &memory[1]);
     t_near(loss[1], loss[0], 0.01 * (double)loss[0]);
     for (int w = 0, at = 0; w < WEIGHTS; at += (int)count(&e, w++)) {
         double off = 0, size = 0;
         for (int64_t i = at; i < at + count(&e, w); i++) {
-            off += pow((double)got[i] - (double)want[i], 2);
-            size += pow((double)want[i], 2);
+            off += pow((double)got[i] - (double)expected[i], 2);
+            size += pow((double)expected[i], 2);
         }
         const double share = sqrt(off / size);
         if (!(share > 1e-6 && share < 0.03)) fail_msg("weight %d: %.4f of the gradient is off", w, share);
@@ -487,7 +487,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_encoder_has_its_gradient),
         cmocka_unit_test(workers_do_not_change_bits),
-        cmocka_unit_test(checkpoints_do_not_change_bits),
+        cmocka_unit_test(recomputation_does_not_change_bits),
         cmocka_unit_test(bf16_has_nearly_the_gradient_of_f32),
         cmocka_unit_test(a_step_of_known_shape_allocates_nothing),
         cmocka_unit_test(every_allocation_may_fail),

@@ -51,10 +51,10 @@ struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; double smoothing
 static const int32_t loss_label[] = {1, 0, -1, 1, 0, 0, 1, -1, 1};
 static const float loss_weight[] = {0.5F, 2, 1}, loss_target[] = {1, 0, 0.25F, 1, 0, 1, 1, 0, 0, 1, 0.5F, 0, 1, 1, 0, 1};
 
-static double log_sum_exp(const double *z, int64_t n, int64_t step)
+static double log_sum_exp(const double *z, int64_t n, int64_t stride)
 {
     double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += exp(z[i * step]);
+    for (int64_t i = 0; i < n; i++) sum += exp(z[i * stride]);
     return log(sum);
 }
 

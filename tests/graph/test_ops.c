@@ -251,10 +251,10 @@ static void pool(void **state)
 /* ---- rotate ------------------------------------------------------------------------------------------------------------ */
 
 enum { TABLE = 50 };
-static const int32_t places[] = {0, 7, 31, 49, 7, 1, 2, 3, 12, 13, 14, 40};
+static const int32_t positions[] = {0, 7, 31, 49, 7, 1, 2, 3, 12, 13, 14, 40};
 
 /* R(m) x of one head of width d, Eqs. 14-15. */
-static void turn(double *y, const double *x, int32_t m, int64_t d, int64_t r, rf_rope_layout layout)
+static void rotate_by(double *y, const double *x, int32_t m, int64_t d, int64_t r, rf_rope_layout layout)
 {
     for (int64_t i = 0; i < d; i++) y[i] = x[i];
     for (int64_t i = 0; i < r / 2; i++) {
@@ -278,8 +278,8 @@ struct rotate { int64_t N, H, D, r; rf_rope_layout layout; int rank; const rf_ro
 static rf_tensor *rotate_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct rotate *r = what;
-    int32_t row[RF_COUNT(places)];
-    memcpy(row, places, sizeof row);
+    int32_t row[RF_COUNT(positions)];
+    memcpy(row, positions, sizeof row);
     rf_tensor *y = rf_rotate(g, r->rope, in[0], r->H, row);
     memset(row, 0x7f, sizeof row);
     return y;
@@ -291,7 +291,7 @@ static void rotate_formula(double *y, const double *const in[], const void *what
     for (int64_t n = 0; n < r->N; n++)
         for (int64_t h = 0; h < r->H; h++) {
             const int64_t at = (n * r->H + h) * r->D;
-            turn(y + at, in[0] + at, places[n], r->D, r->r, r->layout);
+            rotate_by(y + at, in[0] + at, positions[n], r->D, r->r, r->layout);
         }
 }
 
@@ -394,9 +394,9 @@ static rf_tensor *attention_run(rf_graph *g, rf_tensor *const in[], const void *
 {
     const struct attention *a = what;
     rf_attention_spec spec = a->spec;
-    int32_t start[4], row[RF_COUNT(places)];
+    int32_t start[4], row[RF_COUNT(positions)];
     memcpy(start, a->start, sizeof start);
-    memcpy(row, places, sizeof row);
+    memcpy(row, positions, sizeof row);
     spec.start = start;
     spec.row = a->spec.rope ? row : NULL;
     rf_tensor *y = rf_attention(g, in[0], &spec);
@@ -415,7 +415,7 @@ static double kept(const rf_attention_spec *p, int64_t unit, int64_t T, int64_t 
 {
     uint32_t word[4];
     if (p->drop == 0) return 1;
-    rf__philox(rf__key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4), (uint64_t)unit, word);
+    rf__philox(rf__make_key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4), (uint64_t)unit, word);
     return word[s % 4] >= (uint32_t)((double)(float)p->drop * 0x1p32) ? 1 / (1 - (double)(float)p->drop) : 0;
 }
 
@@ -431,12 +431,12 @@ static void attention_formula(double *y, const double *const in[], const void *w
             double k[16][MOST], v[16][MOST], q[MOST], prob[16];
             for (int64_t s = 0; s < T; s++) {
                 const double *x = in[0] + (from + s) * 3 * C + h * D;
-                turn(k[s], x + C, places[from + s], D, a->r, a->layout);
-                turn(v[s], x + 2 * C, places[from + s], D, p->rotate_value ? a->r : 0, a->layout);
+                rotate_by(k[s], x + C, positions[from + s], D, a->r, a->layout);
+                rotate_by(v[s], x + 2 * C, positions[from + s], D, p->rotate_value ? a->r : 0, a->layout);
             }
             for (int64_t t = 0; t < T; t++) {
                 double *out = y + (from + t) * C + h * D, sum = 0;
-                turn(q, in[0] + (from + t) * 3 * C + h * D, places[from + t], D, a->r, a->layout);
+                rotate_by(q, in[0] + (from + t) * 3 * C + h * D, positions[from + t], D, a->r, a->layout);
                 for (int64_t s = 0; s < T; s++) {
                     double score = 0;
                     for (int64_t d = 0; d < D; d++) score += q[d] * k[s][d];
@@ -482,23 +482,23 @@ static void attention(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- checkpoint ----------------------------------------------------------------------------------------------------------- */
+/* ---- recompute ------------------------------------------------------------------------------------------------------------ */
 
-/* y = dropout(tanh(x w^T)) + x, of which x and w want a gradient: one is the argument, the other is met inside. */
+/* y = dropout(tanh(x w^T)) + x, of which x and w needs a gradient: one is the argument, the other is met inside. */
 static rf_tensor *stretch(rf_graph *g, rf_tensor *x, const void *arg)
 {
     rf_tensor *const *w = arg;
     return rf_add(g, rf_dropout(g, rf_linear(g, x, *w, NULL, RF_ACT_TANH), 0.25), x);
 }
 
-static rf_tensor *checkpoint_run(rf_graph *g, rf_tensor *const in[], const void *what)
+static rf_tensor *recompute_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     (void)what;
-    rf_tensor *h = rf_checkpoint(g, in[0], stretch, &in[1], sizeof in[1]);
-    return rf_checkpoint(g, h, stretch, &in[1], sizeof in[1]);
+    rf_tensor *h = rf_recompute(g, in[0], stretch, &in[1], sizeof in[1]);
+    return rf_recompute(g, h, stretch, &in[1], sizeof in[1]);
 }
 
-static void checkpoint_formula(double *y, const double *const in[], const void *what)
+static void recompute_formula(double *y, const double *const in[], const void *what)
 {
     const struct linear *l = what;
     double h[64];
@@ -513,14 +513,14 @@ static void checkpoint_formula(double *y, const double *const in[], const void *
     }
 }
 
-static void checkpoint(void **state)
+static void recompute(void **state)
 {
     (void)state;
     static const struct linear cases[] = {{.N = 3, .K = 4}, {.N = 1, .K = 1}, {.N = 10, .K = 6}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct linear *l = &cases[i];
-        t_gradient(&(t_gradient_case){.op = RF_OP_checkpoint, .ys = l->N * l->K, .depth = (double)(4 * (l->K + l->N) + 24), .what = l,
-                                      .run = checkpoint_run, .formula = checkpoint_formula, .in = {{2, {l->N, l->K}}, {2, {l->K, l->K}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_recompute, .ys = l->N * l->K, .depth = (double)(4 * (l->K + l->N) + 24), .what = l,
+                                      .run = recompute_run, .formula = recompute_formula, .in = {{2, {l->N, l->K}}, {2, {l->K, l->K}}}});
     }
 }
 
@@ -530,7 +530,7 @@ int main(void)
         cmocka_unit_test(linear),   cmocka_unit_test(linear_part), cmocka_unit_test(add),    cmocka_unit_test(activate),
         cmocka_unit_test(dropout),  cmocka_unit_test(gathers), cmocka_unit_test(pool),
         cmocka_unit_test(rotate),   cmocka_unit_test(norm),   cmocka_unit_test(norm_of_itself),
-        cmocka_unit_test(attention), cmocka_unit_test(checkpoint),
+        cmocka_unit_test(attention), cmocka_unit_test(recompute),
     };
     return cmocka_run_group_tests_name("graph/ops", tests, NULL, NULL);
 }

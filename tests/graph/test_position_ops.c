@@ -64,9 +64,9 @@ static void mix(void **state)
                                       .what = &cases[i]});
 }
 
-/* ---- turn, spin -------------------------------------------------------------------------------------------------------- */
+/* ---- rotate_parts, rotate_learned -------------------------------------------------------------------------------------- */
 
-static const int32_t places[] = {0, 7, 31, 49, 7};
+static const int32_t positions[] = {0, 7, 31, 49, 7};
 enum { TABLE = 50 };
 
 static double angle_of(int part, int64_t i, int64_t r) { return pow(100 + 50 * part, -2 * (double)i / (double)r); }
@@ -81,51 +81,51 @@ static void angle(const void *what, int64_t row, int64_t i, double *out, double 
     *gain = gain_of(t->part, row);
 }
 
-struct turn { int64_t N, parts, heads, turned, D, r, tables; rf_rope_layout layout; int back; const rf_rope *rope[3]; };
+struct rotate_parts { int64_t N, parts, heads, rotated, D, r, tables; rf_rope_layout layout; int back; const rf_rope *rope[3]; };
 
-static rf_tensor *turn_run(rf_graph *g, rf_tensor *const in[], const void *what)
+static rf_tensor *rotate_parts_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    const struct turn *t = what;
-    int32_t row[RF_COUNT(places)];
-    memcpy(row, places, sizeof row);
-    rf_turn_spec spec = {.parts = t->parts, .heads = t->heads, .turned = t->turned, .back = t->back};
+    const struct rotate_parts *t = what;
+    int32_t row[RF_COUNT(positions)];
+    memcpy(row, positions, sizeof row);
+    rf_rotate_parts_spec spec = {.parts = t->parts, .heads = t->heads, .rotated = t->rotated, .back = t->back};
     for (int p = 0; p < t->tables; p++) {
         spec.rope[p] = t->rope[p];
         spec.row[p] = row;
     }
-    rf_tensor *y = rf_turn(g, in[0], &spec);
+    rf_tensor *y = rf_rotate_parts(g, in[0], &spec);
     memset(row, 0x7f, sizeof row);
     return y;
 }
 
-static void turn_formula(double *y, const double *const in[], const void *what)
+static void rotate_parts_formula(double *y, const double *const in[], const void *what)
 {
-    const struct turn *t = what;
+    const struct rotate_parts *t = what;
     const int64_t width = t->parts * t->heads * t->D;
     memcpy(y, in[0], (size_t)(t->N * width) * sizeof *y);
     for (int64_t n = 0; n < t->N; n++)
         for (int p = 0; p < t->tables; p++)
-            for (int64_t h = 0; h < t->turned; h++)
+            for (int64_t h = 0; h < t->rotated; h++)
                 for (int64_t i = 0; i < t->r / 2; i++) {
                     const bool pairs = t->layout == RF_ROPE_PAIRS;
                     const int64_t at = n * width + (p * t->heads + h) * t->D, a = at + (pairs ? 2 * i : i), b = at + (pairs ? 2 * i + 1 : i + t->r / 2);
-                    const double m = places[n], x0 = in[0][a], x1 = in[0][b], gain = gain_of(p, places[n]);
+                    const double m = positions[n], x0 = in[0][a], x1 = in[0][b], gain = gain_of(p, positions[n]);
                     const double phi = (t->back ? -1 : 1) * m * angle_of(p, i, t->r);
                     y[a] = gain * (cos(phi) * x0 - sin(phi) * x1);
                     y[b] = gain * (sin(phi) * x0 + cos(phi) * x1);
                 }
 }
 
-static void turn(void **state)
+static void rotate_parts(void **state)
 {
     (void)state;
-    static const struct turn cases[] = {
+    static const struct rotate_parts cases[] = {
         {5, 3, 2, 2, 6, 6, 2, RF_ROPE_PAIRS, 0, {NULL}}, {5, 3, 3, 1, 8, 4, 3, RF_ROPE_PAIRS, 0, {NULL}},
         {4, 3, 2, 1, 10, 6, 2, RF_ROPE_HALVES, 0, {NULL}}, {5, 1, 2, 2, 34, 34, 1, RF_ROPE_HALVES, 1, {NULL}},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
-        struct turn t = cases[i];
+        struct rotate_parts t = cases[i];
         rf_rope *made[3] = {0};
         rf_error why = {0};
         for (int p = 0; p < t.tables; p++) {
@@ -133,56 +133,56 @@ static void turn(void **state)
             t.rope[p] = made[p];
         }
         const int64_t width = t.parts * t.heads * t.D;
-        t_gradient(&(t_gradient_case){.op = RF_OP_turn, .in = {{2, {t.N, width}}}, .ys = t.N * width, .depth = 4,
-                                      .run = turn_run, .formula = turn_formula, .what = &t});
+        t_gradient(&(t_gradient_case){.op = RF_OP_rotate_parts, .in = {{2, {t.N, width}}}, .ys = t.N * width, .depth = 4,
+                                      .run = rotate_parts_run, .formula = rotate_parts_formula, .what = &t});
         for (int p = 0; p < t.tables; p++) rf_rope_free(made[p]);
     }
     rf_ctx_free(ctx);
 }
 
-struct spin { int64_t N, parts, turned, heads, D, r; bool each; };
+struct rotate_learned { int64_t N, parts, rotated, heads, D, r; bool each; };
 
-static rf_tensor *spin_run(rf_graph *g, rf_tensor *const in[], const void *what)
+static rf_tensor *rotate_learned_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
-    const struct spin *s = what;
+    const struct rotate_learned *s = what;
     double theta[32];
-    int32_t position[RF_COUNT(places)];
-    memcpy(position, places, sizeof position);
+    int32_t position[RF_COUNT(positions)];
+    memcpy(position, positions, sizeof position);
     for (int64_t i = 0; i < s->r / 2; i++) theta[i] = 0.1 * angle_of(0, i, s->r);
-    const rf_spin_spec spec = {s->parts, s->turned, s->heads, theta, position};
-    rf_tensor *y = rf_spin(g, in[0], in[1], &spec);
+    const rf_rotate_learned_spec spec = {s->parts, s->rotated, s->heads, theta, position};
+    rf_tensor *y = rf_rotate_learned(g, in[0], in[1], &spec);
     memset(theta, 0x7f, sizeof theta);
     memset(position, 0x7f, sizeof position);
     return y;
 }
 
-static void spin_formula(double *y, const double *const in[], const void *what)
+static void rotate_learned_formula(double *y, const double *const in[], const void *what)
 {
-    const struct spin *s = what;
+    const struct rotate_learned *s = what;
     const int64_t width = s->parts * s->heads * s->D;
     memcpy(y, in[0], (size_t)(s->N * width) * sizeof *y);
     for (int64_t n = 0; n < s->N; n++)
-        for (int64_t h = 0; h < s->turned * s->heads; h++)
+        for (int64_t h = 0; h < s->rotated * s->heads; h++)
             for (int64_t i = 0; i < s->r / 2; i++) {
-                const double w = in[1][s->each ? n * (s->r / 2) + i : i], phi = places[n] * 0.1 * angle_of(0, i, s->r) * (1 + w);
+                const double w = in[1][s->each ? n * (s->r / 2) + i : i], phi = positions[n] * 0.1 * angle_of(0, i, s->r) * (1 + w);
                 const int64_t at = n * width + h * s->D + 2 * i;
                 y[at] = cos(phi) * in[0][at] - sin(phi) * in[0][at + 1];
                 y[at + 1] = sin(phi) * in[0][at] + cos(phi) * in[0][at + 1];
             }
 }
 
-/* depth: 4 for the turn; an angle up to 49 * 0.1 * 4 enters dw as a factor, and w itself is an f32: the gradient's sum has
+/* depth: 4 for the rotation; an angle up to 49 * 0.1 * 4 enters dw as a factor, and w itself is an f32: the gradient's sum has
  * heads * N terms. */
-static void spin(void **state)
+static void rotate_learned(void **state)
 {
     (void)state;
-    static const struct spin cases[] = {{5, 3, 2, 2, 6, 4, false}, {5, 1, 1, 1, 8, 8, true}, {4, 3, 2, 1, 34, 34, false}};
+    static const struct rotate_learned cases[] = {{5, 3, 2, 2, 6, 4, false}, {5, 1, 1, 1, 8, 8, true}, {4, 3, 2, 1, 34, 34, false}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
-        const struct spin *s = &cases[i];
+        const struct rotate_learned *s = &cases[i];
         const int64_t width = s->parts * s->heads * s->D;
         t_gradient(&(t_gradient_case){
-            .op = RF_OP_spin, .in = {{2, {s->N, width}}, s->each ? (t_shape){2, {s->N, s->r / 2}} : (t_shape){1, {s->r / 2}}},
-            .ys = s->N * width, .depth = 40, .run = spin_run, .formula = spin_formula, .what = s});
+            .op = RF_OP_rotate_learned, .in = {{2, {s->N, width}}, s->each ? (t_shape){2, {s->N, s->r / 2}} : (t_shape){1, {s->r / 2}}},
+            .ys = s->N * width, .depth = 40, .run = rotate_learned_run, .formula = rotate_learned_formula, .what = s});
     }
 }
 
@@ -423,7 +423,7 @@ static void near_far(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mul),  cmocka_unit_test(mix),    cmocka_unit_test(turn), cmocka_unit_test(spin),
+        cmocka_unit_test(mul),  cmocka_unit_test(mix),    cmocka_unit_test(rotate_parts), cmocka_unit_test(rotate_learned),
         cmocka_unit_test(unfold), cmocka_unit_test(recur), cmocka_unit_test(flow),
         cmocka_unit_test(near_far), cmocka_unit_test(near_far_by_rows),
     };

@@ -32,11 +32,11 @@ static void labels_of(FILE *f, golden *c)
     for (int i = 0; i < c->n; i++) assert_int_equal(fscanf(f, "%d", &c->label[i]), 1);
 }
 
-static void near_to(const float got[], const double want[], int n, double slack, const char *what)
+static void near_to(const float got[], const double expected[], int n, double slack, const char *what)
 {
     for (int i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - want[i]) <= slack))
-            fail_msg("%s, number %d: %.9g, want %.9g, slack %.3g", what, i, (double)got[i], want[i], slack);
+        if (!(fabs((double)got[i] - expected[i]) <= slack))
+            fail_msg("%s, number %d: %.9g, expected %.9g, slack %.3g", what, i, (double)got[i], expected[i], slack);
 }
 
 /* The sums are in double; logits, loss and gradient are each rounded to f32 once, of numbers below 20. */

@@ -30,9 +30,9 @@ static void keep_makes_memory_one_layer_deep(void **state)
     const int64_t N = 200, C = 40;                               /* layers outgrow the arena's first block */
     float *x = t_normal(N * C), *w = t_uniform(C * C, -0.2f, 0.2f);
     for (int lap = 0; lap < 3; lap++) {
-        const float *want = deep(whole, x, w, N, C, false, &why), *got = deep(kept, x, w, N, C, true, &why);
+        const float *expected = deep(whole, x, w, N, C, false, &why), *got = deep(kept, x, w, N, C, true, &why);
         assert_int_equal(why.code, RF_OK);
-        assert_memory_equal(got, want, (size_t)(N * C) * sizeof *got);
+        assert_memory_equal(got, expected, (size_t)(N * C) * sizeof *got);
     }
     const size_t layer = (size_t)(N * C) * sizeof(float) + 256;
     assert_true(rf_graph_memory(whole) > 2 * LAYERS * (layer - 256));
@@ -100,8 +100,8 @@ static rf_tensor *itself(rf_graph *g, rf_tensor *x, const void *arg)
     (void)arg;
     return g ? x : NULL;
 }
-WRONG(checkpoint_none, rf_checkpoint(b->g, b->x23, NULL, NULL, 0))
-WRONG(checkpoint_argument, rf_checkpoint(b->g, b->x23, itself, NULL, 8))
+WRONG(recompute_none, rf_recompute(b->g, b->x23, NULL, NULL, 0))
+WRONG(recompute_argument, rf_recompute(b->g, b->x23, itself, NULL, 8))
 #define SPEC(...) &(rf_attention_spec){__VA_ARGS__}
 WRONG(attend_heads, rf_attention(b->g, b->x46, SPEC(.heads = 4, .B = 1, .start = cut)))
 WRONG(attend_end, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 1, .start = cut)))
@@ -121,26 +121,26 @@ WRONG(tensor_negative, rf_constant(b->g, b->v3->f32, 1, (int64_t[]){-4}))
 WRONG(tensor_huge, rf_constant(b->g, b->v3->f32, 2, (int64_t[]){INT64_MAX / 2, INT64_MAX / 2}))
 
 static const wrong mistakes[] = {
-    {"embed: table has rank 1, wants 2", RF_ESHAPE, embed_rank},
+    {"embed: table: expected rank 2, got 1", RF_ESHAPE, embed_rank},
     {"embed: id 9 of token 3, table has 4 rows", RF_ERANGE, embed_high},
     {"embed: id -1 of token 1, table has 4 rows", RF_ERANGE, embed_low},
     {"embed: -1 tokens", RF_EARG, embed_count},
     {"linear: x is missing", RF_EARG, linear_null},
     {"linear: x has 6 columns, w takes 3", RF_ESHAPE, linear_width},
-    {"linear: b has 3 elements, wants 4", RF_ESHAPE, linear_bias},
-    {"linear: b has rank 2, wants 1", RF_ESHAPE, linear_bias_rank},
+    {"linear: b: expected 4 elements, got 3", RF_ESHAPE, linear_bias},
+    {"linear: b: expected rank 1, got 2", RF_ESHAPE, linear_bias_rank},
     {"linear: w has no values: spent, or only a packed form", RF_EARG, linear_hollow},
     {"embed: table has no values: spent, or only a packed form", RF_EARG, embed_hollow},
     {"linear: no activation 99", RF_EARG, linear_act},
-    {"add: b has rank 1, wants 2", RF_ESHAPE, add_rank},
+    {"add: b: expected rank 2, got 1", RF_ESHAPE, add_rank},
     {"add: dimension 0 is 2 in a, 4 in b", RF_ESHAPE, add_shape},
     {"activate: no activation -1", RF_EARG, activate_act},
-    {"dropout: p is 1, wants 0 <= p < 1", RF_ERANGE, dropout_all},
+    {"dropout: p is 1, expected 0 <= p < 1", RF_ERANGE, dropout_all},
     {"rotate: 4 heads do not divide x of [4, 6", RF_ESHAPE, rotate_heads},
     {"rotate: heads of 2, angles for 4", RF_ESHAPE, rotate_width},
     {"rotate: row 9 of token 3, table has 5", RF_ERANGE, rotate_row},
     {"norm: x is [2, 3], residual [4, 6]", RF_ESHAPE, norm_residual},
-    {"norm: gamma has 3 elements, wants 6", RF_ESHAPE, norm_gamma},
+    {"norm: gamma: expected 6 elements, got 3", RF_ESHAPE, norm_gamma},
     {"norm: beta without gamma", RF_EARG, norm_beta},
     {"norm: no kind 7", RF_EARG, norm_kind},
     {"attention: 6 columns are not 3 times 4 heads", RF_ESHAPE, attend_heads},
@@ -150,8 +150,8 @@ static const wrong mistakes[] = {
     {"attention: row 9 of token 3, table has 5", RF_ERANGE, attend_row},
     {"attention: drop is 1.5", RF_ERANGE, attend_drop},
     {"attention: prefix 0, window -3", RF_ERANGE, attend_window},
-    {"checkpoint: no function", RF_EARG, checkpoint_none},
-    {"checkpoint: no function, or no argument of 8 bytes", RF_EARG, checkpoint_argument},
+    {"recompute: no function", RF_EARG, recompute_none},
+    {"recompute: no function, or no argument of 8 bytes", RF_EARG, recompute_argument},
     {"rows: row[2] is 2, x has 2", RF_ERANGE, rows_high},
     {"pool: sequences run from token 0 to 2, expected 0 to 4", RF_ESHAPE, pool_end},
     {"pool: sequence 0 starts at token 0 and ends before 0, expected at least 1 tokens", RF_ESHAPE, pool_empty},
@@ -225,7 +225,7 @@ static void all_on_nil(rf_graph *g, rf_tensor *nil, const rf_rope *rope)
         rf_activate(g, nil, RF_ACT_TANH), rf_dropout(g, nil, 0.5), rf_rotate(g, rope, nil, 2, ids),
         rf_norm(g, nil, nil, 0.1, nil, nil, 1e-5, RF_NORM_LAYER), rf_attention(g, nil, &spec), rf_rows(g, nil, ids, 4),
         rf_pool(g, nil, cut, 1, RF_POOL_MAX), rf_vocab_loss(g, nil, nil, nil, ids, 4, 1, NULL, NULL),
-        rf_checkpoint(g, nil, itself, NULL, 0), rf_spend(nil), rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
+        rf_recompute(g, nil, itself, NULL, 0), rf_spend(nil), rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
     };
     for (size_t i = 0; i < RF_COUNT(got); i++) {
         assert_ptr_equal(got[i], nil);
@@ -261,7 +261,7 @@ static void mistakes_are_named_and_harmless(void **state)
     rf_tensor *nil = embed_rank(&(bench){.g = g, .v3 = NULL});
     assert_int_equal(rf_graph_reset(g), RF_OK);
     rf_linear(g, nil, nil, NULL, RF_ACT_NONE);
-    t_failed(rf_graph_error(g), RF_ESHAPE, "linear: x has rank 0, wants 2");
+    t_failed(rf_graph_error(g), RF_ESHAPE, "linear: x: expected rank 2, got 0");
     rf_rope_free(rope);
     rf_graph_free(g);
     rf_ctx_free(ctx);
@@ -276,11 +276,11 @@ static void backward_refuses_what_is_no_loss(void **state)
     float v[6] = {1, 2, 3, 4, 5, 6}, d[6] = {0};
     const int64_t two_three[] = {2, 3}, one[] = {1};
     static const struct { int what; rf_status code; const char *says; } cases[] = {
-        {0, RF_ESHAPE, "backward: the loss has 6 elements, wants 1"},
-        {1, RF_EARG, "depends on nothing that wants a gradient"},
+        {0, RF_ESHAPE, "backward: the loss: expected 1 element, got 6"},
+        {1, RF_EARG, "depends on nothing that needs a gradient"},
         {2, RF_EARG, "walked already"},
         {3, RF_EARG, "vocab_loss forms its gradients at once"},
-        {4, RF_ESHAPE, "has 0 elements"},
+        {4, RF_ESHAPE, "got 0"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_error why = {0};
@@ -349,9 +349,9 @@ static void vocab_loss_in_chunks(void **state)
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g = t_graph(ctx);
     float *x = t_normal(ROWS * WIDTH), *table = t_normal(WORDS * WIDTH), *bias = t_normal(WORDS), *dx = t_floats(ROWS * WIDTH);
-    double want = 0, *want_dx = doubles(ROWS * WIDTH), *z = doubles(WORDS);
+    double expected = 0, *expected_dx = doubles(ROWS * WIDTH), *z = doubles(WORDS);
     int32_t label[ROWS];
-    int64_t want_hits = 0;
+    int64_t expected_hits = 0;
     for (int32_t i = 0; i < ROWS; i++) {
         double sum = 0;
         int32_t best = 0;
@@ -362,12 +362,12 @@ static void vocab_loss_in_chunks(void **state)
             if (z[v] > z[best]) best = v;
         }
         label[i] = i % 3 ? i * 7 : best;
-        want_hits += label[i] == best;
-        want += log(sum) - z[label[i]];
+        expected_hits += label[i] == best;
+        expected += log(sum) - z[label[i]];
         for (int k = 0; k < WIDTH; k++) {
             double d = -(double)table[label[i] * WIDTH + k];
             for (int32_t v = 0; v < WORDS; v++) d += exp(z[v]) / sum * (double)table[v * WIDTH + k];
-            want_dx[i * WIDTH + k] = 0.5 * d;
+            expected_dx[i * WIDTH + k] = 0.5 * d;
         }
     }
     for (int record = 0; record < 2; record++) {
@@ -381,12 +381,12 @@ static void vocab_loss_in_chunks(void **state)
         rf_tensor *words = rf_constant(g, table, 2, (int64_t[]){WORDS, WIDTH}), *b = rf_constant(g, bias, 1, (int64_t[]){WORDS});
         rf_tensor *loss = rf_vocab_loss(g, in, words, b, label, ROWS, 0.5, &sum, &hits);
         assert_int_equal(rf_graph_error(g)->code, RF_OK);
-        t_near(sum - 1000, want, 1e-5 * want);                   /* logits right to 4 roundings of up to 10, in 140 sums */
-        t_near(*loss->f32, 0.5 * want, 1e-5 * want);
-        assert_int_equal(hits - 10, want_hits);
+        t_near(sum - 1000, expected, 1e-5 * expected);           /* logits right to 4 roundings of up to 10, in 140 sums */
+        t_near(*loss->f32, 0.5 * expected, 1e-5 * expected);
+        assert_int_equal(hits - 10, expected_hits);
         if (!record) continue;
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
-        t_close_to(dx, want_dx, ROWS * WIDTH, 2e-5, 0);          /* 66000 products, summed in vectors of 16 or more */
+        t_close_to(dx, expected_dx, ROWS * WIDTH, 2e-5, 0);      /* 66000 products, summed in vectors of 16 or more */
     }
     rf_graph_free(g);
     rf_ctx_free(ctx);
@@ -443,7 +443,7 @@ static void final_gradients_are_told(void **state)
     const int32_t id[N] = {1, 2, 6, 2, 0}, label[N] = {0, 1, 2, 3, 4};
     const int64_t table_dim[] = {V, C}, square_dim[] = {C, C}, bias_dim[] = {V};
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    for (int checkpointed = 0; checkpointed < 2; checkpointed++) {
+    for (int recomputed = 0; recomputed < 2; recomputed++) {
         float *table = t_normal(V * C), *one = t_normal(C * C), *two = t_normal(C * C), *bias = t_normal(V), *idle = t_normal(C * C);
         float d_table[V * C] = {0}, d_one[C * C] = {0}, d_two[C * C] = {0}, d_bias[V] = {0}, d_idle[C * C] = {0};
         told t = {.calls = 0};
@@ -456,19 +456,19 @@ static void final_gradients_are_told(void **state)
         rf_tensor *x = rf_embed(g, word, id, N);
         rf_linear(g, x, rf_parameter(g, idle, d_idle, 2, square_dim), NULL, RF_ACT_NONE);      /* the loss does not see it */
         for (int i = 0; i < 2; i++)
-            x = checkpointed ? rf_checkpoint(g, x, square, &w[i], sizeof w[i]) : square(g, x, &w[i]);
+            x = recomputed ? rf_recompute(g, x, square, &w[i], sizeof w[i]) : square(g, x, &w[i]);
         x = rf_linear(g, x, w[1], NULL, RF_ACT_NONE);                                            /* `two` a second time */
         rf_tensor *loss = rf_vocab_loss(g, x, word, rf_parameter(g, bias, d_bias, 1, bias_dim), label, N, 1, NULL, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
-        const float *const want[] = {d_bias, d_two, d_one, d_idle, d_table};
+        const float *const expected[] = {d_bias, d_two, d_one, d_idle, d_table};
         const int64_t size[] = {V, C * C, C * C, C * C, V * C};
-        assert_int_equal(t.calls, checkpointed ? 6 : 5);             /* `two` lies in a stretch and outside: told twice */
+        assert_int_equal(t.calls, recomputed ? 6 : 5);               /* `two` lies in a stretch and outside: told twice */
         for (int i = 0, k = 0; i < 5; i++, k++) {
-            if (checkpointed && i == 1) k++;                         /* the second time counts */
-            assert_ptr_equal(t.grad[k], want[i]);
+            if (recomputed && i == 1) k++;                           /* the second time counts */
+            assert_ptr_equal(t.grad[k], expected[i]);
             assert_int_equal(t.n[k], size[i]);
-            assert_memory_equal(&t.first[k], &want[i][0], sizeof(float));
-            assert_memory_equal(&t.last[k], &want[i][size[i] - 1], sizeof(float));
+            assert_memory_equal(&t.first[k], &expected[i][0], sizeof(float));
+            assert_memory_equal(&t.last[k], &expected[i][size[i] - 1], sizeof(float));
         }
         rf__graph_ready(g, NULL, NULL);
         t_free_all();

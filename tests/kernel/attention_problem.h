@@ -42,52 +42,52 @@ static inline void tables(rfk_attention *a, int64_t rotary)
 static inline problem make(shape s)
 {
     if (!s.keys) s.keys = s.queries;
-    const int64_t D = s.width, step = D + s.gap, q_size = (s.queries - 1) * step + D, k_size = (s.keys - 1) * (step + 1) + D;
-    problem p = {.a = {.q_step = step, .k_step = step + 1, .v_step = step + 1, .queries = s.queries, .keys = s.keys, .width = D,
+    const int64_t D = s.width, stride = D + s.gap, q_size = (s.queries - 1) * stride + D, k_size = (s.keys - 1) * (stride + 1) + D;
+    problem p = {.a = {.q_stride = stride, .k_stride = stride + 1, .v_stride = stride + 1, .queries = s.queries, .keys = s.keys, .width = D,
                        .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
                        .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
-                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_step = step + 2},
-                 .g = {.d_out_step = step + 3, .dq_step = step + 4, .dk_step = step + 5, .dv_step = step + 6}};
+                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_stride = stride + 2},
+                 .g = {.d_out_stride = stride + 3, .dq_stride = stride + 4, .dk_stride = stride + 5, .dv_stride = stride + 6}};
     rfk_attention *a = &p.a;
     float *q = t_normal(q_size);
     if (s.size > 0)
         for (int64_t i = 0; i < q_size; i++) q[i] *= (float)s.size;
     a->q = q, a->k = t_normal(k_size), a->v = t_normal(k_size);
     if (s.rotary) tables(a, s.rotary);
-    a->out = t_floats((s.queries - 1) * a->out_step + D);
+    a->out = t_floats((s.queries - 1) * a->out_stride + D);
     a->lse = t_floats(s.queries);
-    p.g.d_out = t_normal((s.queries - 1) * p.g.d_out_step + D);
-    p.g.dq = t_floats((s.queries - 1) * p.g.dq_step + D);
-    p.g.dk = t_floats((s.keys - 1) * p.g.dk_step + D);
-    p.g.dv = t_floats((s.keys - 1) * p.g.dv_step + D);
+    p.g.d_out = t_normal((s.queries - 1) * p.g.d_out_stride + D);
+    p.g.dq = t_floats((s.queries - 1) * p.g.dq_stride + D);
+    p.g.dk = t_floats((s.keys - 1) * p.g.dk_stride + D);
+    p.g.dv = t_floats((s.keys - 1) * p.g.dv_stride + D);
     p.scratch = t_bytes(rfk_attention_scratch(a));
     p.back_scratch = t_bytes(rfk_attention_back_scratch(a));
     return p;
 }
 
-static inline float *dense(const float *x, int64_t rows, int64_t step, int64_t width)
+static inline float *dense(const float *x, int64_t rows, int64_t stride, int64_t width)
 {
     float *y = t_floats(rows * width);
-    for (int64_t r = 0; r < rows; r++) memcpy(y + r * width, x + r * step, (size_t)width * sizeof *y);
+    for (int64_t r = 0; r < rows; r++) memcpy(y + r * width, x + r * stride, (size_t)width * sizeof *y);
     return y;
 }
 
-static inline float *result_of(const problem *p) { return dense(p->a.out, p->a.queries, p->a.out_step, p->a.width); }
+static inline float *result_of(const problem *p) { return dense(p->a.out, p->a.queries, p->a.out_stride, p->a.width); }
 
 /* Nothing between the rows was written: t_floats filled everything with NaN. */
-static inline void gaps_are_untouched(const char *isa, const float *x, int64_t rows, int64_t step, int64_t width)
+static inline void gaps_are_untouched(const char *isa, const float *x, int64_t rows, int64_t stride, int64_t width)
 {
     for (int64_t r = 0; r + 1 < rows; r++)
-        for (int64_t i = width; i < step; i++)
-            if (!isnan(x[r * step + i])) fail_msg("%s: row %lld: column %lld beyond the width was written", isa, (long long)r, (long long)i);
+        for (int64_t i = width; i < stride; i++)
+            if (!isnan(x[r * stride + i])) fail_msg("%s: row %lld: column %lld beyond the width was written", isa, (long long)r, (long long)i);
 }
 
 /* ---- what a query sees --------------------------------------------------------------------------------------------- */
 
 static inline int sees(const rfk_attention *a, int64_t t, int64_t s)
 {
-    const int64_t place = t + a->keys - a->queries;
-    return (!a->causal || s <= place || s < a->prefix) && (!a->window || llabs((long long)(s - place)) <= a->window);
+    const int64_t position = t + a->keys - a->queries;
+    return (!a->causal || s <= position || s < a->prefix) && (!a->window || llabs((long long)(s - position)) <= a->window);
 }
 
 static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
@@ -109,13 +109,13 @@ static void a_query_that_sees_nothing_gives_zeros(void **state)
         k.BACK(&p.a, &p.g, p.back_scratch);
         for (int64_t t = 0; t < 20; t++)
             for (int64_t i = 0; i < 10; i++) {
-                assert_true((p.a.out[t * p.a.out_step + i] == 0) == (t < 15));
-                if (t < 15) assert_true(p.g.dq[t * p.g.dq_step + i] == 0 && p.a.lse[t] == -INFINITY);
+                assert_true((p.a.out[t * p.a.out_stride + i] == 0) == (t < 15));
+                if (t < 15) assert_true(p.g.dq[t * p.g.dq_stride + i] == 0 && p.a.lse[t] == -INFINITY);
             }
         p.a.keys = 0;
         k.FORWARD(&p.a, 0, 20, p.scratch);
         k.BACK(&p.a, &p.g, p.back_scratch);
-        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_step + i] == 0 && p.g.dq[19 * p.g.dq_step + i] == 0);
+        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_stride + i] == 0 && p.g.dq[19 * p.g.dq_stride + i] == 0);
         p.a.keys = 5;
     }
     t_free_all();
@@ -149,8 +149,8 @@ static void the_next_head_may_be_known(void **state)
         for (p.a.next = 0; p.a.next <= 16; p.a.next += 16) {
             k.FORWARD(&p.a, 0, 40, p.scratch);
             k.BACK(&p.a, &p.g, p.back_scratch);
-            const float *const now[] = {result_of(&p), dense(p.g.dq, 40, p.g.dq_step, 16), dense(p.g.dk, 40, p.g.dk_step, 16),
-                                        dense(p.g.dv, 40, p.g.dv_step, 16)};
+            const float *const now[] = {result_of(&p), dense(p.g.dq, 40, p.g.dq_stride, 16), dense(p.g.dk, 40, p.g.dk_stride, 16),
+                                        dense(p.g.dv, 40, p.g.dv_stride, 16)};
             for (int i = 0; i < 4; i++) {
                 if (p.a.next) same_bits(now[i], was[i], 40 * 16, "with the next head's place");
                 was[i] = now[i];
@@ -166,12 +166,12 @@ static void a_sick_key_is_not_hidden(void **state)
     (void)state;
     rfk_table k;
     problem p = make((shape){.queries = 64, .width = 16, .causal = 1});
-    float *key = copied(p.a.k, 63 * p.a.k_step + 16, 0);
-    key[50 * p.a.k_step + 3] = NAN;
+    float *key = copied(p.a.k, 63 * p.a.k_stride + 16, 0);
+    key[50 * p.a.k_stride + 3] = NAN;
     p.a.k = key;
     for (EACH_RUNG(k)) {
         k.FORWARD(&p.a, 0, 64, p.scratch);
-        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_step]) == (t < 50));
+        for (int64_t t = 0; t < 64; t++) assert_true(!isnan(p.a.out[t * p.a.out_stride]) == (t < 50));
     }
     t_free_all();
 }

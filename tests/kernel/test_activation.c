@@ -80,10 +80,10 @@ static float *arguments(int64_t n)
     return x;
 }
 
-static void check(const char *isa, const char *name, float x, double got, double want, double slack)
+static void check(const char *isa, const char *name, float x, double got, double expected, double slack)
 {
-    if (fabs(got - want) <= EPS * slack + 1e-36) return;
-    fail_msg("%s %s(%.9g): got %.9g, want %.9g, off by %.3g of %.3g", isa, name, (double)x, got, want, fabs(got - want),
+    if (fabs(got - expected) <= EPS * slack + 1e-36) return;
+    fail_msg("%s %s(%.9g): got %.9g, expected %.9g, off by %.3g of %.3g", isa, name, (double)x, got, expected, fabs(got - expected),
              EPS * slack);
 }
 
@@ -134,7 +134,7 @@ static void every_number_stands_alone(void **state)
         rfk_table k;
         for (EACH_RUNG(k))
             for (size_t a = 0; a < RF_COUNT(row); a++) {
-                float *y = t_floats(n), *dx = t_floats(n), *alone = t_floats(n), *place = copied(x, n, 1);
+                float *y = t_floats(n), *dx = t_floats(n), *alone = t_floats(n), *position = copied(x, n, 1);
                 float *adjoint = copied(dy, n, 3);
                 forward_of(&k, a)(y, x, n);
                 backward_of(&k, a)(dx, dy, x, n);
@@ -142,8 +142,8 @@ static void every_number_stands_alone(void **state)
                 same_bits(alone, y, n, row[a].name);
                 for (int64_t i = 0; i < n; i++) backward_of(&k, a)(alone + i, dy + i, x + i, 1);
                 same_bits(alone, dx, n, row[a].name);
-                forward_of(&k, a)(place, place, n);
-                same_bits(place, y, n, "in place");
+                forward_of(&k, a)(position, position, n);
+                same_bits(position, y, n, "in place");
                 backward_of(&k, a)(adjoint, adjoint, x, n);
                 same_bits(adjoint, dx, n, "adjoint in place");
             }
@@ -161,11 +161,11 @@ static void adjoints_are_slopes_times_dy(void **state)
     for (EACH_RUNG(k))
         for (size_t a = 0; a < RF_COUNT(row); a++) {
             float *slope = t_floats(n), *dx = t_floats(n);
-            double *want = t_bytes((size_t)n * sizeof *want);
+            double *expected = t_bytes((size_t)n * sizeof *expected);
             backward_of(&k, a)(slope, one, x, n);
             backward_of(&k, a)(dx, dy, x, n);
-            for (int64_t i = 0; i < n; i++) want[i] = (double)slope[i] * dy[i];
-            t_close_to(dx, want, n, 1e-36, EPS);
+            for (int64_t i = 0; i < n; i++) expected[i] = (double)slope[i] * dy[i];
+            t_close_to(dx, expected, n, 1e-36, EPS);
         }
     t_free_all();
 }

@@ -9,7 +9,7 @@
 /* ---- the printed formula ------------------------------------------------------------------------------------------ */
 
 /* Column i of R x as the complex product of its plane with e^(i angle). */
-static double turned(const rfk_attention *a, const double *x, int32_t row, int64_t i)
+static double rotated(const rfk_attention *a, const double *x, int32_t row, int64_t i)
 {
     const int64_t half = a->rotary / 2;
     if (i >= a->rotary) return x[i];
@@ -30,7 +30,7 @@ static void formula(const rfk_attention *a, const double *q, const double *k, co
         for (int64_t s = 0; s < a->keys; s++) {
             double dot = 0;
             for (int64_t i = 0; i < D; i++)
-                dot += a->cos ? turned(a, q + t * D, a->q_row[t], i) * turned(a, k + s * D, a->k_row[s], i)
+                dot += a->cos ? rotated(a, q + t * D, a->q_row[t], i) * rotated(a, k + s * D, a->k_row[s], i)
                               : q[t * D + i] * k[s * D + i];
             p[s] = sees(a, t, s) ? exp((double)a->scale * dot) : 0;
             sum += p[s];
@@ -39,15 +39,15 @@ static void formula(const rfk_attention *a, const double *q, const double *k, co
         for (int64_t s = 0; s < a->keys; s++)
             for (int64_t i = 0; i < D && p[s] > 0; i++)
                 out[t * D + i] += p[s] / sum * kept(a, t, s) *
-                                  (a->rotate_value && a->cos ? turned(a, v + s * D, a->k_row[s], i) : v[s * D + i]);
+                                  (a->rotate_value && a->cos ? rotated(a, v + s * D, a->k_row[s], i) : v[s * D + i]);
     }
 }
 
-static double *doubles(const float *x, int64_t rows, int64_t step, int64_t width)
+static double *doubles(const float *x, int64_t rows, int64_t stride, int64_t width)
 {
     double *y = t_bytes((size_t)(rows * width) * sizeof *y);
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t i = 0; i < width; i++) y[r * width + i] = (double)x[r * step + i];
+        for (int64_t i = 0; i < width; i++) y[r * width + i] = (double)x[r * stride + i];
     return y;
 }
 
@@ -78,8 +78,8 @@ static void the_reference_is_the_formula(void **state)
         problem p = make(small[i]);
         const rfk_attention *a = &p.a;
         double *out = t_bytes((size_t)(a->queries * a->width) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
-        formula(a, doubles(a->q, a->queries, a->q_step, a->width), doubles(a->k, a->keys, a->k_step, a->width),
-                doubles(a->v, a->keys, a->v_step, a->width), out, lse);
+        formula(a, doubles(a->q, a->queries, a->q_stride, a->width), doubles(a->k, a->keys, a->k_stride, a->width),
+                doubles(a->v, a->keys, a->v_stride, a->width), out, lse);
         ref.attention(a, 0, a->queries, p.scratch);
         t_close_to(result_of(&p), out, a->queries * a->width, 1e-14, EPS / 2);
         t_close_to(a->lse, lse, a->queries, 1e-14, EPS / 2);
@@ -106,14 +106,14 @@ static void its_adjoints_are_the_derivatives(void **state)
         problem p = make(small[n]);
         const rfk_attention *a = &p.a;
         const int64_t D = a->width, rows[3] = {a->queries, a->keys, a->keys};
-        double *const x[3] = {doubles(a->q, a->queries, a->q_step, D), doubles(a->k, a->keys, a->k_step, D),
-                              doubles(a->v, a->keys, a->v_step, D)};
-        const double *weight = doubles(p.g.d_out, a->queries, p.g.d_out_step, D);
+        double *const x[3] = {doubles(a->q, a->queries, a->q_stride, D), doubles(a->k, a->keys, a->k_stride, D),
+                              doubles(a->v, a->keys, a->v_stride, D)};
+        const double *weight = doubles(p.g.d_out, a->queries, p.g.d_out_stride, D);
         double *out = t_bytes((size_t)(a->queries * D) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
         ref.attention(a, 0, a->queries, p.scratch);
         ref.attention_back(a, &p.g, p.back_scratch);
-        const float *got[3] = {dense(p.g.dq, a->queries, p.g.dq_step, D), dense(p.g.dk, a->keys, p.g.dk_step, D),
-                               dense(p.g.dv, a->keys, p.g.dv_step, D)};
+        const float *got[3] = {dense(p.g.dq, a->queries, p.g.dq_stride, D), dense(p.g.dk, a->keys, p.g.dk_stride, D),
+                               dense(p.g.dv, a->keys, p.g.dv_stride, D)};
         for (int which = 0; which < 3; which++)
             for (int64_t i = 0; i < rows[which] * D; i++) {
                 const double before = x[which][i], h = 1e-4;
@@ -122,10 +122,10 @@ static void its_adjoints_are_the_derivatives(void **state)
                 x[which][i] = before - h;
                 const double down = objective(a, x, weight, out, lse);
                 x[which][i] = before;
-                const double want = (up - down) / (2 * h);
-                if (!(fabs((double)got[which][i] - want) <= 1e-6 + 1e-6 * fabs(want)))
+                const double expected = (up - down) / (2 * h);
+                if (!(fabs((double)got[which][i] - expected) <= 1e-6 + 1e-6 * fabs(expected)))
                     fail_msg("shape %zu: d%c[%lld] is %.9g, differences give %.9g", n, "qkv"[which], (long long)i,
-                             (double)got[which][i], want);
+                             (double)got[which][i], expected);
             }
         t_free_all();
     }
@@ -141,7 +141,7 @@ static double largest(const float *x, int64_t n)
 }
 
 /* What a rung may differ by, as a share of the largest result.  A sum of n terms is off by a random walk of n roundings,
- * sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for turning q and k) lies
+ * sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for rotating q and k) lies
  * within +-6 for unit normal rows, and its absolute error is the relative one of its probability, in the numerator and in
  * the sum; the exponential adds 2 EPS; the sum over keys adds its own walk.  A result is as large as the largest one only
  * in some columns, and the adjoints subtract two such numbers: twice more. */
@@ -151,13 +151,13 @@ static double share(const rfk_attention *a, int64_t terms)
     return 2 * score + sum + 2 * EPS;
 }
 
-static void compare(const char *isa, const char *what, const float *got, const float *want, int64_t n, double allowed)
+static void compare(const char *isa, const char *what, const float *got, const float *expected, int64_t n, double allowed)
 {
     for (int64_t i = 0; i < n; i++) {
-        const double d = fabs((double)got[i] - (double)want[i]);
-        if (!(d <= allowed) && !(got[i] == want[i]))
-            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i],
-                     (double)want[i], allowed);
+        const double d = fabs((double)got[i] - (double)expected[i]);
+        if (!(d <= allowed) && !(got[i] == expected[i]))
+            fail_msg("%s: %s, element %lld: got %.9g, expected %.9g +- %.3g", isa, what, (long long)i, (double)got[i],
+                     (double)expected[i], allowed);
     }
 }
 
@@ -170,16 +170,16 @@ static void one(shape s)
     const int64_t D = a->width, T = a->queries, S = a->keys;
     float *out = NULL, *lse = NULL, *dq = NULL, *dk = NULL, *dv = NULL;
     for (EACH_RUNG(k)) {
-        for (int64_t i = 0; i < (T - 1) * a->out_step + D; i++) a->out[i] = NAN;
+        for (int64_t i = 0; i < (T - 1) * a->out_stride + D; i++) a->out[i] = NAN;
         k.attention(a, 0, T, p.scratch);
         float *const got = result_of(&p), *const got_lse = copied(a->lse, T, 0);
-        gaps_are_untouched(k.isa, a->out, T, a->out_step, D);
+        gaps_are_untouched(k.isa, a->out, T, a->out_stride, D);
         k.attention_back(a, &p.g, p.back_scratch);
-        gaps_are_untouched(k.isa, p.g.dq, T, p.g.dq_step, D);
-        gaps_are_untouched(k.isa, p.g.dk, S, p.g.dk_step, D);
-        gaps_are_untouched(k.isa, p.g.dv, S, p.g.dv_step, D);
-        float *const q = dense(p.g.dq, T, p.g.dq_step, D), *const kk = dense(p.g.dk, S, p.g.dk_step, D);
-        float *const v = dense(p.g.dv, S, p.g.dv_step, D);
+        gaps_are_untouched(k.isa, p.g.dq, T, p.g.dq_stride, D);
+        gaps_are_untouched(k.isa, p.g.dk, S, p.g.dk_stride, D);
+        gaps_are_untouched(k.isa, p.g.dv, S, p.g.dv_stride, D);
+        float *const q = dense(p.g.dq, T, p.g.dq_stride, D), *const kk = dense(p.g.dk, S, p.g.dk_stride, D);
+        float *const v = dense(p.g.dv, S, p.g.dv_stride, D);
         if (!out) {
             out = got, lse = got_lse, dq = q, dk = kk, dv = v;
             continue;
@@ -244,7 +244,7 @@ static void every_mask(void **state)
     one((shape){.queries = 300, .keys = 1300, .width = 16, .causal = 1, .window = 600});
 }
 
-static void dropout_is_a_function_of_the_place(void **state)
+static void dropout_is_a_function_of_the_index(void **state)
 {
     (void)state;
     static const int64_t length[] = {1, 3, 16, 33, 64, 129, 257, 520};
@@ -256,7 +256,7 @@ static void dropout_is_a_function_of_the_place(void **state)
     one((shape){.queries = 140, .width = 64, .rotary = 64, .rotate_value = 1, .drop = 0.1F});
 }
 
-static void values_may_be_turned(void **state)
+static void values_may_be_rotated(void **state)
 {
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
@@ -283,27 +283,27 @@ static void a_row_does_not_see_the_partition(void **state)
         s.width = 20, s.rotary = 20;
         problem p = make(s);
         const int64_t T = p.a.queries;
-        const size_t room = rfk_attention_scratch(&p.a), back_room = rfk_attention_back_scratch(&p.a);
+        const size_t bytes = rfk_attention_scratch(&p.a), back_bytes = rfk_attention_back_scratch(&p.a);
         for (EACH_RUNG(k)) {
             if (!k_at && T * p.a.keys > 100000) continue;
-            memset(p.scratch, 0, room);
+            memset(p.scratch, 0, bytes);
             k.attention(&p.a, 0, T, p.scratch);
-            const float *want = result_of(&p), *want_lse = copied(p.a.lse, T, 0);
+            const float *expected = result_of(&p), *expected_lse = copied(p.a.lse, T, 0);
             for (size_t c = 0; c < RF_COUNT(cut); c++) {
-                memset(p.scratch, c % 2 ? 0xFF : 0x7F, room);
+                memset(p.scratch, c % 2 ? 0xFF : 0x7F, bytes);
                 for (int64_t t = 0; t < T; t += cut[c]) k.attention(&p.a, t, t + cut[c] < T ? t + cut[c] : T, p.scratch);
-                same_bits(result_of(&p), want, T * p.a.width, "out");
-                same_bits(p.a.lse, want_lse, T, "lse");
+                same_bits(result_of(&p), expected, T * p.a.width, "out");
+                same_bits(p.a.lse, expected_lse, T, "lse");
             }
-            float *want_d[3] = {0};
+            float *expected_d[3] = {0};
             for (int again = 0; again < 2; again++) {
-                memset(p.back_scratch, again ? 0xFF : 0, back_room);
+                memset(p.back_scratch, again ? 0xFF : 0, back_bytes);
                 k.attention_back(&p.a, &p.g, p.back_scratch);
-                float *const d[3] = {dense(p.g.dq, T, p.g.dq_step, 20), dense(p.g.dk, p.a.keys, p.g.dk_step, 20),
-                                     dense(p.g.dv, p.a.keys, p.g.dv_step, 20)};
+                float *const d[3] = {dense(p.g.dq, T, p.g.dq_stride, 20), dense(p.g.dk, p.a.keys, p.g.dk_stride, 20),
+                                     dense(p.g.dv, p.a.keys, p.g.dv_stride, 20)};
                 for (int j = 0; j < 3; j++)
-                    if (again) same_bits(d[j], want_d[j], (j ? p.a.keys : T) * 20, "adjoints");
-                    else want_d[j] = d[j];
+                    if (again) same_bits(d[j], expected_d[j], (j ? p.a.keys : T) * 20, "adjoints");
+                    else expected_d[j] = d[j];
             }
         }
         t_free_all();
@@ -322,7 +322,7 @@ static void weights_sum_to_one(void **state)
         problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
         float *v = t_floats(length[n] * 12);
         for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
-        p.a.v = v, p.a.v_step = 12;
+        p.a.v = v, p.a.v_stride = 12;
         for (EACH_RUNG(k)) {
             k.attention(&p.a, 0, length[n], p.scratch);
             t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
@@ -339,15 +339,15 @@ static void large_scores(void **state)
     problem p = make((shape){.queries = 600, .width = 8});
     float *q = copied(p.a.q, 600 * 8, 0);
     for (int64_t i = 0; i < 600 * 8; i++) q[i] *= 1e4F;
-    p.a.q = q, p.a.q_step = 8;
-    const float *want = NULL;
+    p.a.q = q, p.a.q_stride = 8;
+    const float *expected = NULL;
     for (EACH_RUNG(k)) {
         k.attention(&p.a, 0, 600, p.scratch);
         float *out = result_of(&p);
         for (int64_t i = 0; i < 600 * 8; i++) assert_true(isfinite(out[i]));
         /* scores of 1e5 carry absolute errors of about 0.01: a probability is off by as much */
-        if (want) t_close(out, want, 600 * 8, 0.2, 0);
-        else want = out;
+        if (expected) t_close(out, expected, 600 * 8, 0.2, 0);
+        else expected = out;
     }
     t_free_all();
 }
@@ -358,14 +358,14 @@ static void the_future_changes_nothing(void **state)
     (void)state;
     rfk_table k;
     problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
-    float *key = copied(p.a.k, 299 * p.a.k_step + 16, 0), *value = copied(p.a.v, 299 * p.a.v_step + 16, 0);
+    float *key = copied(p.a.k, 299 * p.a.k_stride + 16, 0), *value = copied(p.a.v, 299 * p.a.v_stride + 16, 0);
     for (EACH_RUNG(k))
         for (int64_t now = 1; now < 300; now += 37) {
             p.a.k = key, p.a.v = value;
             k.attention(&p.a, 0, 300, p.scratch);
             const float *before = result_of(&p);
-            float *other_key = copied(key, 299 * p.a.k_step + 16, 0), *other_value = copied(value, 299 * p.a.v_step + 16, 0);
-            for (int64_t i = now * p.a.k_step; i < 299 * p.a.k_step + 16; i++) other_key[i] *= -2, other_value[i] = 1;
+            float *other_key = copied(key, 299 * p.a.k_stride + 16, 0), *other_value = copied(value, 299 * p.a.v_stride + 16, 0);
+            for (int64_t i = now * p.a.k_stride; i < 299 * p.a.k_stride + 16; i++) other_key[i] *= -2, other_value[i] = 1;
             p.a.k = other_key, p.a.v = other_value;
             k.attention(&p.a, 0, 300, p.scratch);
             const float *after = result_of(&p);
@@ -375,7 +375,7 @@ static void the_future_changes_nothing(void **state)
     t_free_all();
 }
 
-/* Eq. 16: all positions moved by as much give the same scores; the tables' and the turns' roundings remain, EPS each of a
+/* Eq. 16: all positions moved by as much give the same scores; the tables' and the rotations' roundings remain, EPS each of a
  * term, and the probability is off by its score's error. */
 static void only_distances_matter(void **state)
 {
@@ -405,13 +405,13 @@ static void long_texts(void **state)
     problem p = make((shape){.queries = T, .width = D, .rotary = D});
     assert_true(rfk_attention_scratch(&p.a) < 1000000 + (size_t)T * 16);
     assert_true(rfk_attention_back_scratch(&p.a) < 1000000 + (size_t)(T * (D + 1) * 16));
-    const float *want = NULL;
+    const float *expected = NULL;
     for (EACH_RUNG(k)) {
         k.attention(&p.a, T - 3, T, p.scratch);
-        float *last = dense(p.a.out + (T - 3) * p.a.out_step, 3, p.a.out_step, D);
-        const double size = want ? fmax(largest(want, 3 * D), 1 / sqrt((double)T)) : 0;
-        if (want) compare(k.isa, "the last rows", last, want, 3 * D, share(&p.a, T) * size);
-        else want = last;
+        float *last = dense(p.a.out + (T - 3) * p.a.out_stride, 3, p.a.out_stride, D);
+        const double size = expected ? fmax(largest(expected, 3 * D), 1 / sqrt((double)T)) : 0;
+        if (expected) compare(k.isa, "the last rows", last, expected, 3 * D, share(&p.a, T) * size);
+        else expected = last;
     }
     t_free_all();
 }
@@ -421,8 +421,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_is_the_formula),       cmocka_unit_test(its_adjoints_are_the_derivatives),
         cmocka_unit_test(every_length),                       cmocka_unit_test(every_width),
-        cmocka_unit_test(every_mask),                         cmocka_unit_test(dropout_is_a_function_of_the_place),
-        cmocka_unit_test(values_may_be_turned),               cmocka_unit_test(a_row_does_not_see_the_partition),
+        cmocka_unit_test(every_mask),                         cmocka_unit_test(dropout_is_a_function_of_the_index),
+        cmocka_unit_test(values_may_be_rotated),               cmocka_unit_test(a_row_does_not_see_the_partition),
         cmocka_unit_test(weights_sum_to_one),                 cmocka_unit_test(large_scores),
         cmocka_unit_test(the_future_changes_nothing),         cmocka_unit_test(only_distances_matter),
         cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),

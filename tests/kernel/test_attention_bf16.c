@@ -22,14 +22,14 @@ static about rounded(double x, double e)
     return (about){mid, fmax(high - mid, mid - low)};
 }
 
-/* Rows of scale R x: exact, and rounded.  A turn in f32 rounds each of its two terms three times. */
-static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_t step, const int32_t *angle, double scale,
+/* Rows of scale R x: exact, and rounded.  A rotation in f32 rounds each of its two terms three times. */
+static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_t stride, const int32_t *angle, double scale,
                     double *exact, about *y)
 {
     const int64_t D = a->width, half = angle ? a->rotary / 2 : 0;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t i = 0; i < D; i++) {
-            const float *const at = x + r * step;
+            const float *const at = x + r * stride;
             double here = scale * (double)at[i], there = 0;
             if (i < 2 * half) {
                 const int64_t plane = a->layout == RF_ROPE_PAIRS ? i / 2 : i % half;
@@ -54,9 +54,9 @@ static answer formula(const rfk_attention *a)
     double *q = doubles(T * D), *k = doubles(S * D), *v = doubles(S * D), *exact = doubles(S), *loose = doubles(S);
     about *q16 = t_bytes((size_t)(T * D) * sizeof *q16), *k16 = t_bytes((size_t)(S * D) * sizeof *k16);
     about *v16 = t_bytes((size_t)(S * D) * sizeof *v16), *p = t_bytes((size_t)S * sizeof *p);
-    rows_of(a, a->q, T, a->q_step, a->cos ? a->q_row : NULL, (double)(a->scale * 1.44269504F), q, q16);
-    rows_of(a, a->k, S, a->k_step, k_row, 1, k, k16);
-    rows_of(a, a->v, S, a->v_step, a->rotate_value ? k_row : NULL, 1, v, v16);
+    rows_of(a, a->q, T, a->q_stride, a->cos ? a->q_row : NULL, (double)(a->scale * 1.44269504F), q, q16);
+    rows_of(a, a->k, S, a->k_stride, k_row, 1, k, k16);
+    rows_of(a, a->v, S, a->v_stride, a->rotate_value ? k_row : NULL, 1, v, v16);
     answer y = {doubles(T * D), doubles(T * D), doubles(T), doubles(T), doubles(T * D), doubles(T * D)};
     for (int64_t t = 0; t < T; t++) {
         double top = -INFINITY, loosest = 0, exact_sum = 0;
@@ -118,11 +118,11 @@ static answer formula(const rfk_attention *a)
     return y;
 }
 
-static void within(const char *isa, const char *what, const float *got, const double *want, const double *e, int64_t n)
+static void within(const char *isa, const char *what, const float *got, const double *expected, const double *e, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - want[i]) <= e[i] + 1e-30) && !((double)got[i] == want[i]))
-            fail_msg("%s: %s, element %lld: got %.9g, want %.9g +- %.3g", isa, what, (long long)i, (double)got[i], want[i], e[i]);
+        if (!(fabs((double)got[i] - expected[i]) <= e[i] + 1e-30) && !((double)got[i] == expected[i]))
+            fail_msg("%s: %s, element %lld: got %.9g, expected %.9g +- %.3g", isa, what, (long long)i, (double)got[i], expected[i], e[i]);
 }
 
 /* <x, z> of D columns: what their intervals give, and D roundings, two after each other. */
@@ -154,7 +154,7 @@ static void add_to(total y, int64_t row, about c, const about *z, int64_t D)
 }
 
 /* c R^T of rows of sums of `terms`, in place; each of two terms is rounded three times. */
-static void turn_back(const rfk_attention *a, total y, int64_t rows, const int32_t *angle, double c, int64_t terms)
+static void rotate_back(const rfk_attention *a, total y, int64_t rows, const int32_t *angle, double c, int64_t terms)
 {
     const int64_t D = a->width, half = angle ? a->rotary / 2 : 0;
     for (int64_t i = 0; i < rows * D; i++) {
@@ -183,13 +183,13 @@ static void adjoints(const problem *p, total *dq, total *dk, total *dv)
     about *q = t_bytes((size_t)(T * D) * sizeof *q), *k = t_bytes((size_t)(S * D) * sizeof *k), *v = t_bytes((size_t)(S * D) * sizeof *v);
     about *o = t_bytes((size_t)(T * D) * sizeof *o), *out = t_bytes((size_t)D * sizeof *out);
     double *exact = doubles((T + S) * D);
-    rows_of(a, a->q, T, a->q_step, q_row, (double)(a->scale * 1.44269504F), exact, q);
-    rows_of(a, a->k, S, a->k_step, k_row, 1, exact, k);
-    rows_of(a, a->v, S, a->v_step, a->rotate_value ? k_row : NULL, 1, exact, v);
-    rows_of(a, p->g.d_out, T, p->g.d_out_step, NULL, 1, exact, o);
+    rows_of(a, a->q, T, a->q_stride, q_row, (double)(a->scale * 1.44269504F), exact, q);
+    rows_of(a, a->k, S, a->k_stride, k_row, 1, exact, k);
+    rows_of(a, a->v, S, a->v_stride, a->rotate_value ? k_row : NULL, 1, exact, v);
+    rows_of(a, p->g.d_out, T, p->g.d_out_stride, NULL, 1, exact, o);
     *dq = total_of(T * D), *dk = total_of(S * D), *dv = total_of(S * D);
     for (int64_t t = 0; t < T; t++) {
-        for (int64_t i = 0; i < D; i++) out[i] = (about){(double)a->out[t * a->out_step + i], 0};
+        for (int64_t i = 0; i < D; i++) out[i] = (about){(double)a->out[t * a->out_stride + i], 0};
         const about delta = inner(o + t * D, out, D);
         const double lse = (double)a->lse[t] / log(2);
         for (int64_t s = 0; s < S; s++) {
@@ -205,9 +205,9 @@ static void adjoints(const problem *p, total *dq, total *dk, total *dv)
             add_to(*dq, t, d, k + s * D, D);
         }
     }
-    turn_back(a, *dq, T, q_row, (double)a->scale, S);
-    turn_back(a, *dk, S, k_row, log(2), T);
-    turn_back(a, *dv, S, a->rotate_value ? k_row : NULL, 1, T);
+    rotate_back(a, *dq, T, q_row, (double)a->scale, S);
+    rotate_back(a, *dk, S, k_row, log(2), T);
+    rotate_back(a, *dv, S, a->rotate_value ? k_row : NULL, 1, T);
 }
 
 /* Every rung's adjoints, of the reference's result. */
@@ -217,21 +217,21 @@ static void back(shape s)
     problem p = make(s);
     const rfk_attention *a = &p.a;
     const int64_t D = a->width, T = a->queries, S = a->keys;
-    total want[3];
+    total expected[3];
     const float *wide[2] = {NULL, NULL};
     for (EACH_RUNG(k)) {
         if (!k_at) {
             k.attention_bf16(a, 0, T, p.scratch);
-            adjoints(&p, &want[0], &want[1], &want[2]);
+            adjoints(&p, &expected[0], &expected[1], &expected[2]);
         }
         k.attention_bf16_back(a, &p.g, p.back_scratch);
-        const float *dq = dense(p.g.dq, T, p.g.dq_step, D), *dk = dense(p.g.dk, S, p.g.dk_step, D), *dv = dense(p.g.dv, S, p.g.dv_step, D);
-        within(k.isa, "dq", dq, want[0].x, want[0].e, T * D);
-        within(k.isa, "dk", dk, want[1].x, want[1].e, S * D);
-        within(k.isa, "dv", dv, want[2].x, want[2].e, S * D);
-        gaps_are_untouched(k.isa, p.g.dq, T, p.g.dq_step, D);
-        gaps_are_untouched(k.isa, p.g.dk, S, p.g.dk_step, D);
-        gaps_are_untouched(k.isa, p.g.dv, S, p.g.dv_step, D);
+        const float *dq = dense(p.g.dq, T, p.g.dq_stride, D), *dk = dense(p.g.dk, S, p.g.dk_stride, D), *dv = dense(p.g.dv, S, p.g.dv_stride, D);
+        within(k.isa, "dq", dq, expected[0].x, expected[0].e, T * D);
+        within(k.isa, "dk", dk, expected[1].x, expected[1].e, S * D);
+        within(k.isa, "dv", dv, expected[2].x, expected[2].e, S * D);
+        gaps_are_untouched(k.isa, p.g.dq, T, p.g.dq_stride, D);
+        gaps_are_untouched(k.isa, p.g.dk, S, p.g.dk_stride, D);
+        gaps_are_untouched(k.isa, p.g.dv, S, p.g.dv_stride, D);
         if (strncmp(k.isa, "avx512", 6)) continue;
         if (wide[0]) same_bits(dq, wide[0], T * D, "avx512: dq"), same_bits(dk, wide[1], S * D, "avx512: dk");
         wide[0] = dq, wide[1] = dk;
@@ -248,16 +248,16 @@ static void one(shape s)
     problem p = make(s);
     const rfk_attention *a = &p.a;
     const int64_t n = a->queries * a->width;
-    const answer want = formula(a);
+    const answer expected = formula(a);
     const float *wide = NULL;
     for (EACH_RUNG(k)) {
-        for (int64_t i = 0; i < (a->queries - 1) * a->out_step + a->width; i++) a->out[i] = NAN;
+        for (int64_t i = 0; i < (a->queries - 1) * a->out_stride + a->width; i++) a->out[i] = NAN;
         k.attention_bf16(a, 0, a->queries, p.scratch);
         const float *got = result_of(&p);
-        within(k.isa, "out", got, want.out, want.out_e, n);
-        within(k.isa, "lse", a->lse, want.lse, want.lse_e, a->queries);
-        within(k.isa, "out beside exact attention", got, want.exact, want.exact_e, n);
-        gaps_are_untouched(k.isa, a->out, a->queries, a->out_step, a->width);
+        within(k.isa, "out", got, expected.out, expected.out_e, n);
+        within(k.isa, "lse", a->lse, expected.lse, expected.lse_e, a->queries);
+        within(k.isa, "out beside exact attention", got, expected.exact, expected.exact_e, n);
+        gaps_are_untouched(k.isa, a->out, a->queries, a->out_stride, a->width);
         if (!strncmp(k.isa, "avx512", 6)) {                /* with the instruction and without it */
             if (wide) same_bits(got, wide, n, "avx512");
             wide = got;
@@ -312,7 +312,7 @@ static void every_mask(void **state)
     one((shape){.queries = 20, .keys = 1500, .width = 8, .causal = 1, .window = 900});
 }
 
-static void dropout_is_a_function_of_the_place(void **state)
+static void dropout_is_a_function_of_the_index(void **state)
 {
     (void)state;
     one((shape){.queries = 70, .width = 16, .drop = 0.1F});
@@ -320,7 +320,7 @@ static void dropout_is_a_function_of_the_place(void **state)
     one((shape){.queries = 11, .keys = 600, .width = 24, .drop = 0.9F});
 }
 
-static void values_may_be_turned(void **state)
+static void values_may_be_rotated(void **state)
 {
     (void)state;
     one((shape){.queries = 70, .width = 16, .rotary = 16, .rotate_value = 1});
@@ -351,11 +351,11 @@ static void a_row_does_not_see_the_partition(void **state)
         problem p = make(shapes[i]);
         for (EACH_RUNG(k)) {
             k.attention_bf16(&p.a, 0, 101, p.scratch);
-            const float *want = result_of(&p), *want_lse = copied(p.a.lse, 101, 0);
+            const float *expected = result_of(&p), *expected_lse = copied(p.a.lse, 101, 0);
             for (int64_t step = 1; step < 101; step += step < 8 ? 1 : 31) {
                 for (int64_t t = 0; t < 101; t += step) k.attention_bf16(&p.a, t, t + step < 101 ? t + step : 101, p.scratch);
-                same_bits(result_of(&p), want, 101 * 20, "out");
-                same_bits(p.a.lse, want_lse, 101, "lse");
+                same_bits(result_of(&p), expected, 101 * 20, "out");
+                same_bits(p.a.lse, expected_lse, 101, "lse");
             }
         }
         t_free_all();
@@ -375,7 +375,7 @@ static void weights_sum_to_one(void **state)
         problem p = make((shape){.queries = length[n], .width = 12, .rotary = 12, .causal = n % 2 == 1});
         float *v = t_floats(length[n] * 12);
         for (int64_t i = 0; i < length[n] * 12; i++) v[i] = (float)(i % 12) - 5.5F;
-        p.a.v = v, p.a.v_step = 12;
+        p.a.v = v, p.a.v_stride = 12;
         for (EACH_RUNG(k)) {
             k.attention_bf16(&p.a, 0, length[n], p.scratch);
             t_close(result_of(&p), v, length[n] * 12, 0, 4 * sqrt((double)length[n]) * EPS);
@@ -404,7 +404,7 @@ static void the_future_changes_nothing(void **state)
     (void)state;
     rfk_table k;
     problem p = make((shape){.queries = 300, .width = 16, .rotary = 16, .causal = 1});
-    const int64_t step = p.a.k_step, n = 299 * step + 16;
+    const int64_t step = p.a.k_stride, n = 299 * step + 16;
     float *key = copied(p.a.k, n, 0), *value = copied(p.a.v, n, 0);
     for (EACH_RUNG(k))
         for (int64_t now = 1; now < 300; now += 74) {
@@ -426,8 +426,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_length),                          cmocka_unit_test(every_width),
-        cmocka_unit_test(every_mask),                            cmocka_unit_test(dropout_is_a_function_of_the_place),
-        cmocka_unit_test(values_may_be_turned),                  cmocka_unit_test(scores_of_every_size),
+        cmocka_unit_test(every_mask),                            cmocka_unit_test(dropout_is_a_function_of_the_index),
+        cmocka_unit_test(values_may_be_rotated),                  cmocka_unit_test(scores_of_every_size),
         cmocka_unit_test(a_row_does_not_see_the_partition),      cmocka_unit_test(weights_sum_to_one),
         cmocka_unit_test(large_scores),                          cmocka_unit_test(the_future_changes_nothing),
         cmocka_unit_test(a_query_that_sees_nothing_gives_zeros), cmocka_unit_test(the_log_sum_exp_is_optional),

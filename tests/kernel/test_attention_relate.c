@@ -38,18 +38,18 @@ static void make(problem *p, shape s)
         p->x[i] = n[i] ? t_normal(n[i]) : NULL;
         p->dx[i] = n[i] ? t_floats(n[i]) : NULL;
     }
-    p->is = (rfk_relative){.clip = s.clip, .query = p->x[5], .key = p->x[6], .value = p->x[7], .query_step = D, .key_step = D,
-                           .value_step = D, .bias = p->x[8]};
-    p->d = (rfk_relative_grad){.query = p->dx[5], .key = p->dx[6], .value = p->dx[7], .query_step = D, .key_step = D,
-                               .value_step = D, .bias = p->dx[8]};
-    p->a = (rfk_attention){.q = p->x[0], .k = p->x[1], .v = p->x[2], .q_step = D, .k_step = D, .v_step = D, .queries = s.queries,
+    p->is = (rfk_relative){.clip = s.clip, .query = p->x[5], .key = p->x[6], .value = p->x[7], .query_stride = D, .key_stride = D,
+                           .value_stride = D, .bias = p->x[8]};
+    p->d = (rfk_relative_grad){.query = p->dx[5], .key = p->dx[6], .value = p->dx[7], .query_stride = D, .key_stride = D,
+                               .value_stride = D, .bias = p->dx[8]};
+    p->a = (rfk_attention){.q = p->x[0], .k = p->x[1], .v = p->x[2], .q_stride = D, .k_stride = D, .v_stride = D, .queries = s.queries,
                            .keys = s.keys, .width = D, .scale = (float)(1 / sqrt((double)(D + E))), .causal = s.causal,
                            .window = s.window, .drop = s.drop, .key = {1, 2}, .stream = 3, .out = t_floats(s.queries * D),
-                           .out_step = D, .lse = t_floats(s.queries), .q2 = p->x[3], .k2 = p->x[4], .q2_step = E, .k2_step = E,
+                           .out_stride = D, .lse = t_floats(s.queries), .q2 = p->x[3], .k2 = p->x[4], .q2_stride = E, .k2_stride = E,
                            .width2 = E, .relative = s.tables ? &p->is : NULL};
-    p->g = (rfk_attention_grad){.d_out = t_normal(s.queries * D), .d_out_step = D, .dq = p->dx[0], .dk = p->dx[1], .dv = p->dx[2],
-                                .dq_step = D, .dk_step = D, .dv_step = D, .dq2 = p->dx[3], .dk2 = p->dx[4], .dq2_step = E,
-                                .dk2_step = E, .relative = s.tables ? &p->d : NULL};
+    p->g = (rfk_attention_grad){.d_out = t_normal(s.queries * D), .d_out_stride = D, .dq = p->dx[0], .dk = p->dx[1], .dv = p->dx[2],
+                                .dq_stride = D, .dk_stride = D, .dv_stride = D, .dq2 = p->dx[3], .dk2 = p->dx[4], .dq2_stride = E,
+                                .dk2_stride = E, .relative = s.tables ? &p->d : NULL};
     if (s.rotary) {                                          /* one plane, by the position */
         const int64_t most = s.queries > s.keys ? s.queries : s.keys;
         float *const c = t_floats(most), *const i = t_floats(most);
@@ -69,7 +69,7 @@ static void back(const rfk_table *k, const problem *p)
 
 /* ---- the printed formula -------------------------------------------------------------------------------------------- */
 
-static void turn(const rfk_attention *a, double *x, int64_t n, int64_t D, const int32_t *row)
+static void rotate(const rfk_attention *a, double *x, int64_t n, int64_t D, const int32_t *row)
 {
     for (int64_t t = 0; t < n && a->cos; t++) {
         const double c = (double)a->cos[row[t]], s = (double)a->sin[row[t]], x0 = x[t * D], x1 = x[t * D + 1];
@@ -97,24 +97,24 @@ static void formula(const problem *p, double *const x[INPUTS], double *out)
     const rfk_attention *a = &p->a;
     const int64_t D = a->width, E = a->width2, clip = p->is.clip;
     double *q = twice(x[0], p->n[0]), *k = twice(x[1], p->n[1]), *w = t_bytes((size_t)a->keys * sizeof *w);
-    turn(a, q, a->queries, D, a->q_row);
-    turn(a, k, a->keys, D, a->k_row);
+    rotate(a, q, a->queries, D, a->q_row);
+    rotate(a, k, a->keys, D, a->k_row);
     for (int64_t t = 0; t < a->queries; t++) {
         double sum = 0;
-        const int64_t place = t + a->keys - a->queries;
+        const int64_t position = t + a->keys - a->queries;
         for (int64_t s = 0; s < a->keys; s++) {
-            const int64_t r = (s - place < -clip ? -clip : s - place > clip ? clip : s - place) + clip;
+            const int64_t r = (s - position < -clip ? -clip : s - position > clip ? clip : s - position) + clip;
             double score = dot(q + t * D, k + s * D, D) + dot(x[3] + t * E, x[4] + s * E, E);
             if (p->n[5]) score += dot(q + t * D, x[5] + r * D, D);
             if (p->n[6]) score += dot(k + s * D, x[6] + r * D, D);
             score = (double)a->scale * score + (p->n[8] ? x[8][r] : 0);
-            const int seen = (!a->causal || s <= place) && (!a->window || llabs((long long)(s - place)) <= a->window);
+            const int seen = (!a->causal || s <= position) && (!a->window || llabs((long long)(s - position)) <= a->window);
             w[s] = seen ? exp(score) : 0;
             sum += w[s];
         }
         for (int64_t i = 0; i < D; i++) out[t * D + i] = 0;
         for (int64_t s = 0; s < a->keys; s++) {
-            const int64_t r = (s - place < -clip ? -clip : s - place > clip ? clip : s - place) + clip;
+            const int64_t r = (s - position < -clip ? -clip : s - position > clip ? clip : s - position) + clip;
             for (int64_t i = 0; i < D && w[s] > 0; i++)
                 out[t * D + i] += w[s] / sum * (x[2][s * D + i] + (p->n[7] ? x[7][r * D + i] : 0));
         }
@@ -162,16 +162,16 @@ static void the_reference_is_the_formula(void **state)
         for (int i = 0; i < INPUTS; i++)
             for (int64_t j = 0; j < p.n[i]; j++) {
                 const double h = 1e-4, before = x[i][j];
-                double want = 0;
+                double expected = 0;
                 for (int side = -1; side <= 1; side += 2) {
                     x[i][j] = before + side * h;
                     formula(&p, x, out);
-                    want += side * dot(weight, out, size) / (2 * h);
+                    expected += side * dot(weight, out, size) / (2 * h);
                 }
                 x[i][j] = before;
                 const double got = (double)p.dx[i][j];
-                if (!(fabs(got - want) <= 2e-6 + 81 * EPS * fabs(want)))
-                    fail_msg("shape %zu: input %d, adjoint %lld is %.9g, differences give %.9g", n, i, (long long)j, got, want);
+                if (!(fabs(got - expected) <= 2e-6 + 81 * EPS * fabs(expected)))
+                    fail_msg("shape %zu: input %d, adjoint %lld is %.9g, differences give %.9g", n, i, (long long)j, got, expected);
             }
         t_free_all();
     }
@@ -217,7 +217,7 @@ static void one(shape s)
             const double allowed = 2 * share(a, terms) * largest(d[i], p.n[i]) + sqrt((double)terms) * left;
             for (int64_t j = 0; j < p.n[i]; j++)
                 if (!(fabs((double)di[j] - (double)d[i][j]) <= allowed))
-                    fail_msg("%s: %lld x %lld, input %d, adjoint %lld: got %.9g, want %.9g +- %.3g", k.isa, (long long)a->queries,
+                    fail_msg("%s: %lld x %lld, input %d, adjoint %lld: got %.9g, expected %.9g +- %.3g", k.isa, (long long)a->queries,
                              (long long)a->keys, i, (long long)j, (double)di[j], (double)d[i][j], allowed);
         }
         if (!out) out = got;
@@ -306,18 +306,18 @@ typedef struct pair { int64_t r; double size, P; } pair;
 static double pairs_of(const problem *p, int64_t t, pair *y)
 {
     const rfk_attention *a = &p->a;
-    const int64_t D = a->width, E = a->width2, clip = p->is.clip, place = t + a->keys - a->queries;
+    const int64_t D = a->width, E = a->width2, clip = p->is.clip, position = t + a->keys - a->queries;
     const float *const q = p->x[0] + t * D;
     double sum = 0, most = 0;
     for (int64_t s = 0; s < a->keys; s++) {
-        const int64_t r = (s - place < -clip ? -clip : s - place > clip ? clip : s - place) + clip;
+        const int64_t r = (s - position < -clip ? -clip : s - position > clip ? clip : s - position) + clip;
         const float *const k = p->x[1] + s * D;
         const float *const rows[4][2] = {{q, k}, {E ? p->x[3] + t * E : q, E ? p->x[4] + s * E : q},
                                          {q, p->n[5] ? p->x[5] + r * D : q}, {k, p->n[6] ? p->x[6] + r * D : k}};
         const int64_t n[4] = {D, E, p->n[5] ? D : 0, p->n[6] ? D : 0};
         double score = 0;
         y[s] = (pair){.r = r};
-        if ((a->causal && s > place) || (a->window && llabs((long long)(s - place)) > a->window)) continue;
+        if ((a->causal && s > position) || (a->window && llabs((long long)(s - position)) > a->window)) continue;
         for (int i = 0; i < 4; i++) {
             score += (double)a->scale * product(rows[i][0], rows[i][1], n[i]);
             y[s].size += (double)a->scale * sizes_of(rows[i][0], rows[i][1], n[i]);
@@ -379,12 +379,12 @@ static void allowances(const problem *p, double *e[INPUTS + 1])
     }
 }
 
-static void near_enough(const char *isa, int input, const float *got, const float *want, const double *e, int64_t n)
+static void near_enough(const char *isa, int input, const float *got, const float *expected, const double *e, int64_t n)
 {
     for (int64_t j = 0; j < n; j++)
-        if (!(fabs((double)got[j] - (double)want[j]) <= e[j]))
-            fail_msg("%s in bf16, %s %d, number %lld: got %.9g, want %.9g +- %.3g", isa, input < INPUTS ? "adjoint" : "result", input,
-                     (long long)j, (double)got[j], (double)want[j], e[j]);
+        if (!(fabs((double)got[j] - (double)expected[j]) <= e[j]))
+            fail_msg("%s in bf16, %s %d, number %lld: got %.9g, expected %.9g +- %.3g", isa, input < INPUTS ? "adjoint" : "result", input,
+                     (long long)j, (double)got[j], (double)expected[j], e[j]);
 }
 
 static void one_in_bf16(shape s)
@@ -394,19 +394,19 @@ static void one_in_bf16(shape s)
     make(&p, s);
     make_halves(&p);
     double *e[INPUTS + 1];
-    const float *want[INPUTS + 1], *wide[INPUTS + 1] = {0};
+    const float *expected[INPUTS + 1], *wide[INPUTS + 1] = {0};
     rfk_rung(0, &k);
     k.attention(&p.a, 0, p.a.queries, p.scratch);
     back(&k, &p);
-    for (int i = 0; i <= INPUTS; i++) want[i] = i < INPUTS ? copied(p.dx[i], p.n[i], 0) : copied(p.a.out, p.n[0], 0);
+    for (int i = 0; i <= INPUTS; i++) expected[i] = i < INPUTS ? copied(p.dx[i], p.n[i], 0) : copied(p.a.out, p.n[0], 0);
     allowances(&p, e);
     for (EACH_RUNG(k)) {
         k.attention_bf16(&p.a, 0, p.a.queries, p.scratch);
-        near_enough(k.isa, INPUTS, p.a.out, want[INPUTS], e[INPUTS], p.n[0]);
+        near_enough(k.isa, INPUTS, p.a.out, expected[INPUTS], e[INPUTS], p.n[0]);
         for (int i = 5; i < INPUTS; i++)
             for (int64_t j = 0; j < p.n[i]; j++) p.dx[i][j] = 0;
         k.attention_bf16_back(&p.a, &p.g, p.back_scratch);
-        for (int i = 0; i < INPUTS; i++) near_enough(k.isa, i, p.dx[i], want[i], e[i], p.n[i]);
+        for (int i = 0; i < INPUTS; i++) near_enough(k.isa, i, p.dx[i], expected[i], e[i], p.n[i]);
         if (strncmp(k.isa, "avx512", 6)) continue;                /* with the instruction and without it */
         for (int i = 0; i <= INPUTS; i++) {
             const int64_t n = i < INPUTS ? p.n[i] : p.n[0];
@@ -425,7 +425,7 @@ static void everything_in_bf16(void **state)
     static const int64_t length[] = {1, 2, 7, 64, 65, 97, 130, 200}, clip[] = {0, 5, 64, 199, 1000}, width[] = {1, 5, 24, 72};
     for (size_t n = 0; n < RF_COUNT(small); n++) {
         shape s = small[n];
-        s.rotary = 0;                                             /* a turned number is not one that bf16 has */
+        s.rotary = 0;                                             /* a rotated number is not one that bf16 has */
         one_in_bf16(s);
     }
     for (size_t i = 0; i < RF_COUNT(length); i++)
@@ -445,9 +445,9 @@ static void everything_in_bf16(void **state)
     one_in_bf16((shape){.queries = 400, .width = 16, .clip = 100, .tables = ALL, .causal = 1});
 }
 
-/* Turned queries and keys meet the tables turned: to bf16's digits, the result is that of f32.  Scores have sizes below 8 here, so that
+/* Rotated queries and keys meet the tables rotated: to bf16's digits, the result is that of f32.  Scores have sizes below 8 here, so that
  * what is rounded moves a score by less than 2 H 8, and a mean of values below 8 by twice that. */
-static void turned_rows_in_bf16(void **state)
+static void rotated_rows_in_bf16(void **state)
 {
     (void)state;
     rfk_table k;
@@ -457,15 +457,15 @@ static void turned_rows_in_bf16(void **state)
         for (int64_t j = 0; j < p.n[i]; j++) p.x[i][j] *= 0.7F;
     rfk_rung(0, &k);
     k.attention(&p.a, 0, 150, p.scratch);
-    const float *want = copied(p.a.out, p.n[0], 0);
+    const float *expected = copied(p.a.out, p.n[0], 0);
     for (EACH_RUNG(k)) {
         k.attention_bf16(&p.a, 0, 150, p.scratch);
-        t_close(p.a.out, want, p.n[0], 4 * H * 8 * 1.45 * largest(want, p.n[0]), 0);
+        t_close(p.a.out, expected, p.n[0], 4 * H * 8 * 1.45 * largest(expected, p.n[0]), 0);
     }
     t_free_all();
 }
 
-/* ---- bits and room ----------------------------------------------------------------------------------------------------- */
+/* ---- bits and workspace ------------------------------------------------------------------------------------------------ */
 
 static void a_row_does_not_see_the_partition(void **state)
 {
@@ -475,17 +475,17 @@ static void a_row_does_not_see_the_partition(void **state)
     for (int i = 0; i < 4; i++) {
         problem p;
         make(&p, (shape){.queries = 620, .width = 20, .width2 = 3, .clip = i % 2 ? 619 : 30, .tables = ALL, .causal = i / 2});
-        const size_t room = rfk_attention_scratch(&p.a);
+        const size_t bytes = rfk_attention_scratch(&p.a);
         for (EACH_RUNG(k)) {
             if (k_at == 0) continue;
             for (int type = 0; type < 2; type++) {
                 void (*const attention)(const rfk_attention *, int64_t, int64_t, void *) = type ? k.attention_bf16 : k.attention;
                 attention(&p.a, 0, 620, p.scratch);
-                const float *want = copied(p.a.out, p.n[0], 0);
+                const float *expected = copied(p.a.out, p.n[0], 0);
                 for (size_t c = 0; c < RF_COUNT(cut); c++) {
-                    memset(p.scratch, c % 2 ? 0x3F : 0, room);
+                    memset(p.scratch, c % 2 ? 0x3F : 0, bytes);
                     for (int64_t t = 0; t < 620; t += cut[c]) attention(&p.a, t, t + cut[c] < 620 ? t + cut[c] : 620, p.scratch);
-                    same_bits(p.a.out, want, p.n[0], "out");
+                    same_bits(p.a.out, expected, p.n[0], "out");
                 }
             }
         }
@@ -502,14 +502,14 @@ static void what_is_not_met_changes_nothing(void **state)
     make(&p, (shape){.queries = 90, .width = 32, .clip = 120, .tables = ALL});
     for (EACH_RUNG(k)) {
         k.attention(&p.a, 0, 90, p.scratch);
-        const float *want = copied(p.a.out, p.n[0], 0);
+        const float *expected = copied(p.a.out, p.n[0], 0);
         rfk_relative cut = p.is;
         cut.clip = 89;
         cut.query += 31 * 32, cut.key += 31 * 32, cut.value += 31 * 32, cut.bias += 31;
         rfk_attention a = p.a;
         a.relative = &cut;
         k.attention(&a, 0, 90, p.scratch);
-        same_bits(p.a.out, want, p.n[0], "out");
+        same_bits(p.a.out, expected, p.n[0], "out");
     }
     t_free_all();
 }
@@ -523,12 +523,12 @@ static void long_texts(void **state)
     make(&p, (shape){.queries = 30000, .width = 16, .clip = 29999, .tables = ALL});
     assert_true(rfk_attention_scratch(&p.a) < 2000000 + 30000 * 16);
     assert_true(rfk_attention_back_scratch(&p.a) < 2000000 + 30000 * 8 * 16 * sizeof(float));     /* eight rows for each query */
-    float *want = NULL;
+    float *expected = NULL;
     for (EACH_RUNG(k)) {
         k.attention(&p.a, 29997, 30000, p.scratch);
         float *const last = copied(p.a.out + 29997 * 16, 48, 0);
-        if (want) t_close(last, want, 48, share(&p.a, 30000) * fmax(largest(want, 48), 0.01), 0);
-        else want = last;
+        if (expected) t_close(last, expected, 48, share(&p.a, 30000) * fmax(largest(expected, 48), 0.01), 0);
+        else expected = last;
     }
     t_free_all();
 }
@@ -538,7 +538,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_reference_is_the_formula), cmocka_unit_test(every_size),
         cmocka_unit_test(every_table),                  cmocka_unit_test(every_mask),
-        cmocka_unit_test(everything_in_bf16),           cmocka_unit_test(turned_rows_in_bf16),
+        cmocka_unit_test(everything_in_bf16),           cmocka_unit_test(rotated_rows_in_bf16),
         cmocka_unit_test(a_row_does_not_see_the_partition), cmocka_unit_test(what_is_not_met_changes_nothing),
         cmocka_unit_test(long_texts),
     };

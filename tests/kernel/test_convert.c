@@ -46,10 +46,10 @@ static void every_half_widens_to_its_value(void **state)
             widen_of(&k, &kinds[h])(x, all, 65536);
             narrow_of(&k, &kinds[h])(back, x, 65536);
             for (unsigned i = 0; i < 65536; i++) {
-                const double want = value(&kinds[h], i);
-                if (isnan(want) ? !isnan(x[i]) : (double)x[i] != want || (signbit(x[i]) != 0) != (i > 0x7fff))
-                    fail_msg("%s %s %#x: got %g, want %g", k.isa, kinds[h].name, i, (double)x[i], want);
-                if (isnan(want) ? !isnan(value(&kinds[h], back[i])) : back[i] != i)
+                const double expected = value(&kinds[h], i);
+                if (isnan(expected) ? !isnan(x[i]) : (double)x[i] != expected || (signbit(x[i]) != 0) != (i > 0x7fff))
+                    fail_msg("%s %s %#x: got %g, expected %g", k.isa, kinds[h].name, i, (double)x[i], expected);
+                if (isnan(expected) ? !isnan(value(&kinds[h], back[i])) : back[i] != i)
                     fail_msg("%s %s %#x: comes back as %#x", k.isa, kinds[h].name, i, back[i]);
             }
         }
@@ -77,9 +77,9 @@ static void ties_go_to_even(void **state)
             }
             narrow_of(&k, &kinds[h])(y, x, 6 * (int64_t)infinity);
             for (unsigned i = 0; i < infinity; i++) {
-                const unsigned want[] = {i + (i & 1), i, i + 1};
+                const unsigned expected[] = {i + (i & 1), i, i + 1};
                 for (unsigned j = 0; j < 6; j++)
-                    if (y[6 * i + j] != (want[j % 3] | (j < 3 ? 0 : 0x8000)))
+                    if (y[6 * i + j] != (expected[j % 3] | (j < 3 ? 0 : 0x8000)))
                         fail_msg("%s %s: %.9g becomes %#x", k.isa, kinds[h].name, (double)x[6 * i + j], y[6 * i + j]);
             }
             t_free_all();
@@ -107,8 +107,8 @@ static void any_bits_as_in_plain_c(void **state)
         k.to_bf16(b, x, n);
         k.to_f16(f, x, n);
         for (int64_t i = 0; i < n; i++) {
-            if (b[i] != rf__bf16(x[i])) fail_msg("%s: bf16 of %g is %#x, wants %#x", k.isa, (double)x[i], b[i], rf__bf16(x[i]));
-            if (f[i] != rf__f16(x[i])) fail_msg("%s: f16 of %g is %#x, wants %#x", k.isa, (double)x[i], f[i], rf__f16(x[i]));
+            if (b[i] != rf__bf16(x[i])) fail_msg("%s: bf16 of %g is %#x, expected %#x", k.isa, (double)x[i], b[i], rf__bf16(x[i]));
+            if (f[i] != rf__f16(x[i])) fail_msg("%s: f16 of %g is %#x, expected %#x", k.isa, (double)x[i], f[i], rf__f16(x[i]));
         }
         /* NaN is quiet: the highest bit of the mantissa is set, so that arithmetic on it raises nothing */
         for (int i = 0; i < 5; i++) assert_true((b[i] & 0x7fc0) == 0x7fc0 && (f[i] & 0x7e00) == 0x7e00);

@@ -22,9 +22,9 @@ static double activate(rf_act act, double x)
     }
 }
 
-static double at(const float *x, int64_t ld, int turned, int64_t i, int64_t j)
+static double at(const float *x, int64_t ld, int transposed, int64_t i, int64_t j)
 {
-    return (double)(turned ? x[j * ld + i] : x[i * ld + j]);
+    return (double)(transposed ? x[j * ld + i] : x[i * ld + j]);
 }
 
 /* Compares g->c, computed from `before`, with the sums in double; and what lies between its rows with `before`. */
@@ -34,28 +34,28 @@ static void check(const char *way, const rf_gemm_call *g, const float *before)
         for (int64_t j = 0; j < g->n; j++) {
             double sum = g->beta != 0 ? (double)before[i * g->ldc + j] : 0, size = fabs(sum);
             for (int64_t p = 0; p < g->k; p++) {
-                const double t = at(g->a, g->lda, g->a_turned, i, p) * at(g->b, g->ldb, g->b_turned, p, j);
+                const double t = at(g->a, g->lda, g->a_transposed, i, p) * at(g->b, g->ldb, g->b_transposed, p, j);
                 sum += t;
                 size += fabs(t);
             }
             if (g->bias) sum += (double)g->bias[j], size += fabs((double)g->bias[j]);
-            const double want = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
-            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(want) + 1e-30;
-            if (!(fabs(got - want) <= allowed))
-                fail_msg("%s m %lld n %lld k %lld turned %d%d beta %g act %d: c[%lld,%lld] = %.9g, not %.9g +- %.3g", way,
-                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_turned, g->b_turned, (double)g->beta,
-                         (int)g->act, (long long)i, (long long)j, got, want, allowed);
+            const double expected = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
+            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(expected) + 1e-30;
+            if (!(fabs(got - expected) <= allowed))
+                fail_msg("%s m %lld n %lld k %lld transposed %d%d beta %g act %d: c[%lld,%lld] = %.9g, not %.9g +- %.3g", way,
+                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed, (double)g->beta,
+                         (int)g->act, (long long)i, (long long)j, got, expected, allowed);
         }
         for (int64_t j = g->n; j < g->ldc; j++) assert_memory_equal(&g->c[i * g->ldc + j], &before[i * g->ldc + j], sizeof(float));
     }
 }
 
-typedef struct extra { int turned, gap; float beta; int bias; rf_act act; } extra;
+typedef struct extra { int transposed, gap; float beta; int bias; rf_act act; } extra;
 
 static void one(const rf_ctx *ctx, const rf__products *by, int64_t m, int64_t n, int64_t k, extra e)
 {
-    const int at_ = e.turned & 1, bt = e.turned >> 1;
-    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_turned = at_, .b_turned = bt, .beta = e.beta, .act = e.act};
+    const int at_ = e.transposed & 1, bt = e.transposed >> 1;
+    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_transposed = at_, .b_transposed = bt, .beta = e.beta, .act = e.act};
     g.lda = (at_ ? m : k) + e.gap;
     g.ldb = (bt ? k : n) + 2 * e.gap;
     g.ldc = n + 3 * e.gap;
@@ -105,25 +105,25 @@ static void panels_of_every_height(void **state)
     static const int64_t depth[] = {1, 2, 17, RFK_DEPTH};
     rfk_table ref, k;
     assert_true(rfk_rung(0, &ref));
-    const float *a = t_uniform(45 * RFK_STEP, -1, 1), *b = t_uniform(RFK_DEPTH * RFK_PANEL, -1, 1), *bias = t_normal(RFK_PANEL);
+    const float *a = t_uniform(45 * RFK_STRIDE, -1, 1), *b = t_uniform(RFK_DEPTH * RFK_PANEL, -1, 1), *bias = t_normal(RFK_PANEL);
     const float *start = t_normal(45 * (RFK_PANEL + 4));
-    float *got = t_floats(45 * (RFK_PANEL + 4)), *want = t_floats(45 * (RFK_PANEL + 4));
+    float *got = t_floats(45 * (RFK_PANEL + 4)), *expected = t_floats(45 * (RFK_PANEL + 4));
     for (int rung = 1; rfk_rung(rung, &k); rung++)
         for (int64_t rows = 1; rows <= 45; rows++)
             for (int what = 0; what < 12; what++) {
                 const int64_t p = depth[what % 4], n = what % 3 ? RFK_PANEL : 1 + rows % RFK_PANEL, ldc = n + what % 5;
                 memcpy(got, start, (size_t)(rows * ldc) * sizeof *got);
-                memcpy(want, start, (size_t)(rows * ldc) * sizeof *got);
+                memcpy(expected, start, (size_t)(rows * ldc) * sizeof *got);
                 const int add = what % 2;
                 k.gemm_panel(got, ldc, a, b, rows, n, p, add ? got : what % 4 ? bias : NULL, add ? ldc : 0);
-                ref.gemm_panel(want, ldc, a, b, rows, n, p, add ? want : what % 4 ? bias : NULL, add ? ldc : 0);
-                t_close(got, want, rows * ldc, ((double)p + 8) * (0.5 * (double)p + 4) * U, 0);      /* |a b| <= 1 */
+                ref.gemm_panel(expected, ldc, a, b, rows, n, p, add ? expected : what % 4 ? bias : NULL, add ? ldc : 0);
+                t_close(got, expected, rows * ldc, ((double)p + 8) * (0.5 * (double)p + 4) * U, 0);  /* |a b| <= 1 */
             }
     t_check_fences();
     t_free_all();
 }
 
-static void turned_matrices(void **state)
+static void transposed_matrices(void **state)
 {
     (void)state;
     rfk_table k;
@@ -151,24 +151,24 @@ static void sizes_body(const rf_ctx *ctx, const rf__products *by)
                                       {15, 31, 15}, {17, 65, 33}, {29, 100, 64}, {64, 64, 64}, {31, 96, 257}, {100, 40, 520},
                                       {3, 200, 1},  {200, 3, 2},  {7, 129, 385}};
     for (size_t s = 0; s < RF_COUNT(size); s++)
-        for (int turned = 0; turned < 4; turned++)
+        for (int transposed = 0; transposed < 4; transposed++)
             for (int add = 0; add < 2; add++)
-                one(ctx, by, size[s][0], size[s][1], size[s][2], (extra){.turned = turned, .gap = (int)s % 3, .beta = (float)add});
+                one(ctx, by, size[s][0], size[s][1], size[s][2], (extra){.transposed = transposed, .gap = (int)s % 3, .beta = (float)add});
 }
-static void every_size_and_turn(void **state) { (void)state; everywhere(sizes_body, 1); }
+static void every_size_and_transpose(void **state) { (void)state; everywhere(sizes_body, 1); }
 
 static void acts_body(const rf_ctx *ctx, const rf__products *by)
 {
     for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++)
-        for (int bias = 0; bias < 2; bias++) one(ctx, by, 19, 70, 40, (extra){.turned = 2, .gap = 1, .bias = bias, .act = act});
+        for (int bias = 0; bias < 2; bias++) one(ctx, by, 19, 70, 40, (extra){.transposed = 2, .gap = 1, .bias = bias, .act = act});
 }
 static void every_activation(void **state) { (void)state; everywhere(acts_body, 2); }
 
 static void large_body(const rf_ctx *ctx, const rf__products *by)
 {
-    one(ctx, by, 333, 136, 800, (extra){.turned = 2, .bias = 1, .act = RF_ACT_GELU});     /* x W^T         */
-    one(ctx, by, 300, 100, 777, (extra){.turned = 0});                                    /* dy W          */
-    one(ctx, by, 130, 520, 530, (extra){.turned = 1, .beta = 1});                         /* dW += dy^T x  */
+    one(ctx, by, 333, 136, 800, (extra){.transposed = 2, .bias = 1, .act = RF_ACT_GELU}); /* x W^T         */
+    one(ctx, by, 300, 100, 777, (extra){.transposed = 0});                                /* dy W          */
+    one(ctx, by, 130, 520, 530, (extra){.transposed = 1, .beta = 1});                     /* dW += dy^T x  */
 }
 static void training_shapes(void **state) { (void)state; everywhere(large_body, 2); }
 
@@ -201,7 +201,7 @@ static void packed_body(const rf_ctx *ctx, const rf__products *by)
         for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++) {
             const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
             rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
-                              .b_turned = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = act};
+                              .b_transposed = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = act};
             if (act % 2) g.bias = t_normal(n);
             float *before = t_floats(m * g.ldc);
             memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
@@ -219,10 +219,10 @@ static void packed_weights(void **state) { (void)state; everywhere(packed_body, 
 
 /* ---- same row, same bits ------------------------------------------------------------------------------------------------ */
 
-static void same_rows(const char *way, const float *got, const float *want, int64_t m, int64_t n, const char *what, int64_t value)
+static void same_rows(const char *way, const float *got, const float *expected, int64_t m, int64_t n, const char *what, int64_t value)
 {
     for (int64_t i = 0; i < m; i++)
-        if (memcmp(got + i * n, want + i * n, (size_t)n * sizeof *got))
+        if (memcmp(got + i * n, expected + i * n, (size_t)n * sizeof *got))
             fail_msg("%s: row %lld of n %lld differs for %s %lld", way, (long long)i, (long long)n, what, (long long)value);
 }
 
@@ -271,18 +271,18 @@ static void a_row_does_not_see_the_others(void **state) { (void)state; everywher
 static void compare_threads(const char *isa, int way, const rf_gemm_call *shape)
 {
     rf_gemm_call g = *shape;
-    g.lda = g.a_turned ? g.m : g.k, g.ldb = g.b_turned ? g.k : g.n, g.ldc = g.n;
+    g.lda = g.a_transposed ? g.m : g.k, g.ldb = g.b_transposed ? g.k : g.n, g.ldc = g.n;
     g.a = t_normal(g.m * g.k), g.b = t_normal(g.k * g.n);
-    float *start = t_normal(g.m * g.n), *want = t_floats(g.m * g.n), *packed = t_floats(g.m * g.n);
+    float *start = t_normal(g.m * g.n), *expected = t_floats(g.m * g.n), *packed = t_floats(g.m * g.n);
     g.c = t_floats(g.m * g.n);
     for (int threads = 1; threads <= 4; threads *= 2) {
         rf_ctx *ctx = t_ctx(threads, isa);
         const rf__products *by = rf__products_at(ctx, way);
         memcpy(g.c, start, (size_t)(g.m * g.n) * sizeof *start);
         assert_int_equal(rf__gemm_by(by, ctx, &g, NULL), RF_OK);
-        if (threads == 1) memcpy(want, g.c, (size_t)(g.m * g.n) * sizeof *want);
-        same_rows(by->name, g.c, want, g.m, g.n, "threads", threads);
-        if (g.b_turned) {                                       /* the same as packed weights */
+        if (threads == 1) memcpy(expected, g.c, (size_t)(g.m * g.n) * sizeof *expected);
+        same_rows(by->name, g.c, expected, g.m, g.n, "threads", threads);
+        if (g.b_transposed) {                                   /* the same as packed weights */
             rf_packed *p = NULL;
             assert_int_equal(rf__pack_by(by, ctx, RF_F32, g.n, g.k, g.b, &p, NULL), RF_OK);
             float *y = t_floats(g.m * g.n), *y1 = t_floats(g.n);
@@ -303,12 +303,12 @@ static void threads_do_not_show(void **state)
 {
     (void)state;
     static const rf_gemm_call shape[] = {
-        {.m = 128, .n = 768, .k = 768, .b_turned = 1},          /* x W^T              */
-        {.m = 65, .n = 3072, .k = 256, .b_turned = 1},
-        {.m = 1, .n = 500, .k = 300, .b_turned = 1},
+        {.m = 128, .n = 768, .k = 768, .b_transposed = 1},      /* x W^T              */
+        {.m = 65, .n = 3072, .k = 256, .b_transposed = 1},
+        {.m = 1, .n = 500, .k = 300, .b_transposed = 1},
         {.m = 128, .n = 256, .k = 1024},                        /* dy W               */
-        {.m = 256, .n = 256, .k = 900, .a_turned = 1, .beta = 1},   /* dW += dy^T x   */
-        {.m = 768, .n = 192, .k = 333, .a_turned = 1, .beta = 1},
+        {.m = 256, .n = 256, .k = 900, .a_transposed = 1, .beta = 1}, /* dW += dy^T x */
+        {.m = 768, .n = 192, .k = 333, .a_transposed = 1, .beta = 1},
     };
     rfk_table table;
     for (int i = 0; rfk_rung(i, &table); i++) {
@@ -342,7 +342,7 @@ static void refusals(void **state)
     refuse(ctx, (g = ok, g.m = -1, g), RF_ERANGE, "m -1");
     refuse(ctx, (g = ok, g.k = INT64_MAX, g), RF_ERANGE, "k 9223372036854775807");
     refuse(ctx, (g = ok, g.lda = 2, g), RF_ESHAPE, "rows of a are 3 wide but 2 apart");
-    refuse(ctx, (g = ok, g.b_turned = 1, g), RF_ESHAPE, "rows of b are 3 wide but 2 apart");
+    refuse(ctx, (g = ok, g.b_transposed = 1, g), RF_ESHAPE, "rows of b are 3 wide but 2 apart");
     refuse(ctx, (g = ok, g.ldc = 1, g), RF_ESHAPE, "rows of c");
     refuse(ctx, (g = ok, g.ldc = INT64_MAX, g), RF_ESHAPE, "rows of c");
     refuse(ctx, (g = ok, g.beta = 0.5F, g), RF_EARG, "beta 0.5");
@@ -376,7 +376,7 @@ static void no_memory(void **state)
     (void)state;
     const float *w = t_normal(40 * 50), *x = t_normal(20 * 50);
     float *y = t_floats(20 * 40);
-    const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_turned = 1, .c = y, .ldc = 40};
+    const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40};
     for (int way = 0; way < 3; way++) {
         for (long n = 1;; n++) {
             t_memory memory = {0};
@@ -406,8 +406,8 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(panels_of_every_height), cmocka_unit_test(turned_matrices),
-        cmocka_unit_test(every_size_and_turn), cmocka_unit_test(every_activation), cmocka_unit_test(training_shapes),
+        cmocka_unit_test(panels_of_every_height), cmocka_unit_test(transposed_matrices),
+        cmocka_unit_test(every_size_and_transpose), cmocka_unit_test(every_activation), cmocka_unit_test(training_shapes),
         cmocka_unit_test(nothing_to_sum),      cmocka_unit_test(packed_weights),   cmocka_unit_test(a_row_does_not_see_the_others),
         cmocka_unit_test(threads_do_not_show), cmocka_unit_test(refusals),         cmocka_unit_test(no_memory),
     };

@@ -29,20 +29,20 @@ static void panels_of_every_height(void **state)
     enum { MOST = 45, LDC = RFK_PANEL + 4 };
     rfk_table ref, k;
     assert_true(rfk_rung(0, &ref));
-    const uint16_t *a = halves(t_uniform(MOST * RFK_STEP_BF16, -1, 1), MOST * RFK_STEP_BF16);
+    const uint16_t *a = halves(t_uniform(MOST * RFK_STRIDE_BF16, -1, 1), MOST * RFK_STRIDE_BF16);
     const uint16_t *b = halves(t_uniform(RFK_DEPTH_BF16 * RFK_PANEL, -1, 1), RFK_DEPTH_BF16 * RFK_PANEL);
     const float *bias = t_normal(RFK_PANEL), *start = t_normal(MOST * LDC);
-    float *got = t_floats(MOST * LDC), *want = t_floats(MOST * LDC), *first = t_floats(MOST * LDC);
+    float *got = t_floats(MOST * LDC), *expected = t_floats(MOST * LDC), *first = t_floats(MOST * LDC);
     for (int64_t rows = 1; rows <= MOST; rows++)
         for (int what = 0; what < 12; what++) {
             const int64_t p = depth[what % 4], n = what % 3 ? RFK_PANEL : 1 + rows % RFK_PANEL, ldc = n + what % 5;
             const int add = what % 2;
-            memcpy(want, start, (size_t)(rows * ldc) * sizeof *want);
-            ref.gemm_panel_bf16(want, ldc, a, b, rows, n, p, add ? want : what % 4 ? bias : NULL, add ? ldc : 0);
+            memcpy(expected, start, (size_t)(rows * ldc) * sizeof *expected);
+            ref.gemm_panel_bf16(expected, ldc, a, b, rows, n, p, add ? expected : what % 4 ? bias : NULL, add ? ldc : 0);
             for (int rung = 1; rfk_rung(rung, &k); rung++) {
                 memcpy(got, start, (size_t)(rows * ldc) * sizeof *got);
                 k.gemm_panel_bf16(got, ldc, a, b, rows, n, p, add ? got : what % 4 ? bias : NULL, add ? ldc : 0);
-                t_close(got, want, rows * ldc, (2 * (double)p + 8) * ((double)p + 4) * U, 0);       /* |a b| <= 1 */
+                t_close(got, expected, rows * ldc, (2 * (double)p + 8) * ((double)p + 4) * U, 0);   /* |a b| <= 1 */
                 if (rung == 1) memcpy(first, got, (size_t)(rows * ldc) * sizeof *got);
                 same_bits(got, first, rows * ldc, k.isa);         /* with the instruction and without it */
             }
@@ -84,10 +84,10 @@ static void random_rounding_is_one_function_on_every_rung(void **state)
             const int64_t n = sizes[s];
             float *x = t_normal(n + 1);
             if (n > 4) x[0] = NAN, x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0F, x[4] = 1e-40F;
-            uint16_t *got = t_bytes((size_t)(n + 1) * sizeof *got), *want = t_bytes((size_t)(n + 1) * sizeof *want);
+            uint16_t *got = t_bytes((size_t)(n + 1) * sizeof *got), *expected = t_bytes((size_t)(n + 1) * sizeof *expected);
             k.to_bf16_random(got, x, n, key, 5, 48);
-            ref.to_bf16_random(want, x, n, key, 5, 48);
-            for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], want[i]);
+            ref.to_bf16_random(expected, x, n, key, 5, 48);
+            for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], expected[i]);
             for (int64_t i = 0; i < n; i++)
                 if (!isnan(x[i]) && !isinf(x[i])) {               /* one of the two neighbours */
                     uint32_t u;
@@ -135,28 +135,28 @@ static void check(const char *isa, const rf_gemm_call *g, const float *before)
         for (int64_t j = 0; j < g->n; j++) {
             double sum = g->beta != 0 ? (double)before[i * g->ldc + j] : 0, size = fabs(sum);
             for (int64_t p = 0; p < g->k; p++) {
-                const double t = near(g->a[g->a_turned ? p * g->lda + i : i * g->lda + p]) *
-                                 near(g->b[g->b_turned ? j * g->ldb + p : p * g->ldb + j]);
+                const double t = near(g->a[g->a_transposed ? p * g->lda + i : i * g->lda + p]) *
+                                 near(g->b[g->b_transposed ? j * g->ldb + p : p * g->ldb + j]);
                 sum += t;
                 size += fabs(t);
             }
             if (g->bias) sum += (double)g->bias[j], size += fabs((double)g->bias[j]);
-            const double want = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
-            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(want);
-            if (!(fabs(got - want) <= allowed))
-                fail_msg("%s m %lld n %lld k %lld turned %d%d beta %g: c[%lld,%lld] = %.9g, not %.9g +- %.3g", isa,
-                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_turned, g->b_turned, (double)g->beta,
-                         (long long)i, (long long)j, got, want, allowed);
+            const double expected = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
+            const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(expected);
+            if (!(fabs(got - expected) <= allowed))
+                fail_msg("%s m %lld n %lld k %lld transposed %d%d beta %g: c[%lld,%lld] = %.9g, not %.9g +- %.3g", isa,
+                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed, (double)g->beta,
+                         (long long)i, (long long)j, got, expected, allowed);
         }
         assert_memory_equal(&g->c[i * g->ldc + g->n], &before[i * g->ldc + g->n], (size_t)(g->ldc - g->n) * sizeof(float));
     }
 }
 
-/* bits of `how`: 1 a turned, 2 b turned, 4 a stored as bf16, 8 b, 16 add, 32 bias and activation */
+/* bits of `how`: 1 a transposed, 2 b transposed, 4 a stored as bf16, 8 b, 16 add, 32 bias and activation */
 static void one(const rf_ctx *ctx, int64_t m, int64_t n, int64_t k, int how, int gap)
 {
     const int at = how & 1, bt = how >> 1 & 1, add = how >> 4 & 1;
-    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_turned = at, .b_turned = bt, .beta = (float)add, .type = RF_BF16};
+    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_transposed = at, .b_transposed = bt, .beta = (float)add, .type = RF_BF16};
     g.lda = (at ? m : k) + gap;
     g.ldb = (bt ? k : n) + 2 * gap;
     g.ldc = n + gap;
@@ -176,7 +176,7 @@ static void one(const rf_ctx *ctx, int64_t m, int64_t n, int64_t k, int how, int
     t_free_all();
 }
 
-static void every_size_turn_and_storage(void **state)
+static void every_size_transpose_and_storage(void **state)
 {
     (void)state;
     static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},    {1, 1, 300},  {2, 33, 17},  {14, 32, 16}, {15, 31, 15},
@@ -200,7 +200,7 @@ static void the_peer_agrees(void **state)
     for (int how = 0; peer && how < 8; how++) {
         const int at = how & 1, bt = how >> 1 & 1, add = how >> 2;
         const float *a = t_normal(M * K), *b = t_normal(N * K);
-        rf_gemm_call g = {.m = M, .n = N, .k = K, .lda = at ? M : K, .a_turned = at, .ldb = bt ? K : N, .b_turned = bt, .beta = (float)add,
+        rf_gemm_call g = {.m = M, .n = N, .k = K, .lda = at ? M : K, .a_transposed = at, .ldb = bt ? K : N, .b_transposed = bt, .beta = (float)add,
                           .c = t_normal(M * N), .ldc = N, .type = RF_BF16, .a16 = halves(a, M * K), .b16 = halves(b, N * K)};
         float *before = t_floats(M * N);
         memcpy(before, g.c, M * N * sizeof *before);
@@ -238,7 +238,7 @@ static void packed_weights(void **state)
             rf_ctx *ctx = t_ctx(2, table.isa);
             const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
             rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
-                              .b_turned = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = RF_ACT_TANH, .type = RF_BF16};
+                              .b_transposed = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = RF_ACT_TANH, .type = RF_BF16};
             g.bias = t_normal(n);
             float *before = t_floats(m * g.ldc), *same = t_floats(m * g.ldc);
             memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
@@ -267,27 +267,27 @@ static void a_row_sees_itself_alone(void **state)
     rfk_table table;
     const char *isa = NULL;
     for (int i = 0; rfk_rung(i, &table); i++) isa = table.isa;
-    float *x = t_normal(M * K), *b = t_normal(N * K), *want = t_floats(M * N), *got = t_floats(M * N);
+    float *x = t_normal(M * K), *b = t_normal(N * K), *expected = t_floats(M * N), *got = t_floats(M * N);
     for (int threads = 1; threads <= 4; threads *= 2)
         for (int64_t m = 1; m <= M; m += m < 20 ? 1 : 93)
             for (int bt = 0; bt < 2; bt++) {
                 rf_ctx *ctx = t_ctx(threads, isa);
-                rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = bt ? K : N, .b_turned = bt, .c = want,
+                rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = bt ? K : N, .b_transposed = bt, .c = expected,
                                   .ldc = N, .type = RF_BF16};
                 if (m == 1 && threads == 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
                 g.m = m, g.a = x + (M - m) * K, g.c = got;
                 if (m > 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
-                if (m > 1 && bt) same_bits(got, want + (M - m) * N, m * N, "rows");
+                if (m > 1 && bt) same_bits(got, expected + (M - m) * N, m * N, "rows");
                 rf_ctx_free(ctx);
             }
     rf_ctx *ctx = t_ctx(2, isa);
-    rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = K, .b_turned = 1, .c = want, .ldc = N, .type = RF_BF16};
+    rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = K, .b_transposed = 1, .c = expected, .ldc = N, .type = RF_BF16};
     assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
     for (int64_t i = 0; i < M * K; i++)
         if (i / K % 2) x[i] = NAN;
     g.c = got;
     assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
-    for (int64_t i = 0; i < M; i += 2) same_bits(got + i * N, want + i * N, N, "beside NaN");
+    for (int64_t i = 0; i < M; i += 2) same_bits(got + i * N, expected + i * N, N, "beside NaN");
     rf_ctx_free(ctx);
     t_check_fences();
     t_free_all();
@@ -304,7 +304,7 @@ static void no_memory(void **state)
         memory.fail = memory.calls + n;
         rf_packed *p = NULL;
         rf_error why = {0};
-        const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_turned = 1, .c = y, .ldc = 40, .type = RF_BF16};
+        const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40, .type = RF_BF16};
         rf_status s = rf_gemm(ctx, &g, &why);
         if (!s) s = rf_pack(ctx, RF_BF16, 40, 50, w, &p, &why);
         if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);
@@ -325,7 +325,7 @@ int main(void)
         cmocka_unit_test(pairs_are_two_roundings),
         cmocka_unit_test(random_rounding_is_one_function_on_every_rung),
         cmocka_unit_test(random_rounding_has_no_bias),
-        cmocka_unit_test(every_size_turn_and_storage),
+        cmocka_unit_test(every_size_transpose_and_storage),
         cmocka_unit_test(the_peer_agrees),
         cmocka_unit_test(training_shapes),
         cmocka_unit_test(packed_weights),

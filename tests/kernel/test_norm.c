@@ -132,22 +132,22 @@ static void the_residual_is_added_first(void **state)
             const float *x = t_normal(n), *residual = t_normal(n), *gamma = t_normal(d), *beta = t_normal(d);
             rfk_table k;
             for (EACH_RUNG(k)) {
-                float *added = t_floats(n), *want = t_floats(n), *y = t_floats(n), *sum = t_floats(n), *at_x = copied(x, n, 1);
+                float *added = t_floats(n), *expected = t_floats(n), *y = t_floats(n), *sum = t_floats(n), *at_x = copied(x, n, 1);
                 float *at_residual = copied(residual, n, 0), *sum_at_x = copied(x, n, 0), stat[6], stat2[6];
                 k.add(added, x, residual, n);
-                forward(&k, centred, want, NULL, stat, added, NULL, gamma, beta, 1e-5f, rows, d);
+                forward(&k, centred, expected, NULL, stat, added, NULL, gamma, beta, 1e-5f, rows, d);
                 forward(&k, centred, y, sum, stat2, x, residual, gamma, beta, 1e-5f, rows, d);
-                same_bits(y, want, n, "norm of a sum");
+                same_bits(y, expected, n, "norm of a sum");
                 same_bits(sum, added, n, "sum");
                 same_bits(stat, stat2, 6, "stat");
                 forward(&k, centred, y, NULL, NULL, x, residual, gamma, beta, 1e-5f, rows, d);
-                same_bits(y, want, n, "norm of a sum that is not kept");
+                same_bits(y, expected, n, "norm of a sum that is not kept");
                 forward(&k, centred, at_x, NULL, NULL, at_x, residual, gamma, beta, 1e-5f, rows, d);
-                same_bits(at_x, want, n, "in place of x");
+                same_bits(at_x, expected, n, "in place of x");
                 forward(&k, centred, at_residual, NULL, NULL, x, at_residual, gamma, beta, 1e-5f, rows, d);
-                same_bits(at_residual, want, n, "in place of the residual");
+                same_bits(at_residual, expected, n, "in place of the residual");
                 forward(&k, centred, y, sum_at_x, NULL, sum_at_x, residual, gamma, beta, 1e-5f, rows, d);
-                same_bits(y, want, n, "sum in place of x");
+                same_bits(y, expected, n, "sum in place of x");
                 same_bits(sum_at_x, added, n, "sum in place of x");
                 forward(&k, centred, y, sum, NULL, x, NULL, NULL, NULL, 1e-5f, rows, d);
                 same_bits(sum, x, n, "sum without residual");
@@ -192,7 +192,7 @@ static void adjoints_are_as_printed(void **state)
             float *y = t_floats(n), *stat = t_floats(2 * rows);
             forward(&k, centred, y, NULL, stat, x, NULL, gamma, NULL, 1e-5f, rows, d);
 
-            double *want = t_bytes((size_t)n * sizeof *want), *slack = t_bytes((size_t)n * sizeof *slack);
+            double *expected = t_bytes((size_t)n * sizeof *expected), *slack = t_bytes((size_t)n * sizeof *slack);
             double *dg = doubles(dg0, d), *db = doubles(db0, d), *size = doubles(dg0, d);
             for (int64_t i = 0; i < d; i++) size[i] = fabs(size[i]) + fabs(db[i]);
             for (int64_t row = 0; row < rows; row++) {
@@ -209,20 +209,20 @@ static void adjoints_are_as_printed(void **state)
                 }
                 for (int64_t i = 0; i < d; i++) {
                     const double xh = (x[row * d + i] - mean) * rstd, g = (double)dy[row * d + i] * gamma[i];
-                    want[row * d + i] = rstd * (g - (centred ? level : 0) - xh * along);
+                    expected[row * d + i] = rstd * (g - (centred ? level : 0) - xh * along);
                     slack[row * d + i] = rstd * SLACK(d) * (fabs(g) + (1 + fabs(xh)) * total);
                 }
             }
             for (EACH_RUNG(k)) {
-                float *dx = t_floats(n), *place = copied(dy, n, 1), *dgamma = copied(dg0, d, 1), *dbeta = copied(db0, d, 3);
+                float *dx = t_floats(n), *position = copied(dy, n, 1), *dgamma = copied(dg0, d, 1), *dbeta = copied(db0, d, 3);
                 (centred ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, dbeta, dy, x, stat, gamma, rows, d);
-                for (int64_t i = 0; i < n; i++) t_near(dx[i], want[i], slack[i]);
+                for (int64_t i = 0; i < n; i++) t_near(dx[i], expected[i], slack[i]);
                 for (int64_t i = 0; i < d; i++) {
                     t_near(dgamma[i], dg[i], (double)(rows + 3) * EPS * size[i]);
                     t_near(dbeta[i], db[i], (double)(rows + 3) * EPS * size[i]);
                 }
-                (centred ? k.layer_norm_back : k.rms_norm_back)(place, NULL, NULL, place, x, stat, gamma, rows, d);
-                same_bits(place, dx, n, "adjoint in place, without the parameters'");
+                (centred ? k.layer_norm_back : k.rms_norm_back)(position, NULL, NULL, position, x, stat, gamma, rows, d);
+                same_bits(position, dx, n, "adjoint in place, without the parameters'");
             }
             t_free_all();
         }

@@ -66,10 +66,10 @@ static void decay_is_decoupled(void **state)
     rfk_table k;
     for (EACH_RUNG(k)) {
         float *p = copied(p0, n, 0), *m = copied(zero, n, 0), *v = copied(zero, n, 0);
-        double *want = t_bytes((size_t)n * sizeof *want);
-        for (int64_t i = 0; i < n; i++) want[i] = p0[i] * (1 - 0.5 * 0.25);
+        double *expected = t_bytes((size_t)n * sizeof *expected);
+        for (int64_t i = 0; i < n; i++) expected[i] = p0[i] * (1 - 0.5 * 0.25);
         k.adamw(p, m, v, zero, n, 0.5f, 0.9f, 0.999f, 1e-8f, 0.25f, 10, 1000, 1);
-        t_close_to(p, want, n, 0, EPS);
+        t_close_to(p, expected, n, 0, EPS);
         same_bits(m, zero, n, "m");
         same_bits(v, zero, n, "v");
     }

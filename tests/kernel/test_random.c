@@ -24,15 +24,15 @@ static void the_generator_decides(void **state)
             const int64_t n = sizes[z];
             const float p = rate[(z + f) % RF_COUNT(rate)], *x = t_uniform(n, 1, 2);
             const uint64_t s = stream[(z + f) % RF_COUNT(stream)];
-            double *want = t_bytes((size_t)n * sizeof *want);
-            for (int64_t i = 0; i < n; i++) want[i] = kept(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
+            double *expected = t_bytes((size_t)n * sizeof *expected);
+            for (int64_t i = 0; i < n; i++) expected[i] = kept(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
             rfk_table k;
             for (EACH_RUNG(k)) {
-                float *y = t_floats(n), *place = copied(x, n, 1);
+                float *y = t_floats(n), *position = copied(x, n, 1);
                 k.dropout(y, x, n, p, key.k, s, first[f]);
-                t_close_to(y, want, n, 0, 1.5 * EPS);
-                k.dropout(place, place, n, p, key.k, s, first[f]);
-                same_bits(place, y, n, "in place");
+                t_close_to(y, expected, n, 0, 1.5 * EPS);
+                k.dropout(position, position, n, p, key.k, s, first[f]);
+                same_bits(position, y, n, "in place");
                 if (p == 0) same_bits(y, x, n, "nothing is dropped");
             }
             t_free_all();

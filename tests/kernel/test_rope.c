@@ -33,7 +33,7 @@ static void printed(double *y, const float *x, const float *c, const float *s, d
 }
 
 /* Two products and a sum of numbers below 1: each product and the sum round once, 2 ulp are plenty. */
-static void every_rung_turns_as_printed(void **state)
+static void every_rung_rotates_as_printed(void **state)
 {
     (void)state;
     static const int64_t widths[][2] = {{2, 2},   {6, 6},   {14, 14}, {16, 16},  {30, 30},  {32, 32},  {62, 62},
@@ -45,22 +45,22 @@ static void every_rung_turns_as_printed(void **state)
                 const int64_t d = widths[w][0], r = widths[w][1], n = heads * d;
                 const float *x = t_uniform(n, -1, 1), *angle = t_uniform(r / 2, -100, 100);
                 float *c = t_floats(r / 2), *s = t_floats(r / 2);
-                double *want = t_bytes((size_t)n * sizeof *want);
+                double *expected = t_bytes((size_t)n * sizeof *expected);
                 for (int64_t i = 0; i < r / 2; i++) {
                     c[i] = cosf(angle[i]);
                     s[i] = sinf(angle[i]);
                 }
                 for (float dir = -1; dir <= 1; dir += 2) {
-                    printed(want, x, c, s, dir, heads, d, r, (rf_rope_layout)layout);
+                    printed(expected, x, c, s, dir, heads, d, r, (rf_rope_layout)layout);
                     rfk_table k;
                     for (EACH_RUNG(k)) {
-                        rope_kernel *turn = kernel_of(&k, (rf_rope_layout)layout);
+                        rope_kernel *rotate = kernel_of(&k, (rf_rope_layout)layout);
                         float *y = t_floats(n), *in_place = copied(x, n, 0), *odd = t_floats(n + 1);
-                        turn(y, x, c, s, dir, heads, d, r);
-                        t_close_to(y, want, n, 2 * EPS, 0);
-                        turn(in_place, in_place, c, s, dir, heads, d, r);
+                        rotate(y, x, c, s, dir, heads, d, r);
+                        t_close_to(y, expected, n, 2 * EPS, 0);
+                        rotate(in_place, in_place, c, s, dir, heads, d, r);
                         same_bits(in_place, y, n, "in place");
-                        turn(odd + 1, copied(x, n, 3), c, s, dir, heads, d, r);
+                        rotate(odd + 1, copied(x, n, 3), c, s, dir, heads, d, r);
                         same_bits(odd + 1, y, n, "at an odd address");
                     }
                 }
@@ -75,7 +75,7 @@ static double inner(const float *a, const float *b, int64_t n)
     return sum;
 }
 
-/* Turning keeps lengths, and turning back undoes it: both to a few roundings of numbers of size 1. */
+/* Rotation keeps lengths, and rotating back undoes it: both to a few roundings of numbers of size 1. */
 static void length_is_kept_and_back_is_back(void **state)
 {
     (void)state;
@@ -100,8 +100,8 @@ static void length_is_kept_and_back_is_back(void **state)
     }
 }
 
-/* R_a R_b = R_{a+b}: the tables are rounded once, two turns add two such errors to numbers up to 5. */
-static void turns_add_up(void **state)
+/* R_a R_b = R_{a+b}: the tables are rounded once, two rotations add two such errors to numbers up to 5. */
+static void rotations_add_up(void **state)
 {
     (void)state;
     const int64_t d = 64;
@@ -112,9 +112,9 @@ static void turns_add_up(void **state)
     for (size_t i = 0; i < RF_COUNT(pair); i++) {
         float *ab = t_floats(d), *sum = t_floats(d);
         const int32_t a = pair[i][0], b = pair[i][1], c = a + b;
-        assert_int_equal(rf_rope_turn(ctx, rope, ab, x, &a, 1, 1, d, 1, NULL), RF_OK);
-        assert_int_equal(rf_rope_turn(ctx, rope, ab, ab, &b, 1, 1, d, 1, NULL), RF_OK);
-        assert_int_equal(rf_rope_turn(ctx, rope, sum, x, &c, 1, 1, d, 1, NULL), RF_OK);
+        assert_int_equal(rf_rope_rotate(ctx, rope, ab, x, &a, 1, 1, d, 1, NULL), RF_OK);
+        assert_int_equal(rf_rope_rotate(ctx, rope, ab, ab, &b, 1, 1, d, 1, NULL), RF_OK);
+        assert_int_equal(rf_rope_rotate(ctx, rope, sum, x, &c, 1, 1, d, 1, NULL), RF_OK);
         t_close(ab, sum, d, 20 * EPS, 0);
     }
     rf_rope_free(rope);
@@ -136,8 +136,8 @@ static void scores_see_only_distance(void **state)
         for (int32_t m = 0; m < 2000; m += m ? 500 : 1) {
             const int32_t n = m + distance;
             float *qm = t_floats(d), *kn = t_floats(d);
-            assert_int_equal(rf_rope_turn(ctx, rope, qm, q, &m, 1, 1, d, 1, NULL), RF_OK);
-            assert_int_equal(rf_rope_turn(ctx, rope, kn, k, &n, 1, 1, d, 1, NULL), RF_OK);
+            assert_int_equal(rf_rope_rotate(ctx, rope, qm, q, &m, 1, 1, d, 1, NULL), RF_OK);
+            assert_int_equal(rf_rope_rotate(ctx, rope, kn, k, &n, 1, 1, d, 1, NULL), RF_OK);
             const double score = inner(qm, kn, d);
             if (m == 0) first = score;
             t_near(score, first, 3 * (double)d * EPS);
@@ -196,7 +196,7 @@ static void golden_sinusoids(void **state)
 static void golden_rotation(void **state)
 {
     (void)state;
-    static const double want[6][8] = {
+    static const double expected[6][8] = {
         {0, .01, .02, .03, .04, .05, .06, .07},
         {-.2012, .8897, .0263, .9401, .2074, .9463, .3481, .9343},
         {-1.7057, .6271, -1.2145, 1.3897, -.6303, 1.7647, -.1173, 1.8985},
@@ -210,8 +210,8 @@ static void golden_rotation(void **state)
         rf_rope *rope = angles(ctx, 64, RF_ROPE_PAIRS, 6);
         float *x = t_floats(6 * 64), *y = t_floats(6 * 64);
         for (int i = 0; i < 6 * 64; i++) x[i] = (float)i / 100;
-        assert_int_equal(rf_rope_turn(ctx, rope, y, x, NULL, 6, 1, 64, 1, NULL), RF_OK);
-        for (int m = 0; m < 6; m++) t_close_to(y + 64 * m, want[m], 8, 1e-4, 0);
+        assert_int_equal(rf_rope_rotate(ctx, rope, y, x, NULL, 6, 1, 64, 1, NULL), RF_OK);
+        for (int m = 0; m < 6; m++) t_close_to(y + 64 * m, expected[m], 8, 1e-4, 0);
         rf_rope_free(rope);
         rf_ctx_free(ctx);
         t_free_all();
@@ -223,7 +223,7 @@ static void golden_rotation(void **state)
 static void golden_decay(void **state)
 {
     (void)state;
-    static const struct { int64_t d; int32_t m; double want; } row[] = {
+    static const struct { int64_t d; int32_t m; double expected; } row[] = {
         {64, 0, 16.5},       {64, 1, 15.947764},  {64, 2, 14.484515},   {64, 5, 10.427632},  {64, 10, 8.814334},
         {64, 20, 8.010578},  {64, 50, 5.733077},  {64, 100, 7.465277},  {64, 150, 4.224175}, {64, 200, 3.860478},
         {64, 250, 3.6687},   {64, 1000, 4.089691}, {128, 0, 32.5},      {128, 1, 31.538166}, {128, 10, 17.954137},
@@ -240,7 +240,7 @@ static void golden_decay(void **state)
             im += rf_rope_sin(rope)[j];
             sum += hypot(re, im);
         }
-        t_near(sum / (double)(row[i].d / 2), row[i].want, 2e-6);
+        t_near(sum / (double)(row[i].d / 2), row[i].expected, 2e-6);
         rf_rope_free(rope);
     }
     rf_ctx_free(ctx);
@@ -284,7 +284,7 @@ static void tables_are_exact(void **state)
 }
 
 /* Enough tokens for several blocks: any number of workers, any order of rows, in place, part of each head. */
-static void many_tokens_turn_like_one(void **state)
+static void many_tokens_rotate_like_one(void **state)
 {
     (void)state;
     const int64_t N = 333, H = 3, d = 96, r = 64, width = H * d;
@@ -294,15 +294,15 @@ static void many_tokens_turn_like_one(void **state)
     float *y = t_floats(N * width), *z = copied(x, N * width, 0), *token = t_floats(width);
     int32_t *row = t_bytes((size_t)N * sizeof *row);
     for (int32_t n = 0; n < N; n++) row[n] = (int32_t)((n * 7) % N);
-    assert_int_equal(rf_rope_turn(one, rope, y, x, row, N, H, d, -1, NULL), RF_OK);
-    assert_int_equal(rf_rope_turn(two, rope, z, z, row, N, H, d, -1, NULL), RF_OK);
+    assert_int_equal(rf_rope_rotate(one, rope, y, x, row, N, H, d, -1, NULL), RF_OK);
+    assert_int_equal(rf_rope_rotate(two, rope, z, z, row, N, H, d, -1, NULL), RF_OK);
     same_bits(y, z, N * width, "one worker and two");
     for (int64_t n = 0; n < N; n++) {
         const int64_t at = row[n] * r / 2;
         rf_ctx_kernels(one)->rope_pairs(token, x + n * width, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, -1, H, d, r);
         same_bits(token, y + n * width, width, "one token and many");
     }
-    assert_int_equal(rf_rope_turn(one, rope, NULL, NULL, NULL, 0, H, d, 1, NULL), RF_OK);
+    assert_int_equal(rf_rope_rotate(one, rope, NULL, NULL, NULL, 0, H, d, 1, NULL), RF_OK);
     rf_rope_free(rope);
     rf_ctx_free(one);
     rf_ctx_free(two);
@@ -336,12 +336,12 @@ static void errors_name_their_cause(void **state)
     rf_rope *rope = angles(ctx, 64, RF_ROPE_PAIRS, 8);
     float *x = t_uniform(9 * 64, -1, 1);
     REFUSED(RF_ERANGE, "row 8 of token 1, table holds 8",
-            rf_rope_turn(ctx, rope, x, x, (int32_t[]){7, 8}, 2, 1, 64, 1, &why));
-    REFUSED(RF_ERANGE, "row -1 of token 0", rf_rope_turn(ctx, rope, x, x, (int32_t[]){-1}, 1, 1, 64, 1, &why));
-    REFUSED(RF_ERANGE, "token 8, table holds 8", rf_rope_turn(ctx, rope, x, x, NULL, 9, 1, 64, 1, &why));
-    REFUSED(RF_ESHAPE, "width 62", rf_rope_turn(ctx, rope, x, x, NULL, 1, 1, 62, 1, &why));
-    REFUSED(RF_ESHAPE, "-1 tokens", rf_rope_turn(ctx, rope, x, x, NULL, -1, 1, 64, 1, &why));
-    REFUSED(RF_EARG, "direction 0", rf_rope_turn(ctx, rope, x, x, NULL, 1, 1, 64, 0, &why));
+            rf_rope_rotate(ctx, rope, x, x, (int32_t[]){7, 8}, 2, 1, 64, 1, &why));
+    REFUSED(RF_ERANGE, "row -1 of token 0", rf_rope_rotate(ctx, rope, x, x, (int32_t[]){-1}, 1, 1, 64, 1, &why));
+    REFUSED(RF_ERANGE, "token 8, table holds 8", rf_rope_rotate(ctx, rope, x, x, NULL, 9, 1, 64, 1, &why));
+    REFUSED(RF_ESHAPE, "width 62", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 62, 1, &why));
+    REFUSED(RF_ESHAPE, "-1 tokens", rf_rope_rotate(ctx, rope, x, x, NULL, -1, 1, 64, 1, &why));
+    REFUSED(RF_EARG, "direction 0", rf_rope_rotate(ctx, rope, x, x, NULL, 1, 1, 64, 0, &why));
     rf_rope_free(rope);
     rf_rope_free(NULL);
     rf_ctx_free(ctx);
@@ -370,16 +370,16 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_rung_turns_as_printed),
+        cmocka_unit_test(every_rung_rotates_as_printed),
         cmocka_unit_test(length_is_kept_and_back_is_back),
-        cmocka_unit_test(turns_add_up),
+        cmocka_unit_test(rotations_add_up),
         cmocka_unit_test(scores_see_only_distance),
         cmocka_unit_test(layouts_differ_by_a_permutation),
         cmocka_unit_test(golden_sinusoids),
         cmocka_unit_test(golden_rotation),
         cmocka_unit_test(golden_decay),
         cmocka_unit_test(tables_are_exact),
-        cmocka_unit_test(many_tokens_turn_like_one),
+        cmocka_unit_test(many_tokens_rotate_like_one),
         cmocka_unit_test(errors_name_their_cause),
         cmocka_unit_test(memory_may_run_out),
     };

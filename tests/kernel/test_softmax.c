@@ -31,18 +31,18 @@ static void rows_are_as_printed(void **state)
         for (float range = 1; range < 200; range *= 6) {
             const int64_t n = sizes[z];
             const float *x = t_uniform(n, -range, range);
-            double *want = t_bytes((size_t)n * sizeof *want);
-            printed(want, x, n);
+            double *expected = t_bytes((size_t)n * sizeof *expected);
+            printed(expected, x, n);
             rfk_table k;
             for (EACH_RUNG(k)) {
-                float *y = t_floats(n), *place = copied(x, n, 1);
+                float *y = t_floats(n), *position = copied(x, n, 1);
                 k.softmax(y, x, n);
-                t_close_to(y, want, n, 1e-43, slack(x, n));
+                t_close_to(y, expected, n, 1e-43, slack(x, n));
                 double sum = 0;
                 for (int64_t i = 0; i < n; i++) sum += y[i];
                 if (n) t_near(sum, 1, ((double)n / 16 + 5) * EPS);
-                k.softmax(place, place, n);
-                same_bits(place, y, n, "in place");
+                k.softmax(position, position, n);
+                same_bits(position, y, n, "in place");
             }
             t_free_all();
         }
@@ -96,7 +96,7 @@ static void adjoints(void **state)
         const int64_t n = sizes[z];
         const float *x = t_normal(n), *dy = t_normal(n);
         float *y = t_floats(n);
-        double *want = t_bytes((size_t)n * sizeof *want), inner = 0, size = 0;
+        double *expected = t_bytes((size_t)n * sizeof *expected), inner = 0, size = 0;
         rfk_table k;
         assert_true(rfk_rung(0, &k));
         k.softmax(y, x, n);
@@ -104,14 +104,14 @@ static void adjoints(void **state)
             inner += (double)y[i] * dy[i];
             size += fabs((double)y[i] * dy[i]);
         }
-        for (int64_t i = 0; i < n; i++) want[i] = y[i] * (dy[i] - inner);
+        for (int64_t i = 0; i < n; i++) expected[i] = y[i] * (dy[i] - inner);
         for (EACH_RUNG(k)) {
-            float *dx = t_floats(n), *place = copied(dy, n, 1);
+            float *dx = t_floats(n), *position = copied(dy, n, 1);
             k.softmax_back(dx, dy, y, n);
             for (int64_t i = 0; i < n; i++)      /* the inner product's order, a difference, a product */
-                t_near(dx[i], want[i], y[i] * EPS * (((double)n / 32 + 5) * size + 2 * (fabs(dy[i]) + fabs(inner))) + 1e-44);
-            k.softmax_back(place, place, y, n);
-            same_bits(place, dx, n, "in place");
+                t_near(dx[i], expected[i], y[i] * EPS * (((double)n / 32 + 5) * size + 2 * (fabs(dy[i]) + fabs(inner))) + 1e-44);
+            k.softmax_back(position, position, y, n);
+            same_bits(position, dx, n, "in place");
         }
         t_free_all();
     }
@@ -158,13 +158,13 @@ static void losses_and_gradients(void **state)
     for (size_t z = 1; z < RF_COUNT(sizes); z++) {
         const int64_t n = sizes[z];
         const float *x = t_uniform(n, -20, 20), scale = 0.125f;
-        double *p = t_bytes((size_t)n * sizeof *p), *want = t_bytes((size_t)n * sizeof *want);
+        double *p = t_bytes((size_t)n * sizeof *p), *expected = t_bytes((size_t)n * sizeof *expected);
         const double log_sum = printed(p, x, n);
         int64_t top = 0;
         for (int64_t i = 0; i < n; i++)
             if (x[i] > x[top]) top = i;
         for (int64_t label = 0; label < n; label += 1 + n / 5) {
-            for (int64_t i = 0; i < n; i++) want[i] = scale * (p[i] - (i == label));
+            for (int64_t i = 0; i < n; i++) expected[i] = scale * (p[i] - (i == label));
             rfk_table k;
             for (EACH_RUNG(k)) {
                 float *g = copied(x, n, label % 5);
@@ -172,7 +172,7 @@ static void losses_and_gradients(void **state)
                 const double loss = k.cross_entropy(g, n, label, scale, &best), true_loss = log_sum - x[label];
                 /* the loss rounds once, and carries the relative error of the sum */
                 t_near(loss, true_loss, slack(x, n) + EPS * true_loss);
-                for (int64_t i = 0; i < n; i++) t_near(g[i], want[i], scale * (slack(x, n) * p[i] + EPS * (i == label)) + 1e-43);
+                for (int64_t i = 0; i < n; i++) t_near(g[i], expected[i], scale * (slack(x, n) * p[i] + EPS * (i == label)) + 1e-43);
                 assert_int_equal(best, top);
             }
         }

@@ -1,4 +1,4 @@
-/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they turn and add, and attention. */
+/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they rotate and add, and attention. */
 #ifndef TESTS_MODEL_LAYER_H
 #define TESTS_MODEL_LAYER_H
 
@@ -72,10 +72,10 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     const int64_t C = c->hidden_size;
     rf_tensor *shared[PARAMETERS], *own[PARAMETERS];
     size_t n[2] = {0, 0};
-    rf_place at;
+    rf_layer_context at;
     assert_int_equal(rf_graph_reset(l->g), RF_OK);
     rf_graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
-    assert_true(rf__positions_place(l->g, l->kept, c, b, &at));
+    assert_true(rf__positions_bind(l->g, l->kept, c, b, &at));
     for (size_t i = 0; i < l->n; i++) {
         const int64_t joined = (int64_t)(l->count[i] / l->p[i]->count), dim[2] = {joined * l->p[i]->dim[0], l->p[i]->dim[1]};
         rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, dim);
@@ -88,10 +88,10 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     *spec = (rf_attention_spec){.heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder};
     rf_error why = {0};
     if (is->angles && is->angles(l->g, &at, spec, &why)) fail_msg("%s: %s", is->name, why.text);
-    rf_tensor *turned = is->turn ? is->turn(l->g, &at, x) : x;
+    rf_tensor *rotated = is->rotate ? is->rotate(l->g, &at, x) : x;
     if (is->relate) is->relate(l->g, &at, x, spec);
-    rf_tensor *y = is->attend ? is->attend(l->g, &at, turned, spec) : rf_attention(l->g, turned, spec);
-    if (is->unturn) y = is->unturn(l->g, &at, y);
+    rf_tensor *y = is->attend ? is->attend(l->g, &at, rotated, spec) : rf_attention(l->g, rotated, spec);
+    if (is->unrotate) y = is->unrotate(l->g, &at, y);
     if (rf_graph_error(l->g)->code) fail_msg("%s: %s", is->name, rf_graph_error(l->g)->text);
     return y;
 }

@@ -70,9 +70,9 @@ static float *whole(const struct work *w, const int32_t *id, int32_t n)
     return memcpy(t_floats((int64_t)n * V), v, (size_t)n * V * sizeof *v);
 }
 
-/* Tokens [from, to) of one text, which are the next ones.  The rung ref turns in double and rounds nothing: a key that is kept is
+/* Tokens [from, to) of one text, which are the next ones.  The rung ref rotates in double and rounds nothing: a key that is kept is
  * rounded to f32 once, which moves scores, and after two layers logits, by some tens of roundings of numbers near 10. */
-static void more(const struct work *w, const char *name, const int32_t *id, int32_t from, int32_t to, const float *want)
+static void more(const struct work *w, const char *name, const int32_t *id, int32_t from, int32_t to, const float *expected)
 {
     int32_t row[T];
     const int32_t start[2] = {0, to - from};
@@ -84,12 +84,12 @@ static void more(const struct work *w, const char *name, const int32_t *id, int3
     if (rf_session_continue(w->session, &b, row, to - from, &v, &why)) fail_msg("%s: %s", name, why.text);
     assert_int_equal(rf_session_length(w->session, 0), to);
     if (!strcmp(rf_ctx_isa(w->ctx), "ref")) {
-        t_close(v, want + from * V, (int64_t)(to - from) * V, 1e-5, 1e-5);
+        t_close(v, expected + from * V, (int64_t)(to - from) * V, 1e-5, 1e-5);
         return;
     }
     for (int32_t i = from; i < to; i++)
-        if (memcmp(v + (i - from) * V, want + i * V, V * sizeof *v))
-            fail_msg("%s: token %d has other bits after %d together, %g for %g", name, i, from, (double)v[(i - from) * V], (double)want[i * V]);
+        if (memcmp(v + (i - from) * V, expected + i * V, V * sizeof *v))
+            fail_msg("%s: token %d has other bits after %d together, %g for %g", name, i, from, (double)v[(i - from) * V], (double)expected[i * V]);
 }
 
 /* A text's first n tokens together, then one after the other; and in pieces. */
@@ -106,15 +106,15 @@ static void tokens_one_by_one(void **state)
         struct work w = begin(&c, 1 + (int)(i % 2), NULL);
         int32_t id[T];
         fill(4, id, T);
-        const float *want = whole(&w, id, T);
+        const float *expected = whole(&w, id, T);
         static const int32_t prefix[] = {1, 7, 64};
         for (size_t p = 0; p < RF_COUNT(prefix); p++) {
-            more(&w, name, id, 0, prefix[p], want);
-            for (int32_t n = prefix[p]; n < T; n++) more(&w, name, id, n, n + 1, want);
+            more(&w, name, id, 0, prefix[p], expected);
+            for (int32_t n = prefix[p]; n < T; n++) more(&w, name, id, n, n + 1, expected);
             rf_session_forget(w.session);
         }
         static const int32_t cut[] = {0, 2, 3, 20, 37, 38, 90, T};
-        for (size_t p = 0; p + 1 < RF_COUNT(cut); p++) more(&w, name, id, cut[p], cut[p + 1], want);
+        for (size_t p = 0; p + 1 < RF_COUNT(cut); p++) more(&w, name, id, cut[p], cut[p + 1], expected);
         checked++;
         end(&w);
         t_free_all();
@@ -137,14 +137,14 @@ static void long_texts(void **state)
     fill(3, id, LONG);
     rf_batch b = {.N = LONG, .B = 1, .id = id, .start = all};
     if (rf_session_scores(w.session, &b, last, 1, &v, &why)) fail_msg("%s", why.text);
-    float *want = memcpy(t_floats(V), v, V * sizeof *v);
+    float *expected = memcpy(t_floats(V), v, V * sizeof *v);
     b = (rf_batch){.N = LONG - 3, .B = 1, .id = id, .start = first};
     if (rf_session_continue(w.session, &b, zero, 1, &v, &why)) fail_msg("%s", why.text);
     for (int i = LONG - 3; i < LONG; i++) {
         b = (rf_batch){.N = 1, .B = 1, .id = id + i, .start = one};
         if (rf_session_continue(w.session, &b, zero, 1, &v, &why)) fail_msg("%s", why.text);
     }
-    assert_memory_equal(v, want, V * sizeof *v);
+    assert_memory_equal(v, expected, V * sizeof *v);
     end(&w);
     t_free_all();
 }
@@ -161,10 +161,10 @@ static void sequences_side_by_side(void **state)
         if (rf__position_find(&c, &is, NULL) || rf__position_caches(is, &c, NULL)) continue;
         struct work w = begin_as(&c, i % 2 ? RF_BF16 : RF_F32, 2, NULL);
         int32_t text[SEQUENCES][T], seen[SEQUENCES] = {0};
-        const float *want[SEQUENCES];
+        const float *expected[SEQUENCES];
         for (int s = 0; s < SEQUENCES; s++) {
             fill(s, text[s], T);
-            want[s] = whole(&w, text[s], 60);
+            expected[s] = whole(&w, text[s], 60);
         }
         for (size_t k = 0; k < RF_COUNT(add); k++) {
             int32_t id[T], row[T], start[SEQUENCES + 1] = {0};
@@ -178,7 +178,7 @@ static void sequences_side_by_side(void **state)
             const rf_batch b = {.N = start[SEQUENCES], .B = SEQUENCES, .id = id, .start = start};
             if (rf_session_continue(w.session, &b, row, b.N, &v, &why)) fail_msg("%s: %s", name, why.text);
             for (int s = 0; s < SEQUENCES; s++) {
-                if (memcmp(v + start[s] * V, want[s] + seen[s] * V, (size_t)add[k][s] * V * sizeof *v))
+                if (memcmp(v + start[s] * V, expected[s] + seen[s] * V, (size_t)add[k][s] * V * sizeof *v))
                     fail_msg("%s: sequence %d, tokens from %d have other bits", name, s, seen[s]);
                 seen[s] += add[k][s];
                 assert_int_equal(rf_session_length(w.session, s), seen[s]);
@@ -200,9 +200,9 @@ static void rungs_and_types(void **state)
             struct work w = begin_as(&c, (rf_type)type, 1, rung.isa);
             int32_t id[T];
             fill(4, id, T);
-            const float *want = whole(&w, id, 40);
-            more(&w, rung.isa, id, 0, 7, want);
-            for (int32_t n = 7; n < 40; n++) more(&w, rung.isa, id, n, n + 1, want);
+            const float *expected = whole(&w, id, 40);
+            more(&w, rung.isa, id, 0, 7, expected);
+            for (int32_t n = 7; n < 40; n++) more(&w, rung.isa, id, n, n + 1, expected);
             end(&w);
             t_free_all();
         }
@@ -223,9 +223,9 @@ static void tokens_in_bf16(void **state)
         struct work w = {.ctx = t_ctx(2, NULL)};
         if (rf_model_random_as(w.ctx, &c, 7, RF_BF16, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s: %s", name, why.text);
         fill(4, id, T);
-        const float *want = whole(&w, id, 40);
-        more(&w, name, id, 0, 17, want);
-        for (int32_t n = 17; n < 40; n++) more(&w, name, id, n, n + 1, want);
+        const float *expected = whole(&w, id, 40);
+        more(&w, name, id, 0, 17, expected);
+        for (int32_t n = 17; n < 40; n++) more(&w, name, id, n, n + 1, expected);
         end(&w);
         t_free_all();
     }
@@ -240,7 +240,7 @@ static void refusals(void **state)
     const float *v;
     rf_error why = {0};
     static const struct { const char *keys, *part; } cases[] = {
-        {"\"position_embedding_type\":\"rerope\"", "turns a key anew for every distance"},
+        {"\"position_embedding_type\":\"rerope\"", "rotates a key anew for every distance"},
         {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}", "goes by the whole text's length"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -312,7 +312,7 @@ static void every_allocation_may_fail(void **state)
         const int32_t start[2] = {0, 90}, one[2] = {0, 1}, row[1] = {0};
         fill(2, id, T);
         struct work w = begin(&c, 1, "ref");
-        float *want = memcpy(t_floats(V), whole(&w, id, 91) + 90 * V, V * sizeof *want);
+        float *expected = memcpy(t_floats(V), whole(&w, id, 91) + 90 * V, V * sizeof *expected);
         end(&w);
         for (long n = 1;; n++) {
             t_memory memory = {0};
@@ -341,7 +341,7 @@ static void every_allocation_may_fail(void **state)
                 memory.fail = 0;
                 if (rf_session_continue(session, &next, row, 1, &v, &why)) fail_msg("%s", why.text);
             }
-            t_close(v, want, V, 1e-5, 1e-5);
+            t_close(v, expected, V, 1e-5, 1e-5);
             rf_session_close(session);
             rf_model_close(model);
             rf_ctx_free(ctx);

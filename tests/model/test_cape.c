@@ -10,7 +10,7 @@ static void cape_moves_and_stretches(void **state)
                                          "\"cape_max_global_scaling\":2");
     rf_graph *g;
     rf_positions *kept;
-    rf_place at;
+    rf_layer_context at;
     rf_error why = {0};
     int32_t id[2 * T] = {0}, ends[3] = {0, T, 2 * T};
     const rf_batch b = {.N = 2 * T, .B = 2, .id = id, .start = ends};
@@ -23,7 +23,7 @@ static void cape_moves_and_stretches(void **state)
             c.cape_max_local_shift = local ? 0.5 : 0;
             assert_int_equal(rf_graph_reset(g), RF_OK);
             rf_graph_record(g, 1, T_SEED, step);
-            assert_true(rf__positions_place(g, kept, &c, &b, &at));
+            assert_true(rf__positions_bind(g, kept, &c, &b, &at));
             const rf_tensor *p = rf__position_cape.embed(g, &at, rf_constant(g, zero, 2, (int64_t[]){2 * T, WIDTH}));
             if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
             const double slowest = pow(10000, -22.0 / WIDTH);    /* 2 (40 + 5.5) of it are less than pi */

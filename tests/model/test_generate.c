@@ -40,12 +40,12 @@ static int take(void *user, const rf_generated *t)
 static void check_greedy(FILE *f)
 {
     char name[64], folder[128];
-    int32_t prompt[64], want[64];
+    int32_t prompt[64], expected[64];
     if (fscanf(f, "%63s", name) != 1) fail();
     rf_generate_options o;
     rf_generate_defaults(&o);
     o.repetition_penalty = real(f);
-    const int n = list(f, prompt), more = list(f, want);
+    const int n = list(f, prompt), more = list(f, expected);
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_model *m;
     rf_session *s;
@@ -59,7 +59,7 @@ static void check_greedy(FILE *f)
     assert_int_equal(end, RF_GENERATE_LENGTH);
     assert_int_equal(x.n, more);
     for (int i = 0; i < more; i++)
-        if (x.id[i] != want[i]) fail_msg("%s, prompt of %d: token %d is %d, want %d", name, n, i, x.id[i], want[i]);
+        if (x.id[i] != expected[i]) fail_msg("%s, prompt of %d: token %d is %d, expected %d", name, n, i, x.id[i], expected[i]);
     rf_session_close(s);
     rf_model_close(m);
     rf_ctx_free(ctx);

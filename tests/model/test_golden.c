@@ -42,7 +42,7 @@ static int32_t *numbers(FILE *f, const char *name, int n)
 static void check_loss(FILE *f, rf_session *s, const rf_batch *b, int64_t V, double *worst)
 {
     const int32_t labels = *numbers(f, "loss", 1);
-    const double want = real(f);
+    const double expected = real(f);
     int32_t *row = t_bytes((size_t)b->N * sizeof *row), n = 0;
     double sum = 0;
     const float *v;
@@ -56,7 +56,7 @@ static void check_loss(FILE *f, rf_session *s, const rf_batch *b, int64_t V, dou
         for (int64_t j = 0; j < V; j++) all += exp((double)v[i * V + j]);
         sum += log(all) - (double)v[i * V + b->id[row[i] + 1]];
     }
-    const double d = n ? fabs(sum / n - want) : 0;
+    const double d = n ? fabs(sum / n - expected) : 0;
     if (!(d <= *worst)) *worst = d;
 }
 

@@ -22,10 +22,10 @@ static int number(FILE *f)
     return x;
 }
 
-static void word(FILE *f, const char *want)
+static void word(FILE *f, const char *expected)
 {
     char got[32];
-    if (fscanf(f, "%31s", got) != 1 || strcmp(got, want)) fail_msg("golden file: %s where %s was expected", got, want);
+    if (fscanf(f, "%31s", got) != 1 || strcmp(got, expected)) fail_msg("golden file: %s where %s was expected", got, expected);
 }
 
 static golden read_golden(const char *folder)
@@ -130,7 +130,7 @@ static void survive_our_own_folder(void **state)
         rf_graph *graph;
         assert_int_equal(rf__encoder_new(&p, slab, NULL, &e, &why), RF_OK);
         assert_int_equal(rf_graph_new(ctx, &graph, &why), RF_OK);
-        const rf_tensor *z = rf__task_logits(graph, e, rf__encode(graph, e, &g.batch), &g.batch);
+        const rf_tensor *z = rf__task_logits(graph, e, rf__encoder_forward(graph, e, &g.batch), &g.batch);
         assert_int_equal(rf_graph_error(graph)->code, RF_OK);
         for (int64_t k = 0; k < g.rows * g.K; k++) assert_true(fabs((double)z->f32[k] - g.logit[k]) <= 1e-4);
         rf_graph_free(graph);
@@ -158,9 +158,9 @@ static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *gr
     if (grad) memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, slab, grad, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    rf__encoder_checkpoints(e, again);
+    rf__encoder_recompute(e, again);
     rf_graph_record(g, grad != NULL, 1, 1);
-    rf_tensor *z = whole ? rf__task_logits(g, e, rf__encode(g, e, &b), &b) : rf__task_forward(g, e, &b);
+    rf_tensor *z = whole ? rf__task_logits(g, e, rf__encoder_forward(g, e, &b), &b) : rf__task_forward(g, e, &b);
     assert_int_equal(rf_graph_error(g)->code, RF_OK);
     *n = z->dim[0] * z->dim[1];
     assert_true(*n <= 64);
@@ -192,20 +192,20 @@ static void work_is_done_where_the_answer_is(void **state)
             c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
             snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", cases[i].positions);
             assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
-            float *slab = t_floats((int64_t)p.total), *want = t_floats((int64_t)p.total), *got = t_floats((int64_t)p.total);
+            float *slab = t_floats((int64_t)p.total), *expected = t_floats((int64_t)p.total), *got = t_floats((int64_t)p.total);
             rf__params_init(&p, slab, 4);
             for (size_t k = 0; k < p.total; k++) slab[k] *= 5;
             answer(ctx, &p, slab, NULL, true, false, whole, &n);
             answer(ctx, &p, slab, NULL, false, false, rows, &m);
             assert_int_equal(n, m);
             assert_memory_equal(whole, rows, (size_t)n * sizeof *rows);
-            answer(ctx, &p, slab, want, true, false, whole, &n);
+            answer(ctx, &p, slab, expected, true, false, whole, &n);
             double largest = 0;
-            for (size_t k = 0; k < p.total; k++) largest = fmax(largest, fabs((double)want[k]));
+            for (size_t k = 0; k < p.total; k++) largest = fmax(largest, fabs((double)expected[k]));
             for (int again = 0; again < 2; again++) {
                 answer(ctx, &p, slab, got, false, again, rows, &m);
                 assert_memory_equal(whole, rows, (size_t)n * sizeof *rows);
-                t_close(got, want, (int64_t)p.total, 1e-6 * largest, 0);
+                t_close(got, expected, (int64_t)p.total, 1e-6 * largest, 0);
             }
             rf__params_free(&p);
             rf_ctx_free(ctx);
@@ -216,12 +216,12 @@ static void work_is_done_where_the_answer_is(void **state)
 static void labels_have_names(void **state)
 {
     (void)state;
-    static const char *const want[] = {"no", "perhaps", "yes"};
+    static const char *const expected[] = {"no", "perhaps", "yes"};
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_labels l;
     assert_int_equal(rf_labels_read(ctx, "tests/golden/heads/sequence", &l, NULL), RF_OK);
     assert_int_equal(l.n, 3);
-    for (int i = 0; i < 3; i++) assert_string_equal(l.name[i], want[i]);
+    for (int i = 0; i < 3; i++) assert_string_equal(l.name[i], expected[i]);
     rf_labels_free(&l);
     assert_int_equal(rf_labels_read(ctx, "tests/golden/heads/two_labels", &l, NULL), RF_OK);
     assert_int_equal(l.n, 2);
@@ -256,17 +256,17 @@ static void pooled_head_is_berts(void **state)
     for (size_t i = 0; i < w[0].count; i++) slab[w[0].offset + i] *= 20;
     assert_int_equal(rf__encoder_new(&p, slab, NULL, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    const rf_tensor *h = rf__encode(g, e, &batch);
+    const rf_tensor *h = rf__encoder_forward(g, e, &batch);
     const rf_tensor *z = rf__task_logits(g, e, (rf_tensor *)(uintptr_t)h, &batch);
     for (int b = 0; b < 2; b++)
         for (int k = 0; k < 3; k++) {
-            double want = (double)slab[w[3].offset + (size_t)k];
+            double expected = (double)slab[w[3].offset + (size_t)k];
             for (size_t i = 0; i < 8; i++) {
                 double a = (double)slab[w[1].offset + i];
                 for (size_t j = 0; j < 8; j++) a += (double)slab[w[0].offset + i * 8 + j] * (double)h->f32[(size_t)start[b] * 8 + j];
-                want += tanh(a) * (double)slab[w[2].offset + (size_t)k * 8 + i];
+                expected += tanh(a) * (double)slab[w[2].offset + (size_t)k * 8 + i];
             }
-            assert_true(fabs(want - (double)z->f32[b * 3 + k]) < 1e-5);       /* 8 + 8 products of numbers below 4 */
+            assert_true(fabs(expected - (double)z->f32[b * 3 + k]) < 1e-5);   /* 8 + 8 products of numbers below 4 */
         }
     rf_graph_free(g);
     rf__encoder_free(e);

@@ -164,7 +164,7 @@ static void check_shifts(const struct config *t, bool causal)
     fill(4, id, 64);
     rf_batch b = {.N = 64, .B = 1, .id = id, .start = start};
     if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", t->name, why.text);
-    float *want = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
+    float *expected = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
     b.position = position;
     for (size_t i = 0; i < RF_COUNT(shift); i++) {
         for (int j = 0; j < 64; j++) position[j] = shift[i] + j;
@@ -175,7 +175,7 @@ static void check_shifts(const struct config *t, bool causal)
             continue;
         }
         if (status) fail_msg("%s: %s", t->name, why.text);
-        t_close(v, want, 64 * 32, 5e-5, 0);
+        t_close(v, expected, 64 * 32, 5e-5, 0);
     }
     end(&w);
     t_free_all();
@@ -230,8 +230,8 @@ static void every_encoding_in_bf16(void **state)
         for (int causal = t.c.is_decoder; causal < 2; causal++) check_bf16(&t, causal);
 }
 
-/* The value's own turn shows where a text lies, unless results are turned back. */
-static void turned_values_leak(void **state)
+/* The value's own rotation shows where a text lies, unless results are rotated back. */
+static void rotated_values_leak(void **state)
 {
     (void)state;
     const rf_config c = small("\"rotary_value\":true");
@@ -288,7 +288,7 @@ static void rerope_begins_at_rope(void **state)
     static const char *const keys[] = {"\"rope_theta\":10000", "\"position_embedding_type\":\"rerope\",\"rerope_window\":64",
                                        "\"position_embedding_type\":\"rerope\",\"rerope_window\":3,\"rerope_leak\":1",
                                        "\"position_embedding_type\":\"rerope\",\"rerope_window\":3"};
-    float *want = NULL;
+    float *expected = NULL;
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const rf_config c = small(keys[i]);
         struct work w = begin(&c, 2, NULL);
@@ -299,10 +299,10 @@ static void rerope_begins_at_rope(void **state)
         fill(4, id, 64);
         const rf_batch b = {.N = 64, .B = 1, .id = id, .start = start};
         if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", keys[i], why.text);
-        if (!want) want = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
-        if (i < 3) t_close(v, want, 64 * 32, 5e-5, 0);
+        if (!expected) expected = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
+        if (i < 3) t_close(v, expected, 64 * 32, 5e-5, 0);
         double most = 0;
-        for (int j = 0; j < 64 * 32; j++) most = fmax(most, fabs((double)v[j] - (double)want[j]));
+        for (int j = 0; j < 64 * 32; j++) most = fmax(most, fabs((double)v[j] - (double)expected[j]));
         if (i == 3) assert_true(most > 1e-3);
         end(&w);
     }
@@ -369,8 +369,8 @@ static bool formula(const char *name, double *y, const double *x, double *const 
                 out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) + (1 - a) * (u[m % 3 * E + e] - a * u[e]) / (1 - a);
             else if (!strcmp(name, "axial")) out[e] = in[e] + u[m / 4 * E + e] + w[1][m % 4 * E + e];
             else if (!strcmp(name, "complex_order")) {
-                const double turn = m * omega * (1 + u[id[n] * (E / 2) + e / 2]), re = in[e - e % 2], im = in[e - e % 2 + 1];
-                out[e] = e % 2 ? re * sin(turn) + im * cos(turn) : re * cos(turn) - im * sin(turn);
+                const double angle = m * omega * (1 + u[id[n] * (E / 2) + e / 2]), re = in[e - e % 2], im = in[e - e % 2 + 1];
+                out[e] = e % 2 ? re * sin(angle) + im * cos(angle) : re * cos(angle) - im * sin(angle);
             } else if (!strcmp(name, "recurrent")) {
                 double z = w[1][e];
                 for (int j = 0; j < E; j++) z += w[0][e * E + j] * in[j] + w[2][e * E + j] * state[j];
@@ -404,7 +404,7 @@ static void words_are_their_formulas(void **unused)
         rf_error why = {0};
         rf_graph *g;
         rf_positions *kept;
-        rf_place place;
+        rf_layer_context context;
         rf_params params;
         rf_tensor *weight[8];
         double *w[8], *y = t_bytes(N * E * sizeof *y), *x = t_bytes(N * E * sizeof *x);
@@ -418,7 +418,7 @@ static void words_are_their_formulas(void **unused)
         const rf_batch b = {.N = N, .B = 2, .id = id, .start = start};
         if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) || rf__params_new(ctx, &c, &params, &why))
             fail_msg("%s: %s", t.name, why.text);
-        assert_true(rf__positions_place(g, kept, &c, &b, &place));
+        assert_true(rf__positions_bind(g, kept, &c, &b, &context));
         for (size_t i = 0; i < params.n; i++) {
             if (!params.p[i].looked_up) continue;
             float *value = t_uniform((int64_t)params.p[i].count, -0.3f, 0.3f);
@@ -426,10 +426,10 @@ static void words_are_their_formulas(void **unused)
             for (size_t j = 0; j < params.p[i].count; j++) w[n][j] = (double)value[j];
             weight[n++] = rf_constant(g, value, params.p[i].rank, params.p[i].dim);
         }
-        place.weight = weight;
+        context.weight = weight;
         float *words = t_normal(N * E);
         for (int i = 0; i < N * E; i++) x[i] = (double)words[i];
-        rf_tensor *got = t.is->embed(g, &place, rf_constant(g, words, 2, (int64_t[]){N, E}));
+        rf_tensor *got = t.is->embed(g, &context, rf_constant(g, words, 2, (int64_t[]){N, E}));
         if (rf_graph_error(g)->code) fail_msg("%s: %s", t.name, rf_graph_error(g)->text);
         if (!formula(t.name, y, x, w, id)) fail_msg("%s changes words: write its formula in formula() above", t.name);
         t_close_to(got->f32, y, N * E, 500 * 1.2e-7, 0);
@@ -478,7 +478,7 @@ static void every_parameter_has_its_gradient(void **state)
                 memset(grad, 0, params.total * sizeof *grad);
                 if (rf_graph_reset(g)) fail();
                 rf_graph_record(g, 1, 1, 1);
-                rf_tensor *l = rf__mlm_loss(g, e, rf__encode(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
+                rf_tensor *l = rf__mlm_loss(g, e, rf__encoder_forward(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
                 if (rf_backward(g, l, &why)) fail_msg("%s: %s", t.name, why.text);
                 loss[side] /= 6;
                 static float along[1 << 14];
@@ -594,11 +594,11 @@ static float *gradient(const rf_config *c, rf_type type, bool again)
     rf__params_init(&p, value, 3);
     memset(grad, 0, p.total * sizeof *grad);
     if (rf__encoder_new(&p, value, grad, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
-    rf__encoder_checkpoints(e, again);
+    rf__encoder_recompute(e, again);
     rf_graph_products(g, type);
     rf_graph_record(g, 1, 1, 1);
     const rf_batch batch = {.N = 97, .B = 5, .id = id, .start = start};
-    rf_tensor *h = rf__encode(g, e, &batch);
+    rf_tensor *h = rf__encoder_forward(g, e, &batch);
     memset(start, 0x7f, sizeof start);                               /* the caller's again */
     if (rf_backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why)) fail_msg("%s: %s", c->position_embedding_type, why.text);
     rf_graph_free(g);
@@ -634,7 +634,7 @@ int main(void)
         cmocka_unit_test(order_is_seen),
         cmocka_unit_test(shift_invariant_ones_are),
         cmocka_unit_test(every_encoding_in_bf16),
-        cmocka_unit_test(turned_values_leak),
+        cmocka_unit_test(rotated_values_leak),
         cmocka_unit_test(beyond_the_trained_length),
         cmocka_unit_test(causal_models_do_not_look_ahead),
         cmocka_unit_test(words_are_their_formulas),

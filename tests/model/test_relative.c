@@ -224,20 +224,20 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
 static void compare(const char *what, const rf_config *c, const float *got, double *at, size_t n, const double *qkv, double *const w[], const float *weight)
 {
     static double y[N * C];
-    double *want = t_bytes(n * sizeof *want), most = 1;
+    double *expected = t_bytes(n * sizeof *expected), most = 1;
     for (size_t i = 0; i < n; i++) {
         const double x = at[i], h = 1e-5;
         at[i] = x + h;
         const double up = loss(c, y, qkv, w, weight);
         at[i] = x - h;
-        want[i] = (up - loss(c, y, qkv, w, weight)) / (2 * h);
+        expected[i] = (up - loss(c, y, qkv, w, weight)) / (2 * h);
         at[i] = x;
-        most = fmax(most, fabs(want[i]));
+        most = fmax(most, fabs(expected[i]));
     }
     for (size_t i = 0; i < n; i++)
-        if (!(fabs((double)got[i] - want[i]) <= 600 * FLT_EPSILON * most + 1e-8))
-            fail_msg("%s%s: gradient %d of %s is %.9g, want %.9g", c->position_embedding_type, c->is_decoder ? ", causal" : "", (int)i, what,
-                     (double)got[i], want[i]);
+        if (!(fabs((double)got[i] - expected[i]) <= 600 * FLT_EPSILON * most + 1e-8))
+            fail_msg("%s%s: gradient %d of %s is %.9g, expected %.9g", c->position_embedding_type, c->is_decoder ? ", causal" : "", (int)i, what,
+                     (double)got[i], expected[i]);
 }
 
 /* Values are the end of scores of size 10, each a sum of up to 3 C products, and of a softmax: 200 roundings of the largest. */

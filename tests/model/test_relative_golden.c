@@ -107,8 +107,8 @@ static void layer_of_transformers(const char *file, const char *encoding, bool c
         snprintf(one, sizeof one, ",\"%s\":%.17g", keys[i][1], a->x[0]);
         strncat(text, one, sizeof text - strlen(text) - 1);
     }
-    const struct array *want = array(&all, "context"), *types = optional(&all, "types"), *places = optional(&all, "position_embeddings.weight");
-    const int64_t T = want->dim[0];
+    const struct array *expected = array(&all, "context"), *types = optional(&all, "types"), *places = optional(&all, "position_embeddings.weight");
+    const int64_t T = expected->dim[0];
     if (places) {
         snprintf(one, sizeof one, ",\"max_position_embeddings\":%d", (int)places->dim[0]);
         strncat(text, one, sizeof text - strlen(text) - 1);
@@ -127,7 +127,7 @@ static void layer_of_transformers(const char *file, const char *encoding, bool c
     const rf_batch b = {.N = T, .B = 1, .id = id, .type = type_of, .start = ends};
     rf_tensor *y = attend(&l, qkv, NULL, &b, &spec);
     double worst = 0;
-    for (int64_t i = 0; i < want->n; i++) worst = fmax(worst, fabs((double)y->f32[i] - want->x[i]));
+    for (int64_t i = 0; i < expected->n; i++) worst = fmax(worst, fabs((double)y->f32[i] - expected->x[i]));
     print_message("%-22s largest difference %.1e\n", file, worst);
     if (!(worst <= 2e-5)) fail_msg("%s differs by %.3g", file, worst);
     close_layer(&l);
@@ -196,8 +196,8 @@ static void buckets_and_slopes_of_transformers(void **state)
             for (int64_t j = 0; kind == 1 && j < a->n; j++) {           /* offset is query - key */
                 const float *row = got + 4 * (clamp(-(int64_t)offset->x[j], spec.clip) + spec.clip);
                 const double at = fmod(atan2((double)row[1], (double)row[0]) / 6.283185307179586 * 2 * n + 2 * n, 2 * n);
-                const double want = fmin(fmax(a->x[j] + n, 0), 2 * n - 1), apart = fabs(at - want);
-                if (!(fmin(apart, 2 * n - apart) < 1e-2)) fail_msg("%s: offset %d is in row %.3f, want %.0f", a->name, (int)offset->x[j], at, want);
+                const double expected = fmin(fmax(a->x[j] + n, 0), 2 * n - 1), apart = fabs(at - expected);
+                if (!(fmin(apart, 2 * n - apart) < 1e-2)) fail_msg("%s: offset %d is in row %.3f, expected %.0f", a->name, (int)offset->x[j], at, expected);
             }
             for (int h = 0; kind == 2 && h < n; h++) t_near(-(double)got[2 * n + h], a->x[h], 40 * FLT_EPSILON * a->x[h]);
             checked++;

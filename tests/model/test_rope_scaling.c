@@ -35,7 +35,7 @@ static void frequencies_of_transformers(void **state)
         for (int64_t j = 0; j < t->planes; j++) {
             const double got = rf__rope_theta(&c, c.rope_theta, r, t->length, j);
             if (!(fabs(got - t->theta[j]) <= 1e-6 * t->theta[j]))
-                fail_msg("%s: plane %d is %.12g, want %.12g", t->config, (int)j, got, t->theta[j]);
+                fail_msg("%s: plane %d is %.12g, expected %.12g", t->config, (int)j, got, t->theta[j]);
         }
         seen[c.rope_scaling.rope_type]++;
     }
@@ -48,8 +48,8 @@ static void ntk_is_its_formula(void **state)
     (void)state;
     const rf_config c = parsed("{\"hidden_size\":256,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":8}}");
     for (int64_t i = 0; i < 32; i++) {
-        const double want = pow(10000 * pow(8, 64.0 / 62), -(double)i / 32);
-        for (int64_t length = 0; length < 20000; length += 9999) t_near(rf__rope_theta(&c, c.rope_theta, 64, length, i), want, 1e-12 * want);
+        const double expected = pow(10000 * pow(8, 64.0 / 62), -(double)i / 32);
+        for (int64_t length = 0; length < 20000; length += 9999) t_near(rf__rope_theta(&c, c.rope_theta, 64, length, i), expected, 1e-12 * expected);
     }
 }
 
@@ -142,7 +142,7 @@ static void tables_are_their_formulas(void **state)
         rf_error why = {0};
         rf_graph *g;
         rf_positions *kept;
-        rf_place first;
+        rf_layer_context first;
         snprintf(text, sizeof text, "{\"hidden_size\":32,\"num_attention_heads\":2,\"num_hidden_layers\":2,"
                  "\"max_position_embeddings\":20,%s}", cases[n].config);
         const rf_config c = parsed(text);
@@ -153,15 +153,15 @@ static void tables_are_their_formulas(void **state)
         const int32_t start[] = {0, 13, 70};
         for (int i = 0; i < 70; i++) at[i] = i < 13 ? i : i - 13;
         const rf_batch b = {.N = 70, .B = 2, .id = id, .start = start};
-        assert_true(rf__positions_place(g, kept, &c, &b, &first));
+        assert_true(rf__positions_bind(g, kept, &c, &b, &first));
         for (int64_t layer = 0; layer < 2; layer++) {
-            rf_place place = first;
+            rf_layer_context context = first;
             rf_attention_spec spec = {0};
-            place.layer = layer;
-            if (is->angles(g, &place, &spec, &why)) fail_msg("%s: %s", text, why.text);
+            context.layer = layer;
+            if (is->angles(g, &context, &spec, &why)) fail_msg("%s: %s", text, why.text);
             for (int part = 0; part < 2; part++) {
-                const rf_rope *rope = place.turn.parts ? place.turn.rope[part] : spec.rope;
-                const int32_t *row = place.turn.parts ? place.turn.row[part] : spec.row;
+                const rf_rope *rope = context.rotate.parts ? context.rotate.rope[part] : spec.rope;
+                const int32_t *row = context.rotate.parts ? context.rotate.row[part] : spec.row;
                 assert_int_equal(rf_rope_spec_of(rope)->rotary, 16);
                 for (int i = 0; i < 70 * 8; i++) {
                     double angle, gain;
@@ -179,8 +179,8 @@ static void tables_are_their_formulas(void **state)
 }
 
 /* R_a R_b = R_(a+b), R_a^T R_a = 1, R_a^-1 = R_-a, and the halves layout is the pairs layout with columns exchanged; for a
- * table that was stretched.  Two turns of numbers below 1: 4 roundings. */
-static void turns_are_a_group(void **state)
+ * table that was stretched.  Two rotations of numbers below 1: 4 roundings. */
+static void rotations_are_a_group(void **state)
 {
     (void)state;
     const rf_config c = parsed("{\"hidden_size\":64,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,"
@@ -193,26 +193,26 @@ static void turns_are_a_group(void **state)
     for (int layout = 0; layout < 2; layout++) {
         rf_graph *g;
         rf_positions *kept;
-        rf_place place;
+        rf_layer_context context;
         rf_attention_spec spec = {0};
         const rf_config *one = layout ? &halves : &c;
         int32_t id[4] = {0}, position[4] = {3, 41, 44, -41};
         const int32_t start[] = {0, 4};
         const rf_batch b = {.N = 4, .B = 1, .id = id, .position = position, .start = start};
         if (rf__position_find(one, &is, &why) || rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, one, &kept, &why)) fail_msg("%s", why.text);
-        assert_true(rf__positions_place(g, kept, one, &b, &place));
-        place.layer = 0;
-        if (is->angles(g, &place, &spec, &why)) fail_msg("%s", why.text);
+        assert_true(rf__positions_bind(g, kept, one, &b, &context));
+        context.layer = 0;
+        if (is->angles(g, &context, &spec, &why)) fail_msg("%s", why.text);
         float *x = t_normal(16), *ab = t_floats(16), *once = t_floats(16), *back = t_floats(16), *mixed = t_floats(16), *other = t_floats(16);
         const int32_t *row = spec.row;
-        if (rf_rope_turn(ctx, spec.rope, ab, x, &row[0], 1, 1, 16, 1, &why) || rf_rope_turn(ctx, spec.rope, ab, ab, &row[1], 1, 1, 16, 1, &why) ||
-            rf_rope_turn(ctx, spec.rope, once, x, &row[2], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
+        if (rf_rope_rotate(ctx, spec.rope, ab, x, &row[0], 1, 1, 16, 1, &why) || rf_rope_rotate(ctx, spec.rope, ab, ab, &row[1], 1, 1, 16, 1, &why) ||
+            rf_rope_rotate(ctx, spec.rope, once, x, &row[2], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
         t_close(ab, once, 16, 8 * FLT_EPSILON * 4, 0);
-        if (rf_rope_turn(ctx, spec.rope, back, x, &row[1], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
+        if (rf_rope_rotate(ctx, spec.rope, back, x, &row[1], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
         double size[2] = {0};
         for (int i = 0; i < 16; i++) size[0] += (double)x[i] * (double)x[i], size[1] += (double)back[i] * (double)back[i];
         t_near(size[1], size[0], 16 * FLT_EPSILON * size[0]);                                       /* orthogonal */
-        if (rf_rope_turn(ctx, spec.rope, back, back, &row[3], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
+        if (rf_rope_rotate(ctx, spec.rope, back, back, &row[3], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
         t_close(back, x, 16, 8 * FLT_EPSILON * 4, 0);                                               /* R_41 then R_-41 */
         if (layout) {                                               /* halves(P x) = P pairs(x), P: 2i -> i, 2i+1 -> i + 8 */
             const float *cosines = rf_rope_cos(spec.rope) + row[1] * 8, *sines = rf_rope_sin(spec.rope) + row[1] * 8;
@@ -237,7 +237,7 @@ static void bad_configs_are_refused(void **state)
 {
     (void)state;
     static const struct { const char *keys; rf_status code; const char *part; } cases[] = {
-        {"\"partial_rotary_factor\":0.3", RF_EDATA, "partial_rotary_factor 0.3 turns 3 of a head's 10 columns"},
+        {"\"partial_rotary_factor\":0.3", RF_EDATA, "partial_rotary_factor 0.3 rotates 3 of a head's 10 columns"},
         {"\"partial_rotary_factor\":1.5", RF_EDATA, "partial_rotary_factor is 1.5"},
         {"\"partial_rotary_factor\":0", RF_EDATA, "partial_rotary_factor is 0"},
         {"\"rope_theta\":0", RF_EDATA, "rope_theta is 0"},
@@ -262,7 +262,7 @@ static void bad_configs_are_refused(void **state)
         {"\"rope_theta_per_layer\":[1,2,-1]", RF_EDATA, "rope_theta_per_layer[2] is -1"},
         {"\"rotary_heads\":3", RF_EDATA, "rotary_heads is 3, there are 2 heads"},
         {"\"rotary_value_inverse\":true", RF_EDATA, "rotary_value_inverse needs rotary_value"},
-        {"\"position_embedding_type\":\"rotary_axial\"", RF_EDATA, "10 turned columns"},
+        {"\"position_embedding_type\":\"rotary_axial\"", RF_EDATA, "10 rotated columns"},
         {"\"position_embedding_type\":\"absolut\"", RF_EDATA, "the nearest is \"absolute\""},
         {"\"position_embedding_type\":\"xpos\"", RF_EUNSUPPORTED, "causal attention only"},
         {"\"position_embedding_type\":\"absolute\",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", RF_EDATA, "does not rotate"},
@@ -320,7 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frequencies_of_transformers), cmocka_unit_test(ntk_is_its_formula),
-        cmocka_unit_test(tables_are_their_formulas),   cmocka_unit_test(turns_are_a_group),
+        cmocka_unit_test(tables_are_their_formulas),   cmocka_unit_test(rotations_are_a_group),
         cmocka_unit_test(bad_configs_are_refused),     cmocka_unit_test(configs_survive),
     };
     return cmocka_run_group_tests_name("model/rope_scaling", tests, NULL, NULL);

@@ -14,7 +14,7 @@ static double pi(void) { return acos(-1); }
 
 static double ramp(double i, double low, double high) { return fmin(fmax((i - low) / (high - low), 0), 1); }
 
-/* theta_i of r turned columns in a text of L tokens. */
+/* theta_i of r rotated columns in a text of L tokens. */
 static double theta(const rf_config *c, int r, double L, int i)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
@@ -39,16 +39,16 @@ static double theta(const rf_config *c, int r, double L, int i)
 }
 
 /* The angle of plane i at position m. */
-static double place_angle(const rf_config *c, int m, int L, int i)
+static double position_angle(const rf_config *c, int m, int L, int i)
 {
     const int r = (int)(D * c->partial_rotary_factor);
     if (is(c, "rotary_axial")) {                                    /* a grid of 4 columns */
         const int j = i % (r / 4);
         return (i < r / 4 ? m / 4 : m % 4) * theta(c, r / 2, L, j);
     }
-    if (c->rope_scaling.sections) {                                 /* pictures of 3 rows of 2; planes: 1 of time, 1 of height, 2 of width */
-        const int place = i == 0 ? m / 6 : i == 1 ? m / 2 % 3 : m % 2;
-        return place * theta(c, r, L, i);
+    if (c->rope_scaling.sections) {                                 /* images of 3 rows of 2; planes: 1 of time, 1 of height, 2 of width */
+        const int coordinate = i == 0 ? m / 6 : i == 1 ? m / 2 % 3 : m % 2;
+        return coordinate * theta(c, r, L, i);
     }
     return m * theta(c, r, L, i);
 }
@@ -62,13 +62,13 @@ static void make_angles(const rf_config *c)
     learned = is(c, "rotary_learned");
     for (int b = 0; b < TEXTS; b++)
         for (int m = 0, L = start[b + 1] - start[b]; m <= LONGEST; m++)
-            for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++) made[L][m][i] = place_angle(c, m, L, i);
+            for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++) made[L][m][i] = position_angle(c, m, L, i);
 }
 
 static double angle(double *const w[], int m, int L, int i) { return made[L][m][i] * (learned ? 1 + w[0][i] : 1); }
 
-/* What plane i of query m is turned by against key n, and multiplied with. */
-static double turn(const rf_config *c, double *const w[], int m, int n, int L, int i)
+/* What plane i of query m is rotated by against key n, and multiplied with. */
+static double rotation(const rf_config *c, double *const w[], int m, int n, int L, int i)
 {
     if (!is(c, "rerope")) return angle(w, m, L, i) - angle(w, n, L, i);
     const double far = (double)c->rerope_window, k = c->rerope_leak, d = abs(m - n);
@@ -90,7 +90,7 @@ static double gain(const rf_config *c, int m, int n, int i)
 static int one(const rf_config *c, int i) { return c->rope_interleave ? 2 * i : i; }
 static int two(const rf_config *c, int i) { return c->rope_interleave ? 2 * i + 1 : i + (int)(D * c->partial_rotary_factor) / 2; }
 
-static bool turned(const rf_config *c, int h) { return !c->rotary_heads || h < c->rotary_heads; }
+static bool rotated(const rf_config *c, int h) { return !c->rotary_heads || h < c->rotary_heads; }
 
 struct encoding { const rf_config *c; double *const *w; };
 
@@ -99,10 +99,10 @@ static double score(const void *of, const double *q, const double *k, const stru
     const rf_config *const c = ((const struct encoding *)of)->c;
     double *const *const w = ((const struct encoding *)of)->w;
     const int m = at->m, n = at->n, L = at->T, h = at->h;
-    const int r = turned(c, h) ? (int)(D * c->partial_rotary_factor) : 0;
+    const int r = rotated(c, h) ? (int)(D * c->partial_rotary_factor) : 0;
     double sum = 0;
     for (int i = 0; i < r / 2; i++) {
-        const double a = turn(c, w, m, n, L, i), q0 = q[one(c, i)], q1 = q[two(c, i)], k0 = k[one(c, i)], k1 = k[two(c, i)];
+        const double a = rotation(c, w, m, n, L, i), q0 = q[one(c, i)], q1 = q[two(c, i)], k0 = k[one(c, i)], k1 = k[two(c, i)];
         sum += gain(c, m, n, i) * ((q0 * cos(a) - q1 * sin(a)) * k0 + (q0 * sin(a) + q1 * cos(a)) * k1);
     }
     for (int i = r; i < D; i++) sum += q[i] * k[i];
@@ -110,14 +110,14 @@ static double score(const void *of, const double *q, const double *k, const stru
     return sum / sqrt(D);
 }
 
-/* v_n as query m meets it: turned to its place, and with rotary_value_inverse back by the query's. */
+/* v_n as query m meets it: rotated to its place, and with rotary_value_inverse back by the query's. */
 static void value(const void *of, double *out, const double *v, const struct pair *at)
 {
     const rf_config *const c = ((const struct encoding *)of)->c;
     double *const *const w = ((const struct encoding *)of)->w;
     const int m = at->m, n = at->n, L = at->T, h = at->h;
     memcpy(out, v, D * sizeof *v);
-    if (!c->rotary_value || !turned(c, h)) return;
+    if (!c->rotary_value || !rotated(c, h)) return;
     for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++) {
         const double a = angle(w, n, L, i) - (c->rotary_value_inverse ? angle(w, m, L, i) : 0);
         out[one(c, i)] = v[one(c, i)] * cos(a) - v[two(c, i)] * sin(a);
@@ -181,19 +181,19 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
 static void compare(const char *what, const rf_config *c, const float *got, double *at, int n, int step, const double *qkv, double *const w[], const float *weight)
 {
     static double y[N * C];
-    double *want = t_bytes((size_t)n * sizeof *want), most = 1;
+    double *expected = t_bytes((size_t)n * sizeof *expected), most = 1;
     for (int i = 0; i < n; i += step) {
         const double x = at[i], h = 1e-5;
         at[i] = x + h;
         const double up = loss(c, y, qkv, w, weight);
         at[i] = x - h;
-        want[i] = (up - loss(c, y, qkv, w, weight)) / (2 * h);
+        expected[i] = (up - loss(c, y, qkv, w, weight)) / (2 * h);
         at[i] = x;
-        most = fmax(most, fabs(want[i]));
+        most = fmax(most, fabs(expected[i]));
     }
     for (int i = 0; i < n; i += step)
-        if (!(fabs((double)got[i] - want[i]) <= 600 * FLT_EPSILON * most + 1e-8))
-            fail_msg("%s: gradient %d is %.9g, want %.9g", what, i, (double)got[i], want[i]);
+        if (!(fabs((double)got[i] - expected[i]) <= 600 * FLT_EPSILON * most + 1e-8))
+            fail_msg("%s: gradient %d is %.9g, expected %.9g", what, i, (double)got[i], expected[i]);
 }
 
 /* Scores of size 10 and a softmax: 200 roundings of the largest value. */
@@ -224,7 +224,7 @@ static void check(const char *keys, bool causal)
     rf_tensor *got = attend(&l, x, dx, &b, &spec);
     for (int i = 0; i < N * C; i++)
         if (!(fabs((double)got->f32[i] - y[i]) <= 200 * FLT_EPSILON * most))
-            fail_msg("%s: column %d of token %d is %.9g, want %.9g", what, i % C, i / C, (double)got->f32[i], y[i]);
+            fail_msg("%s: column %d of token %d is %.9g, expected %.9g", what, i % C, i / C, (double)got->f32[i], y[i]);
     if (rf_backward(l.g, t_weighted(l.g, got, weight), &why)) fail_msg("%s: %s", what, why.text);
     compare(what, &c, dx, qkv, N * 3 * C, 13, qkv, w, weight);
     for (size_t i = 0; i < l.n; i++) compare(what, &c, l.grad[i], w[i], (int)l.count[i], 1, qkv, w, weight);
@@ -239,7 +239,7 @@ static void formulas_and_gradients(void **state)
         for (int causal = cases[i].only == CAUSAL; causal < 2; causal++) check(cases[i].keys, causal);
 }
 
-/* What turns has a formula here. */
+/* What rotates has a formula here. */
 static void none_is_missing(void **state)
 {
     (void)state;

@@ -49,10 +49,10 @@ static void same_text_same_bits(void **state)
             if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s", why.text);
             memcpy(alone + i * 32, v, 32 * sizeof *v);
         }
-        for (int turn = 0; turn < TEXTS; turn++) {                       /* every text in every place, all neighbours */
+        for (int round = 0; round < TEXTS; round++) {                    /* every text in every place, all neighbours */
             int32_t id[256], start[TEXTS + 1] = {0};
             for (int i = 0; i < TEXTS; i++) {
-                const int text = (i + turn) % TEXTS;
+                const int text = (i + round) % TEXTS;
                 fill(text, id + start[i], length[text], 97);
                 start[i + 1] = start[i] + length[text];
             }
@@ -60,7 +60,7 @@ static void same_text_same_bits(void **state)
             const float *v;
             if (rf_session_embed(w.session, &b, RF_POOL_MEAN, &v, &why)) fail_msg("%s", why.text);
             for (int i = 0; i < TEXTS; i++)
-                assert_memory_equal(v + i * 32, alone + ((i + turn) % TEXTS) * 32, 32 * sizeof *v);
+                assert_memory_equal(v + i * 32, alone + ((i + round) % TEXTS) * 32, 32 * sizeof *v);
         }
         if (!first) first = memcpy(t_floats(TEXTS * 32), alone, TEXTS * 32 * sizeof *alone);
         assert_memory_equal(alone, first, TEXTS * 32 * sizeof *alone);
@@ -83,13 +83,13 @@ static void positions_may_be_shifted(void **state)
     fill(1, id, 64, 97);
     const rf_batch plain = {.N = 64, .B = 1, .id = id, .start = start};
     if (rf_session_hidden(w.session, &plain, &v, &why)) fail_msg("%s", why.text);
-    float *want = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
+    float *expected = memcpy(t_floats(64 * 32), v, 64 * 32 * sizeof *v);
     for (size_t i = 0; i < RF_COUNT(shift); i++) {
         for (int j = 0; j < 64; j++) position[j] = shift[i] + j;
         rf_batch moved = plain;
         moved.position = position;
         if (rf_session_hidden(w.session, &moved, &v, &why)) fail_msg("%s", why.text);
-        t_close(v, want, 64 * 32, 5e-5, 0);
+        t_close(v, expected, 64 * 32, 5e-5, 0);
     }
     end(&w);
     t_free_all();
@@ -125,13 +125,13 @@ static void rungs_agree(void **state)
     const int32_t start[3] = {0, 33, 130}, row[2] = {3, 99};
     fill(1, id, 130, 97);
     const rf_batch b = {.N = 130, .B = 2, .id = id, .start = start};
-    const float *want, *got;
-    if (rf_session_scores(ref.session, &b, row, 2, &want, &why)) fail_msg("%s", why.text);
+    const float *expected, *got;
+    if (rf_session_scores(ref.session, &b, row, 2, &expected, &why)) fail_msg("%s", why.text);
     rfk_table rung;
     for (int i = 1; rfk_rung(i, &rung); i++) {
         struct work w = begin(&c, 1, rung.isa);
         if (rf_session_scores(w.session, &b, row, 2, &got, &why)) fail_msg("%s", why.text);
-        t_close(got, want, 2 * 97, 1e-4, 1e-5);
+        t_close(got, expected, 2 * 97, 1e-4, 1e-5);
         end(&w);
     }
     end(&ref);
@@ -208,11 +208,11 @@ static void far_sines_need_no_table(void **state)
         const rf_batch alone = {.N = 1, .B = 1, .id = id, .position = &far, .start = one};
         const float *v;
         rf_error why = {0};
-        float want[3 * 32];
+        float expected[3 * 32];
         struct work w = begin(&c, 2, NULL);
         if (rf_session_hidden(w.session, &text, &v, &why)) fail_msg("%s", why.text);            /* leaves a table */
         if (rf_session_hidden(w.session, &chosen, &v, &why)) fail_msg("%s", why.text);
-        memcpy(want, v, sizeof want);
+        memcpy(expected, v, sizeof expected);
         end(&w);
 
         t_memory memory = {0};
@@ -220,7 +220,7 @@ static void far_sines_need_no_table(void **state)
         if (rf_model_random(w.ctx, &c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
             fail_msg("%s", why.text);
         if (rf_session_hidden(w.session, &chosen, &v, &why)) fail_msg("%s", why.text);
-        assert_memory_equal(v, want, sizeof want);
+        assert_memory_equal(v, expected, sizeof expected);
         if (rf_session_hidden(w.session, &alone, &v, &why)) fail_msg("%s", why.text);
         assert_true(memory.peak < 4 << 20);
         end(&w);
@@ -290,7 +290,7 @@ static void *race(void *arg)
     racer *r = arg;
     rf_session *s;
     if (rf_session_open(r->model, &s, &r->why)) return NULL;
-    for (int turn = 0; turn < 20; turn++)
+    for (int round = 0; round < 20; round++)
         for (int i = 0; i < TEXTS; i++) {
             int32_t id[256];
             const int32_t start[2] = {0, length[i]};

@@ -56,9 +56,9 @@ static void compare(rf_ctx *ctx, const char *folder, const char *text)
         const float *got;
         if (rf_session_scores(s, &b, &n, 1, &got, &why)) fail_msg("%s", why.text);
         for (int64_t v = 0; v < V; v++) {
-            double want;
-            if (fscanf(twin, "%lf", &want) != 1) fail_msg("the twin printed too little for \"%s\"", text);
-            t_near((double)got[v], want, 1e-4);
+            double expected;
+            if (fscanf(twin, "%lf", &expected) != 1) fail_msg("the twin printed too little for \"%s\"", text);
+            t_near((double)got[v], expected, 1e-4);
         }
         masks++;
     }

@@ -17,7 +17,7 @@ static float draw(uint32_t *x)
 static void matrix_case(FILE *f, rf_ctx *ctx)
 {
     int rows, columns;
-    double beta1, want;
+    double beta1, expected;
     assert_int_equal(fscanf(f, "%d %d %lf", &rows, &columns, &beta1), 3);
     const size_t n = (size_t)rows * (size_t)columns;
     rf_param param = {.name = "matrix", .rank = 2, .dim = {rows, columns}, .count = n};
@@ -32,13 +32,13 @@ static void matrix_case(FILE *f, rf_ctx *ctx)
             o.grad[i] = ldexpf(draw(&x), -(int)(i / (size_t)columns % 14) - (int)(7 * (i % (size_t)columns) % 11));
         rf__optimizer_update(&o, &(rf__step){1e-2, 1, t});
         for (size_t i = 0; i < n; i++) square += (double)o.value[i] * o.value[i];
-        assert_int_equal(fscanf(f, "%lf", &want), 1);
-        t_near(sqrt(square), want, 1e-5 * want);
+        assert_int_equal(fscanf(f, "%lf", &expected), 1);
+        t_near(sqrt(square), expected, 1e-5 * expected);
         for (size_t i = 0; i < SAMPLES; i++) {
             const double got = (double)o.value[i * STRIDE % n];
-            assert_int_equal(fscanf(f, "%lf", &want), 1);
-            if (!(fabs(got - want) <= 1e-5 * fabs(want) + 1e-8 * t))
-                fail_msg("%d x %d, update %d, sample %zu: %.9g, want %.9g", rows, columns, t, i, got, want);
+            assert_int_equal(fscanf(f, "%lf", &expected), 1);
+            if (!(fabs(got - expected) <= 1e-5 * fabs(expected) + 1e-8 * t))
+                fail_msg("%d x %d, update %d, sample %zu: %.9g, expected %.9g", rows, columns, t, i, got, expected);
         }
     }
     rf__optimizer_free(&o);

@@ -88,7 +88,7 @@ static void two_params(const rf_ctx *ctx, rf_param p[2], rf_params *out)
     *out = (rf_params){.ctx = ctx, .n = 2, .total = 32, .p = p};
 }
 
-static size_t place(int i) { return (size_t)(i < ROWS * COLUMNS ? i : 16 + i - ROWS * COLUMNS); }
+static size_t offset_of(int i) { return (size_t)(i < ROWS * COLUMNS ? i : 16 + i - ROWS * COLUMNS); }
 
 static void read_numbers(FILE *f, double x[NUMBERS])
 {
@@ -107,7 +107,7 @@ static rf_optim optim_named(const char *name)
  * are rounded to f32, which is one more.  `size`: of the largest step so far, all of them adding up. */
 static void golden_case(FILE *f, const char *name, const char *optim, const char *isa)
 {
-    double k[14], p[NUMBERS], g[NUMBERS], want[NUMBERS], size = 0;
+    double k[14], p[NUMBERS], g[NUMBERS], expected[NUMBERS], size = 0;
     for (int i = 0; i < 14; i++) assert_int_equal(fscanf(f, "%lf", &k[i]), 1);
     const rf__rule rule = {.optim = optim_named(optim), .beta1 = k[1], .beta2 = k[2], .epsilon = k[3], .decay = k[4],
                            .bias_correction = k[5] > 0, .momentum = k[6], .nesterov = k[7] > 0, .clip_threshold = k[8],
@@ -120,21 +120,21 @@ static void golden_case(FILE *f, const char *name, const char *optim, const char
     two_params(ctx, param, &params);
     make(&params, &rule, &o);
     read_numbers(f, p);
-    for (int i = 0; i < NUMBERS; i++) o.value[place(i)] = (float)p[i];
+    for (int i = 0; i < NUMBERS; i++) o.value[offset_of(i)] = (float)p[i];
     for (int t = 1; t <= UPDATES; t++) {
         const float *got = rule.ema_decay > 0 ? o.ema : o.value;
         read_numbers(f, g);
-        read_numbers(f, want);
+        read_numbers(f, expected);
         for (int i = 0; i < NUMBERS; i++) {
-            o.grad[place(i)] = (float)g[i] / 4;
-            size = fmax(size, fabs(want[i] - p[i]));
-            p[i] = want[i];
+            o.grad[offset_of(i)] = (float)g[i] / 4;
+            size = fmax(size, fabs(expected[i] - p[i]));
+            p[i] = expected[i];
         }
         rf__optimizer_update(&o, &(rf__step){k[0], 4, t});
         for (int i = 0; i < NUMBERS; i++) {
-            const double slack = t * (0x1p-23 * (fabs(want[i]) + 0.4) + 20 * 0x1p-23 * size);
-            if (!(fabs(got[place(i)] - want[i]) <= slack))
-                fail_msg("%s, update %d, number %d: %.9g, want %.9g, slack %.3g", name, t, i, (double)got[place(i)], want[i], slack);
+            const double slack = t * (0x1p-23 * (fabs(expected[i]) + 0.4) + 20 * 0x1p-23 * size);
+            if (!(fabs(got[offset_of(i)] - expected[i]) <= slack))
+                fail_msg("%s, update %d, number %d: %.9g, expected %.9g, slack %.3g", name, t, i, (double)got[offset_of(i)], expected[i], slack);
         }
     }
     rf__optimizer_free(&o);

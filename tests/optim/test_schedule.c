@@ -85,16 +85,16 @@ static void as_others_compute(void **state)
     for (int i = 0; i < 2; i++) assert_non_null(fgets(line, sizeof line, f));
     while (fscanf(f, "%63s", word) == 1 && !strcmp(word, "case")) {
         long T, w;
-        double cycles, end, power, want;
+        double cycles, end, power, expected;
         assert_int_equal(fscanf(f, "%63s %ld %ld %lf %lf %lf", name, &T, &w, &cycles, &end, &power), 6);
         rf_train_options o = with(kind_of(name), w);
         o.num_cycles = cycles;
         o.lr_end = end;
         o.lr_power = power;
         for (int64_t t = 1; t <= T; t++) {
-            assert_int_equal(fscanf(f, "%lf", &want), 1);
+            assert_int_equal(fscanf(f, "%lf", &expected), 1);
             const double got = rf__learning_rate(&o, t, T);
-            if (!(fabs(got - want) <= 1e-15)) fail_msg("%s, update %d of %ld: %.17g, want %.17g", name, (int)t, T, got, want);
+            if (!(fabs(got - expected) <= 1e-15)) fail_msg("%s, update %d of %ld: %.17g, expected %.17g", name, (int)t, T, got, expected);
         }
         cases++;
     }
@@ -109,9 +109,9 @@ static void straight_lines(void **state)
     (void)state;
     rf_train_options o = with(RF_SCHEDULE_PIECEWISE, 0);
     o.lr_schedule = "32:1,320:.5,1280:.1,2560:.01";
-    const struct { int64_t t; double share; } want[] = {{1, 1.0 / 32}, {16, 0.5}, {32, 1}, {176, 0.75}, {320, 0.5}, {800, 0.3},
+    const struct { int64_t t; double share; } expected[] = {{1, 1.0 / 32}, {16, 0.5}, {32, 1}, {176, 0.75}, {320, 0.5}, {800, 0.3},
                                                        {1280, 0.1}, {1920, 0.055}, {2560, 0.01}, {9999, 0.01}};
-    for (size_t i = 0; i < RF_COUNT(want); i++) t_near(rf__learning_rate(&o, want[i].t, 100000), 0.002 * want[i].share, 1e-17);
+    for (size_t i = 0; i < RF_COUNT(expected); i++) t_near(rf__learning_rate(&o, expected[i].t, 100000), 0.002 * expected[i].share, 1e-17);
     o.lr_schedule = "0:1,10:0";
     t_near(rf__learning_rate(&o, 5, 100), 0.001, 1e-17);
     const char *const good[] = {"5:1", "1:0,2:1", "0:.5,1e6:1e-3"};

@@ -7,34 +7,34 @@
 #include "store/store.h"
 #include "one_context.h"
 
-/* A file of this header and `room` bytes of data, counting up from 0. */
-static unsigned char *file_of(const char *header, size_t room, size_t *size)
+/* A file of this header and `data_size` bytes of data, counting up from 0. */
+static unsigned char *file_of(const char *header, size_t data_size, size_t *size)
 {
     const size_t n = strlen(header);
-    *size = 8 + n + room;
+    *size = 8 + n + data_size;
     unsigned char *f = t_bytes(*size);
     for (size_t i = 0; i < 8; i++) f[i] = (unsigned char)(n >> 8 * i);
     memcpy(f + 8, header, n);
-    for (size_t i = 0; i < room; i++) f[8 + n + i] = (unsigned char)i;
+    for (size_t i = 0; i < data_size; i++) f[8 + n + i] = (unsigned char)i;
     return f;
 }
 
-static rf_weights *opens(const char *header, size_t room)
+static rf_weights *opens(const char *header, size_t data_size)
 {
     size_t size;
     rf_error why = {0};
     rf_weights *w = NULL;
-    const unsigned char *f = file_of(header, room, &size);
+    const unsigned char *f = file_of(header, data_size, &size);
     if (rf__weights_from_memory(ctx, f, size, "f", &w, &why)) fail_msg("%s: %s", header, why.text);
     return w;
 }
 
-static void refused(const char *header, size_t room, rf_status code, const char *part)
+static void refused(const char *header, size_t data_size, rf_status code, const char *part)
 {
     size_t size;
     rf_error why = {0};
     rf_weights *w = NULL;
-    const unsigned char *f = file_of(header, room, &size);
+    const unsigned char *f = file_of(header, data_size, &size);
     if (!rf__weights_from_memory(ctx, f, size, "f", &w, &why)) fail_msg("accepted: %s", header);
     t_failed(&why, code, part);
     assert_null(w);
@@ -168,8 +168,8 @@ static void halves(void **state)
         const rf_weight *t = rf_weights_find(w, "h");
         assert_int_equal(rf_weights_read(w, t, x, 0, NULL), RF_OK);
         for (size_t i = 0; i < n; i++) {
-            const float want = kind ? rf__from_f16((uint16_t)i) : rf__from_bf16((uint16_t)i);
-            if (isnan(want) ? !isnan(x[i]) : memcmp(&want, &x[i], 4) != 0) fail_msg("half %zu: %g, want %g", i, (double)x[i], (double)want);
+            const float expected = kind ? rf__from_f16((uint16_t)i) : rf__from_bf16((uint16_t)i);
+            if (isnan(expected) ? !isnan(x[i]) : memcmp(&expected, &x[i], 4) != 0) fail_msg("half %zu: %g, expected %g", i, (double)x[i], (double)expected);
         }
         rf_error why = {0};
         rf_weights_read(w, t, x, 1, &why);
@@ -215,10 +215,10 @@ static void crowds(void **state)
 
 static const char *shard_a = "{" T("a", "F32", "[1]", "[0,4]") "}", *shard_b = "{" T("b", "F32", "[1]", "[0,4]") "}";
 
-static void put(const char *folder, const char *name, const char *header, size_t room)
+static void put(const char *folder, const char *name, const char *header, size_t data_size)
 {
     size_t size;
-    const unsigned char *f = file_of(header, room, &size);
+    const unsigned char *f = file_of(header, data_size, &size);
     t_write(folder, name, f, size);
 }
 

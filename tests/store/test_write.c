@@ -33,14 +33,14 @@ static void bytes(void **state)
     assert_int_equal(rf_weights_write(ctx, path, t, 3, NULL, NULL), RF_OK);
     size_t size;
     char *f = slurp(path, &size);
-    const char *want = "{\"__metadata__\":{\"format\":\"pt\"},\"z\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
+    const char *expected = "{\"__metadata__\":{\"format\":\"pt\"},\"z\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
                        "\"a\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[8,10]},"
                        "\"b\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[10,12]}}";
-    const size_t n = strlen(want), padded = (n + 7) / 8 * 8;
+    const size_t n = strlen(expected), padded = (n + 7) / 8 * 8;
     assert_int_equal(size, 8 + padded + 12);
     assert_int_equal((unsigned char)f[0], padded & 255);
     assert_int_equal((unsigned char)f[1], padded >> 8);
-    assert_memory_equal(f + 8, want, n);
+    assert_memory_equal(f + 8, expected, n);
     for (size_t i = n; i < padded; i++) assert_int_equal(f[8 + i], ' ');
     assert_memory_equal(f + 8 + padded, "\0\0\0\x40\0\0\0\xc0\x00\x3c\x80\x3f", 12);
     rf__free(ctx, f);
@@ -77,8 +77,8 @@ static void round_trip(void **state)
     /* The order in which tensors are given does not show in the file. */
     size_t n1, n2;
     char *first = slurp(path, &n1);
-    const rf_weight_out turned[] = {t[2], t[3], t[0], t[1]};
-    assert_int_equal(rf_weights_write(ctx, path, turned, 4, metadata, NULL), RF_OK);
+    const rf_weight_out transposed[] = {t[2], t[3], t[0], t[1]};
+    assert_int_equal(rf_weights_write(ctx, path, transposed, 4, metadata, NULL), RF_OK);
     char *second = slurp(path, &n2);
     assert_int_equal(n1, n2);
     assert_memory_equal(first, second, n1);

@@ -41,7 +41,7 @@ rf_tensor *t_weighted(rf_graph *g, rf_tensor *x, const float *weight)
 double t_kept(double p, uint32_t drop, uint64_t i)
 {
     uint32_t word[4];
-    rf__philox(rf__key(T_SEED, T_STEP), i / 4, (uint64_t)drop << 32, word);
+    rf__philox(rf__make_key(T_SEED, T_STEP), i / 4, (uint64_t)drop << 32, word);
     return word[i % 4] >= (uint32_t)((double)(float)p * 0x1p32) ? 1 / (1 - (double)(float)p) : 0;
 }
 
@@ -69,9 +69,9 @@ static double largest(const double *x, int64_t n)
     return most;
 }
 
-struct wanted { double *y, *d[T_INPUTS]; };
+struct goal { double *y, *d[T_INPUTS]; };
 
-static void measure(const t_gradient_case *c, float *const value[], const float *weight, struct wanted *w)
+static void measure(const t_gradient_case *c, float *const value[], const float *weight, struct goal *w)
 {
     double *in[T_INPUTS] = {0}, *scratch = t_bytes((size_t)c->ys * sizeof *scratch);
     w->y = t_bytes((size_t)c->ys * sizeof *w->y);
@@ -125,7 +125,7 @@ static rf_tensor *feed(rf_graph *g, const t_shape *s, float *value, float *grad,
 
 /* Inputs in `computed`, a set of bits, are results of another operation. */
 static void compare(const t_gradient_case *c, rf_ctx *ctx, float *const value[], const float *weight,
-                    const struct wanted *w, unsigned computed)
+                    const struct goal *w, unsigned computed)
 {
     rf_graph *g = NULL;
     rf_error why = {0};
@@ -169,7 +169,7 @@ void t_gradient(const t_gradient_case *c)
     float *weight = t_normal(c->ys);
     if (c->op == RF_OP_vocab_loss) weight[0] = 1;
 
-    struct wanted w = {0};
+    struct goal w = {0};
     measure(c, value, weight, &w);
     static const struct { int threads; const char *isa; } on[] = {{1, "ref"}, {1, NULL}, {3, NULL}};
     for (size_t i = 0; i < RF_COUNT(on); i++) {

@@ -12,7 +12,7 @@
 enum { RANKS_MOST = 8 };
 
 typedef struct ranks_message { struct ranks_message *next; int from, to, number; size_t bytes; char data[]; } ranks_message;
-typedef struct ranks_wanted { struct ranks_wanted *next; int from, number; void *data; size_t bytes; } ranks_wanted;
+typedef struct ranks_pending { struct ranks_pending *next; int from, number; void *data; size_t bytes; } ranks_pending;
 
 typedef struct ranks_team {
     pthread_mutex_t lock;
@@ -25,7 +25,7 @@ typedef struct ranks_team {
 typedef struct ranks_comm {
     rf_comm c;
     ranks_team *team;
-    ranks_wanted *wanted;               /* oldest first                                                                 */
+    ranks_pending *pending;             /* oldest first                                                                 */
 } ranks_comm;
 
 static inline rf_status ranks_send(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
@@ -47,20 +47,20 @@ static inline rf_status ranks_send(rf_comm *c, int number, int to, const void *d
 static inline rf_status ranks_receive(rf_comm *c, int number, int from, void *data, size_t bytes, rf_error *why)
 {
     (void)why;
-    ranks_wanted *w = malloc(sizeof *w), **at = &((ranks_comm *)c)->wanted;
-    *w = (ranks_wanted){NULL, from, number, data, bytes};
+    ranks_pending *w = malloc(sizeof *w), **at = &((ranks_comm *)c)->pending;
+    *w = (ranks_pending){NULL, from, number, data, bytes};
     while (*at) at = &(*at)->next;
     *at = w;
     return RF_OK;
 }
 
 /* With the lock held: takes what has come; how much is still to come, *gone: from a rank that is gone; -1: a message of
- * another size than was wanted. */
+ * another size than was expected. */
 static inline int ranks_match(ranks_comm *c, int number, bool *gone)
 {
     int open = 0;
     *gone = false;
-    for (ranks_wanted **w = &c->wanted; *w;) {
+    for (ranks_pending **w = &c->pending; *w;) {
         ranks_message **m = &c->team->first;
         while (*m && ((*m)->to != c->c.rank || (*m)->from != (*w)->from || (*m)->number != (*w)->number)) m = &(*m)->next;
         if (!*m) {
@@ -70,7 +70,7 @@ static inline int ranks_match(ranks_comm *c, int number, bool *gone)
             continue;
         }
         ranks_message *got = *m;
-        ranks_wanted *done = *w;
+        ranks_pending *done = *w;
         if (got->bytes != done->bytes) return -1;
         if (got->bytes) memcpy(done->data, got->data, got->bytes);
         *m = got->next;
@@ -125,7 +125,7 @@ static inline void *ranks_main(void *arg)
 }
 
 /* Runs body(comm, arg + rank * step) on n ranks; out (or NULL) receives how each ended. */
-static inline rf_status ranks_run(int n, ranks_body *body, void *arg, size_t step, ranks_one out[RANKS_MOST])
+static inline rf_status ranks_run(int n, ranks_body *body, void *arg, size_t stride, ranks_one out[RANKS_MOST])
 {
     ranks_team team = {.first = NULL, .sent = 0};
     ranks_one own[RANKS_MOST], *r = out ? out : own;
@@ -133,17 +133,17 @@ static inline rf_status ranks_run(int n, ranks_body *body, void *arg, size_t ste
     pthread_mutex_init(&team.lock, NULL);
     pthread_cond_init(&team.changed, NULL);
     for (int i = 0; i < n; i++) {
-        r[i] = (ranks_one){.body = body, .arg = (char *)arg + (size_t)i * step};
+        r[i] = (ranks_one){.body = body, .arg = (char *)arg + (size_t)i * stride};
         r[i].comm = (ranks_comm){{i, n, n, 0, ranks_send, ranks_receive, ranks_progress, ranks_wait}, &team, NULL};
         if (pthread_create(&r[i].thread, NULL, ranks_main, &r[i])) abort();
     }
     for (int i = 0; i < n; i++) pthread_join(r[i].thread, NULL);
     for (int i = n - 1; i >= 0; i--) {
         if (r[i].status) first = r[i].status;
-        while (r[i].comm.wanted) {
-            ranks_wanted *next = r[i].comm.wanted->next;
-            free(r[i].comm.wanted);
-            r[i].comm.wanted = next;
+        while (r[i].comm.pending) {
+            ranks_pending *next = r[i].comm.pending->next;
+            free(r[i].comm.pending);
+            r[i].comm.pending = next;
         }
     }
     while (team.first) {

@@ -123,45 +123,45 @@ float *t_normal(int64_t n)
 
 /* ---- comparisons ---- */
 
-static void compare(double got, double want, int64_t i, double absolute, double relative, double *worst, int64_t *at)
+static void compare(double got, double expected, int64_t i, double absolute, double relative, double *worst, int64_t *at)
 {
-    const double d = fabs(got - want) / (absolute + relative * fabs(want) + 1e-300);
-    if (got == want || (isnan(got) && isnan(want))) return;
+    const double d = fabs(got - expected) / (absolute + relative * fabs(expected) + 1e-300);
+    if (got == expected || (isnan(got) && isnan(expected))) return;
     if (!(d <= *worst)) {
         *worst = isnan(d) ? INFINITY : d;
         *at = i;
     }
 }
 
-void t_close_to(const float *got, const double *want, int64_t n, double absolute, double relative)
+void t_close_to(const float *got, const double *expected, int64_t n, double absolute, double relative)
 {
     double worst = 0;
     int64_t at = 0;
-    for (int64_t i = 0; i < n; i++) compare(got[i], want[i], i, absolute, relative, &worst, &at);
+    for (int64_t i = 0; i < n; i++) compare(got[i], expected[i], i, absolute, relative, &worst, &at);
     if (worst > 1)
-        fail_msg("element %lld of %lld: got %.9g, want %.9g, %.3g times the tolerance", (long long)at, (long long)n,
-                 (double)got[at], want[at], worst);
+        fail_msg("element %lld of %lld: got %.9g, expected %.9g, %.3g times the tolerance", (long long)at, (long long)n,
+                 (double)got[at], expected[at], worst);
 }
 
-void t_close(const float *got, const float *want, int64_t n, double absolute, double relative)
+void t_close(const float *got, const float *expected, int64_t n, double absolute, double relative)
 {
     double worst = 0;
     int64_t at = 0;
-    for (int64_t i = 0; i < n; i++) compare(got[i], want[i], i, absolute, relative, &worst, &at);
+    for (int64_t i = 0; i < n; i++) compare(got[i], expected[i], i, absolute, relative, &worst, &at);
     if (worst > 1)
-        fail_msg("element %lld of %lld: got %.9g, want %.9g, %.3g times the tolerance", (long long)at, (long long)n,
-                 (double)got[at], (double)want[at], worst);
+        fail_msg("element %lld of %lld: got %.9g, expected %.9g, %.3g times the tolerance", (long long)at, (long long)n,
+                 (double)got[at], (double)expected[at], worst);
 }
 
-void t_near(double got, double want, double absolute)
+void t_near(double got, double expected, double absolute)
 {
-    if (!(fabs(got - want) <= absolute)) fail_msg("got %.17g, want %.17g within %.3g", got, want, absolute);
+    if (!(fabs(got - expected) <= absolute)) fail_msg("got %.17g, expected %.17g within %.3g", got, expected, absolute);
 }
 
 void t_failed(const rf_error *why, rf_status code, const char *part)
 {
     if (why->code != code)
-        fail_msg("status %d (%s: %s), want %d", (int)why->code, rf_status_text(why->code), why->text, (int)code);
+        fail_msg("status %d (%s: %s), expected %d", (int)why->code, rf_status_text(why->code), why->text, (int)code);
     if (!strstr(why->text, part)) fail_msg("the message \"%s\" does not contain \"%s\"", why->text, part);
 }
 

@@ -2,9 +2,9 @@
  *
  * Every test program is a cmocka group:
  *
- *     static void turns_back(void **state) { ... }
+ *     static void rotates_back(void **state) { ... }
  *     int main(void) {
- *         const struct CMUnitTest tests[] = {cmocka_unit_test(turns_back)};
+ *         const struct CMUnitTest tests[] = {cmocka_unit_test(rotates_back)};
  *         return cmocka_run_group_tests_name("kernel/rope", tests, NULL, NULL);
  *     }                                                                                                             */
 #ifndef T_H
@@ -46,10 +46,10 @@ void *t_bytes(size_t n);
 void t_check_fences(void);
 void t_free_all(void);
 
-/* |got - want| <= absolute + relative |want| for all n; the message names the worst element. */
-void t_close(const float *got, const float *want, int64_t n, double absolute, double relative);
-void t_close_to(const float *got, const double *want, int64_t n, double absolute, double relative);
-void t_near(double got, double want, double absolute);
+/* |got - expected| <= absolute + relative |expected| for all n; the message names the worst element. */
+void t_close(const float *got, const float *expected, int64_t n, double absolute, double relative);
+void t_close_to(const float *got, const double *expected, int64_t n, double absolute, double relative);
+void t_near(double got, double expected, double absolute);
 
 /* A failure with this code whose sentence contains `part`. */
 void t_failed(const rf_error *why, rf_status code, const char *part);

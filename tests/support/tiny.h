@@ -26,12 +26,12 @@ static inline int tiny_sentence(char *to, size_t size, unsigned first, unsigned 
 
 static inline void tiny_write_corpus(const char *folder, const char *name, unsigned documents, unsigned seed)
 {
-    const size_t room = (size_t)documents * 32 * 64;
-    char *text = malloc(room);
+    const size_t capacity = (size_t)documents * 32 * 64;
+    char *text = malloc(capacity);
     size_t n = 0;
     for (unsigned d = 0; d < documents; d++) {
         const unsigned sentences = 1 + (d * 31 + seed) % 23;
-        for (unsigned k = 0; k < sentences; k++) n += (size_t)tiny_sentence(text + n, room - n, d * 131 + seed, k);
+        for (unsigned k = 0; k < sentences; k++) n += (size_t)tiny_sentence(text + n, capacity - n, d * 131 + seed, k);
         text[n++] = '\n';
     }
     t_write(folder, name, text, n);

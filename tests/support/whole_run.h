@@ -61,10 +61,10 @@ static inline void end(run *r)
     free(r->corpus);
 }
 
-static inline void must(run *r, rf_status want)
+static inline void must(run *r, rf_status expected)
 {
     const rf_status got = go(r);
-    if (got != want) fail_msg("%s: %s", rf_status_text(got), r->why.text);
+    if (got != expected) fail_msg("%s: %s", rf_status_text(got), r->why.text);
 }
 
 static inline void noted(const run *r, const char *part)

@@ -77,14 +77,14 @@ static double score_of(const rf_scores *s, const char *name)
     return 0;
 }
 
-static rf_scores must(setup *s, const rf_finetune_options *o, rf_status want)
+static rf_scores must(setup *s, const rf_finetune_options *o, rf_status expected)
 {
     rf_scores scores;
     s->why = (rf_error){0};
     s->notes[0] = 0;
     s->evals = 0;
     const rf_status got = rf_finetune(s->ctx, o, listen, s, &scores, &s->why);
-    if (got != want) fail_msg("%s: %s", rf_status_text(got), s->why.text);
+    if (got != expected) fail_msg("%s: %s", rf_status_text(got), s->why.text);
     return scores;
 }
 
@@ -341,7 +341,7 @@ static void what_a_run_needs_besides_is_counted(void **state)
     (void)state;
     size_t first[] = {0, 1, 2, 3, 4}, start[] = {0, 5, 14, 17, 19};
     rf_param word = {.count = 30522 * 768};
-    rf__finetune f = {.longest = 77, .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start}, .o = {.per_device_eval_batch_size = 2}};
+    rf__finetune_run f = {.longest = 77, .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start}, .o = {.per_device_eval_batch_size = 2}};
     rf__run r = {.task = &f, .params = {.p = &word, .n = 1}};
     rf__memory_job own;
     rf__finetune_memory(&r, &own);
@@ -358,7 +358,7 @@ static void what_a_run_needs_besides_is_counted(void **state)
 
 /* ---- refusals ---- */
 
-static void refuses(const char *name, const char *text, const char *task, rf_status want, const char *part)
+static void refuses(const char *name, const char *text, const char *task, rf_status expected, const char *part)
 {
     setup s = begin(1);
     rf_finetune_options o = options_of(&s);
@@ -368,7 +368,7 @@ static void refuses(const char *name, const char *text, const char *task, rf_sta
     o.t.output_dir = out;
     o.task = task;
     o.dev = NULL;
-    must(&s, &o, want);
+    must(&s, &o, expected);
     if (!strstr(s.why.text, part)) fail_msg("no \"%s\" in: %s", part, s.why.text);
     assert_false(tiny_has(s.out, "new"));                    /* nothing was written, not even the folder */
     free(path);
@@ -450,7 +450,7 @@ static void a_resumed_run_leaves_the_same_page(void **state)
         o.save_strategy = RF_STRATEGY_EPOCH;
         if (best) o.t.load_best_model_at_end = 1, o.t.greater_is_better = RF_GREATER_FALSE, o.metric = "f1_macro";
         o.t.output_dir = alone;
-        const rf_scores want = must(&s, &o, RF_OK);
+        const rf_scores expected = must(&s, &o, RF_OK);
         o.t.output_dir = parts;
         o.t.stop_after = 20;
         must(&s, &o, RF_ESTOPPED);
@@ -460,7 +460,7 @@ static void a_resumed_run_leaves_the_same_page(void **state)
         again.t.resume_from_checkpoint = "latest";
         for (int ended = 0; ended < 2; ended++) {
             const rf_scores got = must(&s, &again, RF_OK);
-            assert_true(score_of(&got, "accuracy") == score_of(&want, "accuracy"));
+            assert_true(score_of(&got, "accuracy") == score_of(&expected, "accuracy"));
             assert_int_equal(tiny_crc(parts, "model.safetensors"), tiny_crc(alone, "model.safetensors"));
             if (tiny_crc(parts, "README.md") != tiny_crc(alone, "README.md")) fail_msg("%s, %s: other pages", alone, parts);
             assert_int_equal(evaluations(parts), 3);

@@ -5,7 +5,7 @@
 #include "task/finetune.h"
 
 /* A run of one micro-batch, as far as a gradient needs one: a model of two layers, six texts of two classes. */
-typedef struct bench { rf_ctx *ctx; rf__run r; rf__finetune f; rf__item_batch batch; rf_error why; } bench;
+typedef struct bench { rf_ctx *ctx; rf__run r; rf__finetune_run f; rf__item_batch batch; rf_error why; } bench;
 
 enum { TEXTS = 6, TOKENS = 34, V = 40, E = 16 };
 static size_t first[TEXTS + 1] = {0, 1, 2, 3, 4, 5, 6}, start[TEXTS + 1] = {0, 5, 12, 15, 24, 30, 34}, which[TEXTS] = {3, 0, 5, 1, 2, 4};
@@ -103,21 +103,21 @@ static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **stat
         bench *b = begin(0.1, 0, eps);
         const size_t n = b->r.params.total, words = b->r.params.p[0].count, at = b->r.params.p[0].offset;
         const uint64_t stream = 3u << 20, other = stream | 1u << 19;         /* dropouts of the second pass, and of the first */
-        float *moved = t_floats((int64_t)n), *want = t_floats((int64_t)n), *before = t_floats((int64_t)n);
+        float *moved = t_floats((int64_t)n), *expected = t_floats((int64_t)n), *before = t_floats((int64_t)n);
         double loss, largest = 0, apart = 0;
         assert_int_equal(words, V * E);
         memcpy(before, b->r.optimizer.value, n * sizeof *before);
         memcpy(moved, before, n * sizeof *before);
-        plain(b, moved, want, other);
-        const double norm = length_of(want + at, words);
-        for (size_t k = 0; k < words; k++) moved[at + k] = (float)((double)moved[at + k] + eps * (double)want[at + k] / norm);
-        const double wanted = plain(b, moved, want, stream);
+        plain(b, moved, expected, other);
+        const double norm = length_of(expected + at, words);
+        for (size_t k = 0; k < words; k++) moved[at + k] = (float)((double)moved[at + k] + eps * (double)expected[at + k] / norm);
+        const double goal = plain(b, moved, expected, stream);
 
         const float *got = gradient(b, stream, &loss);
         assert_memory_equal(b->r.optimizer.value, before, n * sizeof *before);            /* back to the bit */
-        for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs((double)want[k]));
-        t_close(got, want, (int64_t)n, 1e-5 * largest, 0);
-        t_near(loss, wanted, 1e-5 * wanted);
+        for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs((double)expected[k]));
+        t_close(got, expected, (int64_t)n, 1e-5 * largest, 0);
+        t_near(loss, goal, 1e-5 * goal);
 
         float *unmoved = t_floats((int64_t)n);                                            /* and it is not the plain one */
         plain(b, before, unmoved, stream);
@@ -241,14 +241,14 @@ static void layers_learn_at_decayed_rates(void **state)
         for (size_t i = 0; i < rf_weights_count(b); i++) {
             const rf_weight *w = rf_weights_at(b, i), *v = rf_weights_find(a, w->name);
             const int l = layer_of(w->name);
-            const double want = rate * (l == 2 ? 1 : pow(d, 2 - l));
+            const double expected = rate * (l == 2 ? 1 : pow(d, 2 - l));
             double most = 0;
             assert_non_null(v);
             if (strstr(w->name, "key.bias")) continue;               /* adds the same to all scores of a query: no gradient */
             for (size_t j = 0; j < w->bytes / sizeof(float); j++)
                 most = fmax(most, fabs((double)((const float *)w->data)[j] - (double)((const float *)v->data)[j]));
             if (most < 1e-9) continue;                                /* a table of which the texts use no row */
-            if (fabs(most / want - 1) > 2e-3) fail_msg("decay %g: %s moves by %g, its rate is %g", d, w->name, most, want);
+            if (fabs(most / expected - 1) > 2e-3) fail_msg("decay %g: %s moves by %g, its rate is %g", d, w->name, most, expected);
             seen[l + 1]++;
         }
         for (int l = 0; l < 4; l++) assert_true(seen[l] >= 3);

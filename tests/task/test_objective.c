@@ -25,7 +25,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const pairs *c = what;
     const rf__item_batch b = {.n = (size_t)(2 * c->n), .K = c->K, .label = c->label};
-    return rf__objective_loss(g, in[0], &b, &(rf__objective){c->task, c->weight, c->alpha}, 1 / (2.0 * (double)labelled(c)), NULL, NULL);
+    return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){c->task, c->weight, c->alpha}, 1 / (2.0 * (double)labelled(c)), NULL, NULL);
 }
 
 static void log_softmax(const double *z, int64_t K, double *out)
@@ -77,14 +77,14 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_graph *g;
     float *z = t_normal(24), *dz = t_floats(24);
-    double in[24], want, sum = 0;
+    double in[24], expected, sum = 0;
     for (int i = 0; i < 24; i++) in[i] = (double)z[i], dz[i] = 0;
-    formula(&want, (const double *const[]){in}, &c);
+    formula(&expected, (const double *const[]){in}, &c);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, 1, 1);
-    rf_tensor *loss = rf__objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &(rf__objective){RF_TASK_CLS, three, 4}, 1.0 / 8, &sum, NULL);
-    t_near((double)*loss->f32, want, 1e-5 * fabs(want));
-    t_near(sum / 8, want, 1e-5 * fabs(want));
+    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &(rf__task_objective){RF_TASK_CLS, three, 4}, 1.0 / 8, &sum, NULL);
+    t_near((double)*loss->f32, expected, 1e-5 * fabs(expected));
+    t_near(sum / 8, expected, 1e-5 * fabs(expected));
     rf_graph_free(g);
     rf_ctx_free(ctx);
     t_free_all();
@@ -98,14 +98,14 @@ static void r_drop_doubles_the_batch(void **state)
     size_t first[] = {0, 1, 2, 3}, start[] = {0, 3, 5, 9}, which[] = {2, 0};
     int32_t id[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, type[9] = {0}, label[] = {1, 0, 2};
     const rf__items t = {.ctx = ctx, .task = RF_TASK_CLS, .K = 3, .n = 3, .first = first, .start = start, .id = id, .type = type, .label = label};
-    static const int32_t want[] = {6, 7, 8, 9, 1, 2, 3, 6, 7, 8, 9, 1, 2, 3}, want_start[] = {0, 4, 7, 11, 14}, want_label[] = {2, 1, 2, 1};
+    static const int32_t expected[] = {6, 7, 8, 9, 1, 2, 3, 6, 7, 8, 9, 1, 2, 3}, expected_start[] = {0, 4, 7, 11, 14}, expected_label[] = {2, 1, 2, 1};
     rf__item_batch b = {0};
     assert_int_equal(rf__item_batch_fill(&b, &t, which, 2, true, NULL), RF_OK);
     assert_int_equal(b.N, 14);
     assert_int_equal(b.labels, 4);
-    assert_memory_equal(b.id, want, sizeof want);
-    assert_memory_equal(b.start, want_start, sizeof want_start);
-    assert_memory_equal(b.label, want_label, sizeof want_label);
+    assert_memory_equal(b.id, expected, sizeof expected);
+    assert_memory_equal(b.start, expected_start, sizeof expected_start);
+    assert_memory_equal(b.label, expected_label, sizeof expected_label);
     rf__item_batch_free(ctx, &b);
     rf_ctx_free(ctx);
 }

@@ -69,11 +69,11 @@ static void must(setup *s, const char *id_column, const char *name, const char *
 
 static bool starts(const char *line, const char *with) { return !strncmp(line, with, strlen(with)); }
 
-static void lines_start(const lines *l, const char *const want[], size_t n)
+static void lines_start(const lines *l, const char *const expected[], size_t n)
 {
     if (l->n != n) fail_msg("%zu lines, not %zu:\n%s", l->n, n, l->all);
     for (size_t i = 0; i < n; i++)
-        if (!starts(l->line[i], want[i])) fail_msg("line %zu does not start with %s: %s", i + 1, want[i], l->line[i]);
+        if (!starts(l->line[i], expected[i])) fail_msg("line %zu does not start with %s: %s", i + 1, expected[i], l->line[i]);
 }
 
 /* ---- questions ---- */

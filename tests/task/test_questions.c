@@ -19,10 +19,10 @@ static golden open_golden(void)
     golden g = {.ctx = t_ctx(1, NULL), .file = fopen("tests/golden/train/questions.jsonl", "r")};
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     char *line = NULL, vocab[1024] = "";
-    size_t room = 0, i;
+    size_t capacity = 0, i;
     json_t *token;
     assert_non_null(g.file);
-    assert_true(getline(&line, &room, g.file) > 0);
+    assert_true(getline(&line, &capacity, g.file) > 0);
     json_t *head = json_loads(line, 0, NULL);
     json_array_foreach(json_object_get(head, "vocab"), i, token) strcat(strcat(vocab, json_string_value(token)), "\n");
     g.exact_match = json_number_value(json_object_get(head, "exact_match"));
@@ -36,9 +36,9 @@ static golden open_golden(void)
 static bool next(golden *g)
 {
     char *line = NULL;
-    size_t room = 0;
+    size_t capacity = 0;
     json_decref(g->line);
-    g->line = getline(&line, &room, g->file) > 0 ? json_loads(line, 0, NULL) : NULL;
+    g->line = getline(&line, &capacity, g->file) > 0 ? json_loads(line, 0, NULL) : NULL;
     free(line);
     return g->line != NULL;
 }
@@ -59,7 +59,7 @@ static void read_question(const golden *g, rf__items *t)
     rf_error why = {0};
     char *text = json_dumps(g->line, JSON_COMPACT);
     assert_int_equal(rf__labelled_open(&l, g->ctx, &o, NULL), RF_OK);
-    l.layout.wanted = true;
+    l.layout.with_labels = true;
     assert_int_equal(rf__records_from_memory(&r, g->ctx, text, strlen(text), "q.jsonl", &l.layout, NULL), RF_OK);
     if (rf__labelled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why)) fail_msg("%s", why.text);
     rf__records_free(&r);
@@ -201,7 +201,7 @@ static void nothing_is_an_answer_where_it_was_learned(void **state)
         t.nothing = nothing;
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
         say(&a, &t, 0, 0);
-        const rf__stretch s = rf__answer_bytes(&a, &t, 0, &score);
+        const rf__byte_range s = rf__answer_bytes(&a, &t, 0, &score);
         t_near(score, -40, 0);
         assert_int_equal(s.end > s.begin, !nothing);
         rf__items_free(&t);
@@ -228,7 +228,7 @@ static rf_status count(void *user, const rf__item_batch *b, const float **logit,
     return RF_OK;
 }
 
-static void batches_are_at_most_as_large_as_wanted(void **state)
+static void batches_are_at_most_as_large_as_asked(void **state)
 {
     (void)state;
     golden g = open_golden();
@@ -266,7 +266,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows_are_those_of_transformers), cmocka_unit_test(scores_are_those_of_squad),
         cmocka_unit_test(the_best_of_all_windows),           cmocka_unit_test(nothing_is_an_answer_where_it_was_learned),
-        cmocka_unit_test(batches_are_at_most_as_large_as_wanted),
+        cmocka_unit_test(batches_are_at_most_as_large_as_asked),
     };
     return cmocka_run_group_tests_name("train/questions", tests, NULL, NULL);
 }

@@ -19,24 +19,24 @@ static uint32_t below(uint32_t n)
 }
 
 /* 1e-12 of values up to 1: at most some hundred roundings of 1.1e-16 each, on either side. */
-static void same(double got, double want, int number, const char *what)
+static void same(double got, double expected, int number, const char *what)
 {
-    if (isnan(want) ? isnan(got) : fabs(got - want) <= 1e-12) return;
-    fail_msg("case %d: %s is %.17g, wants %.17g", number, what, got, want);
+    if (isnan(expected) ? isnan(got) : fabs(got - expected) <= 1e-12) return;
+    fail_msg("case %d: %s is %.17g, expected %.17g", number, what, got, expected);
 }
 
 static void classes(double out[4])
 {
-    int32_t label[MOST], guess[MOST];
+    int32_t label[MOST], predicted[MOST];
     rf__class_score score[8];
     const uint32_t n = 1 + below(60), k = 2 + below(4), mode = below(6);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t a = below(k), b = below(k);
         label[i] = (int32_t)(mode == 0 ? 1 : a);
-        guess[i] = (int32_t)(mode == 1 ? 1 : mode == 2 ? a : b);
+        predicted[i] = (int32_t)(mode == 1 ? 1 : mode == 2 ? a : b);
     }
-    rf__class_scores(label, guess, n, (int32_t)k, score);
-    out[0] = rf__accuracy(label, guess, n);
+    rf__class_scores(label, predicted, n, (int32_t)k, score);
+    out[0] = rf__accuracy(label, predicted, n);
     out[1] = rf__f1_macro(score, (int32_t)k);
     out[2] = k == 2 ? score[1].f1 : 0;
     out[3] = rf__matthews(score, (int32_t)k, n);
@@ -78,22 +78,22 @@ static void words(char *out)
 static double entities(void)
 {
     static const char *const name[] = {"O", "B-PER", "I-PER", "B-LOC", "I-LOC"};
-    const char *label[MOST], *guess[MOST];
+    const char *label[MOST], *predicted[MOST];
     const uint32_t n = 1 + below(12), mode = below(4);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t a = below(5), b = below(5), c = below(3);
         label[i] = name[mode == 0 ? 0 : a];
-        guess[i] = name[c ? a : b];
+        predicted[i] = name[c ? a : b];
     }
     rf__entity_count count = {0};
-    rf__count_entities(label, guess, n, &count);
+    rf__count_entities(label, predicted, n, &count);
     return rf__entity_f1(&count);
 }
 
-static double f1_of(const char *const label[], const char *const guess[], size_t n)
+static double f1_of(const char *const label[], const char *const predicted[], size_t n)
 {
     rf__entity_count count = {0};
-    rf__count_entities(label, guess, n, &count);
+    rf__count_entities(label, predicted, n, &count);
     return rf__entity_f1(&count);
 }
 
@@ -158,7 +158,7 @@ static void as_others_compute(void **state)
     FILE *f = fopen("tests/golden/train/scores.txt", "r");
     assert_non_null(f);
     for (int number = 0; number < CASES; number++) {
-        double got[10], want;
+        double got[10], expected;
         char a[64], b[64];
         state_of_draw = (uint64_t)number;
         classes(got);
@@ -168,25 +168,25 @@ static void as_others_compute(void **state)
         words(b);
         assert_int_equal(rf__squad_score(ctx, a, b, &got[8], &got[9], NULL), RF_OK);
         for (int i = 0; i < 10; i++) {
-            assert_int_equal(fscanf(f, "%lf", &want), 1);
-            same(got[i], want, number, what[i]);
+            assert_int_equal(fscanf(f, "%lf", &expected), 1);
+            same(got[i], expected, number, what[i]);
         }
     }
     for (int number = 0; number < CASES; number++) {
-        double want;
+        double expected;
         state_of_draw = 1000000 + (uint64_t)number;
-        assert_int_equal(fscanf(f, "%lf", &want), 1);
-        same(entities(), want, number, "F1 of entities");
+        assert_int_equal(fscanf(f, "%lf", &expected), 1);
+        same(entities(), expected, number, "F1 of entities");
     }
     for (int number = 0; number < CASES; number++) {
         const char *strict[2][12];
-        double want[2];
+        double expected[2];
         state_of_draw = 2000000 + (uint64_t)number;
-        assert_int_equal(fscanf(f, "%lf %lf", &want[0], &want[1]), 2);
-        same(schemes(number), want[0], number, "F1 of BIOES");
+        assert_int_equal(fscanf(f, "%lf %lf", &expected[0], &expected[1]), 2);
+        same(schemes(number), expected[0], number, "F1 of BIOES");
         well_formed(strict[0]);
         well_formed(strict[1]);
-        same(f1_of(strict[0], strict[1], 12), want[1], number, "F1 of well-formed BILOU");
+        same(f1_of(strict[0], strict[1], 12), expected[1], number, "F1 of well-formed BILOU");
     }
     fclose(f);
     rf_ctx_free(ctx);

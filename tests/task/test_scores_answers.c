@@ -40,15 +40,15 @@ static void answers(void **state)
     FILE *f = fopen("tests/golden/train/answers.txt", "r");
     assert_non_null(f);
     for (int c = 0; c < CASES; c++) {
-        char gold[256], guess[256];
-        double exact = -1, f1 = -1, want_exact, want_f1;
+        char gold[256], predicted[256];
+        double exact = -1, f1 = -1, expected_exact, expected_f1;
         sentence(11, (uint64_t)c, gold);
-        if (c % 5 == 0) upper(gold, guess);
-        else sentence(12, (uint64_t)c, guess);
-        assert_int_equal(rf__squad_score(ctx, gold, guess, &exact, &f1, NULL), RF_OK);
-        assert_int_equal(fscanf(f, "%lf %lf", &want_exact, &want_f1), 2);
-        if (exact != want_exact || fabs(f1 - want_f1) > 1e-12)
-            fail_msg("case %d, '%s' and '%s': %g %.17g, not %g %.17g", c, gold, guess, exact, f1, want_exact, want_f1);
+        if (c % 5 == 0) upper(gold, predicted);
+        else sentence(12, (uint64_t)c, predicted);
+        assert_int_equal(rf__squad_score(ctx, gold, predicted, &exact, &f1, NULL), RF_OK);
+        assert_int_equal(fscanf(f, "%lf %lf", &expected_exact, &expected_f1), 2);
+        if (exact != expected_exact || fabs(f1 - expected_f1) > 1e-12)
+            fail_msg("case %d, '%s' and '%s': %g %.17g, not %g %.17g", c, gold, predicted, exact, f1, expected_exact, expected_f1);
     }
     fclose(f);
 }

@@ -31,12 +31,12 @@ static bool same(const rf_encoding *e, const char *ids)
     }
 }
 
-static void told(const rf_encoding *e, const char *name, const char *want)
+static void told(const rf_encoding *e, const char *name, const char *expected)
 {
     char got[1024];
     size_t at = 0;
     for (size_t i = 0; i < e->n && at < sizeof got - 16; i++) at += (size_t)snprintf(got + at, sizeof got - at, " %d", (int)e->id[i]);
-    print_error("%s\n  wanted%s\n  got   %s\n", name, want, got);
+    print_error("%s\n  wanted%s\n  got   %s\n", name, expected, got);
 }
 
 static void as_transformers_reads_them(void **state)

@@ -68,26 +68,26 @@ static void compare_line(char *line, const answer *a, bool offsets)
         unsigned id, start, end;
         int type;
         if (sscanf(line, "%u,%u,%u,%d", &id, &start, &end, &type) != 4) break;
-        if (n >= a->e.n) fail_msg("line %d: %zu tokens, more are wanted", a->line, a->e.n);
+        if (n >= a->e.n) fail_msg("line %d: %zu tokens, more are expected", a->line, a->e.n);
         if ((unsigned)a->e.id[n] != id || a->e.type[n] != type)
-            fail_msg("line %d, token %zu: id %d type %d, want %u %d", a->line, n, (int)a->e.id[n], (int)a->e.type[n], id, type);
+            fail_msg("line %d, token %zu: id %d type %d, expected %u %d", a->line, n, (int)a->e.id[n], (int)a->e.type[n], id, type);
         if (offsets && (a->e.start[n] != start || a->e.end[n] != end))
-            fail_msg("line %d, token %zu: bytes %u to %u, want %u to %u", a->line, n, a->e.start[n], a->e.end[n], start, end);
+            fail_msg("line %d, token %zu: bytes %u to %u, expected %u to %u", a->line, n, a->e.start[n], a->e.end[n], start, end);
     }
-    if (n != a->e.n) fail_msg("line %d: %zu tokens, want %zu", a->line, a->e.n, n);
+    if (n != a->e.n) fail_msg("line %d: %zu tokens, expected %zu", a->line, a->e.n, n);
 }
 
 static void decode_line(const rf_tokenizer *t, char *line, int number)
 {
     word(&line);
     const int skip = atoi(word(&line)), tidy = atoi(word(&line));
-    char *want = word(&line);
+    char *expected = word(&line);
     int32_t id[64];
     size_t n = 0;
     while (line && *line && n < 64) id[n++] = (int32_t)atoi(word(&line));
-    want[from_hex(want)] = 0;
+    expected[from_hex(expected)] = 0;
     char *got = rf_decode(t, id, n, skip, tidy);
-    if (!got || strcmp(got, want[0] == '-' && !want[1] ? "" : want) != 0) fail_msg("line %d: \"%s\", want \"%s\"", number, got, want);
+    if (!got || strcmp(got, expected[0] == '-' && !expected[1] ? "" : expected) != 0) fail_msg("line %d: \"%s\", expected \"%s\"", number, got, expected);
     rf_text_free(t, got);
 }
 
@@ -203,8 +203,8 @@ static void all_scalars(const rf_ctx *ctx, const rf_tokenizer *t, char *line)
                 crc = crc32_of(crc, e.id, e.n * sizeof *e.id);
             }
         }
-        const uint32_t want = (uint32_t)strtoul(word(&line), NULL, 16);
-        if (crc != want) fail_msg("scalars U+%04X to U+%04X: checksum %08x, want %08x", start, start + 4095, crc, want);
+        const uint32_t expected = (uint32_t)strtoul(word(&line), NULL, 16);
+        if (crc != expected) fail_msg("scalars U+%04X to U+%04X: checksum %08x, expected %08x", start, start + 4095, crc, expected);
     }
     rf_encoding_clear(&e);
 }

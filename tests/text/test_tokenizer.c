@@ -52,8 +52,8 @@ static void gives(const rf_tokenizer *t, const char *text, int flags, const int3
     size_t n = 0;
     encode(t, text, strlen(text), flags);
     for (; ids[n] >= 0; n++)
-        if (n >= e.n || e.id[n] != ids[n]) fail_msg("\"%s\": token %zu is %d, want %d", text, n, n < e.n ? e.id[n] : -1, ids[n]);
-    if (n != e.n) fail_msg("\"%s\": %zu tokens, want %zu", text, e.n, n);
+        if (n >= e.n || e.id[n] != ids[n]) fail_msg("\"%s\": token %zu is %d, expected %d", text, n, n < e.n ? e.id[n] : -1, ids[n]);
+    if (n != e.n) fail_msg("\"%s\": %zu tokens, expected %zu", text, e.n, n);
 }
 #define GIVES(t, text, flags, ...) gives(t, text, flags, (const int32_t[]){__VA_ARGS__, -1})
 
@@ -110,8 +110,8 @@ static void pairs_limits_and_appending(void **state)
     assert_int_equal(rf_encode(t, "a a a a", 7, "b", 1, 6, 0, &e, &dropped, &why), RF_OK);
     assert_int_equal(e.n, 6);
     assert_int_equal(dropped, 2);
-    const int32_t want[] = {CLS, A, A, SEP, B, SEP}, type[] = {0, 0, 0, 0, 1, 1};
-    assert_memory_equal(e.id, want, sizeof want);
+    const int32_t expected[] = {CLS, A, A, SEP, B, SEP}, type[] = {0, 0, 0, 0, 1, 1};
+    assert_memory_equal(e.id, expected, sizeof expected);
     assert_memory_equal(e.type, type, sizeof type);
     assert_int_equal(rf_encode(t, "ab", 2, NULL, 0, 0, RF_ENCODE_APPEND | RF_ENCODE_PLAIN, &e, &dropped, &why), RF_OK);
     assert_int_equal(e.n, 7);
@@ -136,10 +136,10 @@ static void text_must_be_utf8(void **state)
     encode(t, "ab", 2, 0);
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         rf_error why = {0};
-        char want[32];
-        snprintf(want, sizeof want, "byte %zu ", bad[i].at);
+        char expected[32];
+        snprintf(expected, sizeof expected, "byte %zu ", bad[i].at);
         assert_int_equal(rf_encode(t, bad[i].text, bad[i].size, NULL, 0, 0, 0, &e, NULL, &why), RF_EDATA);
-        t_failed(&why, RF_EDATA, want);
+        t_failed(&why, RF_EDATA, expected);
         assert_int_equal(e.n, 3);                         /* what was there is still there                            */
     }
     rf_error why = {0};

@@ -129,7 +129,7 @@ static void equals_the_plain_learner(void **state)
         char *end = strchr(rest, '\n');
         assert_non_null(end);
         *end = 0;
-        if (strcmp(rest, token[i]) != 0) fail_msg("token %d is \"%s\", want \"%s\"", i, rest, token[i]);
+        if (strcmp(rest, token[i]) != 0) fail_msg("token %d is \"%s\", expected \"%s\"", i, rest, token[i]);
         rest = end + 1;
     }
     assert_string_equal(rest, "");

@@ -1,4 +1,4 @@
-/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c where next tokens are guessed: it learns, its loss is that of
+/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c where next tokens are predicted: it learns, its loss is that of
  * transformers' class, and a stopped run ends with the bits of one that was not. */
 #define _GNU_SOURCE
 #include "whole_run.h"
@@ -187,8 +187,8 @@ static void the_loss_of_transformers(void **state)
             if (fscanf(f, "%d", &table[i / L][i % L]) != 1) fail();
         if (strcmp(word, "loss")) continue;
         int labels, n = 0, N = 0;
-        double want, sum = 0;
-        if (fscanf(f, "%d %lf", &labels, &want) != 2) fail();
+        double expected, sum = 0;
+        if (fscanf(f, "%d %lf", &labels, &expected) != 2) fail();
         for (int b = 0; b < B; b++) {
             start[b] = N;
             for (int t = 0; t < L && mask[b][t]; t++) {
@@ -206,9 +206,9 @@ static void the_loss_of_transformers(void **state)
         rf_graph_reset(g);
         rf_graph_record(g, 0, 0, 0);
         const rf_batch batch = {.N = N, .B = B, .id = flat, .type = kind, .start = start};
-        rf__mlm_loss(g, e, rf__encode(g, e, &batch), row, label, n, 1, &sum, NULL);
+        rf__mlm_loss(g, e, rf__encoder_forward(g, e, &batch), row, label, n, 1, &sum, NULL);
         if (rf_graph_error(g)->code) fail_msg("%s", rf_graph_error(g)->text);
-        t_near(sum / n, want, 1e-5);                                 /* the script asserts 3e-5 for single logits */
+        t_near(sum / n, expected, 1e-5);                             /* the script asserts 3e-5 for single logits */
         cases++;
     }
     assert_int_equal(cases, 4);

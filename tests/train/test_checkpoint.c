@@ -25,7 +25,7 @@ static void state_keeps_every_bit(void **unused)
     a.best_metric = 1.0 / 3;
     snprintf(a.version, sizeof a.version, "%s", rf_version());
     snprintf(a.kernels, sizeof a.kernels, "%s, built-in", rf_ctx_isa(ctx));
-    a.position = (rf__position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
+    a.position = (rf__data_position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
     assert_int_equal(rf__state_save(ctx, &a, options, 1.5, path, &why), RF_OK);
     assert_int_equal(rf__state_load(ctx, path, &b, &back, &why), RF_OK);
     assert_true(isnan(b.eval_loss) && isnan(b.eval_accuracy));

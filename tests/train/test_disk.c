@@ -5,7 +5,7 @@
  *     the n-th write, sync, close, rename, mkdir fails with EIO, until a run has no n-th
  *     every write is short; every second write is interrupted
  *     the clock of the wall runs backwards
- *     the first of two ranks has no room; ranks are threads (ranks.h)
+ *     the first of two ranks has no space; ranks are threads (ranks.h)
  *
  * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one that nothing
  * happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                                        */
@@ -44,7 +44,7 @@ enum { WRITES = 4096, FAILED = 64 };
 
 static struct {
     _Atomic int plan;
-    _Atomic long room;                  /* FULL: bytes of the checkpoint that still fit                                       */
+    _Atomic long space;                 /* FULL: bytes of the checkpoint that still fit                                       */
     _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                                       */
     _Atomic int hits;                   /* calls that were answered badly                                                     */
     long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                                  */
@@ -90,14 +90,14 @@ ssize_t __wrap_write(int fd, const void *data, size_t size)
     if (now == SHORT && size > 1) return __real_write(fd, data, 1 + size / 2);
     if (now == INTERRUPTED && ++plan.seen % 2) return errno = EINTR, -1;
     if (now != FULL || !in_checkpoint(fd)) return __real_write(fd, data, size);
-    const long room = plan.room;
-    if ((long)size <= room) {
-        plan.room -= (long)size;
+    const long space = plan.space;
+    if ((long)size <= space) {
+        plan.space -= (long)size;
         return __real_write(fd, data, size);
     }
     plan.hits++;
-    plan.room = 0;
-    if (room) return __real_write(fd, data, (size_t)room);
+    plan.space = 0;
+    if (space) return __real_write(fd, data, (size_t)space);
     errno = ENOSPC;
     return -1;
 }
@@ -169,7 +169,7 @@ static void end(run *r)
     free(r->out);
 }
 
-/* A checkpoint that could not be saved: those that are there are whole, and then there is room again. */
+/* A checkpoint that could not be saved: those that are there are whole, and then there is space again. */
 static int heard(void *user, const rf_train_progress *p)
 {
     run *r = user;
@@ -241,7 +241,7 @@ static void full_at_any_byte(void **state)
 {
     (void)state;
     run r = begin();
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     const int writes = plan.writes / 2;                              /* of checkpoint-4; those of checkpoint-6 are the other half */
     long before = 0, points = 0;
     assert_in_range(writes, 20, WRITES / 2 - 1);
@@ -249,12 +249,12 @@ static void full_at_any_byte(void **state)
         for (int part = 0; part < 3; part++) {
             if ((i * 3 + part) % stride()) continue;
             first_two(&r);
-            plan.room = before + (part == 0 ? 0 : part == 1 ? 1 : plan.size[i] - 1);
+            plan.space = before + (part == 0 ? 0 : part == 1 ? 1 : plan.size[i] - 1);
             plan.hits = 0;
             plan.plan = FULL;
             if (go(&r, 0, true)) fail_msg("full in write %d: %s", i, r.why.text);
             if (!plan.hits || r.refused != 1) fail_msg("full in write %d of %d: %d checkpoints were refused", i, writes, r.refused);
-            same(result_of(&r), want, "full", i);
+            same(result_of(&r), expected, "full", i);
             points++;
         }
     print_message("           %ld of %d points in %ld bytes\n", points, 3 * writes, before);
@@ -265,7 +265,7 @@ static void any_call_fails(void **state)
 {
     (void)state;
     run r = begin();
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     long n = 1, points = 0, ended = 0;
     for (bool reached = true; reached; n += stride(), points++) {
         first_two(&r);
@@ -287,7 +287,7 @@ static void any_call_fails(void **state)
         }
         ended += status != RF_OK;
         if ((status || !tiny_has(r.out, "checkpoint-6") || tiny_count(r.out, ".tmp-")) && go(&r, 0, true)) fail_msg("%s", r.why.text);
-        same(result_of(&r), want, "a call failed", n);
+        same(result_of(&r), expected, "a call failed", n);
         assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
     }
     print_message("           %ld of %ld calls, %ld ended the run\n", points - 1, n - stride() - 1, ended);
@@ -300,7 +300,7 @@ static void the_log_is_lost(void **state)
 {
     (void)state;
     run r = begin();
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     first_two(&r);
     plan.hits = plan.again = 0;
     plan.plan = LOG_IS_LOST;
@@ -312,7 +312,7 @@ static void the_log_is_lost(void **state)
     assert_int_equal(plan.again, 0);
     assert_true(tiny_has(r.out, "checkpoint-2") && !tiny_has(r.out, "checkpoint-6"));
     if (go(&r, 0, true)) fail_msg("%s", r.why.text);
-    same(result_of(&r), want, "the log was lost", 0);
+    same(result_of(&r), expected, "the log was lost", 0);
     end(&r);
 }
 
@@ -320,7 +320,7 @@ static void short_and_interrupted_writes(void **state)
 {
     (void)state;
     run r = begin();
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     static const enum plan how[] = {SHORT, INTERRUPTED};
     for (size_t i = 0; i < RF_COUNT(how); i++) {
         first_two(&r);
@@ -328,7 +328,7 @@ static void short_and_interrupted_writes(void **state)
         const rf_status status = go(&r, 0, true);
         plan.plan = NOTHING;
         if (status || r.refused) fail_msg("plan %d: %s", (int)how[i], r.why.text);
-        same(result_of(&r), want, "short or interrupted", (long)i);
+        same(result_of(&r), expected, "short or interrupted", (long)i);
     }
     end(&r);
 }
@@ -369,22 +369,22 @@ static void full_at_the_first_rank(void **state)
     enum { RANKS = 2, POINTS = 7 };
     run r = begin();
     ranks_one out[RANKS_MOST];
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     long bytes = 0;
     for (int i = 0; i < plan.writes / 2; i++) bytes += plan.size[i];
     for (int k = 0; k < POINTS; k++) {
         member m[RANKS] = {{&r, 2, false, 0}, {&r, 2, false, 0}};
         first_two(&r);
-        plan.room = bytes * k / POINTS;
+        plan.space = bytes * k / POINTS;
         plan.hits = 0;
         plan.plan = FULL;
         if (ranks_run(RANKS, train, m, sizeof *m, out)) fail_msg("point %d: %s", k, out[0].why.text);
         if (!plan.hits || m[0].refused != 1 || m[1].refused != 1) fail_msg("point %d: refused %d and %d", k, m[0].refused, m[1].refused);
-        same(result_of(&r), want, "full at the first of two ranks", k);
+        same(result_of(&r), expected, "full at the first of two ranks", k);
     }
     member m[RANKS] = {{&r, 1, true, 0}, {&r, 1, true, 0}};
     first_two(&r);
-    plan.room = 0;
+    plan.space = 0;
     plan.plan = FULL;
     assert_int_equal(ranks_run(RANKS, train, m, sizeof *m, out), RF_EIO);
     plan.plan = NOTHING;
@@ -395,7 +395,7 @@ static void full_at_the_first_rank(void **state)
     }
     assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
     if (go(&r, 0, true)) fail_msg("%s", r.why.text);
-    same(result_of(&r), want, "gone on by one", 0);
+    same(result_of(&r), expected, "gone on by one", 0);
     end(&r);
 }
 
@@ -404,13 +404,13 @@ static void the_clock_runs_backwards(void **state)
 {
     (void)state;
     run r = begin();
-    const result want = undisturbed(&r);
+    const result expected = undisturbed(&r);
     plan.backwards = true;
     first_two(&r);
     const rf_status status = go(&r, 0, true);
     plan.backwards = false;
     if (status) fail_msg("%s", r.why.text);
-    same(result_of(&r), want, "clock", 0);
+    same(result_of(&r), expected, "clock", 0);
     char *path = tiny_path(r.out, "metrics.jsonl"), line[1024];
     double before = 0;
     int lines = 0;

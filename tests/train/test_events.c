@@ -41,10 +41,10 @@ static void add(rf__events *e, int i)
 static void the_bytes_of_tensorboard(void **state)
 {
     (void)state;
-    unsigned char want[4096], got[4096];
+    unsigned char expected[4096], got[4096];
     const char *folder = t_folder();
     rf__events e;
-    const size_t n = read_all("tests/golden/train/events.tfevents", want, sizeof want);
+    const size_t n = read_all("tests/golden/train/events.tfevents", expected, sizeof expected);
     open_at(folder, 0, &e);
     add(&e, 0);
     add(&e, 1);
@@ -52,17 +52,17 @@ static void the_bytes_of_tensorboard(void **state)
     rf__journal_close(&e);
     assert_int_equal(read_all(e.path, got, sizeof got), n);
     assert_int_equal(e.bytes, n);
-    assert_memory_equal(got, want, n);
+    assert_memory_equal(got, expected, n);
 }
 
 /* Cut to what a checkpoint knew, the file goes on without a doubled or missing record. */
 static void goes_on_where_it_was(void **state)
 {
     (void)state;
-    unsigned char want[4096], got[4096];
+    unsigned char expected[4096], got[4096];
     const char *folder = t_folder();
     rf__events e;
-    const size_t n = read_all("tests/golden/train/events.tfevents", want, sizeof want);
+    const size_t n = read_all("tests/golden/train/events.tfevents", expected, sizeof expected);
     open_at(folder, 0, &e);
     add(&e, 0);
     const int64_t known = e.bytes;
@@ -74,7 +74,7 @@ static void goes_on_where_it_was(void **state)
     add(&e, 1);
     rf__journal_close(&e);
     assert_int_equal(read_all(e.path, got, sizeof got), n);
-    assert_memory_equal(got, want, n);
+    assert_memory_equal(got, expected, n);
 }
 
 /* "123456789" gives e3069283: the check value of CRC-32C.  Masked as the record format says, in arithmetic of its own. */

@@ -139,18 +139,18 @@ static void sleep_ms(double ms)
 static void killed_at_random(void **state)
 {
     (void)state;
-    const long wanted = setting("ROFORMER_KILLS", 10);
+    const long goal = setting("ROFORMER_KILLS", 10);
     const double begin = rf__seconds();
-    const result want = undisturbed("30");
+    const result expected = undisturbed("30");
     const double whole = 1000 * (rf__seconds() - begin);
     rf_rng r;
-    rf__rng_init(&r, 99, (uint64_t)wanted);
+    rf__rng_init(&r, 99, (uint64_t)goal);
     long kills = 0;
     fixture f = make("30");
-    while (kills < wanted) {
+    while (kills < goal) {
         bool ended = false;
         anew(&f);
-        while (!ended && kills < wanted) {
+        while (!ended && kills < goal) {
             int status;
             const pid_t pid = start(&f, false);
             sleep_ms(0.4 * whole * (double)rf__rng_uniform(&r));
@@ -161,7 +161,7 @@ static void killed_at_random(void **state)
         }
         finish(&f);
         const result got = left(&f);
-        if (memcmp(&got, &want, sizeof got)) fail_msg("after %ld kills the run ended with other bits", kills);
+        if (memcmp(&got, &expected, sizeof got)) fail_msg("after %ld kills the run ended with other bits", kills);
     }
     unmake(&f);
     print_message("           %ld kills\n", kills);
@@ -351,7 +351,7 @@ static void kills_at_calls(const char *steps, long first, enum whose whose, bool
     disk.lost = 0;
     if (!tracing_works(steps, whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
-    const result want = undisturbed(steps);
+    const result expected = undisturbed(steps);
     fixture f = make(steps);
     for (long n = stride == 1 ? 1 : first; n <= calls; n += stride, points++) {
         long seen;
@@ -361,7 +361,7 @@ static void kills_at_calls(const char *steps, long first, enum whose whose, bool
         finish(&f);
         const result got = left(&f);
         if (!strcmp(steps, second_future)) assert_true(tiny_count(f.out, "abandoned-checkpoint-") == 2);
-        if (memcmp(&got, &want, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
+        if (memcmp(&got, &expected, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
     }
     unmake(&f);
     print_message("           %ld of %ld calls, %d files lost\n", points, calls, disk.lost);
@@ -405,7 +405,7 @@ static void calls_fail(enum whose whose)
 #endif
     if (!tracing_works("6", whose, &calls)) return;
     const long stride = setting("ROFORMER_SWEEP", 29);
-    const result want = undisturbed("6");
+    const result expected = undisturbed("6");
     fixture f = make("6");
     for (long n = stride == 1 ? 1 : 4; n <= calls; n += stride, points++) {
         long seen;
@@ -416,7 +416,7 @@ static void calls_fail(enum whose whose)
         /* what could not be removed is swept by the next start */
         if (status || !tiny_has(f.out, "checkpoint-6") || tiny_count(f.out, ".tmp")) finish(&f);
         const result got = left(&f);
-        if (got.model != want.model || got.optimizer != want.optimizer)
+        if (got.model != expected.model || got.optimizer != expected.optimizer)
             fail_msg("call %ld of %ld failed, and the run ended with other bits", n, calls);
     }
     unmake(&f);

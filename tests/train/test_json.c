@@ -261,7 +261,7 @@ static rf_status state_saved(rf_error *why)
     rf__state_init(&s);
     s.step = 5;
     s.loss.mean = 3.1415926535897931;
-    s.position = (rf__position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
+    s.position = (rf__data_position){.epoch = 3, .index = 99, .waits = 2, .waiting = {{2, 7}, {3, 123456}}};
     json_t *options = rf__options_json(&o);
     const rf_status status = rf__state_save(ctx, &s, options, 1.5, file_path("trainer_state.json"), why);
     json_decref(options);

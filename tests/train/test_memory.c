@@ -24,13 +24,13 @@ static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options
     assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
-    rf__encoder_checkpoints(e, o->gradient_checkpointing != 0);
+    rf__encoder_recompute(e, o->gradient_checkpointing != 0);
     const rf_batch batch = {.N = N, .B = s->B, .id = id, .start = start};
     for (uint64_t step = 0; step < 2; step++) {
         rf_error why = {0};
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);
-        rf_tensor *loss = rf__mlm_loss(g, e, rf__encode(g, e, &batch), row, id, labels, 1, NULL, NULL);
+        rf_tensor *loss = rf__mlm_loss(g, e, rf__encoder_forward(g, e, &batch), row, id, labels, 1, NULL, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);
@@ -63,9 +63,9 @@ static void the_estimate_is_what_a_step_holds(void **state)
         c.hidden_dropout_prob = c.attention_probs_dropout_prob = s->dropped;
         o.bf16 = s->bf16, o.gradient_checkpointing = s->again, o.max_length = s->T, o.tokens_per_batch = s->B * s->T;
         assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-        const double want = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
-        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        const double expected = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
@@ -87,21 +87,21 @@ static void the_batch_that_would_fit_fits(void **state)
     o.bf16 = o.bf16_stochastic_rounding = 1;
     t_near(rf__memory_slabs(&p, &o) - slabs, 2 * (double)p.total, 1);
     o.bf16 = o.bf16_stochastic_rounding = 0;
-    for (int64_t room = 512; room <= 4096; room *= 2) {
+    for (int64_t capacity = 512; capacity <= 4096; capacity *= 2) {
         rf_error why = {0};
-        const double left = slabs + 1.01 * rf__memory_batch(&p, &o, room);
+        const double left = slabs + 1.01 * rf__memory_batch(&p, &o, capacity);
         const rf_status status = rf__memory_check(&p, &o, NULL, left, note, sizeof note, &why);
         char part[64];
-        snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)room);
+        snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)capacity);
         assert_int_equal(status, RF_ENOMEM);                        /* the default is 8192 tokens */
         t_failed(&why, RF_ENOMEM, part);
         assert_non_null(strstr(why.text, "GB available"));
         why = (rf_error){0};
         rf__memory_check(&p, &o, &(rf__memory_job){.example = 300}, left, note, sizeof note, &why);           /* of examples of up to 300 tokens */
-        snprintf(part, sizeof part, "per_device_train_batch_size %lld would fit", (long long)room / 300);
+        snprintf(part, sizeof part, "per_device_train_batch_size %lld would fit", (long long)capacity / 300);
         t_failed(&why, RF_ENOMEM, part);
         why = (rf_error){0};
-        rf__memory_check(&p, &o, &(rf__memory_job){.example = room + 1}, left, note, sizeof note, &why);
+        rf__memory_check(&p, &o, &(rf__memory_job){.example = capacity + 1}, left, note, sizeof note, &why);
         t_failed(&why, RF_ENOMEM, "no batch fits");
     }
     rf__params_free(&p);
@@ -130,7 +130,7 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);
         rf_tensor *z = rf__task_forward(g, e, &view);
-        rf_tensor *loss = rf__objective_loss(g, z, &batch, &(rf__objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
+        rf_tensor *loss = rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);
@@ -186,9 +186,9 @@ static void heads_are_counted(void **state)
         snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(cases[i].head));
         o.max_length = cases[i].T, o.tokens_per_batch = cases[i].B * cases[i].T;
         assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
-        const double want = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
-        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        const double expected = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
@@ -210,9 +210,9 @@ static void evaluations_are_counted(void **state)
         c.num_attention_heads = cases[i].H, c.intermediate_size = cases[i].F, c.num_labels = 3;
         snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
         assert_int_equal(rf__params_new_head(ctx, &c, RF_HEAD_SEQUENCE, &p, NULL), RF_OK);
-        const double want = evaluated(ctx, &p, cases[i].B, cases[i].T), got = rf__memory_forward(&p, cases[i].B * cases[i].T);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", want * 1e-6, got * 1e-6, 100 * (got / want - 1));
-        if (!(got > 0.95 * want && got < 1.05 * want)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, want * 1e-6, got * 1e-6);
+        const double expected = evaluated(ctx, &p, cases[i].B, cases[i].T), got = rf__memory_forward(&p, cases[i].B * cases[i].T);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }

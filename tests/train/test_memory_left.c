@@ -23,9 +23,9 @@ static void put(const char *root, const char *folder, const char *name, const ch
     fclose(f);
 }
 
-static void expect(const rf_ctx *ctx, const char *root, double want)
+static void expect(const rf_ctx *ctx, const char *root, double expected)
 {
-    t_near(rf__memory_left_in(ctx, root), want, 0.5);
+    t_near(rf__memory_left_in(ctx, root), expected, 0.5);
 }
 
 /* Version 2: limits of the group, of its parents and of the root that a container sees; the least of them counts. */

@@ -142,8 +142,8 @@ static void what_is_given_wins(void **state)
         const char *given[3];
         int64_t steps, max_steps;
         double ratio;
-        int64_t want_steps, want_max;
-        double want_ratio;
+        int64_t expected_steps, expected_max;
+        double expected_ratio;
     } cases[] = {
         {{NULL}, -1, 0, 0.05, -1, 0, 0.05},                          /* by default a share */
         {{"warmup_steps"}, 0, 0, 0.05, 0, 0, 0},                     /* none means none */
@@ -162,8 +162,8 @@ static void what_is_given_wins(void **state)
         o.given_user = (void *)(uintptr_t)cases[i].given;
         o.warmup_steps = cases[i].steps, o.warmup_ratio = cases[i].ratio, o.max_steps = cases[i].max_steps;
         rf__options_settle(&o, &usual);
-        if (o.warmup_steps != cases[i].want_steps || o.max_steps != cases[i].want_max) fail_msg("case %zu", i);
-        t_near(o.warmup_ratio, cases[i].want_ratio, 0);
+        if (o.warmup_steps != cases[i].expected_steps || o.max_steps != cases[i].expected_max) fail_msg("case %zu", i);
+        t_near(o.warmup_ratio, cases[i].expected_ratio, 0);
     }
     rf_train_options o = defaults();                                 /* without `given`: what differs from the default */
     o.warmup_steps = 0;
@@ -181,29 +181,29 @@ static void what_is_given_wins(void **state)
     rf__options_settle(&o, &usual);
     assert_int_equal(o.lr_scheduler_type, RF_SCHEDULE_LINEAR);
     char note[256];
-    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_true(rf__options_ineffective(&o, &usual, note, sizeof note));
     assert_string_equal(note, "lr_schedule (lr_scheduler_type is linear)");
 }
 
-/* Chosen, and nothing heeds it: named with what it would need. */
+/* Chosen, and it has no effect: named with what it would need. */
 static void what_has_no_effect_is_named(void **state)
 {
     (void)state;
     char note[256];
     const rf_train_options usual = defaults();
     rf_train_options o = defaults();
-    assert_false(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_false(rf__options_ineffective(&o, &usual, note, sizeof note));
     o.momentum = 0.5;
     o.num_cycles = 3;
     o.adam_beta2 = 0.9;
-    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_true(rf__options_ineffective(&o, &usual, note, sizeof note));
     assert_string_equal(note, "momentum (optim is adamw), num_cycles (lr_scheduler_type is linear)");
     o.optim = RF_OPTIM_SGD;
     o.lr_scheduler_type = RF_SCHEDULE_COSINE_WITH_RESTARTS;
-    assert_true(rf__options_unheeded(&o, &usual, note, sizeof note));
+    assert_true(rf__options_ineffective(&o, &usual, note, sizeof note));
     assert_string_equal(note, "adam_beta2 (optim is sgd)");
     char small[8];
-    assert_true(rf__options_unheeded(&o, &usual, small, sizeof small));
+    assert_true(rf__options_ineffective(&o, &usual, small, sizeof small));
     assert_string_equal(small, "adam_be");
 }
 

@@ -57,10 +57,10 @@ static void checkpointing_changes_nothing(void **state)
     for (int bf16 = 0; bf16 < 2; bf16++) {
         rf_train_options o = options();
         o.bf16 = bf16;
-        const result want = run(o, 6, 1, 0, 0);
+        const result expected = run(o, 6, 1, 0, 0);
         o.gradient_checkpointing = 1;
-        same(run(o, 6, 2, 0, 0), want);
-        same(run(o, 6, 1, 3, 2), want);
+        same(run(o, 6, 2, 0, 0), expected);
+        same(run(o, 6, 1, 3, 2), expected);
     }
 }
 
@@ -97,7 +97,7 @@ static void bf16_learns_as_f32_does(void **state)
     assert_true(mean[0] < 2.2);
 }
 
-static void rounding_wants_bf16(void **state)
+static void rounding_needs_bf16(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
@@ -115,7 +115,7 @@ int main(void)
         cmocka_unit_test(checkpointing_changes_nothing),
         cmocka_unit_test(bf16_resumes_to_the_same_bits),
         cmocka_unit_test(bf16_learns_as_f32_does),
-        cmocka_unit_test(rounding_wants_bf16),
+        cmocka_unit_test(rounding_needs_bf16),
     };
     return cmocka_run_group_tests_name("train/precision", tests, NULL, NULL);
 }

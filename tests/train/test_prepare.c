@@ -50,10 +50,10 @@ static rf_status train(fixture *f, const rf_train_options *o)
     return rf_pretrain(f->ctx, o, NULL, NULL, &f->why);
 }
 
-static void must(fixture *f, const rf_train_options *o, rf_status want)
+static void must(fixture *f, const rf_train_options *o, rf_status expected)
 {
     const rf_status got = train(f, o);
-    if (got != want) fail_msg("%s: %s", rf_status_text(got), f->why.text);
+    if (got != expected) fail_msg("%s: %s", rf_status_text(got), f->why.text);
 }
 
 static void counts_and_packing(void **state)

@@ -51,7 +51,7 @@ static void it_learns(void **state)
     end(&r);
 }
 
-/* What is guessed, and how well, does not depend on how the text is packed: sums of floats in another order. */
+/* What is predicted, and how well, does not depend on how the text is packed: sums of floats in another order. */
 static void evaluation_does_not_see_the_packing(void **state)
 {
     (void)state;
@@ -79,7 +79,7 @@ static void evaluation_does_not_see_the_packing(void **state)
 static void stopped_and_resumed(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     r.o.stop_after = 8;
     must(&r, RF_ESTOPPED);
@@ -94,12 +94,12 @@ static void stopped_and_resumed(void **state)
     assert_int_equal(r.steps, 6);
     r.stop_at = 0;
     must(&r, RF_OK);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     r.o.resume_from_checkpoint = r.out;                              /* the folder of the run does as well */
     r.o.output_dir = NULL;
     must(&r, RF_OK);                                                 /* a run that is done stays so */
     assert_int_equal(r.steps, 0);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     end(&r);
 }
 
@@ -107,7 +107,7 @@ static void stopped_and_resumed(void **state)
 static void resumed_with_nothing_but_the_checkpoint(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     r.o.stop_after = 8;
     must(&r, RF_ESTOPPED);
@@ -116,7 +116,7 @@ static void resumed_with_nothing_but_the_checkpoint(void **state)
     rf_train_defaults(&o);
     o.resume_from_checkpoint = checkpoint;
     if (rf_pretrain(r.ctx, &o, NULL, NULL, &r.why)) fail_msg("%s", r.why.text);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     free(checkpoint);
     end(&r);
 }
@@ -124,14 +124,14 @@ static void resumed_with_nothing_but_the_checkpoint(void **state)
 static void threads_do_not_show(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(2);
     r.o.stop_after = 9;
     must(&r, RF_ESTOPPED);
     r.o.resume_from_checkpoint = "latest";
     r.o.stop_after = 0;
     must(&r, RF_OK);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     end(&r);
 }
 
@@ -358,13 +358,13 @@ static void a_damaged_best_is_not_taken(void **state)
 static void saves_when_asked(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     r.save_at = 6;
     must(&r, RF_OK);
     assert_int_equal(r.saves, 7);
     assert_true(tiny_has(r.out, "checkpoint-6"));
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     end(&r);
 }
 

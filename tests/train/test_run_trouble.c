@@ -1,5 +1,5 @@
 /* test_run_trouble.c — mirrors src/train/start.c and loop.c: whole runs, in this process, that are refused, or meet damage, full disks,
- * numbers that are none and want of memory. */
+ * numbers that are none and lack of memory. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/resource.h>
@@ -94,7 +94,7 @@ static void other_versions_are_told(void **state)
 static void text_may_be_gone(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     r.o.stop_after = 8;
     must(&r, RF_ESTOPPED);
@@ -102,7 +102,7 @@ static void text_may_be_gone(void **state)
     r.o.stop_after = 0;
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_OK);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     char *cache = tiny_path(r.out, "tokens.cache");
     unlink(cache);
     free(cache);
@@ -139,7 +139,7 @@ static void says_what_is_missing(void **state)
 static void falls_back_to_an_intact_checkpoint(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     r.o.stop_after = 12;
     must(&r, RF_ESTOPPED);
@@ -147,24 +147,24 @@ static void falls_back_to_an_intact_checkpoint(void **state)
     assert_int_equal(truncate(state12, 5000), 0);
     r.o.stop_after = 0;
     r.o.resume_from_checkpoint = whole;
-    must(&r, RF_EDATA);                                              /* asked for by name: no guessing */
+    must(&r, RF_EDATA);                                              /* asked for by name: nothing is assumed */
     t_failed(&r.why, RF_EDATA, "damaged (optimizer.safetensors: 5000 bytes instead of");
     r.o.resume_from_checkpoint = "latest";
     must(&r, RF_OK);
     noted(&r, "checkpoint-12 damaged (optimizer.safetensors: 5000 bytes instead of ");
     noted(&r, "using checkpoint-8");
     assert_int_equal(r.steps, 12);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     free(state12);
     free(whole);
     end(&r);
 }
 
 /* Files cannot grow beyond 20 KB: no checkpoint can be saved, the earlier ones and the bits stay. */
-static void room_for_no_checkpoint(void **state)
+static void space_for_no_checkpoint(void **state)
 {
     (void)state;
-    const result want = straight();
+    const result expected = straight();
     run r = with_options(1);
     struct rlimit limit, small;
     r.o.stop_after = 4;
@@ -186,7 +186,7 @@ static void room_for_no_checkpoint(void **state)
     assert_int_equal(tiny_count(r.out, "checkpoint-"), 1);
     assert_int_equal(tiny_count(r.out, ".tmp"), 0);
     must(&r, RF_OK);
-    same(result_of(r.out, 20), want);
+    same(result_of(r.out, 20), expected);
     end(&r);
 }
 
@@ -265,7 +265,7 @@ int main(void)
         cmocka_unit_test(text_may_be_gone),
         cmocka_unit_test(says_what_is_missing),
         cmocka_unit_test(falls_back_to_an_intact_checkpoint),
-        cmocka_unit_test(room_for_no_checkpoint),
+        cmocka_unit_test(space_for_no_checkpoint),
         cmocka_unit_test(not_finite),
         cmocka_unit_test(out_of_memory_anywhere),
     };

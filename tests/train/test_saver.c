@@ -80,7 +80,7 @@ static void slabs_of(const rf__optimizer *o, slab out[SLABS])
     size_t second = total;
     if (o->rule.optim == RF_OPTIM_ADAFACTOR) {
         second = 0;
-        for (size_t i = 0; i < o->params->n; i++) second += rf__adafactor_room(&o->params->p[i]);
+        for (size_t i = 0; i < o->params->n; i++) second += rf__adafactor_floats(&o->params->p[i]);
     }
     out[0] = (slab){o->value, total};
     out[1] = (slab){o->m, o->m ? total : 0};
@@ -226,12 +226,12 @@ static void failures_are_told(void **unused)
         if (kind == 1) f.what.folder = blocked;                      /* a file is no folder */
         if (kind == 2) *value = NAN;
         f.state.step = 3 + kind;
-        const rf_status want = rf__save_write(&f.what, path, sizeof path, &in_place);
-        assert_int_equal(want, kind == 2 ? RF_ENUMERIC : kind ? RF_EIO : RF_OK);
+        const rf_status expected = rf__save_write(&f.what, path, sizeof path, &in_place);
+        assert_int_equal(expected, kind == 2 ? RF_ENUMERIC : kind ? RF_EIO : RF_OK);
         assert_true(rf__saver_start(&s, &f.what));
         rf__saver_read(&s);                                          /* comes back when nothing was read, too */
         *value = kept;
-        assert_int_equal(rf__saver_end(&s, path, sizeof path, &meanwhile), want);
+        assert_int_equal(rf__saver_end(&s, path, sizeof path, &meanwhile), expected);
         assert_string_equal(meanwhile.text, in_place.text);
         f.what.folder = f.out;
     }
@@ -270,7 +270,7 @@ static void prunes_behind_itself(void **unused)
     close_fixture(&f);
 }
 
-/* No room for another stack: the save does not begin, and a later one does.  Comes first, while there is no old stack to use. */
+/* No space for another stack: the save does not begin, and a later one does.  Comes first, while there is no old stack to use. */
 static void without_a_thread(void **unused)
 {
     (void)unused;
@@ -458,10 +458,10 @@ static void fine_tuning_too(void **unused)
     prepare(&a);
     a.o.max_steps = 2;
     if (go(ctx, &a)) fail_msg("%s", a.why.text);
-    const uint32_t want = tuned(ctx, &a, true);
+    const uint32_t expected = tuned(ctx, &a, true);
     for (int slow = 0; slow <= 6; slow += 3) {
         atomic_store(&slow_ms, slow);
-        assert_int_equal(tuned(ctx, &a, false), want);
+        assert_int_equal(tuned(ctx, &a, false), expected);
     }
     finish(&a);
     rf_ctx_free(ctx);

@@ -116,9 +116,9 @@ static result another_future(const run *r, const char *checkpoint)
     other.o.learning_rate = 2e-3;
     must(&other, RF_OK);
     noted(&other, "metrics.jsonl is shorter than it was");
-    const result want = result_of(out, 20);
+    const result expected = result_of(out, 20);
     free(out);
-    return want;
+    return expected;
 }
 
 /* Back to step 8 of 20, stopped at 11: "latest" is 11 of the new future, not 20 of the old one. */
@@ -129,7 +129,7 @@ static void going_back_leaves_the_future(void **state)
     must(&r, RF_OK);
     char *eight = tiny_path(r.out, "checkpoint-8");
     const uint32_t old = tiny_crc(r.out, "checkpoint-20/model.safetensors");
-    const result want = another_future(&r, eight);
+    const result expected = another_future(&r, eight);
     r.o.resume_from_checkpoint = eight;
     r.o.learning_rate = 2e-3;
     r.o.stop_after = 3;
@@ -145,8 +145,8 @@ static void going_back_leaves_the_future(void **state)
     assert_int_equal(r.steps, 9);
     assert_null(strstr(r.notes, "set aside"));
     const result got = result_of(r.out, 20);
-    assert_int_equal(got.model, want.model);
-    assert_int_equal(got.optimizer, want.optimizer);
+    assert_int_equal(got.model, expected.model);
+    assert_int_equal(got.optimizer, expected.optimizer);
     assert_int_equal(tiny_crc(r.out, "abandoned-checkpoint-20/model.safetensors"), old);
 
     r.o.resume_from_checkpoint = whole;                              /* its lines of the log were cut: not here */

@@ -25,7 +25,7 @@ static void shape_free(bench_shape *s)
     *s = (bench_shape){0};
 }
 
-static rf_status shape_room(bench_shape *s, int64_t batches, int64_t texts, int64_t tokens, rf_error *why)
+static rf_status reserve_shape(bench_shape *s, int64_t batches, int64_t texts, int64_t tokens, rf_error *why)
 {
     s->text = malloc((size_t)(batches + 1) * sizeof *s->text);
     s->start = malloc((size_t)(texts + 1) * sizeof *s->start);
@@ -58,7 +58,7 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
     if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
     if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST || B * high > MOST_TOKENS)
         return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
-    const rf_status status = shape_room(s, 1, B, B * high, why);
+    const rf_status status = reserve_shape(s, 1, B, B * high, why);
     for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf__rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
     if (!status) end_batch(s);
     return status;
@@ -108,7 +108,7 @@ static rf_status shape_of_file(const rf_ctx *ctx, const char *path, int64_t V, b
     rf_status status = rf__read_named(ctx, path, 1 << 24, &text, &size, why);
     if (status) return status;
     status = walk_lengths(path, text, sum, V, NULL, why);
-    if (!status) status = shape_room(s, sum[0], sum[1], sum[2], why);
+    if (!status) status = reserve_shape(s, sum[0], sum[1], sum[2], why);
     if (!status) status = walk_lengths(path, text, again, V, s, why);
     rf__free(ctx, text);
     return status;
@@ -215,7 +215,7 @@ static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_
     if (!n) return RF_OK;
     rf_graph_reset(t->g);
     rf_graph_record(t->g, 1, 42, ++t->step);
-    rf_tensor *h = rf__encode(t->g, t->encoder, batch);
+    rf_tensor *h = rf__encoder_forward(t->g, t->encoder, batch);
     rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
     return rf_backward(t->g, loss, why);
 }
@@ -316,7 +316,7 @@ rf_status bench_train(bench_job *j)
         status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) {
         rf_graph_products(t.g, j->b.type);
-        rf__encoder_checkpoints(t.encoder, j->a->checkpoints != 0);
+        rf__encoder_recompute(t.encoder, j->a->checkpoints != 0);
     }
     steps = &t;
     if (!status) status = bench_each_shape(j, usual, train_one);

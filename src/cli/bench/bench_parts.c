@@ -12,17 +12,17 @@ enum { APART = 1088 };
 
 /* ---- rotation of q and k --------------------------------------------------------------------------------------------------- */
 
-typedef struct turning {
+typedef struct rotation {
     const rf_ctx *ctx;
     const rf_rope *rope;
     float *x, *y;
     int64_t N, H, D;
-} turning;
+} rotation;
 
 static rf_status rope_body(void *arg, rf_error *why)
 {
-    const turning *t = arg;
-    return rf_rope_turn(t->ctx, t->rope, t->y, t->x, NULL, t->N, t->H, t->D, 1, why);
+    const rotation *t = arg;
+    return rf_rope_rotate(t->ctx, t->rope, t->y, t->x, NULL, t->N, t->H, t->D, 1, why);
 }
 
 rf_status bench_rope(bench_job *j)
@@ -40,7 +40,7 @@ rf_status bench_rope(bench_job *j)
             char name[48];
             const size_t n = (size_t)(tokens[i] * H * D);
             float *memory = rf__alloc(ctx, (2 * n + APART) * sizeof *memory);
-            turning t = {ctx, rope, memory, memory ? memory + n + APART : NULL, tokens[i], H, D};
+            rotation t = {ctx, rope, memory, memory ? memory + n + APART : NULL, tokens[i], H, D};
             snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)tokens[i], (long long)H, (long long)D);
             if (!memory) status = rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers twice", n);
             for (size_t k = 0; k < 2 * n + APART && memory; k++) memory[k] = (float)(k % 1021) * 1e-3f;
@@ -133,7 +133,7 @@ static rf_status tokenize_body(void *arg, rf_error *why)
 rf_status bench_tokenize(bench_job *j)
 {
     static const char sample[] =
-        "The rotary embedding turns each query and key by an angle that grows with its position, so that their product\n"
+        "The rotary embedding rotates each query and key by an angle that grows with its position, so that their product\n"
         "depends on the distance alone. In 1687, Isaac Newton's \"Principia\" was printed in London; it cost nine shillings.\n"
         "Cafés in Zürich, São Paulo and 東京 open early. Prices: $12.50, €9,99 or 1,200 yen (approx.).\n";
     rf_error *why = &j->b.io->why;

@@ -31,19 +31,19 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
 {
     static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     const int64_t V = c->vocab_size, least = (int64_t)RF_COUNT(special);
-    const size_t room = 16 * (size_t)(rf__max64(V, TEXTS * WORDS) + 1);
-    char *text = malloc(room), path[4096];
+    const size_t capacity = 16 * (size_t)(rf__max64(V, TEXTS * WORDS) + 1);
+    char *text = malloc(capacity), path[4096];
     size_t n = 0;
     rf_rng r;
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: words");
     rf__rng_init(&r, 42, 8);
     for (int64_t i = 0; i < V; i++)
-        n += (size_t)(i < least ? snprintf(text + n, room - n, "%s\n", special[i]) : snprintf(text + n, room - n, "w%lld\n", (long long)i));
+        n += (size_t)(i < least ? snprintf(text + n, capacity - n, "%s\n", special[i]) : snprintf(text + n, capacity - n, "w%lld\n", (long long)i));
     rf_status status = rf__path(path, sizeof path, folder, "vocab.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);
     n = 0;
     for (int i = 0; i < TEXTS * WORDS; i++)
-        n += (size_t)snprintf(text + n, room - n, "w%lld%s", (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
+        n += (size_t)snprintf(text + n, capacity - n, "w%lld%s", (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
     if (!status) status = rf__path(path, sizeof path, folder, "corpus.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);

@@ -50,7 +50,7 @@ static int run(void *arguments, cli_io *io)
         if (status) cli_texts_fail(&texts, &io->why, &inner);
         else status = cli_print_json(answer(rf_answerer_labels(m), p, a->top), 0, &io->why);
     }
-    if (!io->why.code) cli_tell_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
+    if (!io->why.code) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
     cli_texts_close(&texts);
     rf_answerer_close(m);
     return cli_exit(io);

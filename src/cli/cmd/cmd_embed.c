@@ -232,7 +232,7 @@ static rf_status prepare(job *j)
 }
 
 /* A name that is not there is told before hours go into the files before it, and before anything is written. */
-static rf_status look_for_files(job *j)
+static rf_status find_files(job *j)
 {
     const cli_list *files = &j->a->files;
     for (int i = 0; i < files->n; i++)
@@ -256,7 +256,7 @@ static int run(void *arguments, cli_io *io)
     rf_encoding_init(&j->e, io->ctx);
     cli_signals_catch();
     rf_status status = prepare(j);
-    if (!status) status = look_for_files(j);
+    if (!status) status = find_files(j);
     if (!status) status = open_output(j);
     cli_progress_init(&j->bar, io, 30);
     const int files = j->a->files.n;
@@ -307,7 +307,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_embed = {
-    "embed", "[FILE...]", "turn lines of text into vectors",
+    "embed", "[FILE...]", "embed lines of text as vectors",
     "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  An empty "
     "line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input and however "
     "many threads work.\n"

@@ -10,7 +10,7 @@
 
 typedef struct evaluate_args { train_args train; rf_finetune_options f; const char *dev, *lengths; } evaluate_args;
 
-void cli_tell_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
+void cli_report_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
 {
     if (r->cut)
         cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut, (long long)r->examples,
@@ -28,7 +28,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
     if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
     if (!rf_answerer_evaluate(m, &a->f, a->dev, &s, &io->why)) {
         cli_show_scores(&s, a->train.json, &io->why);
-        cli_tell_reading(io, rf_answerer_reading(m), rf_answerer_task(m), true);
+        cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), true);
     }
     rf_answerer_close(m);
     return cli_exit(io);
@@ -49,7 +49,7 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
 static void print_score(const rf_mlm_score *s, int64_t length)
 {
     printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s->loss, exp(s->loss), 100 * s->accuracy);
-    printf("guessed     %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n", (long long)s->labels,
+    printf("predicted   %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n", (long long)s->labels,
            (long long)s->tokens, (long long)s->documents, (long long)length);
 }
 
@@ -103,7 +103,7 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
             rf__json_add(&all, as_json(&s, length, &io->why));
             continue;
         }
-        if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "guessed");
+        if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "predicted");
         printf("%10lld %9.4f %12.2f %8.2f %% %12lld\n", (long long)length, s.loss, exp(s.loss), 100 * s.accuracy, (long long)s.labels);
         fflush(stdout);
     }
@@ -176,10 +176,10 @@ static const char *const examples[] = {
 
 const cli_command cmd_evaluate = {
     "evaluate", "--text FILE... | --dev FILE", "measure a model on text it has not seen",
-    "Masks tokens as training does, with the masks that --seed decides, and prints the mean loss of the guesses (nats), its "
-    "exponential, and the share of guesses that are right; a causal model guesses every next token instead.  Documents are cut into pieces of --max_length tokens, which "
+    "Masks tokens as training does, with the masks that --seed decides, and prints the mean cross-entropy of the predictions (nats), its "
+    "exponential (the perplexity), and the share of predictions that are right; a causal model predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which "
     "see nothing of each other: measure with the length that matters to you.  Of a text that cannot be read to its end the "
     "scores of what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
-    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task wants.",
+    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task defines them.",
     examples, options, sizeof(evaluate_args), train_prepare, run,
 };

@@ -19,8 +19,8 @@ struct args {
 
 enum { BATCH = 32, BATCH_TOKENS = 2048 };
 
-/* One guess. */
-typedef struct guess { int32_t id; float score; } guess;
+/* One prediction. */
+typedef struct prediction { int32_t id; float score; } prediction;
 
 typedef struct job {
     const struct args *a;
@@ -28,8 +28,8 @@ typedef struct job {
     cli_model m;
     int32_t *target;            /* ids to choose from, NULL: all                                                       */
     int targets;
-    int V, top;                 /* words of the vocabulary; guesses for each mask                                      */
-    guess *found;               /* [top]                                                                               */
+    int V, top;                 /* words of the vocabulary; predictions for each mask                                  */
+    prediction *found;          /* [top]                                                                               */
     float *p;                   /* [V]                                                                                 */
     rf_encoding e;              /* the batch: texts end to end                                                         */
     char *text[BATCH];
@@ -52,11 +52,11 @@ static void softmax(float *p, const float *x, int n)
 }
 
 /* The `k` largest, largest first, of equal ones the smaller id first. */
-static int choose(const float *p, const int32_t *id, int n, guess *best, int k)
+static int choose(const float *p, const int32_t *id, int n, prediction *best, int k)
 {
     int have = 0;
     for (int i = 0; i < n; i++) {
-        const guess g = {id ? id[i] : i, p[id ? id[i] : i]};
+        const prediction g = {id ? id[i] : i, p[id ? id[i] : i]};
         if (have == k && !(g.score > best[k - 1].score)) continue;
         int at = have < k ? have++ : k - 1;
         for (; at > 0 && g.score > best[at - 1].score; at--) best[at] = best[at - 1];
@@ -127,7 +127,7 @@ static char *sequence(const job *j, int b, int32_t at, int32_t id, bool skip, rf
     return s;
 }
 
-static json_t *guesses_json(const job *j, int b, int32_t at, int k, bool skip, rf_error *why)
+static json_t *predictions_json(const job *j, int b, int32_t at, int k, bool skip, rf_error *why)
 {
     json_t *list = json_array();
     for (int i = 0; i < k; i++) {
@@ -188,7 +188,7 @@ static rf_status answer(job *j, int b, const float *logits)
             status = print_table(j, k, why);
             continue;
         }
-        json_t *one = guesses_json(j, b, j->row[first + m], k, masks == 1, why);
+        json_t *one = predictions_json(j, b, j->row[first + m], k, masks == 1, why);
         status = why->code;
         if (listed) rf__json_add(&all, one);
         else if (!status) status = cli_print_json(one, 0, why);
@@ -309,7 +309,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"top-k", 'k', CLI_INT, A(top_k), "N", "5", 1, 1000000, NULL, "guesses for each mask", NULL},
+    {"top-k", 'k', CLI_INT, A(top_k), "N", "5", 1, 1000000, NULL, "predictions for each mask", NULL},
     {"target", 0, CLI_EACH, A(targets), "WORD", NULL, 0, 0, NULL, "choose among these words only; may be given again",
      "targets"},
     {"max-length", 0, CLI_INT, A(max_length), "N", "0", 0, 1 << 20, NULL, "cut texts to N tokens; 0: never", NULL},
@@ -327,7 +327,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_fill_mask = {
-    "fill-mask", "[TEXT...]", "guess the words behind [MASK]",
+    "fill-mask", "[TEXT...]", "predict masked tokens",
     "Each TEXT, or each line of standard input when there is none, holds at least one [MASK].  Prints the likeliest words.\n"
     "With --json a text with one mask gives a list of {\"score\", \"token\", \"token_str\", \"sequence\"}, one with several "
     "masks a list of such lists, as the fill-mask pipeline of transformers does.",

@@ -1,4 +1,4 @@
-/* cmd_generate.c — roformer generate: a causal model goes on with a text.
+/* cmd_generate.c — roformer generate: text from a causal model.
  *
  *     [CLS] prompt | token token ... [SEP]
  *
@@ -63,7 +63,7 @@ static rf_status count_prompt(job *j, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "out of memory");
 }
 
-/* [CLS] and the text's tokens, with room for what comes. */
+/* [CLS] and the text's tokens, with space for what comes. */
 static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *why)
 {
     const rf_status status = rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
@@ -256,12 +256,12 @@ static const cli_option options[] = {
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
      NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "draw tokens by their probabilities; also when one of the next three is given", NULL},
+     "sample tokens by their probabilities; also when one of the next three is given", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
      "below 1: likely tokens become likelier", NULL},
-    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL, "draw from the N likeliest; 0: all", NULL},
+    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL, "top-k sampling: draw from the N likeliest tokens; 0: all", NULL},
     {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
-     "draw from the fewest that have this share together", NULL},
+     "nucleus sampling: draw from the fewest tokens whose probabilities add up to P", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
      RF_REPETITION_PENALTY_MOST, NULL,
      "above 1: tokens of the text so far become less likely", NULL},
@@ -281,7 +281,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_generate = {
-    "generate", "[TEXT...]", "go on with a text, by a causal model",
+    "generate", "[TEXT...]", "generate text with a causal model",
     "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without sampling the likeliest "
     "token is taken each time.  A text ends with [SEP], which training puts at the end of documents, or after --max_new_tokens.  Tokens are "
     "printed as they come; a prompt and a seed give the same text, whatever the number of threads and the other "

@@ -1,6 +1,6 @@
 /* cmd_plot.c — roformer plot: the curves of metrics.jsonl, drawn by gnuplot.
  *
- * The script with its data stays beside the picture (loss.svg, loss.gp), so that it can be restyled by hand.          */
+ * The script with its data stays beside the plot (loss.svg, loss.gp), so that it can be restyled by hand.             */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ typedef struct job {
     const struct args *a;
     cli_io *io;
     cli_out script;
-    bool wanted[CURVES];
+    bool selected[CURVES];
     curve_run *run;             /* files, then bands                                                                   */
     int runs;
     double first, last;         /* steps that are drawn                                                                */
@@ -73,7 +73,7 @@ static rf_status read_band(job *j, const char *text, curve_run *out)
 static void extend(job *j, const curve_run *r)
 {
     for (int m = 0; m < CURVES; m++)
-        for (size_t k = 0; j->wanted[m] && k < r->of[m].n; k++) {
+        for (size_t k = 0; j->selected[m] && k < r->of[m].n; k++) {
             j->first = fmin(j->first, r->of[m].x[k]);
             j->last = fmax(j->last, r->of[m].x[k]);
         }
@@ -128,7 +128,7 @@ static rf_status write_data(job *j, int number)
 
 static bool drawn(const job *j, int run, int m, int panel)
 {
-    return curve_kinds[m].panel == panel && j->wanted[m] && curve_drawn(&j->run[run].of[m]);
+    return curve_kinds[m].panel == panel && j->selected[m] && curve_drawn(&j->run[run].of[m]);
 }
 
 static bool panel_used(const job *j, int panel)
@@ -147,7 +147,7 @@ static void curve_name(const job *j, int run, int m, char *out, size_t size)
     snprintf(out, size, "%s%s%s", named ? name : "", named ? " " : "", curve_kinds[m].key);
 }
 
-/* Room on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one above
+/* Space on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one above
  * the other. */
 static int right_margin(const job *j)
 {
@@ -156,7 +156,7 @@ static int right_margin(const job *j)
     int widest = 0;
     for (int i = 0; i < j->runs; i++)
         for (int m = 0; m < CURVES; m++) {
-            if (!j->wanted[m] || !curve_drawn(&j->run[i].of[m])) continue;
+            if (!j->selected[m] || !curve_drawn(&j->run[i].of[m])) continue;
             curve_name(j, i, m, name, sizeof name);
             widest = cli_cells(name) > widest ? cli_cells(name) : widest;
         }
@@ -217,7 +217,7 @@ static rf_status write_script(job *j, const char *terminal)
 static rf_status choose_metrics(job *j)
 {
     const cli_list *list = &j->a->metrics;
-    for (int m = 0; m < CURVES; m++) j->wanted[m] = list->n == 0;
+    for (int m = 0; m < CURVES; m++) j->selected[m] = list->n == 0;
     for (int i = 0; i < list->n; i++) {
         cli_nearest near = {list->item[i], NULL, 0};
         int found = -1;
@@ -228,7 +228,7 @@ static rf_status choose_metrics(job *j)
         if (found < 0)
             return rf_fail(&j->io->why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", list->item[i],
                            near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
-        j->wanted[found] = true;
+        j->selected[found] = true;
     }
     return RF_OK;
 }
@@ -272,14 +272,14 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL, "the picture; its script is kept as FILE.gp", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL, "the plot; its script is kept as FILE.gp", NULL},
     {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL,
      "draw this only, may be given again, one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"
 #undef CURVE
      , NULL},
-    {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "above the picture", NULL},
+    {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "above the plot", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "of each panel, in pixels", NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
@@ -301,7 +301,7 @@ static const char *const examples[] = {
 
 const cli_command cmd_plot = {
     "plot", "FILE...", "draw the curves of training runs",
-    "Each FILE is a metrics.jsonl, or a folder that holds one; several runs are drawn into one picture.  Where null "
+    "Each FILE is a metrics.jsonl, or a folder that holds one; several runs are drawn into one plot.  Where null "
     "was logged, as for a loss that was not finite, a line has a gap with a cross.  Needs gnuplot.",
     examples, options, sizeof(struct args), NULL, run,
 };

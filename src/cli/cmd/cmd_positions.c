@@ -5,7 +5,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/plot/position_curves.h"
-#include "cli/plot/position_pictures.h"
+#include "cli/plot/position_plots.h"
 #include "model/position.h"
 #include "store/store.h"
 
@@ -70,28 +70,28 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
     return cli_exit(io);
 }
 
-/* ---- pictures ---- */
+/* ---- plots ------- */
 
-static const struct { const char *name; positions_picture *draw; } pictures[] = {
+static const struct { const char *name; positions_plot_function *draw; } plots[] = {
     {"attention", positions_attention}, {"bias", positions_bias}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
 };
 
-/* A picture of models, or a curve of what config.json says; neither, with a sentence. */
-static void find_picture(const positions_args *a, const char *name, positions_picture **picture, const cli_curve **curve, rf_error *why)
+/* A plot of models, or a curve of what config.json says; neither, with a sentence. */
+static void find_plot(const positions_args *a, const char *name, positions_plot_function **plot, const cli_curve **curve, rf_error *why)
 {
     cli_nearest near = {name, NULL, 0};
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++) {
+    for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
         const bool both = !strcmp(name, "score");                   /* of random queries and keys, or of a model's */
-        if (!strcmp(pictures[i].name, name) && (!both || a->models.n)) *picture = pictures[i].draw;
-        cli_consider(&near, pictures[i].name);
+        if (!strcmp(plots[i].name, name) && (!both || a->models.n)) *plot = plots[i].draw;
+        cli_consider(&near, plots[i].name);
     }
-    for (const cli_curve *k = cli_curves; k->name && !*picture; k++) {
+    for (const cli_curve *k = cli_curves; k->name && !*plot; k++) {
         if (!strcmp(k->name, name)) *curve = k;
         cli_consider(&near, k->name);
     }
     if (*curve && (a->models.n || a->text.n)) rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
-    if (!*picture && !*curve)
-        rf_fail(why, RF_EARG, "unknown picture %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation", name,
+    if (!*plot && !*curve)
+        rf_fail(why, RF_EARG, "unknown plot %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation", name,
                 near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
 }
 
@@ -112,7 +112,7 @@ static void put_rows(lab_script *s, const cli_curve *k, const curve_of *of, int6
     }
 }
 
-/* Without a picture: a line of names, then the numbers. */
+/* Without a plot: a line of names, then the numbers. */
 static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
     lab_put(s, "%.*s", (int)strcspn(k->x, " "), k->x);
@@ -122,14 +122,14 @@ static void put_table(lab_script *s, const cli_curve *k, const curve_of *of, int
 }
 
 /* Curves that hide each other (wavelengths that nothing stretches) stay visible: later ones are dashed. */
-static void put_picture(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
+static void put_plot(lab_script *s, const cli_curve *k, const curve_of *of, int64_t most)
 {
     const bool log_x = k->log_x || (!strncmp(k->x, "distance", 8) && most > 4000);
     lab_put(s, "$curve << EOD\n");
     put_rows(s, k, of, most);
     lab_put(s, "EOD\nset grid\nset key below\nset bmargin %d\nset rmargin 5\nset xlabel '%s'\nset ylabel '%s'\n%s%s", 4 + columns(k), k->x, k->y,
             log_x ? "set logscale x\n" : "", !k->log_y ? "" : k->log_x ? "set logscale y\nset format y '%.0e'\n" : "set logscale y\n");
-    lab_put(s, "set title \"%s\\nheads of %lld turned columns, base %g%s%s\"\nplot ", k->summary, (long long)rf__rope_width(of->c), of->base,
+    lab_put(s, "set title \"%s\\nheads of %lld rotated columns, base %g%s%s\"\nplot ", k->summary, (long long)rf__rope_width(of->c), of->base,
             of->c->rope_scaling.rope_type ? ", rope_type " : "",
             of->c->rope_scaling.rope_type ? rf__rope_type_name(of->c->rope_scaling.rope_type) : "");
     for (int j = 0; j < columns(k); j++)
@@ -150,7 +150,7 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
         return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c.num_hidden_layers - 1);
     const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta, cli_given(io->parsed, "length") ? a->length : 0};
     if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
-    if (a->output) put_picture(&s, k, &of, most);
+    if (a->output) put_plot(&s, k, &of, most);
     else put_table(&s, k, &of, most);
     return positions_end(a, io, &s, script);
 }
@@ -158,13 +158,13 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
 static int run(void *arguments, cli_io *io)
 {
     const positions_args *a = arguments;
-    positions_picture *picture = NULL;
+    positions_plot_function *plot = NULL;
     const cli_curve *curve = NULL;
     cli_signals_catch();
     if (!a->words.n) {
         rf_config c;
         if (a->output || a->models.n || a->text.n)
-            rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a picture: positions plot KIND");
+            rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a plot: positions plot KIND");
         return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
     if (a->train.json) rf_fail(&io->why, RF_EARG, "--json belongs to the list; positions plot without --output prints rows between tabs");
@@ -173,9 +173,9 @@ static int run(void *arguments, cli_io *io)
         rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, bias or extrapolation");
         return cli_exit(io);
     }
-    find_picture(a, a->words.item[1], &picture, &curve, &io->why);
+    find_plot(a, a->words.item[1], &plot, &curve, &io->why);
     if (io->why.code) return cli_exit(io);
-    if (picture) picture(a, io);
+    if (plot) plot(a, io);
     else positions_curve(a, io, curve);
     return cli_exit(io);
 }
@@ -194,11 +194,11 @@ static const cli_option options[] = {
     {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "tokens of a piece in training, as in position-report", NULL},
     {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},
     {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text that extrapolation is measured on", NULL},
-    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are to be guessed", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are masked", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
     TRAIN_READER,
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
-     "the picture; its script is kept as FILE.gp.  Without it the numbers are printed", NULL},
+     "the plot; its script is kept as FILE.gp.  Without it the numbers are printed", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "480", 50, 10000, NULL, "in pixels", NULL},
     {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "the list as one line of JSON", NULL},

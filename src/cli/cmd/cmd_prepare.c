@@ -96,7 +96,7 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_prepare = {
-    "prepare", "--text FILE... --model DIR -o FILE", "turn text into a token cache for pretrain",
+    "prepare", "--text FILE... --model DIR -o FILE", "tokenize text into a cache for pretrain",
     "The cache holds the ids of all documents, is checked when it is opened, and serves any number of runs.  It belongs to the "
     "tokenizer that made it.  A cache of the same text is left as it is.",
     examples, options, sizeof(struct args), prepare, run,

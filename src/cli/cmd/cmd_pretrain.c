@@ -171,7 +171,7 @@ static const cli_option options[] = {
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
     {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the text", NULL},
     {"objective", 0, CLI_CHOICE, T(objective), "auto|mlm|clm", NULL, 0, 0, NULL,
-     "guess masked tokens (mlm) or the next one (clm, a causal model); auto: what is_decoder in config.json says", NULL},
+     "predict masked tokens (mlm) or the next token (clm, a causal model); auto: what is_decoder in config.json says", NULL},
     TRAIN_SHARED,
     UPDATE_OPTIONS(train_args, t),
     {"report", 0, CLI_FLAG, offsetof(train_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
@@ -200,8 +200,8 @@ const cli_command cmd_pretrain = {
     "pretrain", "--text FILE... --model DIR", "train a masked or a causal language model on text",
     "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention stays "
     "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
-    "--objective clm trains a causal model: attention sees earlier tokens only, every token guesses the next one, and the last one of a "
-    "document guesses [SEP].  It is written as RoFormerForCausalLM.\n"
+    "--objective clm trains a causal model: attention sees earlier tokens only, every token predicts the next one, and the last one of a "
+    "document predicts [SEP].  It is written as RoFormerForCausalLM.\n"
     "Ctrl-C finishes the batch, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
     "the same bits as one that was never stopped.",
     examples, options, sizeof(train_args), train_prepare, run,

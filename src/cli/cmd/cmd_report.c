@@ -26,7 +26,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"output", 'o', CLI_FILE, A(output), "FILE.html", NULL, 0, 0, NULL, "the page; - is standard output", NULL},
     {"sample", 0, CLI_EACH, A(samples), "TEXT", NULL, 0, 0, NULL,
-     "a text with [MASK] to guess at, may be given again; held-out text of the run otherwise", NULL},
+     "a text with [MASK] to predict, may be given again; held-out text of the run otherwise", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
     {0},
 };

@@ -12,9 +12,9 @@ struct args {
 };
 
 /* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last one. */
-typedef struct place { const char *text; size_t byte, character; } place;
+typedef struct cursor { const char *text; size_t byte, character; } cursor;
 
-static size_t characters(place *p, size_t byte)
+static size_t characters(cursor *p, size_t byte)
 {
     if (byte < p->byte) p->byte = p->character = 0;
     for (; p->byte < byte; p->byte++) p->character += ((unsigned char)p->text[p->byte] & 0xC0) != 0x80;
@@ -24,7 +24,7 @@ static size_t characters(place *p, size_t byte)
 static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const char *text, rf_error *why)
 {
     json_t *ids = json_array(), *tokens = json_array(), *offsets = json_array(), *all = json_object();
-    place at = {text, 0, 0};
+    cursor at = {text, 0, 0};
     for (size_t i = 0; i < e->n; i++) {
         const char *token = rf_tokenizer_token(t, e->id[i]);
         rf__json_add(&ids, json_integer(e->id[i]));
@@ -40,7 +40,7 @@ static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const c
 
 static rf_status print_table(const cli_io *io, const rf_tokenizer *t, const rf_encoding *e, const char *text, rf_error *why)
 {
-    place at = {text, 0, 0};
+    cursor at = {text, 0, 0};
     int width = 0;
     for (size_t i = 0; i < e->n; i++) {
         const int cells = cli_cells(rf_tokenizer_token(t, e->id[i]));

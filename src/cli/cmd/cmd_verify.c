@@ -20,7 +20,7 @@ typedef struct verdict {
     rf_error first;                     /* damage                                                                       */
 } verdict;
 
-static void tell(void *user, const char *file, const char *damage)
+static void report(void *user, const char *file, const char *damage)
 {
     verdict *v = user;
     v->read++;
@@ -58,7 +58,7 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     rf_error why = {0};
     v->folder = folder;
     v->files = json_array();
-    const rf_status status = list ? rf__checksums_verify(v->io->ctx, folder, list, tell, v, &why) : read_whole(v, &why);
+    const rf_status status = list ? rf__checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
 }

@@ -264,6 +264,6 @@ static const char *const examples[] = {
 
 const cli_command cmd_watch = {
     "watch", "DIR", "follow a training run in the terminal",
-    "DIR is the output folder of a run.  The picture is drawn again until the run ends; watching takes no lock and changes nothing.",
+    "DIR is the output folder of a run.  The plot is drawn again until the run ends; watching takes no lock and changes nothing.",
     examples, options, sizeof(struct args), NULL, run,
 };

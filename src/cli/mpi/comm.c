@@ -20,7 +20,7 @@
 #include "cli/shell/comm.h"
 #include "cli/shell/io.h"
 
-typedef struct pending { MPI_Request *at; int *peer; int n, room; } pending;
+typedef struct pending { MPI_Request *at; int *peer; int n, capacity; } pending;
 typedef struct person { char host[64]; long pid; } person;
 
 static struct {
@@ -42,14 +42,14 @@ static rf_status said(int code, const char *what, int peer, rf_error *why)
 
 static rf_status next(pending *l, int peer, MPI_Request **out, rf_error *why)
 {
-    if (l->n == l->room) {
-        const int room = l->room ? 2 * l->room : 64;
-        MPI_Request *at = realloc(l->at, (size_t)room * sizeof *at);
+    if (l->n == l->capacity) {
+        const int capacity = l->capacity ? 2 * l->capacity : 64;
+        MPI_Request *at = realloc(l->at, (size_t)capacity * sizeof *at);
         if (at) l->at = at;
-        int *peers = realloc(l->peer, (size_t)room * sizeof *peers);
+        int *peers = realloc(l->peer, (size_t)capacity * sizeof *peers);
         if (peers) l->peer = peers;
-        if (!at || !peers) return rf_fail(why, RF_ENOMEM, "out of memory: %d transfers", room);
-        l->room = room;
+        if (!at || !peers) return rf_fail(why, RF_ENOMEM, "out of memory: %d transfers", capacity);
+        l->capacity = capacity;
     }
     l->peer[l->n] = peer;
     *out = &l->at[l->n];
@@ -101,7 +101,7 @@ static bool gone(int rank)
     return !strcmp(p->host, team.who[team.c.rank].host) && kill((pid_t)p->pid, 0) && errno == ESRCH;
 }
 
-static rf_status look_around(rf_error *why)
+static rf_status check_peers(rf_error *why)
 {
     for (int r = 0; r < team.c.size; r++)
         if (gone(r))
@@ -116,10 +116,10 @@ static rf_status wait(rf_comm *c, int number, rf_error *why)
     enum { HOT = 200, LONGEST = 200000, EVERY = 100000000 };
     long slept = 0, pause = 10000;
     int done = 0;
-    for (int look = 0;; look++) {
+    for (int poll = 0;; poll++) {
         const rf_status status = progress(c, number, &done, why);
         if (status || done) return status;
-        if (look < HOT) {
+        if (poll < HOT) {
             sched_yield();
             continue;
         }
@@ -128,7 +128,7 @@ static rf_status wait(rf_comm *c, int number, rf_error *why)
         if (pause < LONGEST) pause += pause / 4;
         if (slept < EVERY) continue;
         slept = 0;
-        if (look_around(why)) return RF_EIO;
+        if (check_peers(why)) return RF_EIO;
     }
 }
 

@@ -18,15 +18,15 @@ const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and oth
 
 static bool add(curve *c, double x, double y)
 {
-    if (c->n == c->room) {
-        const size_t room = c->room ? 2 * c->room : 64;
-        double *a = realloc(c->x, room * sizeof *a);
+    if (c->n == c->capacity) {
+        const size_t capacity = c->capacity ? 2 * c->capacity : 64;
+        double *a = realloc(c->x, capacity * sizeof *a);
         if (!a) return false;
         c->x = a;
-        a = realloc(c->y, room * sizeof *a);
+        a = realloc(c->y, capacity * sizeof *a);
         if (!a) return false;
         c->y = a;
-        c->room = room;
+        c->capacity = capacity;
     }
     c->gaps += isnan(y) ? 1 : 0;
     c->x[c->n] = x;
@@ -64,10 +64,10 @@ static void name_run(const char *path, char *out, size_t size)
     rf__last_part(file && !rf__folder_of(path, folder, sizeof folder, NULL) ? folder : path, out, size);
 }
 
-static void keep(json_t **place, json_t *line)
+static void keep(json_t **slot, json_t *line)
 {
-    json_decref(*place);
-    *place = json_incref(line);
+    json_decref(*slot);
+    *slot = json_incref(line);
 }
 
 static rf_status take_line(curve_run *r, json_t *o, rf_error *why)
@@ -156,7 +156,7 @@ static rf_status band_of(const curve_run runs[], int n, int kind, curve *out, rf
 {
     size_t at[64] = {0};
     const curve *first = &runs[0].of[kind];
-    size_t room = 0;
+    size_t capacity = 0;
     for (size_t k = 0; k < first->n; k++) {
         double sum = 0, low = INFINITY, high = -INFINITY;
         int have = 0;
@@ -171,11 +171,11 @@ static rf_status band_of(const curve_run runs[], int n, int kind, curve *out, rf
         }
         if (have < n) continue;
         if (!add(out, first->x[k], sum / n)) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
-        if (room < out->room) {
-            room = out->room;
-            double *l = realloc(out->low, room * sizeof *l), *h;
+        if (capacity < out->capacity) {
+            capacity = out->capacity;
+            double *l = realloc(out->low, capacity * sizeof *l), *h;
             if (l) out->low = l;
-            h = realloc(out->high, room * sizeof *h);
+            h = realloc(out->high, capacity * sizeof *h);
             if (h) out->high = h;
             if (!l || !h) return rf_fail(why, RF_ENOMEM, "out of memory: a curve");
         }

@@ -17,7 +17,7 @@ extern const curve_kind curve_kinds[CURVES];
 extern const char *const curve_panels[CURVE_PANELS];
 
 /* Points in the order of their steps; low and high of a band, or NULL.  Where null was logged y is NAN: a gap. */
-typedef struct curve { double *x, *y, *low, *high; size_t n, gaps, room; } curve;
+typedef struct curve { double *x, *y, *low, *high; size_t n, gaps, capacity; } curve;
 static inline bool curve_drawn(const curve *c) { return c->n > c->gaps; }
 
 /* Where a gap is marked: the height of the last point before it, or of the first one after. */

@@ -1,4 +1,4 @@
-/* gnuplot.c — pictures by gnuplot: it runs apart, and a picture has its name when it is complete. */
+/* gnuplot.c — plots by gnuplot: it runs apart, and a plot has its name when it is complete. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <signal.h>
@@ -31,7 +31,7 @@ void cli_gnuplot_quote(const char *text, char *out, size_t size) { quote(text, f
 /* gnuplot takes '|command' for a program to run and '~' for a home. */
 static const char *here(const char *path) { return *path == '/' || *path == '.' ? "" : "./"; }
 
-/* ---- the script beside the picture ---- */
+/* ---- the script beside the plot ------- */
 
 static const char first_line[] = "# drawn with: gnuplot FILE.gp\n";
 
@@ -46,10 +46,10 @@ static rf_status not_foreign(const char *script, rf_error *why)
     return rf_fail(why, RF_EARG, "%.200s: is no script of this program's, and would be overwritten: choose another name with -o, or move it", script);
 }
 
-rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *picture, rf_error *why)
+rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why)
 {
     char name[1024], line[1200];
-    const char *file = rf__file_name(picture);
+    const char *file = rf__file_name(plot);
     struct stat st;
     *out = (cli_out){.fd = -1, .begin = -1};
     rf_status status = !stat(script, &st) && S_ISREG(st.st_mode) ? not_foreign(script, why) : RF_OK;
@@ -95,7 +95,7 @@ static void last_words(int fd, char *out, size_t size)
 }
 
 /* Draws into `temporary`, which gets its name at the end. */
-static rf_status draw(const char *script, const char *temporary, const char *picture, rf_error *why)
+static rf_status draw(const char *script, const char *temporary, const char *plot, rf_error *why)
 {
     char name[2 * PATH], assign[2 * PATH + 16], said[160], beside[PATH];
     cli_out words;
@@ -114,14 +114,14 @@ static rf_status draw(const char *script, const char *temporary, const char *pic
         return rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data", script);
     if (e) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
     if (!WIFEXITED(code) || WEXITSTATUS(code)) return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
-    if (rename(temporary, picture)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", picture, strerror(errno));
+    if (rename(temporary, plot)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, strerror(errno));
     return RF_OK;
 }
 
-rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why)
+rf_status cli_gnuplot(const char *script, const char *plot, rf_error *why)
 {
     char temporary[PATH];
-    char *target = cli_target(picture);
+    char *target = cli_target(plot);
     if (!target) return rf_fail(why, RF_ENOMEM, "out of memory");
     const int n = snprintf(temporary, sizeof temporary, "%s.tmp-%ld", target, (long)getpid());
     rf_status status = n < 0 || (size_t)n >= sizeof temporary ? rf_fail(why, RF_EARG, "--output: the path is too long")

@@ -1,4 +1,4 @@
-/* gnuplot.h — a picture from a script, by gnuplot. */
+/* gnuplot.h — a plot from a script, by gnuplot. */
 #ifndef CLI_GNUPLOT_H
 #define CLI_GNUPLOT_H
 
@@ -7,11 +7,11 @@
 /* A name inside '...' of a script. */
 void cli_gnuplot_quote(const char *text, char *out, size_t size);
 
-/* Opens PICTURE's script and writes its first lines.  RF_EARG when a file of that name is there which is no such script. */
-rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *picture, rf_error *why);
+/* Opens PLOT's script and writes its first lines.  RF_EARG when a file of that name is there which is no such script. */
+rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why);
 
-/* Runs gnuplot on the script, whose variable `out` names what it writes; the picture gets its name when it is complete.
+/* Runs gnuplot on the script, whose variable `out` names what it writes; the plot gets its name when it is complete.
  * RF_EIO when there is no gnuplot, or in gnuplot's own words. */
-rf_status cli_gnuplot(const char *script, const char *picture, rf_error *why);
+rf_status cli_gnuplot(const char *script, const char *plot, rf_error *why);
 
 #endif

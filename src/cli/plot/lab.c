@@ -28,7 +28,7 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
                                     &b->text, why);
     b->lab = (rf__lab){.ctx = io->ctx, .model = b->m.model, .session = b->m.session, .text = &b->text,
                        .pieces = pieces < b->text.n ? pieces : b->text.n, .seed = t->seed, .mlm_probability = t->mlm_probability,
-                       .tell = told, .user = b};
+                       .progress = told, .user = b};
     return status;
 }
 
@@ -58,10 +58,10 @@ rf_status lab_put(lab_script *s, const char *format, ...)
     return cli_out_write(&s->out, line, n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, s->why);
 }
 
-rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_t width, int64_t height, rf_error *why)
+rf_status lab_begin(lab_script *s, const char *path, const char *plot, int64_t width, int64_t height, rf_error *why)
 {
     s->why = why;
-    if (cli_gnuplot_script(&s->out, path, picture, why)) return why->code;
+    if (cli_gnuplot_script(&s->out, path, plot, why)) return why->code;
     lab_put(s, "if (strstrt(out, '.svg') > 0) {\n    set terminal svg background rgb 'white' size %lld,%lld noenhanced font ',11'\n} else {\n"
                "    set terminal pngcairo size %lld,%lld noenhanced font ',11'\n}\n", (long long)width, (long long)height, (long long)width,
             (long long)height);
@@ -78,20 +78,20 @@ rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t 
 
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name)
 {
-    char script[4096], picture[4096];
+    char script[4096], plot[4096];
     if (lab_put(s, "set output\n") || cli_out_commit(&s->out, s->why)) return s->why->code;
     snprintf(script, sizeof script, "%s/%s.gp", folder, name);
-    snprintf(picture, sizeof picture, "%s/%s.svg", folder, name);
-    if (cli_gnuplot(script, picture, s->why)) return s->why->code;
-    snprintf(picture, sizeof picture, "%s/%s.png", folder, name);
-    return cli_gnuplot(script, picture, s->why);
+    snprintf(plot, sizeof plot, "%s/%s.svg", folder, name);
+    if (cli_gnuplot(script, plot, s->why)) return s->why->code;
+    snprintf(plot, sizeof plot, "%s/%s.png", folder, name);
+    return cli_gnuplot(script, plot, s->why);
 }
 
-rf_status lab_script_path(const char *picture, char *script, size_t size, rf_error *why)
+rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why)
 {
-    const char *dot = strrchr(picture, '.');
+    const char *dot = strrchr(plot, '.');
     if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png"))) return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
-    const int n = snprintf(script, size, "%.*s.gp", (int)(dot - picture), picture);
+    const int n = snprintf(script, size, "%.*s.gp", (int)(dot - plot), plot);
     return n < 0 || (size_t)n >= size - 32 ? rf_fail(why, RF_EARG, "--output: the path is too long") : RF_OK;
 }
 
@@ -109,7 +109,7 @@ rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves)
         }
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set grid\nset key top left\nset logscale x 2\nset xlabel 'tokens of a piece'\nset ylabel 'loss of a guess (nats)'\n");
+    lab_put(s, "set grid\nset key top left\nset logscale x 2\nset xlabel 'tokens of a piece'\nset ylabel 'loss of a prediction (nats)'\n");
     lab_put(s, "set xrange [%.9g:%.9g]\nset title 'loss where the text is cut at other lengths; bars: one standard error'\nplot ", first / 1.2, last * 1.2);
     for (int i = 0; i < curves; i++) {
         char name[512];

@@ -1,4 +1,4 @@
-/* lab.h — what position-report and the pictures of models share: an opened model with stretches of text, and scripts. */
+/* lab.h — what position-report and the plots of models share: an opened model with stretches of text, and scripts. */
 #ifndef CLI_LAB_H
 #define CLI_LAB_H
 
@@ -28,8 +28,8 @@ const char *lab_name(const lab_bench *b);       /* the last part of its folder  
 typedef struct lab_script { cli_out out; rf_error *why; } lab_script;
 rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      /* lines below 1 KiB                     */
 
-/* A script that draws `picture` (a name without folder) of this size; the terminal goes by the picture's name. */
-rf_status lab_begin(lab_script *s, const char *path, const char *picture, int64_t width, int64_t height, rf_error *why);
+/* A script that draws `plot` (a name without folder) of this size; the terminal goes by the plot's name. */
+rf_status lab_begin(lab_script *s, const char *path, const char *plot, int64_t width, int64_t height, rf_error *why);
 
 /* Panels below each other in `columns`, under a title that begins with the model's name and its encoding. */
 rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title);
@@ -38,7 +38,7 @@ rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t 
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);
 
 /* PATH.svg or PATH.png beside PATH.gp: RF_EARG for other endings. */
-rf_status lab_script_path(const char *picture, char *script, size_t size, rf_error *why);
+rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why);
 
 /* Loss over length, with standard errors: one curve for each model. */
 typedef struct lab_curve { const char *name; const rf__length_loss *at; int n; } lab_curve;

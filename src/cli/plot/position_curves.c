@@ -3,7 +3,7 @@
  *     decay        1/(d/2) sum_{j=1..d/2} |S_j|,  S_j = sum_{i<j} exp(i delta theta_i)              RoFormer, Sec. 3.4.3
  *     score        <q, R(delta) k> / sqrt d for normal q and k: mean and deviation over 256 pairs; and for k = q
  *     wavelengths  2 pi / theta_i, stretched and not
- *     angles       largest error of m theta_i over the planes, modulo a turn, by the type it is formed in */
+ *     angles       largest error of m theta_i over the planes, modulo a revolution, by the type it is formed in */
 #include <math.h>
 
 #include "base/base.h"
@@ -51,7 +51,7 @@ static bool score(const curve_of *of, int64_t most, int64_t i, double row[])
         for (int64_t j = 0; j < r / 2; j++) {
             const double q0 = (double)rf__rng_normal(&random), q1 = (double)rf__rng_normal(&random);
             const double k0 = (double)rf__rng_normal(&random), k1 = (double)rf__rng_normal(&random);
-            const double turn = (double)delta * theta(of, j), cosine = cos(turn), sine = sin(turn);
+            const double angle = (double)delta * theta(of, j), cosine = cos(angle), sine = sin(angle);
             one += cosine * (q0 * k0 + q1 * k1) + sine * (q1 * k0 - q0 * k1);
             own += cosine * (q0 * q0 + q1 * q1);
         }
@@ -79,7 +79,7 @@ static bool wavelengths(const curve_of *of, int64_t most, int64_t i, double row[
     return true;
 }
 
-/* Below half a turn. */
+/* Below half a revolution. */
 static double wrapped(double error)
 {
     return fabs(remainder(error, 2 * pi()));
@@ -116,7 +116,7 @@ const cli_curve cli_curves[] = {
      "mean of |S_j| over the planes", {{"decay", NULL}}, false, false, 250, decay},
     {"score", "<q, R(m) k> / sqrt d for normal q and k", "distance m (tokens)", "score",
      {{"mean", "mean of 256 random pairs"}, {"deviation", "their standard deviation"}, {"equal", "mean where k = q"}}, false, false, 250, score},
-    {"wavelengths", "wavelength of each plane", "plane (0 turns fastest)", "tokens of a full turn",
+    {"wavelengths", "wavelength of each plane", "plane (0 rotates fastest)", "tokens of a full revolution",
      {{"wavelength", "as config.json has it"}, {"unstretched", "without rope_scaling"}, {"max_position_embeddings", "max_position_embeddings"}},
      false, true, 250, wavelengths},
     {"angles", "error of the angle m theta, by the type it is formed in", "position m", "largest error of a plane (radians)",

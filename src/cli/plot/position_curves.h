@@ -11,7 +11,7 @@ typedef struct curve_of { const rf_config *c; double base; int64_t length; } cur
 
 typedef struct cli_curve {
     const char *name, *summary, *x, *y;
-    struct { const char *key, *label; } column[CLI_CURVE_COLUMNS + 1];  /* what follows x in a row: in the list of numbers, in the picture */
+    struct { const char *key, *label; } column[CLI_CURVE_COLUMNS + 1];  /* what follows x in a row: in the list of numbers, in the plot */
     bool log_x, log_y;
     int64_t most;                                           /* the largest distance where none is asked for             */
     /* Row i of the curve: row[0] is x, then the columns; false when there are no more. */

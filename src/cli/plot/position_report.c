@@ -5,7 +5,7 @@
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static bool turns(const position_report *r) { return (r->bench->is->flags & RF_POSITION_ROPE) != 0; }
+static bool rotates(const position_report *r) { return (r->bench->is->flags & RF_POSITION_ROPE) != 0; }
 
 /* ---- JSON ---- */
 
@@ -47,7 +47,7 @@ static json_t *head_json(const position_report *r, int64_t l, int64_t h)
     rf__json_set(&o, "entropy", number(a->entropy[i]));
     rf__json_set(&o, "ends", number(a->ends[i]));
     rf__json_set(&o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
-    if (turns(r)) {
+    if (rotates(r)) {
         rf__json_set(&o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
         rf__json_set(&o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
     }
@@ -71,7 +71,7 @@ static json_t *attention_json(const position_report *r)
 
 static json_t *length_json(const rf__length_loss *l)
 {
-    json_t *o = json_object(), *places = json_array();
+    json_t *o = json_object(), *bins = json_array();
     rf__json_set(&o, "length", json_integer(l->length));
     rf__json_set(&o, "defined", json_boolean(l->defined));
     rf__json_set(&o, "loss", l->defined ? number(l->loss) : json_null());
@@ -81,13 +81,13 @@ static json_t *length_json(const rf__length_loss *l)
     rf__json_set(&o, "change_error", l->defined ? number(l->change_error) : json_null());
     rf__json_set(&o, "labels", json_integer(l->labels));
     for (int64_t i = 0; i < l->bins && l->defined; i++) {
-        json_t *place = json_object();
-        rf__json_set(&place, "from", json_integer(i * l->bin_width));
-        rf__json_set(&place, "labels", json_integer(l->bin_labels[i]));
-        rf__json_set(&place, "loss", number(l->bin_loss[i]));
-        rf__json_add(&places, place);
+        json_t *bin = json_object();
+        rf__json_set(&bin, "from", json_integer(i * l->bin_width));
+        rf__json_set(&bin, "labels", json_integer(l->bin_labels[i]));
+        rf__json_set(&bin, "loss", number(l->bin_loss[i]));
+        rf__json_add(&bins, bin);
     }
-    rf__json_set(&o, "places", places);
+    rf__json_set(&o, "places", bins);
     return o;
 }
 
@@ -163,7 +163,7 @@ static void print_planes(const rf__attention_report *a)
     }
 }
 
-/* A number, or a stroke where nothing was guessed, or one stretch has no error. */
+/* A number, or a stroke where nothing was predicted, or one stretch has no error. */
 static const char *cell(double x, int width, char text[32])
 {
     if (isfinite(x)) snprintf(text, 32, "%*.4f", width, x);
@@ -208,6 +208,6 @@ void position_report_print(const position_report *r)
     snprintf(title, sizeof title, "entropy of attention in nats; the same everywhere would be %.2f", a->uniform_entropy);
     print_heads(a, title, a->entropy, 2);
     print_heads(a, "share of attention on [CLS] and [SEP]", a->ends, 3);
-    if (turns(r) && a->sums[0].r > 1) print_planes(a);
+    if (rotates(r) && a->sums[0].r > 1) print_planes(a);
     if (r->lengths) print_lengths(r);
 }

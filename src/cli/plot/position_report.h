@@ -1,4 +1,4 @@
-/* position_report.h — what position-report measured: as JSON, as a table, as pictures. */
+/* position_report.h — what position-report measured: as JSON, as a table, as plots. */
 #ifndef CLI_POSITION_REPORT_H
 #define CLI_POSITION_REPORT_H
 

@@ -1,4 +1,4 @@
-/* position_report_plots.c — the pictures of position-report. */
+/* position_report_plots.c — the plots of position-report. */
 #include <math.h>
 #include <string.h>
 
@@ -7,10 +7,10 @@
 
 static rf_status begin(lab_script *s, const char *folder, const char *name, int64_t width, int64_t height, rf_error *why)
 {
-    char path[4096], picture[64];
+    char path[4096], plot[64];
     snprintf(path, sizeof path, "%s/%s.gp", folder, name);
-    snprintf(picture, sizeof picture, "%s.svg", name);
-    return lab_begin(s, path, picture, width, height, why);
+    snprintf(plot, sizeof plot, "%s.svg", name);
+    return lab_begin(s, path, plot, width, height, why);
 }
 
 static void put_length(lab_script *s, const position_report *r)
@@ -19,7 +19,7 @@ static void put_length(lab_script *s, const position_report *r)
 }
 
 /* Loss over the place in a piece, a curve for each length. */
-static void put_place(lab_script *s, const position_report *r)
+static void put_loss_by_position(lab_script *s, const position_report *r)
 {
     const char *before = "plot ";
     for (int i = 0; i < r->lengths; i++) {
@@ -31,7 +31,7 @@ static void put_place(lab_script *s, const position_report *r)
     }
     char name[512];
     cli_gnuplot_quote(lab_name(r->bench), name, sizeof name);
-    lab_put(s, "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece (tokens)'\nset ylabel 'loss of a guess (nats)'\n"
+    lab_put(s, "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece (tokens)'\nset ylabel 'loss of a prediction (nats)'\n"
                "set title '%s (%s): loss by place in the piece'\n", name, r->bench->is->name);
     for (int i = 0; i < r->lengths; i++) {
         if (!r->loss[i].defined) continue;
@@ -103,8 +103,8 @@ static void put_planes(lab_script *s, const position_report *r)
             lab_put(s, "EOD\n");
         }
     }
-    lab_panels(s, r->bench, 2 * a->L, 2, "mean norm of queries and keys in each plane that is turned");
-    lab_put(s, "set grid\nset yrange [0:%.4g]\nset xlabel 'plane (0 turns fastest)'\nset ylabel 'norm'\nset key outside right top font ',8' title 'head'\n", most * 1.05);
+    lab_panels(s, r->bench, 2 * a->L, 2, "mean norm of queries and keys in each plane that is rotated");
+    lab_put(s, "set grid\nset yrange [0:%.4g]\nset xlabel 'plane (0 rotates fastest)'\nset ylabel 'norm'\nset key outside right top font ',8' title 'head'\n", most * 1.05);
     for (int64_t l = 0; l < a->L; l++)
         for (int side = 0; side < 2; side++) {
             lab_put(s, "set title 'layer %lld, %s'\nplot ", (long long)l, side ? "keys" : "queries");
@@ -118,20 +118,20 @@ static void put_planes(lab_script *s, const position_report *r)
 
 rf_status position_report_draw(const position_report *r, const char *folder, rf_error *why)
 {
-    const bool turns = (r->bench->is->flags & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
+    const bool rotates = (r->bench->is->flags & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
     const int64_t L = r->attention.L;
-    const struct { const char *name; bool wanted; int64_t width, height; void (*put)(lab_script *s, const position_report *r); } picture[] = {
+    const struct { const char *name; bool needed; int64_t width, height; void (*put)(lab_script *s, const position_report *r); } plot[] = {
         {"length", r->lengths > 0, 900, 480, put_length},
-        {"place", r->lengths > 0, 900, 480, put_place},
+        {"place", r->lengths > 0, 900, 480, put_loss_by_position},
         {"distance", true, 1200, 60 + 320 * ((L + 1) / 2), put_distance},
-        {"planes", turns, 1100, 60 + 250 * L, put_planes},
+        {"planes", rotates, 1100, 60 + 250 * L, put_planes},
     };
-    for (size_t i = 0; i < sizeof picture / sizeof *picture && !why->code; i++) {
+    for (size_t i = 0; i < sizeof plot / sizeof *plot && !why->code; i++) {
         lab_script s = {.out.fd = -1};
-        if (!picture[i].wanted) continue;
-        if (!begin(&s, folder, picture[i].name, picture[i].width, picture[i].height, why)) {
-            picture[i].put(&s, r);
-            lab_draw_both(&s, folder, picture[i].name);
+        if (!plot[i].needed) continue;
+        if (!begin(&s, folder, plot[i].name, plot[i].width, plot[i].height, why)) {
+            plot[i].put(&s, r);
+            lab_draw_both(&s, folder, plot[i].name);
         }
         cli_out_discard(&s.out);
     }

@@ -1,4 +1,4 @@
-/* report.c — a page that needs nothing else: style and pictures are in it, scripts there are none. */
+/* report.c — a page that needs nothing else: style and plots are in it, scripts there are none. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <math.h>

@@ -4,12 +4,12 @@
 
 #include "cli/shell/io.h"
 
-/* Writes `path`, complete or not at all, from the output folder of a run.  `samples`: texts with masks to guess at; with none,
+/* Writes `path`, complete or not at all, from the output folder of a run.  `samples`: texts with masks to predict; with none,
  * pieces of held-out text from the run's token cache, when it is there.
  *   RF_EIO  no metrics.jsonl, or `path` cannot be written;  RF_EDATA  metrics.jsonl is not one                         */
 rf_status report_write(cli_io *io, const char *folder, const char *path, const cli_list *samples, rf_error *why);
 
-/* The section of guesses.  What cannot be guessed (no model yet, no masked-language-model head) is left out in silence,
+/* The section of predictions.  What cannot be predicted (no model yet, no masked-language-model head) is left out in silence,
  * unless `samples` asked for it: io->why says then what is wrong with them. */
 void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *options, const cli_list *samples);
 

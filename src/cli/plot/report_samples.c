@@ -14,18 +14,18 @@ typedef struct sample {
     int n, masks;
 } sample;
 
-typedef struct guessing {
+typedef struct predicting {
     cli_io *io;
     FILE *to;
     const rf_tokenizer *t;
     rf_model *model;
     rf_session *session;
     int written;
-} guessing;
+} predicting;
 
 /* ---- one sample ---- */
 
-static void put_ids(const guessing *g, const int32_t *id, size_t n)
+static void put_ids(const predicting *g, const int32_t *id, size_t n)
 {
     char *text = rf_decode(g->t, id, n, 1, 1);
     if (text) svg_text(g->to, text);
@@ -33,7 +33,7 @@ static void put_ids(const guessing *g, const int32_t *id, size_t n)
 }
 
 /* The text with its masks numbered. */
-static void put_text(const guessing *g, const sample *s)
+static void put_text(const predicting *g, const sample *s)
 {
     int from = 0;
     fputs("<p class=\"sample\">", g->to);
@@ -46,7 +46,7 @@ static void put_text(const guessing *g, const sample *s)
     fputs("</p>\n", g->to);
 }
 
-static void put_guesses(const guessing *g, const sample *s, int m, const float *logit, int n)
+static void put_predictions(const predicting *g, const sample *s, int m, const float *logit, int n)
 {
     int32_t best[TOP];
     int have = 0;
@@ -70,7 +70,7 @@ static void put_guesses(const guessing *g, const sample *s, int m, const float *
     fputs("</tr>\n", g->to);
 }
 
-static void put_sample(guessing *g, const sample *s)
+static void put_sample(predicting *g, const sample *s)
 {
     const int32_t start[2] = {0, s->n};
     const rf_batch batch = {.N = s->n, .B = 1, .id = s->id, .start = start};
@@ -80,17 +80,17 @@ static void put_sample(guessing *g, const sample *s)
     if (!s->masks || rf_session_scores(g->session, &batch, s->row, s->masks, &logits, &why)) return;
     if (!g->written++) fputs("<h2>What it puts in place of masked words</h2>\n", g->to);
     put_text(g, s);
-    fputs("<table><tr><th></th><th>was</th><th colspan=\"3\">guesses</th></tr>\n", g->to);
-    for (int m = 0; m < s->masks; m++) put_guesses(g, s, m, logits + (size_t)m * (size_t)V, known < V ? known : V);
+    fputs("<table><tr><th></th><th>was</th><th colspan=\"3\">predictions</th></tr>\n", g->to);
+    for (int m = 0; m < s->masks; m++) put_predictions(g, s, m, logits + (size_t)m * (size_t)V, known < V ? known : V);
     fputs("</table>\n", g->to);
 }
 
 /* ---- where samples come from ---- */
 
-static bool begins_word(const guessing *g, int32_t id) { return !rf_tokenizer_is_special(g->t, id) && !rf_tokenizer_continues(g->t, id); }
+static bool begins_word(const predicting *g, int32_t id) { return !rf_tokenizer_is_special(g->t, id) && !rf_tokenizer_continues(g->t, id); }
 
 /* The beginning of a document; every ninth word that is one token is masked. */
-static void sample_of(const guessing *g, rf__ids ids, size_t at, size_t size, sample *s)
+static void sample_of(const predicting *g, rf__ids ids, size_t at, size_t size, sample *s)
 {
     const int n = size < WORDS ? (int)size : WORDS;
     *s = (sample){.n = n + 2};
@@ -106,7 +106,7 @@ static void sample_of(const guessing *g, rf__ids ids, size_t at, size_t size, sa
     for (int m = 0; m < s->masks; m++) s->id[s->row[m]] = rf_tokenizer_mask(g->t);
 }
 
-static void from_cache(guessing *g, const char *path)
+static void from_cache(predicting *g, const char *path)
 {
     rf__tokens tokens;
     sample s;
@@ -124,7 +124,7 @@ static void from_cache(guessing *g, const char *path)
     rf__tokens_close(g->io->ctx, &tokens);
 }
 
-static void from_text(guessing *g, const char *text)
+static void from_text(predicting *g, const char *text)
 {
     rf_encoding e;
     sample s = {.n = 0};
@@ -148,19 +148,19 @@ static void from_text(guessing *g, const char *text)
 
 void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *options, const cli_list *samples)
 {
-    guessing g = {.io = io, .to = to};
+    predicting g = {.io = io, .to = to};
     char path[4096];
     if (rf_model_open(io->ctx, folder, &g.model, NULL)) return;
     g.t = rf_model_tokenizer(g.model);
-    const bool guesses = g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
-    if (guesses && !rf_session_open(g.model, &g.session, NULL)) {
+    const bool predicts = g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
+    if (predicts && !rf_session_open(g.model, &g.session, NULL)) {
         const char *data = json_string_value(json_array_get(json_object_get(options, "data"), 0));
         for (int i = 0; samples && i < samples->n && !io->why.code; i++) from_text(&g, samples->item[i]);
         snprintf(path, sizeof path, "%s/tokens.cache", folder);
         if (!g.written) from_cache(&g, data ? data : path);
     }
-    if (!guesses && samples && samples->n)
-        rf_fail(&io->why, RF_EUNSUPPORTED, "--sample: the model has no masked-language-model head, so it cannot guess");
+    if (!predicts && samples && samples->n)
+        rf_fail(&io->why, RF_EUNSUPPORTED, "--sample: the model has no masked-language-model head, so it cannot predict");
     rf_session_close(g.session);
     rf_model_close(g.model);
 }

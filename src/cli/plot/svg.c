@@ -33,9 +33,9 @@ static bool range(const curve_run *r, int panel, frame *f)
             f->y1 = fmax(f->y1, r->of[i].y[k]);
         }
     if (f->y0 > f->y1) return false;
-    const double room = f->y1 > f->y0 ? 0.04 * (f->y1 - f->y0) : fmax(1e-9, 0.1 * fabs(f->y0));
-    f->y0 -= room;
-    f->y1 += room;
+    const double margin = f->y1 > f->y0 ? 0.04 * (f->y1 - f->y0) : fmax(1e-9, 0.1 * fabs(f->y0));
+    f->y0 -= margin;
+    f->y1 += margin;
     return true;
 }
 

@@ -75,7 +75,7 @@ static void option_notes(const cli_command *c, const cli_option *o, char *out, s
 /* "  --name a|b|c": a list that is too long for a line goes on below its first word.  Returns the cursor's column. */
 static int put_head(FILE *to, const char *head, int width)
 {
-    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or room for it, name, space               */
+    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or space for it, name, space              */
     int at = fprintf(to, "  ");
     while (*head) {
         const size_t choice = strcspn(head, "|"), word = choice + (head[choice] == '|');

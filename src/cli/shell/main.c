@@ -1,4 +1,4 @@
-/* main.c — finds the command, makes the context, turns failures into exit codes. */
+/* main.c — finds the command, makes the context, maps failures to exit codes. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

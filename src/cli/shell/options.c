@@ -224,10 +224,10 @@ static rf_status assign(const cli_option *o, void *args, const char *text, rf_er
     return RF_EARG;
 }
 
-static rf_status fill(const cli_option *options, void *args, bool from_env, const char *(*look)(const char *), rf_error *why)
+static rf_status fill(const cli_option *options, void *args, bool from_env, const char *(*lookup)(const char *), rf_error *why)
 {
     for (const cli_option *o = options; o && o->kind; o++) {
-        const char *text = !from_env ? o->initial : o->env && look ? look(o->env) : NULL;
+        const char *text = !from_env ? o->initial : o->env && lookup ? lookup(o->env) : NULL;
         if (!text || !*text) continue;
         rf_error inner = {0};
         const rf_status status = assign(o, args, text, &inner);
@@ -237,18 +237,18 @@ static rf_status fill(const cli_option *options, void *args, bool from_env, cons
     return RF_OK;
 }
 
-rf_status cli_defaults(cli_parsed *p, const char *(*look)(const char *name), rf_error *why)
+rf_status cli_defaults(cli_parsed *p, const char *(*lookup)(const char *name), rf_error *why)
 {
     rf_status status = RF_OK;
     if (p->command) {
         memset(p->args, 0, p->command->size);
-        status = fill(p->command->options, p->args, false, look, why);
+        status = fill(p->command->options, p->args, false, lookup, why);
         if (!status && p->command->prepare) p->command->prepare(p->args);
-        if (!status) status = fill(p->command->options, p->args, true, look, why);
+        if (!status) status = fill(p->command->options, p->args, true, lookup, why);
         return status;
     }
-    status = fill(cli_common_options, &p->common, false, look, why);
-    return status ? status : fill(cli_common_options, &p->common, true, look, why);
+    status = fill(cli_common_options, &p->common, false, lookup, why);
+    return status ? status : fill(cli_common_options, &p->common, true, lookup, why);
 }
 
 void cli_parsed_clear(cli_parsed *p)
@@ -281,16 +281,16 @@ void cli_show_value(const cli_option *o, const void *args, char *out, size_t siz
 
 /* ---- the walk over argv ------------------------------------------------------------------------------------------- */
 
-typedef struct place { const cli_option *o; void *args; bool *given; } place;
+typedef struct target { const cli_option *o; void *args; bool *given; } target;
 
-static place find_long(cli_parsed *p, const char *name, size_t size)
+static target find_long(cli_parsed *p, const char *name, size_t size)
 {
     const cli_option *o;
     if (p->command && (o = cli_find_option(p->command->options, name, size)))
-        return (place){o, p->args, &p->given[o - p->command->options]};
-    if ((o = cli_find_option(cli_common_options, name, size))) return (place){o, &p->common, NULL};
-    if (!p->command && (o = cli_find_option(cli_before_options, name, size))) return (place){o, &p->common, NULL};
-    return (place){0};
+        return (target){o, p->args, &p->given[o - p->command->options]};
+    if ((o = cli_find_option(cli_common_options, name, size))) return (target){o, &p->common, NULL};
+    if (!p->command && (o = cli_find_option(cli_before_options, name, size))) return (target){o, &p->common, NULL};
+    return (target){0};
 }
 
 static const cli_option *with_letter(const cli_option *o, char letter)
@@ -300,20 +300,20 @@ static const cli_option *with_letter(const cli_option *o, char letter)
     return NULL;
 }
 
-static place find_letter(cli_parsed *p, char letter)
+static target find_letter(cli_parsed *p, char letter)
 {
     const cli_option *o;
     if (p->command && (o = with_letter(p->command->options, letter)))
-        return (place){o, p->args, &p->given[o - p->command->options]};
-    if ((o = with_letter(cli_common_options, letter))) return (place){o, &p->common, NULL};
-    if (!p->command && (o = with_letter(cli_before_options, letter))) return (place){o, &p->common, NULL};
-    return (place){0};
+        return (target){o, p->args, &p->given[o - p->command->options]};
+    if ((o = with_letter(cli_common_options, letter))) return (target){o, &p->common, NULL};
+    if (!p->command && (o = with_letter(cli_before_options, letter))) return (target){o, &p->common, NULL};
+    return (target){0};
 }
 
 /* "-" is standard input and "-1" a number, both values; "-m" and "--model" are options. */
 static bool is_option(const char *a) { return a[0] == '-' && a[1] && !strchr("0123456789.", a[1]); }
 
-static rf_status give(place at, const char *text, rf_error *why)
+static rf_status give(target at, const char *text, rf_error *why)
 {
     if (at.given && !*at.given && (at.o->kind == CLI_FILES || at.o->kind == CLI_EACH))
         ((cli_list *)(void *)((char *)at.args + at.o->at))->n = 0;          /* what the environment or a checkpoint said */
@@ -322,7 +322,7 @@ static rf_status give(place at, const char *text, rf_error *why)
 }
 
 /* The option at argv[*i], whose value (or NULL) is attached; *i moves to the last argument it used. */
-static rf_status take(place at, const char *attached, int argc, const char *const argv[], int *i, rf_error *why)
+static rf_status take(target at, const char *attached, int argc, const char *const argv[], int *i, rf_error *why)
 {
     const cli_option *o = at.o;
     if (!cli_takes_value(o)) {
@@ -345,7 +345,7 @@ static rf_status take_letters(cli_parsed *p, int argc, const char *const argv[],
             p->common.short_help = 1;
             continue;
         }
-        const place at = find_letter(p, *a);
+        const target at = find_letter(p, *a);
         if (!at.o)
             return rf_fail(why, RF_EARG, "unknown option -%c (see roformer%s%s --help)", *a, p->command ? " " : "",
                            p->command ? p->command->name : "");
@@ -396,7 +396,7 @@ rf_status cli_parse(cli_parsed *p, int argc, const char *const argv[], int *used
             break;
         } else {
             const size_t size = strcspn(a + 2, "=");
-            const place at = find_long(p, a + 2, size);
+            const target at = find_long(p, a + 2, size);
             status = at.o ? take(at, a[2 + size] ? a + 2 + size + 1 : NULL, argc, argv, &i, why)
                           : unknown(p, a + 2, size, why);
         }

@@ -37,7 +37,7 @@ void train_prepare(void *args);
     {"tokens_per_batch", 0, CLI_INT, T(tokens_per_batch), "N", NULL, 8, 1 << 24, NULL,                                     \
      "tokens of one batch, packed without padding", NULL},                                                                 \
     {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL,                                    \
-     "share of tokens that are masked and to be guessed", NULL},                                                                      \
+     "share of tokens that are masked and predicted", NULL},                                                                      \
     {"whole_word_mask", 0, CLI_FLAG, T(whole_word_mask), NULL, NULL, 0, 0, NULL, "mask whole words, not pieces", NULL},    \
     {"eval_documents", 0, CLI_INT, T(eval_documents), "N", NULL, 0, 1e12, NULL,                                            \
      "held-out documents in an evaluation; 0: all", NULL},                                                                 \

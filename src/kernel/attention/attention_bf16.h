@@ -8,45 +8,45 @@
 enum { RFK__BF16_ROWS = 6, RFK__BF16_BACK_KEYS = 128, RFK__BF16_BACK_QUERIES = 192 };
 
 /* Where things lie in scratch, in floats; a float's place holds a pair of bf16. */
-typedef struct rfk__bf16_places {
+typedef struct rfk__bf16_workspace {
     int64_t width, all;     /* columns of a row of values and of results, and of queries and keys with width2 more */
     int64_t wide, value_wide;       /* the same as rows of bf16 before they are packed: whole vectors */
     int64_t pairs, value_pairs;     /* pairs of columns that exist of such a row */
-    int64_t step, p_step;   /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
-    int64_t turned, rows, key, value, score, power, query, result, top, sum, end;                                  /* forward  */
+    int64_t stride, p_stride; /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
+    int64_t rotated, rows, key, value, score, power, query, result, top, sum, end;                                 /* forward  */
     int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, lse, delta;  /* backward */
-    rfk__room near;         /* with tables of offsets: these, and rows in f32 of what meets them */
-} rfk__bf16_places;
+    rfk__workspace near;    /* with tables of offsets: these, and rows in f32 of what meets them */
+} rfk__bf16_workspace;
 
-static inline rfk__bf16_places rfk__bf16_widths(const rfk_attention *a, int64_t keys)
+static inline rfk__bf16_workspace rfk__bf16_widths(const rfk_attention *a, int64_t keys)
 {
     const int64_t all = a->width + a->width2;
-    return (rfk__bf16_places){.width = rfk__up(a->width, RFK__VECTOR), .all = rfk__up(all, RFK__VECTOR),
+    return (rfk__bf16_workspace){.width = rfk__up(a->width, RFK__VECTOR), .all = rfk__up(all, RFK__VECTOR),
                               .wide = rfk__up(all, 2 * RFK__VECTOR), .value_wide = rfk__up(a->width, 2 * RFK__VECTOR),
                               .pairs = (all + 1) / 2, .value_pairs = (a->width + 1) / 2,
-                              .step = keys + RFK__VECTOR, .p_step = keys / 2 + RFK__VECTOR};
+                              .stride = keys + RFK__VECTOR, .p_stride = keys / 2 + RFK__VECTOR};
 }
 
-static inline rfk__bf16_places rfk__bf16_room(const rfk_attention *a)
+static inline rfk__bf16_workspace rfk__bf16_forward_workspace(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BLOCK, rfk__up(a->keys, RFK__PANEL));
     const rfk_relative *is = a->relative;
     const int keep = is && is->key;
-    rfk__bf16_places m = rfk__bf16_widths(a, keys);
-    rfk__room r = {.width = m.width, .wide = m.all, .step = m.step};
-    m.turned = rfk__place(&r, RFK__VECTOR * m.wide);                /* rows of f32 on their way                  */
-    m.rows = rfk__place(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);   /* of bf16 on their way into a panel    */
-    m.key = rfk__place(&r, keys * m.pairs);                         /* panels: [keys / PANEL][pairs][PANEL][2]   */
-    m.value = rfk__place(&r, keys / 2 * m.width);                   /* [keys / 2][width][2]                      */
-    m.score = rfk__place(&r, RFK__BF16_ROWS * m.step);
-    m.power = rfk__place(&r, RFK__BF16_ROWS * m.p_step);
-    m.query = rfk__place(&r, RFK__BF16_ROWS * m.wide / 2);
-    m.result = rfk__place(&r, RFK__BF16_ROWS * m.width);
-    m.top = rfk__place(&r, a->queries);
-    m.sum = rfk__place(&r, a->queries);
+    rfk__bf16_workspace m = rfk__bf16_widths(a, keys);
+    rfk__workspace r = {.width = m.width, .wide = m.all, .stride = m.stride};
+    m.rotated = rfk__carve(&r, RFK__VECTOR * m.wide);               /* rows of f32 on their way                  */
+    m.rows = rfk__carve(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);   /* of bf16 on their way into a panel    */
+    m.key = rfk__carve(&r, keys * m.pairs);                         /* panels: [keys / PANEL][pairs][PANEL][2]   */
+    m.value = rfk__carve(&r, keys / 2 * m.width);                   /* [keys / 2][width][2]                      */
+    m.score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);
+    m.power = rfk__carve(&r, RFK__BF16_ROWS * m.p_stride);
+    m.query = rfk__carve(&r, RFK__BF16_ROWS * m.wide / 2);
+    m.result = rfk__carve(&r, RFK__BF16_ROWS * m.width);
+    m.top = rfk__carve(&r, a->queries);
+    m.sum = rfk__carve(&r, a->queries);
     if (is) {
-        r.score = rfk__place(&r, is->value ? RFK__BF16_ROWS * m.step : 0);      /* powers */
-        rfk__relative_room(&r, a, keys, rf__min64(RFK__RELATED, a->queries));
+        r.score = rfk__carve(&r, is->value ? RFK__BF16_ROWS * m.stride : 0);    /* powers */
+        rfk__relative_workspace(&r, a, keys, rf__min64(RFK__RELATED, a->queries));
         rfk__forward_bands(&r, a);
     }
     m.near = r;
@@ -55,43 +55,43 @@ static inline rfk__bf16_places rfk__bf16_room(const rfk_attention *a)
 }
 
 /* Pairs of queries lie side by side where sums run over queries, pairs of keys where they run over keys. */
-static inline rfk__bf16_places rfk__bf16_back_room(const rfk_attention *a)
+static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BF16_BACK_KEYS, rfk__up(a->keys, RFK__PANEL));
     const int64_t queries = rfk__up(a->queries, 2), some = rf__min64(RFK__BF16_BACK_QUERIES, rfk__up(queries, 2 * RFK__BF16_ROWS));
     const rfk_relative *is = a->relative;
     const int keep = is && is->key;
-    rfk__bf16_places m = rfk__bf16_widths(a, keys);
-    rfk__room r = {.width = m.width, .wide = m.all, .step = m.step};
-    m.turned = rfk__place(&r, RFK__VECTOR * m.wide);
-    m.rows = rfk__place(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);
-    m.key = rfk__place(&r, keys * m.pairs);                         /* panels                                    */
-    m.value = rfk__place(&r, keys * m.value_pairs);
-    m.key_pair = rfk__place(&r, keys / 2 * m.all);                  /* [keys / 2][all][2]                        */
-    m.d_key = rfk__place(&r, keys * m.all);
-    m.d_value = rfk__place(&r, keys * m.width);
-    m.query = rfk__place(&r, queries * m.wide / 2);                 /* rows                                      */
-    m.result = rfk__place(&r, queries * m.value_wide / 2);          /* rows of the result's adjoint              */
-    m.query_pair = rfk__place(&r, queries / 2 * m.all);             /* [queries / 2][all][2]                     */
-    m.result_pair = rfk__place(&r, queries / 2 * m.width);
-    m.d_query = rfk__place(&r, queries * m.all);
-    m.score = rfk__place(&r, RFK__BF16_ROWS * m.step);              /* of one patch: scores, adjoints of powers, */
-    m.d_score = rfk__place(&r, RFK__BF16_ROWS * m.step);
-    m.keep = rfk__place(&r, 2 * m.step);                            /* dropout's factors of two rows,            */
-    m.d_row = rfk__place(&r, RFK__BF16_ROWS * m.p_step);            /* adjoints of scores in rows                */
-    m.power = rfk__place(&r, some / 2 * m.step);                    /* [queries / 2][keys][2]                    */
-    m.d_power = rfk__place(&r, some / 2 * m.step);                  /* adjoints of scores, the same way          */
-    m.lse = rfk__place(&r, queries);
-    m.delta = rfk__place(&r, queries);
+    rfk__bf16_workspace m = rfk__bf16_widths(a, keys);
+    rfk__workspace r = {.width = m.width, .wide = m.all, .stride = m.stride};
+    m.rotated = rfk__carve(&r, RFK__VECTOR * m.wide);
+    m.rows = rfk__carve(&r, (keep ? keys : RFK__VECTOR) * m.wide / 2);
+    m.key = rfk__carve(&r, keys * m.pairs);                         /* panels                                    */
+    m.value = rfk__carve(&r, keys * m.value_pairs);
+    m.key_pair = rfk__carve(&r, keys / 2 * m.all);                  /* [keys / 2][all][2]                        */
+    m.d_key = rfk__carve(&r, keys * m.all);
+    m.d_value = rfk__carve(&r, keys * m.width);
+    m.query = rfk__carve(&r, queries * m.wide / 2);                 /* rows                                      */
+    m.result = rfk__carve(&r, queries * m.value_wide / 2);          /* rows of the result's adjoint              */
+    m.query_pair = rfk__carve(&r, queries / 2 * m.all);             /* [queries / 2][all][2]                     */
+    m.result_pair = rfk__carve(&r, queries / 2 * m.width);
+    m.d_query = rfk__carve(&r, queries * m.all);
+    m.score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);            /* of one patch: scores, adjoints of powers, */
+    m.d_score = rfk__carve(&r, RFK__BF16_ROWS * m.stride);
+    m.keep = rfk__carve(&r, 2 * m.stride);                          /* dropout's factors of two rows,            */
+    m.d_row = rfk__carve(&r, RFK__BF16_ROWS * m.p_stride);          /* adjoints of scores in rows                */
+    m.power = rfk__carve(&r, some / 2 * m.stride);                  /* [queries / 2][keys][2]                    */
+    m.d_power = rfk__carve(&r, some / 2 * m.stride);                /* adjoints of scores, the same way          */
+    m.lse = rfk__carve(&r, queries);
+    m.delta = rfk__carve(&r, queries);
     if (is) {
-        r.rows = rfk__place(&r, keep ? keys * m.all : 0);
-        r.query = rfk__place(&r, is->query ? queries * m.all : 0);
-        r.d_result = rfk__place(&r, is->value ? queries * m.width : 0);
-        r.score = rfk__place(&r, some * m.step);                    /* K P and dS of a block of queries          */
-        r.d_score = rfk__place(&r, some * m.step);
+        r.rows = rfk__carve(&r, keep ? keys * m.all : 0);
+        r.query = rfk__carve(&r, is->query ? queries * m.all : 0);
+        r.d_result = rfk__carve(&r, is->value ? queries * m.width : 0);
+        r.score = rfk__carve(&r, some * m.stride);                  /* K P and dS of a block of queries          */
+        r.d_score = rfk__carve(&r, some * m.stride);
         r.d_query = m.d_query;
         r.d_key = m.d_key;
-        rfk__relative_room(&r, a, keys, some);
+        rfk__relative_workspace(&r, a, keys, some);
         rfk__back_bands(&r, a, rf__max64(keys, some));
     }
     m.near = r;

@@ -122,7 +122,7 @@ const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)-
 
 /* ---- checks --------------------------------------------------------------------------------------------------------- */
 
-/* So that every offset into a matrix, in bytes, fits 63 bits with room to spare. */
+/* So that every offset into a matrix, in bytes, fits 63 bits with space to spare. */
 #define LARGEST ((int64_t)1 << 28)
 
 static rf_status check_sizes(const char *op, int64_t m, int64_t n, int64_t k, rf_error *why)
@@ -134,7 +134,7 @@ static rf_status check_sizes(const char *op, int64_t m, int64_t n, int64_t k, rf
     return RF_OK;
 }
 
-static rf_status check_step(const char *op, const char *name, int64_t ld, int64_t width, rf_error *why)
+static rf_status check_stride(const char *op, const char *name, int64_t ld, int64_t width, rf_error *why)
 {
     if (ld < width || ld > LARGEST)
         return rf_fail(why, RF_ESHAPE, "%s: rows of %s are %lld wide but %lld apart (at most %lld)", op, name,
@@ -158,9 +158,9 @@ static rf_status check(const rf_gemm_call *g, rf_error *why)
 {
     rf_status s;
     if ((s = check_sizes("gemm", g->m, g->n, g->k, why))) return s;
-    if ((s = check_step("gemm", "a", g->lda, g->a_turned ? g->m : g->k, why))) return s;
-    if ((s = check_step("gemm", "b", g->ldb, g->b_turned ? g->k : g->n, why))) return s;
-    if ((s = check_step("gemm", "c", g->ldc, g->n, why))) return s;
+    if ((s = check_stride("gemm", "a", g->lda, g->a_transposed ? g->m : g->k, why))) return s;
+    if ((s = check_stride("gemm", "b", g->ldb, g->b_transposed ? g->k : g->n, why))) return s;
+    if ((s = check_stride("gemm", "c", g->ldc, g->n, why))) return s;
     if ((s = check_act("gemm", g->act, why))) return s;
     if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
     if (g->beta != 0 && (g->bias || g->act)) return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
@@ -222,8 +222,8 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
 {
     rf_status s;
     if ((s = check_sizes("packed product", m, w->n, w->k, why))) return s;
-    if ((s = check_step("packed product", "x", ldx, w->k, why))) return s;
-    if ((s = check_step("packed product", "y", ldy, w->n, why))) return s;
+    if ((s = check_stride("packed product", "x", ldx, w->k, why))) return s;
+    if ((s = check_stride("packed product", "y", ldy, w->n, why))) return s;
     if ((s = check_act("packed product", act, why))) return s;
     if (!m || !w->n) return RF_OK;
     if (!y || (w->k && !x)) return rf_fail(why, RF_EARG, "packed product: a matrix is NULL");

@@ -2,7 +2,7 @@
  *
  *     c[m,n] = bf16(a[m,k]) bf16(b[k,n])      b in panels of 32 columns, two steps of k side by side: [n/32][k/2][32][2]
  *
- * The blocks are those of gemm_tile.c, deeper because a number takes half the room: a's block is rounded to bf16 while
+ * The blocks are those of gemm_tile.c, deeper because a number takes half the memory: a's block is rounded to bf16 while
  * it is copied together, b's panels while they are packed.  What is stored as bf16 already is taken as it is.  An odd k
  * is filled up with a zero.  How k is cut depends on k alone: an element's bits depend on its row and column alone.   */
 #include "kernel/kernel.h"
@@ -12,8 +12,8 @@ enum {
     PANEL = RFK_PANEL,
     ROWS = 84,                          /* a multiple of the tile height of the rung that has the instruction         */
     GROUP = 768 / PANEL,                /* panels of one task: how often copying a block of a is paid back            */
-    WIDTH = 16,                         /* rows of a that are turned together                                         */
-    DEEP = 64,                          /* steps of k that are turned or packed together                              */
+    WIDTH = 16,                         /* rows of a that are transposed together                                     */
+    DEEP = 64,                          /* steps of k that are transposed or packed together                          */
     HIGH = ROWS + WIDTH,
     WIDE = 512,                         /* columns of b that are packed together                                      */
     CHUNK = 1 << 21                     /* numbers of b packed at a time when it comes unpacked                       */
@@ -21,12 +21,12 @@ enum {
 
 /* What one worker writes: its block of a, and a piece of it on the way there. */
 typedef struct desk {
-    uint16_t block[HIGH * RFK_STEP_BF16];
-    float piece[HIGH * DEEP], turned[HIGH * DEEP];
+    uint16_t block[HIGH * RFK_STRIDE_BF16];
+    float piece[HIGH * DEEP], transposed[HIGH * DEEP];
 } desk;
 
 /* A matrix as it is stored: f32, or bf16 where that is not NULL. */
-typedef struct matrix { const float *f32; const uint16_t *bf16; int64_t ld; int turned; } matrix;
+typedef struct matrix { const float *f32; const uint16_t *bf16; int64_t ld; int transposed; } matrix;
 
 typedef struct blocks {
     const rf_ctx *ctx;
@@ -58,36 +58,36 @@ static const float *widened(const rf_ctx *ctx, const matrix *x, int64_t i, int64
 
 /* ---- one task ---------------------------------------------------------------------------------------------------------- */
 
-/* a is stored [k,m]: pieces of it are turned in f32 and then rounded. */
-static void copy_turned(const blocks *g, desk *r, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
+/* a is stored [k,m]: pieces of it are transposed in f32 and then rounded. */
+static void copy_transposed(const blocks *g, desk *r, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
 {
     for (int64_t p = 0; p < depth; p += DEEP) {
         const int64_t deep = rf__min64(DEEP, depth - p);
         int64_t ld;
         const float *x = widened(g->ctx, &g->a, p0 + p, deep, i0, rows, r->piece, &ld);
-        g->ctx->k->transpose(r->turned, DEEP, x, ld, deep, rows);
-        for (int64_t i = 0; i < rows; i++) g->ctx->k->to_bf16(r->block + i * RFK_STEP_BF16 + p, r->turned + i * DEEP, deep);
+        g->ctx->k->transpose(r->transposed, DEEP, x, ld, deep, rows);
+        for (int64_t i = 0; i < rows; i++) g->ctx->k->to_bf16(r->block + i * RFK_STRIDE_BF16 + p, r->transposed + i * DEEP, deep);
     }
 }
 
 static void copy_a(const blocks *g, desk *r, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
 {
     const matrix *a = &g->a;
-    if (a->turned) copy_turned(g, r, i0, rows, p0, depth);
+    if (a->transposed) copy_transposed(g, r, i0, rows, p0, depth);
     for (int64_t i = 0; i < rows; i++) {
-        uint16_t *to = r->block + i * RFK_STEP_BF16;
+        uint16_t *to = r->block + i * RFK_STRIDE_BF16;
         const int64_t at = (i0 + i) * a->ld + p0;
-        if (!a->turned && a->bf16) memcpy(to, a->bf16 + at, (size_t)depth * sizeof *to);
-        else if (!a->turned) g->ctx->k->to_bf16(to, a->f32 + at, depth);
+        if (!a->transposed && a->bf16) memcpy(to, a->bf16 + at, (size_t)depth * sizeof *to);
+        else if (!a->transposed) g->ctx->k->to_bf16(to, a->f32 + at, depth);
         if (depth % 2) to[depth] = 0;
     }
 }
 
-/* Blocks of nearly equal height, at multiples of WIDTH rows when they must be turned. */
+/* Blocks of nearly equal height, at multiples of WIDTH rows when they must be transposed. */
 static int64_t first_row(const blocks *g, int64_t block)
 {
     const int64_t i = g->m * block / g->row_blocks;
-    return g->a.turned && block < g->row_blocks ? i / WIDTH * WIDTH : i;
+    return g->a.transposed && block < g->row_blocks ? i / WIDTH * WIDTH : i;
 }
 
 static void one_block(void *arg, int64_t task, int worker)
@@ -127,7 +127,7 @@ static void run(blocks *g)
 
 /* ---- packing b ---------------------------------------------------------------------------------------------------------- */
 
-/* b from row k0 and column j0 on (of [k,n], or turned [n,k]), k deep and n wide. */
+/* b from row k0 and column j0 on (of [k,n], or transposed [n,k]), k deep and n wide. */
 typedef struct packing {
     const rf_ctx *ctx;
     matrix b;
@@ -135,18 +135,18 @@ typedef struct packing {
     uint16_t *out;
 } packing;
 
-/* b stored [n,k]: strips of a panel's rows are turned in f32; rows of pairs follow from rows of numbers. */
-static void turned_panel(void *arg, int64_t q, int worker)
+/* b stored [n,k]: strips of a panel's rows are transposed in f32; rows of pairs follow from rows of numbers. */
+static void transposed_panel(void *arg, int64_t q, int worker)
 {
     (void)worker;
     const packing *p = arg;
     const int64_t j = q * PANEL, width = rf__min64(PANEL, p->n - j);
     uint16_t *out = p->out + j * even(p->k);
-    float room[PANEL * DEEP], strip[(DEEP + 1) * PANEL] = {0};
+    float workspace[PANEL * DEEP], strip[(DEEP + 1) * PANEL] = {0};
     for (int64_t i = 0; i < p->k; i += DEEP) {
         const int64_t deep = rf__min64(DEEP, p->k - i);
         int64_t ld;
-        const float *x = widened(p->ctx, &p->b, p->j0 + j, width, p->k0 + i, deep, room, &ld);
+        const float *x = widened(p->ctx, &p->b, p->j0 + j, width, p->k0 + i, deep, workspace, &ld);
         p->ctx->k->transpose(strip, PANEL, x, ld, width, deep);
         if (deep % 2) memset(strip + deep * PANEL, 0, PANEL * sizeof *strip);
         for (int64_t r = 0; r < deep; r += 2)
@@ -160,14 +160,14 @@ static void strip_of_rows(void *arg, int64_t s, int worker)
     (void)worker;
     const packing *p = arg;
     const float zeros[WIDE] = {0};
-    float room[2 * WIDE];
+    float workspace[2 * WIDE];
     uint16_t pairs[2 * WIDE];
     const int64_t last = rf__min64((s + 1) * DEEP, p->k);
     for (int64_t i = s * DEEP; i < last; i += 2)
         for (int64_t j = 0; j < p->n; j += WIDE) {
             const int64_t width = rf__min64(WIDE, p->n - j), panels = rf__ceiling(width, PANEL);
             int64_t ld;
-            const float *x = widened(p->ctx, &p->b, p->k0 + i, i + 1 < p->k ? 2 : 1, p->j0 + j, width, room, &ld);
+            const float *x = widened(p->ctx, &p->b, p->k0 + i, i + 1 < p->k ? 2 : 1, p->j0 + j, width, workspace, &ld);
             p->ctx->k->pairs_bf16(pairs, x, i + 1 < p->k ? x + ld : zeros, width);
             memset(pairs + 2 * width, 0, (size_t)(2 * (panels * PANEL - width)) * sizeof *pairs);
             for (int64_t q = 0; q < panels; q++)
@@ -177,7 +177,7 @@ static void strip_of_rows(void *arg, int64_t s, int worker)
 
 static void pack_panels(packing *p)
 {
-    if (p->b.turned) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), turned_panel, p);
+    if (p->b.transposed) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), transposed_panel, p);
     else rf__parallel(p->ctx, rf__ceiling(p->k, DEEP), strip_of_rows, p);
 }
 
@@ -195,12 +195,12 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
     for (int64_t j = 0; scratch && j < call->n; j += wide)
         for (int64_t k = 0; k < call->k; k += deep) {
             const bool last = k + deep >= call->k;
-            packing p = {ctx, {call->b, call->b16, call->ldb, call->b_turned}, k, j, rf__min64(wide, call->n - j),
+            packing p = {ctx, {call->b, call->b16, call->ldb, call->b_transposed}, k, j, rf__min64(wide, call->n - j),
                          rf__min64(deep, call->k - k), (uint16_t *)(void *)(scratch + desks)};
-            const int64_t at = call->a_turned ? k * call->lda : k;
+            const int64_t at = call->a_transposed ? k * call->lda : k;
             pack_panels(&p);
             blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k,
-                        .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_turned},
+                        .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_transposed},
                         .panels = p.out, .c = call->c + j, .ldc = call->ldc, .add = call->beta != 0 || k > 0,
                         .bias = call->bias && k == 0 ? call->bias + j : NULL, .act = last ? call->act : RF_ACT_NONE,
                         .step = cut.step, .desk = (desk *)(void *)scratch};

@@ -1,7 +1,7 @@
 /* gemm_dnnl.c — matrix products by oneDNN 2.6 (the only file that knows it).
  *
  * oneDNN compiles machine code for every shape (0.2-0.4 ms), so what was compiled is kept: up to KEPT primitives, the
- * one longest unused makes room.  Long inputs go in slices of SLICE rows, so that the shapes of a server whose batches
+ * one longest unused frees its entry.  Long inputs go in slices of SLICE rows, so that the shapes of a server whose batches
  * all differ in length are at most SLICE per weight.  oneDNN aborts the process when it finds no memory; all its own
  * allocations happen when a shape is first seen.
  *
@@ -20,7 +20,7 @@ enum { KEPT = 512, SLICE = 512 };
 /* Everything that the compiled code depends on.  All of it 64 bits wide: no padding, compared as bytes. */
 typedef struct shape {
     int64_t m, n, k, lda, ldb, ldc;
-    int64_t a_turned, b_turned, add, bias, act;
+    int64_t a_transposed, b_transposed, add, bias, act;
     int64_t packed;                     /* b in the layout that oneDNN chose for [k,n]: one layout for each n and k */
     int64_t half;                       /* a and b are bf16 */
 } shape;
@@ -96,10 +96,10 @@ static compiled *look_up(state *s, const shape *sh)
 
 /* ---- compiling ------------------------------------------------------------------------------------------------------ */
 
-static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t turned, int64_t half)
+static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t transposed, int64_t half)
 {
-    const dnnl_dims_t size = {rows, columns}, step = {turned ? 1 : ld, turned ? ld : 1};
-    return dnnl_memory_desc_init_by_strides(d, 2, size, half ? dnnl_bf16 : dnnl_f32, step);
+    const dnnl_dims_t size = {rows, columns}, stride = {transposed ? 1 : ld, transposed ? ld : 1};
+    return dnnl_memory_desc_init_by_strides(d, 2, size, half ? dnnl_bf16 : dnnl_f32, stride);
 }
 
 static dnnl_status_t attributes(dnnl_primitive_attr_t attr, const shape *s)
@@ -125,11 +125,11 @@ static dnnl_status_t describe(const state *st, const shape *s, const dnnl_memory
 {
     dnnl_memory_desc_t a, b, bias, c;
     const dnnl_dims_t wide = {1, s->n}, b_size = {s->k, s->n};
-    dnnl_status_t e = matrix(&a, s->m, s->k, s->lda, s->a_turned, s->half);
+    dnnl_status_t e = matrix(&a, s->m, s->k, s->lda, s->a_transposed, s->half);
     if (!e) e = matrix(&c, s->m, s->n, s->ldc, 0, 0);
     if (!e && weights) b = *weights;
     else if (!e && any) e = dnnl_memory_desc_init_by_tag(&b, 2, b_size, dnnl_f32, dnnl_format_tag_any);
-    else if (!e) e = matrix(&b, s->k, s->n, s->ldb, s->b_turned, s->half);
+    else if (!e) e = matrix(&b, s->k, s->n, s->ldb, s->b_transposed, s->half);
     if (!e) e = dnnl_memory_desc_init_by_tag(&bias, 2, wide, dnnl_f32, dnnl_ab);
 
     dnnl_matmul_desc_t d;
@@ -222,9 +222,9 @@ static rf_status run_slices(const rf_ctx *ctx, shape sh, const dnnl_memory_desc_
     state *s;
     rf_status status = state_of(ctx, &s, why);
     for (int64_t left = sh.m; left > 0 && !status; left -= sh.m) {
-        sh.m = sh.a_turned ? left : rf__min64(left, SLICE);
+        sh.m = sh.a_transposed ? left : rf__min64(left, SLICE);
         status = run(ctx, s, &sh, weights, &o, why);
-        if (sh.a_turned) break;
+        if (sh.a_transposed) break;
         o.a = (const char *)o.a + (size_t)(sh.m * sh.lda) * (sh.half ? sizeof(uint16_t) : sizeof(float));
         o.c += sh.m * sh.ldc;
     }
@@ -238,7 +238,7 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 {
     const bool half = g->type == RF_BF16;
     if (half && (!g->a16 || !g->b16)) return rf__products_bf16.gemm(ctx, g, why);
-    const shape sh = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->a_turned != 0, g->b_turned != 0, g->beta != 0,
+    const shape sh = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->a_transposed != 0, g->b_transposed != 0, g->beta != 0,
                       g->bias != NULL, (int64_t)g->act, 0, half};
     return run_slices(ctx, sh, NULL, half ? (operands){g->a16, g->b16, g->bias, g->c} : (operands){g->a, g->b, g->bias, g->c}, why);
 }

@@ -17,9 +17,9 @@ typedef struct product {
     strided a, b;
 } product;
 
-static strided as_seen(const float *at, const uint16_t *half, int64_t ld, int turned)
+static strided as_seen(const float *at, const uint16_t *half, int64_t ld, int transposed)
 {
-    return turned ? (strided){at, half, 1, ld} : (strided){at, half, ld, 1};
+    return transposed ? (strided){at, half, 1, ld} : (strided){at, half, ld, 1};
 }
 
 static double number(const strided *x, int64_t i, rf_type type)
@@ -66,7 +66,7 @@ static void row_of_c(void *arg, int64_t i, int worker)
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 {
     (void)why;
-    product p = {g, as_seen(g->a, g->a16, g->lda, g->a_turned), as_seen(g->b, g->b16, g->ldb, g->b_turned)};
+    product p = {g, as_seen(g->a, g->a16, g->lda, g->a_transposed), as_seen(g->b, g->b16, g->ldb, g->b_transposed)};
     rf__parallel(ctx, g->m, row_of_c, &p);
     return RF_OK;
 }
@@ -83,7 +83,7 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *p, const float *w, rf_error 
 static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx, const float *bias,
                         rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const rf_gemm_call call = {.m = m, .n = p->n, .k = p->k, .a = x, .lda = ldx, .b = p->data, .ldb = p->k, .b_turned = 1,
+    const rf_gemm_call call = {.m = m, .n = p->n, .k = p->k, .a = x, .lda = ldx, .b = p->data, .ldb = p->k, .b_transposed = 1,
                                .c = y, .ldc = ldy, .bias = bias, .act = act, .type = p->type};
     return gemm(ctx, &call, why);
 }

@@ -16,7 +16,7 @@ enum {
     ROWS = 84,                          /* a multiple of every rung's tile height                                     */
     GROUP = 768 / PANEL,                /* panels of one task: how often copying a block of a is paid back            */
     WIDTH = 16,                         /* of the widest rung's vector                                                */
-    ROOM = (ROWS + WIDTH) * RFK_STEP,   /* floats of a worker's copy                                                  */
+    WORKSPACE = (ROWS + WIDTH) * RFK_STRIDE, /* floats of a worker's copy                                             */
     STRIP = 64,                         /* rows of b                                                                  */
     CHUNK = 1 << 20                     /* floats of b packed at a time when it comes unpacked                        */
 };
@@ -26,7 +26,7 @@ typedef struct blocks {
     int64_t m, n, k;                    /* n: of this call's panels */
     const float *a;
     int64_t lda;
-    int a_turned;
+    int a_transposed;
     const float *panels;
     float *c;
     int64_t ldc;
@@ -35,7 +35,7 @@ typedef struct blocks {
     rf_act act;
     int64_t step;                       /* of k: how deep a cut is */
     int64_t row_blocks, groups;
-    float *room;
+    float *workspace;
 } blocks;
 
 /* ---- one task ---------------------------------------------------------------------------------------------------------- */
@@ -43,23 +43,23 @@ typedef struct blocks {
 /* Rows i0.. and columns p0.. of a, row by row. */
 static void copy_a(const blocks *g, float *to, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
 {
-    if (g->a_turned)
-        g->ctx->k->transpose(to, RFK_STEP, g->a + p0 * g->lda + i0, g->lda, depth, rows);
+    if (g->a_transposed)
+        g->ctx->k->transpose(to, RFK_STRIDE, g->a + p0 * g->lda + i0, g->lda, depth, rows);
     else
-        for (int64_t i = 0; i < rows; i++) memcpy(to + i * RFK_STEP, g->a + (i0 + i) * g->lda + p0, (size_t)depth * sizeof *to);
+        for (int64_t i = 0; i < rows; i++) memcpy(to + i * RFK_STRIDE, g->a + (i0 + i) * g->lda + p0, (size_t)depth * sizeof *to);
 }
 
-/* Blocks of nearly equal height, at multiples of WIDTH rows when they must be turned. */
+/* Blocks of nearly equal height, at multiples of WIDTH rows when they must be transposed. */
 static int64_t first_row(const blocks *g, int64_t block)
 {
     const int64_t i = g->m * block / g->row_blocks;
-    return g->a_turned && block < g->row_blocks ? i / WIDTH * WIDTH : i;
+    return g->a_transposed && block < g->row_blocks ? i / WIDTH * WIDTH : i;
 }
 
 static void one_block(void *arg, int64_t task, int worker)
 {
     const blocks *g = arg;
-    float *room = g->room + worker * ROOM;
+    float *workspace = g->workspace + worker * WORKSPACE;
     const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = rf__ceiling(g->n, PANEL);
     const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
@@ -67,12 +67,12 @@ static void one_block(void *arg, int64_t task, int worker)
 
     for (int64_t p = 0; p < g->k; p += g->step) {
         const int64_t depth = rf__min64(g->step, g->k - p);
-        copy_a(g, room, i0, rows, p, depth);
+        copy_a(g, workspace, i0, rows, p, depth);
         for (int64_t q = first; q < last; q++) {
             const int64_t j = q * PANEL, width = rf__min64(PANEL, g->n - j);
             const bool add = p > 0 || g->add;
             const float *from = add ? c + j : g->bias ? g->bias + j : NULL;
-            g->ctx->k->gemm_panel(c + j, g->ldc, room, g->panels + j * g->k + p * PANEL, rows, width, depth, from, add ? g->ldc : 0);
+            g->ctx->k->gemm_panel(c + j, g->ldc, workspace, g->panels + j * g->k + p * PANEL, rows, width, depth, from, add ? g->ldc : 0);
         }
     }
     const int64_t j = first * PANEL;
@@ -101,12 +101,12 @@ typedef struct packing {
     const rf_ctx *ctx;
     const float *b;
     int64_t ldb, n, k;
-    int turned;
+    int transposed;
     float *out;
 } packing;
 
-/* b stored [n,k]: each panel is a turned strip of it. */
-static void turned_panel(void *arg, int64_t q, int worker)
+/* b stored [n,k]: each panel is a transposed strip of it. */
+static void transposed_panel(void *arg, int64_t q, int worker)
 {
     (void)worker;
     const packing *p = arg;
@@ -137,7 +137,7 @@ static void strip_of_rows(void *arg, int64_t strip, int worker)
 
 static void pack_panels(packing *p)
 {
-    if (p->turned) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), turned_panel, p);
+    if (p->transposed) rf__parallel(p->ctx, rf__ceiling(p->n, PANEL), transposed_panel, p);
     else rf__parallel(p->ctx, rf__ceiling(p->k, STRIP), strip_of_rows, p);
 }
 
@@ -148,19 +148,19 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
 {
     const rf__cut cut = rf__cut_of(call->n, call->k, RFK_DEPTH, PANEL, CHUNK);
     const int64_t deep = cut.deep, wide = cut.wide;
-    const size_t room = (size_t)ctx->threads * ROOM, bytes = (room + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
+    const size_t workspace = (size_t)ctx->threads * WORKSPACE, bytes = (workspace + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
     rf__product_enter(ctx);
     float *scratch = rf__product_scratch(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += wide)
         for (int64_t k = 0; k < call->k; k += deep) {
             const bool last = k + deep >= call->k;
-            packing p = {ctx, call->b + (call->b_turned ? j * call->ldb + k : k * call->ldb + j), call->ldb,
-                         rf__min64(wide, call->n - j), rf__min64(deep, call->k - k), call->b_turned, scratch + room};
+            packing p = {ctx, call->b + (call->b_transposed ? j * call->ldb + k : k * call->ldb + j), call->ldb,
+                         rf__min64(wide, call->n - j), rf__min64(deep, call->k - k), call->b_transposed, scratch + workspace};
             pack_panels(&p);
-            blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k, .a = call->a + (call->a_turned ? k * call->lda : k),
-                        .lda = call->lda, .a_turned = call->a_turned, .panels = p.out, .c = call->c + j, .ldc = call->ldc,
+            blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k, .a = call->a + (call->a_transposed ? k * call->lda : k),
+                        .lda = call->lda, .a_transposed = call->a_transposed, .panels = p.out, .c = call->c + j, .ldc = call->ldc,
                         .add = call->beta != 0 || k > 0, .bias = call->bias && k == 0 ? call->bias + j : NULL,
-                        .act = last ? call->act : RF_ACT_NONE, .step = cut.step, .room = scratch};
+                        .act = last ? call->act : RF_ACT_NONE, .step = cut.step, .workspace = scratch};
             run(&g);
         }
     rf__product_leave(ctx);
@@ -179,13 +179,13 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_err
 static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx, const float *bias,
                         rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const size_t bytes = (size_t)ctx->threads * ROOM * sizeof(float);
+    const size_t bytes = (size_t)ctx->threads * WORKSPACE * sizeof(float);
     rf__product_enter(ctx);
     blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = x, .lda = ldx, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH), .room = rf__product_scratch(ctx, bytes)};
-    if (g.room) run(&g);
+                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH), .workspace = rf__product_scratch(ctx, bytes)};
+    if (g.workspace) run(&g);
     rf__product_leave(ctx);
-    return g.room ? RF_OK : rf__no_scratch(why, bytes);
+    return g.workspace ? RF_OK : rf__no_scratch(why, bytes);
 }
 
 const rf__products rf__products_tile = {"built-in", gemm, pack, NULL, packed};

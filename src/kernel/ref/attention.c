@@ -8,8 +8,8 @@
 
 static int sees(const rfk_attention *a, int64_t t, int64_t s)
 {
-    const int64_t place = t + a->keys - a->queries, distance = s > place ? s - place : place - s;
-    return (!a->causal || s <= place || s < a->prefix) && (!a->window || distance <= a->window);
+    const int64_t position = t + a->keys - a->queries, distance = s > position ? s - position : position - s;
+    return (!a->causal || s <= position || s < a->prefix) && (!a->window || distance <= a->window);
 }
 
 static void copy(double *y, const float *x, int64_t n)
@@ -20,22 +20,22 @@ static void copy(double *y, const float *x, int64_t n)
 /* Rows of queries and keys: width columns, then width2. */
 static void query(const rfk_attention *a, double *y, int64_t t)
 {
-    copy(y, a->q + t * a->q_step, a->width);
-    if (a->width2) copy(y + a->width, a->q2 + t * a->q2_step, a->width2);
-    if (a->cos) turn(a, y, a->q_row[t], 1);
+    copy(y, a->q + t * a->q_stride, a->width);
+    if (a->width2) copy(y + a->width, a->q2 + t * a->q2_stride, a->width2);
+    if (a->cos) rotate(a, y, a->q_row[t], 1);
 }
 
 static void key(const rfk_attention *a, double *y, int64_t s)
 {
-    copy(y, a->k + s * a->k_step, a->width);
-    if (a->width2) copy(y + a->width, a->k2 + s * a->k2_step, a->width2);
-    if (a->cos && a->k_row) turn(a, y, a->k_row[s], 1);
+    copy(y, a->k + s * a->k_stride, a->width);
+    if (a->width2) copy(y + a->width, a->k2 + s * a->k2_stride, a->width2);
+    if (a->cos && a->k_row) rotate(a, y, a->k_row[s], 1);
 }
 
 static void value(const rfk_attention *a, double *y, int64_t s)
 {
-    copy(y, a->v + s * a->v_step, a->width);
-    if (a->cos && a->k_row && a->rotate_value) turn(a, y, a->k_row[s], 1);
+    copy(y, a->v + s * a->v_stride, a->width);
+    if (a->cos && a->k_row && a->rotate_value) rotate(a, y, a->k_row[s], 1);
 }
 
 static double inner(const double *x, const double *y, int64_t n)
@@ -56,12 +56,12 @@ static double score(const rfk_attention *a, const double *q, const double *k, in
     double sum = inner(q, k, a->width + a->width2);
     if (!is) return (double)a->scale * sum;
     const int64_t r = related(a, t, s);
-    if (is->query) sum += inner_row(q, is->query + r * is->query_step, a->width);
-    if (is->key) sum += inner_row(k, is->key + r * is->key_step, a->width);
+    if (is->query) sum += inner_row(q, is->query + r * is->query_stride, a->width);
+    if (is->key) sum += inner_row(k, is->key + r * is->key_stride, a->width);
     return (double)a->scale * sum + (is->bias ? (double)is->bias[r] : 0);
 }
 
-/* p[s] = P(t,s), zeros where t sees nothing; returns the log-sum-exp.  q and k are room for a row. */
+/* p[s] = P(t,s), zeros where t sees nothing; returns the log-sum-exp.  q and k are space for a row. */
 static double probabilities(const rfk_attention *a, double *p, double *q, double *k, int64_t t)
 {
     double largest = -INFINITY, sum = 0;
@@ -89,10 +89,10 @@ void rfk_ref_attention(const rfk_attention *a, int64_t first, int64_t last, void
         for (int64_t s = 0; s < a->keys; s++) {
             if (!sees(a, t, s)) continue;
             value(a, kv, s);
-            if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_step, D);
+            if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_stride, D);
             add(out, keep(a, t, s) * p[s], kv, D);
         }
-        for (int64_t i = 0; i < D; i++) a->out[t * a->out_step + i] = (float)out[i];
+        for (int64_t i = 0; i < D; i++) a->out[t * a->out_stride + i] = (float)out[i];
         if (a->lse) a->lse[t] = (float)lse;
     }
 }
@@ -107,14 +107,14 @@ static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, cons
                         int64_t t, int64_t s, double ds, double kp)
 {
     const int64_t r = related(a, t, s), D = a->width;
-    if (g->query) add_to_row(g->query + r * g->query_step, (double)a->scale * ds, q, D);
-    if (g->key) add_to_row(g->key + r * g->key_step, (double)a->scale * ds, k, D);
-    if (g->value) add_to_row(g->value + r * g->value_step, kp, o, D);
+    if (g->query) add_to_row(g->query + r * g->query_stride, (double)a->scale * ds, q, D);
+    if (g->key) add_to_row(g->key + r * g->key_stride, (double)a->scale * ds, k, D);
+    if (g->value) add_to_row(g->value + r * g->value_stride, kp, o, D);
     if (g->bias) g->bias[r] = (float)((double)g->bias[r] + ds);
 }
 
 /* With o the adjoint of the result:
- *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s + value_r>       (R^T here only when values are turned)
+ *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s + value_r>       (R^T here only when values are rotated)
  *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS (R k_s + query_r)     dk_s = R^T scale sum_t dS (R q_t + key_r) */
 void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
@@ -126,14 +126,14 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
     for (int64_t t = 0; t < a->queries; t++) {
         double mean = 0;
         probabilities(a, p, q, kv, t);
-        copy(o, g->d_out + t * g->d_out_step, D);
+        copy(o, g->d_out + t * g->d_out_stride, D);
         for (int64_t s = 0; s < S; s++) {
             if (!sees(a, t, s)) continue;
             const double kept = keep(a, t, s);
             value(a, kv, s);
             add(dv + s * D, kept * p[s], o, D);
             dp[s] = inner(o, kv, D);
-            if (is && is->value) dp[s] += inner_row(o, is->value + related(a, t, s) * is->value_step, D);
+            if (is && is->value) dp[s] += inner_row(o, is->value + related(a, t, s) * is->value_stride, D);
             dp[s] *= kept;
             mean += p[s] * dp[s];
         }
@@ -144,19 +144,19 @@ void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g,
             key(a, kv, s);
             add(dq, scaled, kv, all);
             add(dk + s * all, scaled, q, all);
-            if (is && is->query) add_row(dq, scaled, is->query + related(a, t, s) * is->query_step, D);
-            if (is && is->key) add_row(dk + s * all, scaled, is->key + related(a, t, s) * is->key_step, D);
+            if (is && is->query) add_row(dq, scaled, is->query + related(a, t, s) * is->query_stride, D);
+            if (is && is->key) add_row(dk + s * all, scaled, is->key + related(a, t, s) * is->key_stride, D);
             if (is && g->relative) relate_back(a, g->relative, q, kv, o, t, s, ds, keep(a, t, s) * p[s]);
         }
-        if (a->cos) turn(a, dq, a->q_row[t], -1);
-        put(g->dq + t * g->dq_step, dq, D);
-        if (a->width2) put(g->dq2 + t * g->dq2_step, dq + D, a->width2);
+        if (a->cos) rotate(a, dq, a->q_row[t], -1);
+        put(g->dq + t * g->dq_stride, dq, D);
+        if (a->width2) put(g->dq2 + t * g->dq2_stride, dq + D, a->width2);
     }
     for (int64_t s = 0; s < S; s++) {
-        if (a->cos && a->k_row) turn(a, dk + s * all, a->k_row[s], -1);
-        if (a->cos && a->k_row && a->rotate_value) turn(a, dv + s * D, a->k_row[s], -1);
-        put(g->dk + s * g->dk_step, dk + s * all, D);
-        if (a->width2) put(g->dk2 + s * g->dk2_step, dk + s * all + D, a->width2);
-        put(g->dv + s * g->dv_step, dv + s * D, D);
+        if (a->cos && a->k_row) rotate(a, dk + s * all, a->k_row[s], -1);
+        if (a->cos && a->k_row && a->rotate_value) rotate(a, dv + s * D, a->k_row[s], -1);
+        put(g->dk + s * g->dk_stride, dk + s * all, D);
+        if (a->width2) put(g->dk2 + s * g->dk2_stride, dk + s * all + D, a->width2);
+        put(g->dv + s * g->dv_stride, dv + s * D, D);
     }
 }

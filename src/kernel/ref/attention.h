@@ -5,7 +5,7 @@
 #include "kernel/ref/ref.h"
 
 /* y = R x, or R^T x for dir -1, in place; by row `angle` of the tables. */
-static inline void turn(const rfk_attention *a, double *y, int32_t angle, double dir)
+static inline void rotate(const rfk_attention *a, double *y, int32_t angle, double dir)
 {
     const int64_t half = a->rotary / 2;
     for (int64_t i = 0; i < half; i++) {

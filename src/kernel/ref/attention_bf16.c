@@ -13,7 +13,7 @@ static double near(double x) { return (double)rf__from_bf16(rf__bf16((float)x));
 static void row(const rfk_attention *a, double *y, const float *x, const int32_t *angle, int64_t n, double scale)
 {
     for (int64_t i = 0; i < a->width; i++) y[i] = (double)x[i];
-    if (angle) turn(a, y, angle[n], 1);
+    if (angle) rotate(a, y, angle[n], 1);
     for (int64_t i = 0; i < a->width; i++) y[i] = near(scale * y[i]);
 }
 
@@ -21,14 +21,14 @@ static void row(const rfk_attention *a, double *y, const float *x, const int32_t
 static void query(const rfk_attention *a, double *y, int64_t t)
 {
     const double scale = (double)(a->scale * 1.44269504F);
-    row(a, y, a->q + t * a->q_step, a->cos ? a->q_row : NULL, t, scale);
-    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near(scale * (double)a->q2[t * a->q2_step + i]);
+    row(a, y, a->q + t * a->q_stride, a->cos ? a->q_row : NULL, t, scale);
+    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near(scale * (double)a->q2[t * a->q2_stride + i]);
 }
 
 static void key(const rfk_attention *a, double *y, int64_t s)
 {
-    row(a, y, a->k + s * a->k_step, a->cos ? a->k_row : NULL, s, 1);
-    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near((double)a->k2[s * a->k2_step + i]);
+    row(a, y, a->k + s * a->k_stride, a->cos ? a->k_row : NULL, s, 1);
+    for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near((double)a->k2[s * a->k2_stride + i]);
 }
 
 static double relate(const rfk_attention *a, const double *q, const double *k, int64_t t, int64_t s)
@@ -37,8 +37,8 @@ static double relate(const rfk_attention *a, const double *q, const double *k, i
     const int64_t r = related(a, t, s);
     const double scale = (double)(a->scale * 1.44269504F);
     double sum = 0;
-    for (int64_t i = 0; i < a->width && is->query; i++) sum += q[i] * near((double)is->query[r * is->query_step + i]);
-    for (int64_t i = 0; i < a->width && is->key; i++) sum += k[i] * near(scale * (double)is->key[r * is->key_step + i]);
+    for (int64_t i = 0; i < a->width && is->query; i++) sum += q[i] * near((double)is->query[r * is->query_stride + i]);
+    for (int64_t i = 0; i < a->width && is->key; i++) sum += k[i] * near(scale * (double)is->key[r * is->key_stride + i]);
     return sum + (is->bias ? 1.44269504088896341 * (double)is->bias[r] : 0);
 }
 
@@ -58,7 +58,7 @@ static rfk__span scores(const rfk_attention *a, double *p, double *q, double *k,
 
 static void value(const rfk_attention *a, double *y, int64_t s)
 {
-    row(a, y, a->v + s * a->v_step, a->cos && a->rotate_value ? a->k_row : NULL, s, 1);
+    row(a, y, a->v + s * a->v_stride, a->cos && a->rotate_value ? a->k_row : NULL, s, 1);
 }
 
 void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last, void *scratch)
@@ -77,10 +77,10 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
             p[s] = near(exp2(p[s] - top));
             sum += p[s];
             value(a, kv, s);
-            if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_step, a->width);
+            if (is && is->value) add_row(kv, 1, is->value + related(a, t, s) * is->value_stride, a->width);
             for (int64_t i = 0; i < a->width; i++) out[i] += keep(a, t, s) * p[s] * kv[i];
         }
-        for (int64_t i = 0; i < a->width; i++) a->out[t * a->out_step + i] = sum == 0 ? 0 : (float)(out[i] / sum);
+        for (int64_t i = 0; i < a->width; i++) a->out[t * a->out_stride + i] = sum == 0 ? 0 : (float)(out[i] / sum);
         if (a->lse) a->lse[t] = sum == 0 ? -INFINITY : (float)((top + log2(sum)) * 0.69314718055994531);
     }
 }
@@ -89,20 +89,20 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
 static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k, const double *o,
                         int64_t r, double ds, double kp)
 {
-    if (g->query) add_to_row(g->query + r * g->query_step, 0.69314718055994531 * ds, q, a->width);
-    if (g->key) add_to_row(g->key + r * g->key_step, (double)a->scale * ds, k, a->width);
-    if (g->value) add_to_row(g->value + r * g->value_step, kp, o, a->width);
+    if (g->query) add_to_row(g->query + r * g->query_stride, 0.69314718055994531 * ds, q, a->width);
+    if (g->key) add_to_row(g->key + r * g->key_stride, (double)a->scale * ds, k, a->width);
+    if (g->value) add_to_row(g->value + r * g->value_stride, kp, o, a->width);
     if (g->bias) g->bias[r] = (float)((double)g->bias[r] + ds);
 }
 
 /* y = c R^T x, R only with tables. */
 static void put(const rfk_attention *a, float *y, double *x, const int32_t *angle, int64_t n, double c)
 {
-    if (angle) turn(a, x, angle[n], -1);
+    if (angle) rotate(a, x, angle[n], -1);
     for (int64_t i = 0; i < a->width; i++) y[i] = (float)(c * x[i]);
 }
 
-/* dv_s = R^T sum_t bf16(K P) bf16(o_t)        P = e^(score - lse),  o the result's adjoint;  R^T only when values are turned
+/* dv_s = R^T sum_t bf16(K P) bf16(o_t)        P = e^(score - lse),  o the result's adjoint;  R^T only when values are rotated
  * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s       dk_s = R^T scale sum_t bf16(dS) q_t
  * What meets tables of offsets meets dS and K P as they are, and what tables give to dq and dk is not rounded. */
 void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
@@ -116,8 +116,8 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
     for (int64_t t = 0; t < a->queries; t++) {
         const rfk__span seen = scores(a, p, q, kv, t);
         double delta = 0;
-        row(a, o, g->d_out + t * g->d_out_step, NULL, t, 1);
-        for (int64_t i = 0; i < D; i++) delta += o[i] * (double)a->out[t * a->out_step + i];
+        row(a, o, g->d_out + t * g->d_out_stride, NULL, t, 1);
+        for (int64_t i = 0; i < D; i++) delta += o[i] * (double)a->out[t * a->out_stride + i];
         for (int64_t i = 0; i < all; i++) dq[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
             const double P = exp2(p[s] - (double)a->lse[t] * 1.44269504088896341), kept = keep(a, t, s), kp = near(kept * P);
@@ -125,20 +125,20 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
             double dp = 0;
             value(a, kv, s);
             for (int64_t i = 0; i < D; i++) dp += o[i] * kv[i], dv[s * D + i] += kp * o[i];
-            if (is && is->value) dp += inner_row(o, is->value + r * is->value_step, D);
+            if (is && is->value) dp += inner_row(o, is->value + r * is->value_stride, D);
             const double exact = P * (kept * dp - delta), ds = near(exact);
             key(a, kv, s);
             for (int64_t i = 0; i < all; i++) dq[i] += ds * kv[i], dk[s * all + i] += ds * q[i];
-            if (is && is->query) add_row(dq, exact, is->query + r * is->query_step, D);
-            if (is && is->key) add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_step, D);
+            if (is && is->query) add_row(dq, exact, is->query + r * is->query_stride, D);
+            if (is && is->key) add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_stride, D);
             if (is && g->relative) relate_back(a, g->relative, q, kv, o, r, exact, kept * P);
         }
-        put(a, g->dq + t * g->dq_step, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
-        for (int64_t i = 0; i < a->width2; i++) g->dq2[t * g->dq2_step + i] = (float)((double)a->scale * dq[D + i]);
+        put(a, g->dq + t * g->dq_stride, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
+        for (int64_t i = 0; i < a->width2; i++) g->dq2[t * g->dq2_stride + i] = (float)((double)a->scale * dq[D + i]);
     }
     for (int64_t s = 0; s < S; s++) {                        /* q holds scale log2(e) already */
-        put(a, g->dk + s * g->dk_step, dk + s * all, k_angle, s, 0.69314718055994531);
-        for (int64_t i = 0; i < a->width2; i++) g->dk2[s * g->dk2_step + i] = (float)(0.69314718055994531 * dk[s * all + D + i]);
-        put(a, g->dv + s * g->dv_step, dv + s * D, a->rotate_value ? k_angle : NULL, s, 1);
+        put(a, g->dk + s * g->dk_stride, dk + s * all, k_angle, s, 0.69314718055994531);
+        for (int64_t i = 0; i < a->width2; i++) g->dk2[s * g->dk2_stride + i] = (float)(0.69314718055994531 * dk[s * all + D + i]);
+        put(a, g->dv + s * g->dv_stride, dv + s * D, a->rotate_value ? k_angle : NULL, s, 1);
     }
 }

@@ -1,13 +1,13 @@
-/* gemm.c — one panel of a matrix product, and a turned matrix. */
+/* gemm.c — one panel of a matrix product, and a transposed matrix. */
 #include "kernel/ref/ref.h"
 
 void rfk_ref_gemm_panel(float *c, int64_t ldc, const float *a, const float *panel, int64_t rows, int64_t n, int64_t k,
-                        const float *from, int64_t from_step)
+                        const float *from, int64_t from_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++) {
-            double sum = from ? (double)from[i * from_step + j] : 0;
-            for (int64_t p = 0; p < k; p++) sum += (double)a[i * RFK_STEP + p] * (double)panel[p * RFK_PANEL + j];
+            double sum = from ? (double)from[i * from_stride + j] : 0;
+            for (int64_t p = 0; p < k; p++) sum += (double)a[i * RFK_STRIDE + p] * (double)panel[p * RFK_PANEL + j];
             c[i * ldc + j] = (float)sum;
         }
 }
@@ -19,13 +19,13 @@ void rfk_ref_transpose(float *y, int64_t ldy, const float *x, int64_t ldx, int64
 }
 
 void rfk_ref_gemm_panel_bf16(float *c, int64_t ldc, const uint16_t *a, const uint16_t *panel, int64_t rows, int64_t n,
-                             int64_t pairs, const float *from, int64_t from_step)
+                             int64_t pairs, const float *from, int64_t from_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++) {
-            double sum = from ? (double)from[i * from_step + j] : 0;
+            double sum = from ? (double)from[i * from_stride + j] : 0;
             for (int64_t p = 0; p < 2 * pairs; p++)
-                sum += (double)rf__from_bf16(a[i * RFK_STEP_BF16 + p]) *
+                sum += (double)rf__from_bf16(a[i * RFK_STRIDE_BF16 + p]) *
                        (double)rf__from_bf16(panel[(p / 2 * RFK_PANEL + j) * 2 + p % 2]);
             c[i * ldc + j] = (float)sum;
         }

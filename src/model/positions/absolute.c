@@ -11,14 +11,14 @@
 
 #include <math.h>
 
-static rf_tensor *embed(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
     return rf_add(g, words, rf_embed(g, at->weight[0], at->position, at->N));
 }
 
-static rf_tensor *multiply(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *multiply(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     if (g->error.code || !rf__positions_below(g, at, at->config->max_position_embeddings, "max_position_embeddings"))
         return &g->nil.t;
@@ -26,7 +26,7 @@ static rf_tensor *multiply(rf_graph *g, const rf_place *at, rf_tensor *words)
 }
 
 /* Two lists of numbers: m div n, m mod n.  false: the graph has stopped. */
-static bool split(rf_graph *g, const rf_place *at, int64_t n, int32_t **high, int32_t **low)
+static bool split(rf_graph *g, const rf_layer_context *at, int64_t n, int32_t **high, int32_t **low)
 {
     *high = rf__push(g, (size_t)at->N, sizeof **high);
     *low = rf__push(g, (size_t)at->N, sizeof **low);
@@ -37,7 +37,7 @@ static bool split(rf_graph *g, const rf_place *at, int64_t n, int32_t **high, in
     return !g->error.code;
 }
 
-static rf_tensor *embed_levels(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *embed_levels(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const int64_t n = at->config->max_position_embeddings;
     const double a = at->config->hierarchical_alpha;
@@ -50,7 +50,7 @@ static rf_tensor *embed_levels(rf_graph *g, const rf_place *at, rf_tensor *words
     return rf_add(g, words, rf_mix(g, at->weight[0], 3, c, (const int32_t *const[]){low, high, zero}, at->N));
 }
 
-static rf_tensor *embed_axes(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *embed_axes(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const int64_t width = rf__position_grid(at->config), rows = at->weight[0]->dim[0];
     int32_t *high, *low;
@@ -83,8 +83,8 @@ static void double_cost(const rf_config *c, int64_t T, double *flops, double *by
 }
 
 #define TABLE(letters, name) {"roformer.embeddings." name ".weight", letters, RF_INIT_NORMAL, true, 0}
-static const rf_row table[] = {TABLE("PE", "position_embeddings"), {0}};
-static const rf_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
+static const rf_param_row table[] = {TABLE("PE", "position_embeddings"), {0}};
+static const rf_param_row grid[] = {TABLE("YE", "row_embeddings"), TABLE("XE", "column_embeddings"), {0}};
 
 const rf_position rf__position_absolute = {
     .name = "absolute",

@@ -22,7 +22,7 @@ static double penalty(const rf_config *c, int64_t r, int64_t h)
     return -slope(c->num_attention_heads, h) * (double)llabs((long long)r);
 }
 
-static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     spec->clip = rf__relative_reach(g, at);

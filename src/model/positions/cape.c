@@ -11,7 +11,7 @@
 
 static double uniform(uint32_t word, double most) { return most * (2 * ((double)word + 0.5) * 0x1p-32 - 1); }
 
-static rf_tensor *embed(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const rf_config *c = at->config;
     const int64_t E = c->embedding_size;

@@ -8,13 +8,13 @@
 
 #include <math.h>
 
-static rf_tensor *embed(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const int64_t planes = at->config->embedding_size / 2;
     double *theta = rf__push(g, (size_t)planes, sizeof *theta);
     for (int64_t t = 0; t < planes && theta; t++) theta[t] = pow(10000, -(double)t / (double)planes);
-    const rf_spin_spec spec = {1, 1, 1, theta, at->position};
-    return rf_spin(g, words, rf_embed(g, at->weight[0], at->id, at->N), &spec);
+    const rf_rotate_learned_spec spec = {1, 1, 1, theta, at->position};
+    return rf_rotate_learned(g, words, rf_embed(g, at->weight[0], at->id, at->N), &spec);
 }
 
 static rf_status even(const rf_config *c, rf_error *why)
@@ -37,7 +37,7 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 16 * (double)c->embedding_size;
 }
 
-static const rf_row rows[] = {{"roformer.embeddings.frequency_embeddings.weight", "VR", RF_INIT_ZEROS, false, 0}, {0}};
+static const rf_param_row rows[] = {{"roformer.embeddings.frequency_embeddings.weight", "VR", RF_INIT_ZEROS, false, 0}, {0}};
 
 const rf_position rf__position_complex_order = {
     .name = "complex_order",

@@ -49,7 +49,7 @@ static int64_t reach(const rf_config *c)
 enum { QUERY, KEY };
 
 /* W e + b: by the layer's own matrices of places, or with share_att_key by those of its words. */
-static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *e, int which)
+static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *e, int which)
 {
     rf_tensor *const *w = at->weight + (which == KEY ? 0 : 2);
     const int64_t C = at->config->hidden_size;
@@ -59,25 +59,25 @@ static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *e, int w
 
 /* Rows fall as r rises, so those that offsets to `clip` meet lie side by side: these alone are projected, each once.  In a
  * causal model no offset above 0 is met: there the table repeats the row of 0, which nobody reads. */
-static void make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[])
+static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;
     const int64_t all = 2 * clip + 1, highest = row(c, -clip), lowest = row(c, c->is_decoder ? 0 : clip), n = highest - lowest + 1;
     const int32_t *rows = rf__relative_rows(g, at, clip, row);
-    int32_t *met = rf__push(g, (size_t)n, sizeof *met), *place = rf__push(g, (size_t)all, sizeof *place);
+    int32_t *met = rf__push(g, (size_t)n, sizeof *met), *row_of = rf__push(g, (size_t)all, sizeof *row_of);
     table[QUERY] = table[KEY] = &g->nil.t;
-    if (!rows || !met || !place) return;
+    if (!rows || !met || !row_of) return;
     for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
-    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
+    for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
     rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
     for (int which = QUERY; which <= KEY; which++) {
         rf_tensor *const x = projected(g, at, e, which);
-        table[which] = n == all ? x : rf_rows(g, x, place, all);
+        table[which] = n == all ? x : rf_rows(g, x, row_of, all);
     }
 }
 
 /* Projected queries meet keys, and projected keys meet queries. */
-static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const rf_config *c = at->config;
@@ -92,7 +92,7 @@ static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention
 static rf_status check(const rf_config *c, rf_error *why)
 {
     if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: position_buckets is %lld with positions to %lld: wants at least 4, and farther positions "
+    return rf_fail(why, RF_EDATA, "config.json: position_buckets is %lld with positions to %lld: expected at least 4, and farther positions "
                    "than half of that", (long long)c->position_buckets, (long long)farthest(c));
 }
 
@@ -110,13 +110,13 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 24 * C * L;
 }
 
-static const rf_row shared[] = {
+static const rf_param_row shared[] = {
     {"roformer.encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0},
     {"roformer.encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0},
     {"roformer.encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0},
     {0},
 };
-static const rf_row layer[] = {
+static const rf_param_row layer[] = {
     {"attention.self.pos_key_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},
     {"attention.self.pos_key_proj.bias", "C", RF_INIT_ZEROS, false, RF_ROW_UNSHARED},
     {"attention.self.pos_query_proj.weight", "CC", RF_INIT_NORMAL, true, RF_ROW_UNSHARED},

@@ -5,12 +5,12 @@
  *     floater_rk4  the same by Runge and Kutta's
  *     h_m = x_m + p_m,  p_0 learned
  *
- * M begins as the turns of the sinusoidal encoding, p[k+1] = R(1) p[k], so that early positions differ from the start. */
+ * M begins as the rotations of the sinusoidal encoding, p[k+1] = R(1) p[k], so that early positions differ from the start. */
 #include "model/position.h"
 
 #include <math.h>
 
-static rf_tensor *add_flow(rf_graph *g, const rf_place *at, rf_tensor *words, rf_flow_kind how)
+static rf_tensor *add_flow(rf_graph *g, const rf_layer_context *at, rf_tensor *words, rf_flow_kind how)
 {
     if (g->error.code || !rf__positions_below(g, at, 1 << 20, "1048576 at most")) return &g->nil.t;
     rf_tensor *table = rf_flow(g, how, at->config->position_step, at->weight[0], at->weight[1],
@@ -18,15 +18,15 @@ static rf_tensor *add_flow(rf_graph *g, const rf_place *at, rf_tensor *words, rf
     return rf_add(g, words, rf_embed(g, table, at->position, at->N));
 }
 
-static rf_tensor *recursion(rf_graph *g, const rf_place *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RECURSION); }
-static rf_tensor *euler(rf_graph *g, const rf_place *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_EULER); }
-static rf_tensor *runge_kutta(rf_graph *g, const rf_place *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RUNGE_KUTTA); }
+static rf_tensor *recursion(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RECURSION); }
+static rf_tensor *euler(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_EULER); }
+static rf_tensor *runge_kutta(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RUNGE_KUTTA); }
 
 /* Y: a state and 1.  Z: a state, the time and 1. */
 static int64_t extent(const rf_config *c, char letter) { return c->embedding_size + (letter == 'Y' ? 1 : 2); }
 
-/* [M | b]: turns of the pairs by their frequencies, b = 0. */
-static void turns(const rf_config *c, const rf_param *p, float *to)
+/* [M | b]: rotations of the pairs by their frequencies, b = 0. */
+static void rotations(const rf_config *c, const rf_param *p, float *to)
 {
     const int64_t E = c->embedding_size;
     (void)p;
@@ -63,8 +63,8 @@ static void eight_products(const rf_config *c, int64_t T, double *flops, double 
 }
 
 #define FIRST {"roformer.embeddings.first_position", "E", RF_INIT_NORMAL, false, 0}
-static const rf_row recursive[] = {FIRST, {"roformer.embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0}, {0}};
-static const rf_row flow[] = {
+static const rf_param_row recursive[] = {FIRST, {"roformer.embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0}, {0}};
+static const rf_param_row flow[] = {
     FIRST,
     {"roformer.embeddings.position_flow.in.weight", "EZ", RF_INIT_NORMAL, true, 0},
     {"roformer.embeddings.position_flow.out.weight", "EY", RF_INIT_NORMAL, true, 0},
@@ -78,7 +78,7 @@ const rf_position rf__position_recursive = {
     .flags = RF_POSITION_EXTRAPOLATES,
     .embedding = recursive,
     .extent = extent,
-    .fill = turns,
+    .fill = rotations,
     .embed = recursion,
     .cost = one_product,
 };

@@ -8,7 +8,7 @@
 #include "model/position.h"
 
 /* The state of the tokens before: U y is added to the first token's W x + b, and the last y is the next state. */
-static rf_tensor *recur_on(rf_graph *g, const rf_place *at, rf_tensor *z)
+static rf_tensor *recur_on(rf_graph *g, const rf_layer_context *at, rf_tensor *z)
 {
     const float *before;
     float *after;
@@ -25,14 +25,14 @@ static rf_tensor *recur_on(rf_graph *g, const rf_place *at, rf_tensor *z)
     return y;
 }
 
-static rf_tensor *recur(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *recur(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     rf_tensor *z = rf_linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE);
     return rf_add(g, words, at->cache ? recur_on(g, at, z) : rf_recur(g, z, at->weight[2], at->start, at->B));
 }
 
 /* Windows that begin in the `others` tokens before, which are kept: each sequence is put behind them, and its windows are taken. */
-static rf_tensor *unfold_on(rf_graph *g, const rf_place *at, rf_tensor *words, int64_t others)
+static rf_tensor *unfold_on(rf_graph *g, const rf_layer_context *at, rf_tensor *words, int64_t others)
 {
     const float *before;
     float *after;
@@ -53,7 +53,7 @@ static rf_tensor *unfold_on(rf_graph *g, const rf_place *at, rf_tensor *words, i
     return rf_rows(g, rf_unfold(g, all, others, 0, start, at->B), row, at->N);
 }
 
-static rf_tensor *convolve(rf_graph *g, const rf_place *at, rf_tensor *words)
+static rf_tensor *convolve(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     const int64_t others = at->config->conv_kernel_size - 1, after = at->config->is_decoder ? 0 : others / 2;
     rf_tensor *window = at->cache && others ? unfold_on(g, at, words, others)
@@ -90,13 +90,13 @@ static void convolution_cost(const rf_config *c, int64_t T, double *flops, doubl
     *bytes = 8 * k * E + 16 * E;
 }
 
-static const rf_row recurrent[] = {
+static const rf_param_row recurrent[] = {
     {"roformer.embeddings.recurrent.input.weight", "EE", RF_INIT_NORMAL, true, 0},
     {"roformer.embeddings.recurrent.bias", "E", RF_INIT_ZEROS, false, 0},
     {"roformer.embeddings.recurrent.state.weight", "EE", RF_INIT_NORMAL, true, 0},
     {0},
 };
-static const rf_row convolution[] = {
+static const rf_param_row convolution[] = {
     {"roformer.embeddings.convolution.weight", "EW", RF_INIT_NORMAL, true, 0},
     {"roformer.embeddings.convolution.bias", "E", RF_INIT_ZEROS, false, 0},
     {0},

@@ -6,19 +6,19 @@
  * p and q of each head and layer are kept as logarithms, so that they stay positive. */
 #include "model/position.h"
 
-static void relate(rf_graph *g, const rf_place *at, rf_attention_spec *spec, int power)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_attention_spec *spec, int power)
 {
     spec->clip = rf__relative_reach(g, at);
     spec->relative_bias = rf_kernel_bias(g, at->weight[0], at->weight[1], spec->clip, power);
 }
 
-static void relate_log(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate_log(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     relate(g, at, spec, 0);
 }
 
-static void relate_power(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate_power(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     relate(g, at, spec, 1);
@@ -36,7 +36,7 @@ static void start(const rf_config *c, const rf_param *p, float *to)
     for (size_t i = 0; i < p->count; i++) to[i] = -2;        /* gentle: p = q = 0.14 */
 }
 
-static const rf_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_MADE, false, 0},
+static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_MADE, false, 0},
                               {"attention.self.bias_rate", "H", RF_INIT_MADE, false, 0}, {0}};
 
 #define KERPLE(NAME, EQUATION) \

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-int64_t rf__relative_reach(rf_graph *g, const rf_place *at)
+int64_t rf__relative_reach(rf_graph *g, const rf_layer_context *at)
 {
     int64_t longest = 1;
     for (int64_t b = 0; b < at->B; b++) {
@@ -19,7 +19,7 @@ int64_t rf__relative_reach(rf_graph *g, const rf_place *at)
     return longest - 1;
 }
 
-const int32_t *rf__relative_rows(rf_graph *g, const rf_place *at, int64_t clip, rf_relative_row *row)
+const int32_t *rf__relative_rows(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_relative_row *row)
 {
     int32_t *rows = rf__push(g, (size_t)(2 * clip + 1), sizeof *rows);
     for (int64_t r = -clip; rows && r <= clip; r++) rows[r + clip] = (int32_t)row(at->config, r);
@@ -32,7 +32,7 @@ static const float *middle(const rf_kept *t, int64_t clip)
     return t->rows > 2 * clip ? t->x + ((t->rows - 1) / 2 - clip) * t->width : NULL;
 }
 
-rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int64_t width, rf_relative_value *value)
+rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t width, rf_relative_value *value)
 {
     const size_t n = (size_t)((2 * clip + 1) * width);
     const float *kept = middle(rf__positions_kept(at, -1, 0), clip);
@@ -48,7 +48,7 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_place *at, int64_t clip, int
 /* Longer tables are not kept: those to FAR distances are 6 MB for a layer of width 768.  They grow by STEP distances. */
 enum { FAR = 1024, STEP = 64 };
 
-void rf__relative_tables(rf_graph *g, const rf_place *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n)
+void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n)
 {
     const bool keeps = at->still && clip < FAR;
     bool have = keeps;
@@ -81,7 +81,7 @@ rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why)
     if (side >= 2 && c->relative_attention_max_distance > side / 2 && (c->is_decoder || c->relative_attention_num_buckets % 2 == 0))
         return RF_OK;
     return rf_fail(why, RF_EDATA, "config.json: %s with relative_attention_num_buckets %lld and relative_attention_max_distance %lld: "
-                   "wants %s, at least %d, and a distance beyond %lld", c->position_embedding_type,
+                   "expected %s, at least %d, and a distance beyond %lld", c->position_embedding_type,
                    (long long)c->relative_attention_num_buckets, (long long)c->relative_attention_max_distance,
                    c->is_decoder ? "buckets" : "an even number of buckets", c->is_decoder ? 2 : 4, (long long)(side / 2));
 }

@@ -5,7 +5,7 @@
  *     f(d) = w                      d >= w, k = 0       ReRoPE
  *     f(d) = w + (d - w)/k          d >= w, k >= 1      Leaky ReRoPE
  *
- * For texts longer than those trained on: no distance is larger than those that were seen.  As turns of both sides, with
+ * For texts longer than those trained on: no distance is larger than those that were seen.  As rotations of both sides, with
  * e = 1/k (0 for k = 0):   past   q by w + e (m - w),  k by e n          future   q by e (m + w) - w,  k by e n */
 #include "model/position.h"
 
@@ -22,7 +22,7 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
 }
 
 /* Tables: 0 near; 1 past queries, 2 future queries, 3 far keys. */
-static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
 {
     const rf_config *c = at->config;
     const double w = (double)c->rerope_window, e = c->rerope_leak > 0 ? 1 / c->rerope_leak : 0;
@@ -30,17 +30,17 @@ static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_e
                                                  {c, rf__rope_width(c), e, e * w - w}, {c, rf__rope_width(c), e, 0}};
     const rf_rope *rope[RF_POSITION_PARTS];
     const int32_t *row[RF_POSITION_PARTS];
-    rf_place shared = *at;
+    rf_layer_context shared = *at;
     shared.layer = 0;
     for (int i = 0; i < RF_POSITION_PARTS; i++) {
         const rf_status status = rf__positions_rope(g, &shared, i, plan[i].r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false,
                                                     angle, &plan[i], &rope[i], &row[i], why);
         if (status) return status;
     }
-    const rf_turn_spec three = {.parts = 3, .heads = spec->heads, .turned = spec->heads};
-    at->turn = at->past = at->future = three;
-    at->turn.rope[0] = at->turn.rope[1] = rope[0];
-    at->turn.row[0] = at->turn.row[1] = row[0];
+    const rf_rotate_parts_spec three = {.parts = 3, .heads = spec->heads, .rotated = spec->heads};
+    at->rotate = at->past = at->future = three;
+    at->rotate.rope[0] = at->rotate.rope[1] = rope[0];
+    at->rotate.row[0] = at->rotate.row[1] = row[0];
     at->past.rope[0] = rope[1], at->past.row[0] = row[1];
     at->future.rope[0] = rope[2], at->future.row[0] = row[2];
     at->past.rope[1] = at->future.rope[1] = rope[3];
@@ -48,17 +48,17 @@ static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_e
     return RF_OK;
 }
 
-static rf_tensor *attend(rf_graph *g, const rf_place *at, rf_tensor *qkv, const rf_attention_spec *spec)
+static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     if (g->train && spec->drop > 0)
         return rf__stop(g, RF_EUNSUPPORTED, "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
                         "to train with it", spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
-    rf_tensor *const near = rf_turn(g, qkv, &at->turn);
-    bool far = at->chosen;                                       /* else nothing is far, and what is not looked at is not turned */
+    rf_tensor *const near = rf_rotate_parts(g, qkv, &at->rotate);
+    bool far = at->chosen;                                       /* else nothing is far, and what is not looked at is not rotated */
     for (int64_t b = 0; b < at->B; b++) far = far || at->start[b + 1] - at->start[b] > s.window;
-    return rf_near_far(g, near, far ? rf_turn(g, qkv, &at->past) : near,
-                       far && (at->chosen || !spec->causal) ? rf_turn(g, qkv, &at->future) : near, &s);
+    return rf_near_far(g, near, far ? rf_rotate_parts(g, qkv, &at->past) : near,
+                       far && (at->chosen || !spec->causal) ? rf_rotate_parts(g, qkv, &at->future) : near, &s);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
@@ -66,7 +66,7 @@ static rf_status check(const rf_config *c, rf_error *why)
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
     if (c->rerope_leak > 0 && c->rerope_leak < 1)
-        return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, wants 0 (cut) or at least 1 (compressed)", c->rerope_leak);
+        return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, expected 0 (cut) or at least 1 (compressed)", c->rerope_leak);
     if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas || c->rotary_heads ||
         c->use_logn_attn || c->rotary_value)
         return rf_fail(why, RF_EDATA, "config.json: rerope knows rope_theta, partial_rotary_factor, rope_interleave, rerope_window, "
@@ -74,7 +74,7 @@ static rf_status check(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-/* Three turns in place of one, when the text is longer than the window. */
+/* Three rotations in place of one, when the text is longer than the window. */
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;

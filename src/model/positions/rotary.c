@@ -1,16 +1,16 @@
 /* rotary.c — rotary position embedding and what config.json can make of it.                 RoFormer, Eqs. 14-16 and 34
  *
- *     score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,     R(m) = blockdiag_i of a turn by a(m, i)
+ *     score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,     R(m) = blockdiag_i of a rotation by a(m, i)
  *
  *     rotary            a(m, i) = m theta_i                                             theta_i: rope_scaling.c
  *     with sections     a(m, i) = c_s(m) theta_i, plane i in section s; c = (t, h, w), the place of m in a grid of
  *                       position_grid_height rows and position_grid_width columns      Wang et al. 2024 (M-RoPE)
  *     rotary_axial      first half of the planes (m div w) theta_j, second half (m mod w) theta_j, theta_j = base^(-4j/r)
- *     rotary_heads      the first heads alone are turned
+ *     rotary_heads      the first heads alone are rotated
  *     rotary_value      v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
  *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens              Su 2021 (kexue.fm/archives/8823)
  *
- * Attention turns while it packs where all parts and heads share one table; else rf_turn does it before. */
+ * Attention rotates while it packs where all parts and heads share one table; else rf_rotate_parts does it before. */
 #include "model/position.h"
 
 #include <math.h>
@@ -51,10 +51,10 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
     *gain *= fmax(1, log(keys) / log(fmax(L0, 2)));
 }
 
-static rf_status table(rf_graph *g, const rf_place *at, int part, struct plan p, const rf_rope **rope, const int32_t **row, rf_error *why)
+static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct plan p, const rf_rope **rope, const int32_t **row, rf_error *why)
 {
     const rf_config *c = at->config;
-    rf_place shared = *at;
+    rf_layer_context shared = *at;
     if (!c->rope_thetas) shared.layer = 0;                      /* one table for all layers */
     p.logn = part == 0 && c->use_logn_attn;
     double *theta = !p.axial && !rf__rope_by_length(c) ? rf__push(g, (size_t)(p.r / 2), sizeof *theta) : NULL;
@@ -64,10 +64,10 @@ static rf_status table(rf_graph *g, const rf_place *at, int part, struct plan p,
                               rf__rope_by_length(c) || p.logn, angle, &p, rope, row, why);
 }
 
-static rf_status angles_of(rf_graph *g, rf_place *at, rf_attention_spec *spec, struct plan p, rf_error *why)
+static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, struct plan p, rf_error *why)
 {
     const rf_config *c = at->config;
-    const int64_t H = c->num_attention_heads, turned = c->rotary_heads ? c->rotary_heads : H;
+    const int64_t H = c->num_attention_heads, rotated = c->rotary_heads ? c->rotary_heads : H;
     p.c = c;
     p.r = rf__rope_width(c);
     p.base = c->rope_thetas ? c->rope_theta_per_layer[at->layer] : c->rope_theta;
@@ -76,40 +76,40 @@ static rf_status angles_of(rf_graph *g, rf_place *at, rf_attention_spec *spec, s
     const int32_t *row = NULL;
     rf_status status = table(g, at, 1, p, &rope, &row, why);
     if (status) return status;
-    if (turned == H && !c->use_logn_attn) {
+    if (rotated == H && !c->use_logn_attn) {
         spec->rope = rope;
         spec->row = row;
         spec->rotate_value = c->rotary_value;
     } else {
-        at->turn = (rf_turn_spec){.parts = 3, .heads = H, .turned = turned, .rope = {rope, rope, c->rotary_value ? rope : NULL},
+        at->rotate = (rf_rotate_parts_spec){.parts = 3, .heads = H, .rotated = rotated, .rope = {rope, rope, c->rotary_value ? rope : NULL},
                                   .row = {row, row, row}};
-        if (c->use_logn_attn) status = table(g, at, 0, p, &at->turn.rope[0], &at->turn.row[0], why);
+        if (c->use_logn_attn) status = table(g, at, 0, p, &at->rotate.rope[0], &at->rotate.row[0], why);
     }
     if (c->rotary_value_inverse)
-        at->unturn = (rf_turn_spec){.parts = 1, .heads = H, .turned = turned, .rope = {rope}, .row = {row}, .back = 1};
+        at->unrotate = (rf_rotate_parts_spec){.parts = 1, .heads = H, .rotated = rotated, .rope = {rope}, .row = {row}, .back = 1};
     return status;
 }
 
-static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
 {
     const rf_config *c = at->config;
     return angles_of(g, at, spec, (struct plan){.grid = c->rope_scaling.sections ? c->position_grid_width : 0}, why);
 }
 
-static rf_status axial_angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+static rf_status axial_angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
 {
     return angles_of(g, at, spec, (struct plan){.grid = rf__position_grid(at->config), .axial = true}, why);
 }
 
-static rf_tensor *turn(rf_graph *g, const rf_place *at, rf_tensor *qkv) { return at->turn.parts ? rf_turn(g, qkv, &at->turn) : qkv; }
-static rf_tensor *unturn(rf_graph *g, const rf_place *at, rf_tensor *a) { return at->unturn.parts ? rf_turn(g, a, &at->unturn) : a; }
+static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv) { return at->rotate.parts ? rf_rotate_parts(g, qkv, &at->rotate) : qkv; }
+static rf_tensor *unrotate(rf_graph *g, const rf_layer_context *at, rf_tensor *a) { return at->unrotate.parts ? rf_rotate_parts(g, a, &at->unrotate) : a; }
 
 static rf_status check_axial(const rf_config *c, rf_error *why)
 {
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
     if (rf__rope_width(c) % 4)
-        return rf_fail(why, RF_EDATA, "config.json: %lld turned columns of a head do not make two axes of planes, wants a multiple of 4",
+        return rf_fail(why, RF_EDATA, "config.json: %lld rotated columns of a head do not make two axes of planes, expected a multiple of 4",
                        (long long)rf__rope_width(c));
     if (c->rope_scaling.rope_type == RF_ROPE_LONGROPE || c->rope_scaling.sections)
         return rf_fail(why, RF_EDATA, "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
@@ -120,32 +120,32 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
     const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads), r = (double)rf__rope_width(c);
-    const double turned = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
+    const double rotated = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
     const bool apart = c->use_logn_attn || (c->rotary_heads && c->rotary_heads < c->num_attention_heads);
-    *flops = 3 * turned;
+    *flops = 3 * rotated;
     *bytes = 4 * r * (double)c->num_hidden_layers + (apart ? 24 * (double)(c->hidden_size * c->num_hidden_layers) : 0);
 }
 
 const rf_position rf__position_rotary = {
     .name = "rotary",
-    .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) turns plane i by m theta_i",
+    .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) rotates plane i by m theta_i",
     .source = "Su et al. 2021 (RoFormer)",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
     .check = rf__rope_check,
     .angles = angles,
-    .turn = turn,
-    .unturn = unturn,
+    .rotate = rotate,
+    .unrotate = unrotate,
     .cost = cost,
 };
 
 const rf_position rf__position_rotary_axial = {
     .name = "rotary_axial",
-    .equation = "R(m): half of the planes turn by (m div w) theta_j, half by (m mod w) theta_j",
+    .equation = "R(m): half of the planes rotate by (m div w) theta_j, half by (m mod w) theta_j",
     .source = "Su 2021, kexue.fm/archives/8397 (two dimensions)",
     .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
     .check = check_axial,
     .angles = axial_angles,
-    .turn = turn,
-    .unturn = unturn,
+    .rotate = rotate,
+    .unrotate = unrotate,
     .cost = cost,
 };

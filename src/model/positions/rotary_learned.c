@@ -1,19 +1,19 @@
 /* rotary_learned.c — rotary position embedding whose frequencies are learned, for each layer.     RoFormer, Eqs. 14-16
  *
- *     R(m) turns plane i by m omega_i,   omega_i = theta_i (1 + w_i),   w = 0 at the start
- *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)                    over queries and keys (src/graph/ops/position/spin.c)
+ *     R(m) rotates plane i by m omega_i,   omega_i = theta_i (1 + w_i),   w = 0 at the start
+ *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)                    over queries and keys (src/graph/ops/position/rotate_learned.c)
  *
  * w is a relative change, so that one learning rate suits wavelengths of 6 and of 60000 tokens. */
 #include "model/position.h"
 
-static rf_tensor *turn(rf_graph *g, const rf_place *at, rf_tensor *qkv)
+static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
 {
     const rf_config *c = at->config;
     const int64_t r = rf__rope_width(c);
     double *theta = rf__push(g, (size_t)(r / 2), sizeof *theta);
     for (int64_t i = 0; i < r / 2 && theta; i++) theta[i] = rf__rope_theta(c, c->rope_theta, r, 0, i);
-    const rf_spin_spec spec = {3, c->rotary_value ? 3 : 2, c->num_attention_heads, theta, at->position};
-    return rf_spin(g, qkv, at->weight[0], &spec);
+    const rf_rotate_learned_spec spec = {3, c->rotary_value ? 3 : 2, c->num_attention_heads, theta, at->position};
+    return rf_rotate_learned(g, qkv, at->weight[0], &spec);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)
@@ -36,21 +36,21 @@ static int64_t planes(const rf_config *c, char letter)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    const double turned = (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
-    *flops = 3 * turned + 20 * (double)(rf__rope_width(c) * c->num_hidden_layers);
+    const double rotated = (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
+    *flops = 3 * rotated + 20 * (double)(rf__rope_width(c) * c->num_hidden_layers);
     *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
 }
 
-static const rf_row rows[] = {{"attention.self.rotary_frequencies", "R", RF_INIT_ZEROS, false, 0}, {0}};
+static const rf_param_row rows[] = {{"attention.self.rotary_frequencies", "R", RF_INIT_ZEROS, false, 0}, {0}};
 
 const rf_position rf__position_rotary_learned = {
     .name = "rotary_learned",
-    .equation = "R(m) turns plane i by m theta_i (1 + w_i),  w learned for each layer",
+    .equation = "R(m) rotates plane i by m theta_i (1 + w_i),  w learned for each layer",
     .source = "Su et al. 2021, Eq. 14, theta as a parameter",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
     .layer = rows,
     .extent = planes,
     .check = check,
-    .turn = turn,
+    .rotate = rotate,
     .cost = cost,
 };

@@ -29,7 +29,7 @@ static int64_t distance(const rf_config *c, int64_t r)
     return llabs((long long)r);
 }
 
-static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const int64_t H = at->config->num_attention_heads;
@@ -43,7 +43,7 @@ static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->sandwich_width % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: sandwich_width is %lld, wants an even number", (long long)c->sandwich_width);
+    return rf_fail(why, RF_EDATA, "config.json: sandwich_width is %lld, expected an even number", (long long)c->sandwich_width);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-static void learned(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void learned(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     rf__relative_reach(g, at);
@@ -24,7 +24,7 @@ static double wave(const rf_config *c, int64_t r, int64_t i)
     return i % 2 ? cos(angle) : sin(angle);
 }
 
-static void fixed(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void fixed(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     rf__relative_reach(g, at);
@@ -46,7 +46,7 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 8 * met * (double)(c->hidden_size * c->num_hidden_layers) / 96;
 }
 
-static const rf_row rows[] = {{"attention.self.relative_keys.weight", "RD", RF_INIT_NORMAL, false, 0},
+static const rf_param_row rows[] = {{"attention.self.relative_keys.weight", "RD", RF_INIT_NORMAL, false, 0},
                               {"attention.self.relative_values.weight", "RD", RF_INIT_NORMAL, false, 0}, {0}};
 
 const rf_position rf__position_shaw = {

@@ -30,23 +30,23 @@ static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
 }
 
 /* A, and <w, A>.  Of a causal model offsets to 0 alone are projected, which are the first; above, nobody reads. */
-static void make(rf_graph *g, const rf_place *at, int64_t clip, rf_tensor *table[])
+static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;
     const int64_t H = c->num_attention_heads, C = c->hidden_size, all = 2 * clip + 1, n = c->is_decoder ? clip + 1 : all;
     const int32_t *rows = rf__relative_rows(g, at, clip, numbered);
     const float *fixed = rows ? rf__positions_fixed(g, at, all, C, wave) : NULL;
-    int32_t *place = rf__push(g, (size_t)all, sizeof *place);
+    int32_t *row_of = rf__push(g, (size_t)all, sizeof *row_of);
     table[0] = table[1] = &g->nil.t;
-    if (!fixed || !place) return;
-    for (int64_t i = 0; i < all; i++) place[i] = (int32_t)rf__min64(i, n - 1);
+    if (!fixed || !row_of) return;
+    for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)rf__min64(i, n - 1);
     rf_tensor *waves = rf_embed(g, rf_constant(g, fixed, 2, (int64_t[]){all, C}), rows, n);
     table[0] = rf_linear(g, waves, at->weight[0], NULL, RF_ACT_NONE);
     table[1] = rf_dots(g, table[0], at->weight[1], H, 1 / sqrt((double)(C / H)));
-    for (int i = 0; i < 2 && n < all; i++) table[i] = rf_rows(g, table[i], place, all);
+    for (int i = 0; i < 2 && n < all; i++) table[i] = rf_rows(g, table[i], row_of, all);
 }
 
-static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     rf_tensor *table[2];
@@ -56,7 +56,7 @@ static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention
     spec->relative_bias = table[1];
 }
 
-static void relate_segments(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     const int64_t H = at->config->num_attention_heads, types = at->config->type_vocab_size;
     float *own = rf__push(g, (size_t)(at->N * H * types), sizeof *own);
@@ -83,8 +83,8 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 
 #define ROWS {"attention.self.relative_key.weight", "CC", RF_INIT_NORMAL, true, 0}, \
              {"attention.self.relative_bias", "HD", RF_INIT_ZEROS, false, 0}
-static const rf_row xl[] = {ROWS, {0}};
-static const rf_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0},
+static const rf_param_row xl[] = {ROWS, {0}};
+static const rf_param_row net[] = {ROWS, {"attention.self.segment_bias", "HD", RF_INIT_ZEROS, false, 0},
                              {"attention.self.segment_embeddings.weight", "2C", RF_INIT_NORMAL, false, 0}, {0}};
 #undef ROWS
 

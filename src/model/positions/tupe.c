@@ -14,7 +14,7 @@
 enum { P, NORM, NORM_BIAS, U_Q, U_K, BUCKETS, ALL_TO_CLS };
 
 /* -b[n] times sqrt(2D); or theta_h - b[-n] times sqrt(2D), and 0 where n is the first: [N,H] */
-static rf_tensor *instead(rf_graph *g, const rf_place *at, rf_tensor *theta, rf_tensor *b, int64_t clip)
+static rf_tensor *instead(rf_graph *g, const rf_layer_context *at, rf_tensor *theta, rf_tensor *b, int64_t clip)
 {
     const int64_t H = at->config->num_attention_heads, D = at->config->hidden_size / H;
     const float one[1] = {(float)sqrt(2 * (double)D)}, minus[1] = {-one[0]};
@@ -34,7 +34,7 @@ static rf_tensor *instead(rf_graph *g, const rf_place *at, rf_tensor *theta, rf_
 }
 
 /* 1 where n is the first of its text: [N,H] */
-static rf_tensor *first(rf_graph *g, const rf_place *at)
+static rf_tensor *first(rf_graph *g, const rf_layer_context *at)
 {
     const int64_t H = at->config->num_attention_heads;
     float *x = rf__push(g, (size_t)(at->N * H), sizeof *x);
@@ -44,21 +44,21 @@ static rf_tensor *first(rf_graph *g, const rf_place *at)
 }
 
 /* Rows 0 .. rows-1 of U p, with zeros for [CLS]: [rows,C] */
-static rf_tensor *projected(rf_graph *g, const rf_place *at, rf_tensor *u, int64_t rows)
+static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *u, int64_t rows)
 {
     const int64_t C = at->config->hidden_size;
     rf_tensor *const *w = at->shared;
-    int32_t *place = rf__push(g, (size_t)rows, sizeof *place);
+    int32_t *row_of = rf__push(g, (size_t)rows, sizeof *row_of);
     float *kept = rf__push(g, (size_t)(rows * C), sizeof *kept);
-    if (!place || !kept) return &g->nil.t;
-    for (int64_t i = 0; i < rows; i++) place[i] = (int32_t)i;
+    if (!row_of || !kept) return &g->nil.t;
+    for (int64_t i = 0; i < rows; i++) row_of[i] = (int32_t)i;
     for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
-    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], place, rows), NULL, 0, w[NORM], w[NORM_BIAS], at->config->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], row_of, rows), NULL, 0, w[NORM], w[NORM_BIAS], at->config->layer_norm_eps, RF_NORM_LAYER);
     return rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
 }
 
 /* One of these for each token: [N,C].  Where parameters never change they are made once, for all layers. */
-static rf_tensor *places(rf_graph *g, const rf_place *at, int which)
+static rf_tensor *position_columns(rf_graph *g, const rf_layer_context *at, int which)
 {
     const int64_t C = at->config->hidden_size, rows = (int64_t)at->highest + 1;
     rf_tensor *x = NULL;
@@ -73,7 +73,7 @@ static rf_tensor *places(rf_graph *g, const rf_place *at, int which)
     return x ? rf_rows(g, x, at->position, at->N) : &g->nil.t;
 }
 
-static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention_spec *spec)
+static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
 {
     (void)qkv;
     const rf_config *c = at->config;
@@ -87,8 +87,8 @@ static void relate(rf_graph *g, const rf_place *at, rf_tensor *qkv, rf_attention
     rf_tensor *b = rf_rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
     spec->scale = 1 / sqrt(2 * (double)D);
     spec->relative_bias = b;
-    spec->more_query = rf_beside(g, places(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
-    spec->more_key = rf_beside(g, places(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
+    spec->more_query = rf_beside(g, position_columns(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
+    spec->more_key = rf_beside(g, position_columns(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
 }
 
 static int64_t extent(const rf_config *c, char letter)
@@ -104,7 +104,7 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 24 * C * L;
 }
 
-static const rf_row rows[] = {
+static const rf_param_row rows[] = {
     {"roformer.encoder.position_embeddings.weight", "PC", RF_INIT_NORMAL, true, 0},
     {"roformer.encoder.position_norm.weight", "C", RF_INIT_ONES, false, 0},
     {"roformer.encoder.position_norm.bias", "C", RF_INIT_ZEROS, false, 0},

@@ -21,7 +21,7 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
     *gain = pow(zeta, p->sign * (double)position / p->c->xpos_scale_base);
 }
 
-static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_error *why)
+static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
 {
     (void)spec;
     const rf_config *c = at->config;
@@ -31,18 +31,18 @@ static rf_status angles(rf_graph *g, rf_place *at, rf_attention_spec *spec, rf_e
         return rf_fail(why, RF_ERANGE, "xpos: positions %d to %d, with xpos_scale_base %g they may lie %.0f from 0", (int)at->lowest,
                        (int)at->highest, c->xpos_scale_base, most);
     rf_status status = RF_OK;
-    rf_place shared = *at;
+    rf_layer_context shared = *at;
     shared.layer = 0;
-    at->turn = (rf_turn_spec){.parts = 3, .heads = H, .turned = H};
+    at->rotate = (rf_rotate_parts_spec){.parts = 3, .heads = H, .rotated = H};
     for (int part = 0; part < 2 && !status; part++) {
         const struct plan p = {c, rf__rope_width(c), part ? -1 : 1};
         status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false, angle, &p,
-                                    &at->turn.rope[part], &at->turn.row[part], why);
+                                    &at->rotate.rope[part], &at->rotate.row[part], why);
     }
     return status;
 }
 
-static rf_tensor *turn(rf_graph *g, const rf_place *at, rf_tensor *qkv) { return rf_turn(g, qkv, &at->turn); }
+static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv) { return rf_rotate_parts(g, qkv, &at->rotate); }
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
@@ -69,6 +69,6 @@ const rf_position rf__position_xpos = {
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_CAUSAL | RF_POSITION_ROPE,
     .check = check,
     .angles = angles,
-    .turn = turn,
+    .rotate = rotate,
     .cost = cost,
 };

@@ -55,12 +55,12 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
 
 /* ---- writing ---- */
 
-static rf_status room_for(const rf__checkpoint *c, const char *folder, rf_error *why)
+static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error *why)
 {
     struct statvfs st;
     const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
                         (double)c->optimizer->params->total * sizeof(float) + 1e5;         /* all slabs but the gradients */
-    if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot look for room: %s", folder, strerror(errno));
+    if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;
     if (need <= there) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: a checkpoint needs %.1f MB, %.1f MB are free", folder, need * 1e-6, there * 1e-6);
@@ -130,7 +130,7 @@ rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char 
     snprintf(name, sizeof name, ".tmp-old-%" PRId64 "-%ld", step, pid);
     if (!status) status = rf__path(away, sizeof away, folder, name, why);
     if (!status) status = rf__folder_make(folder, why);                    /* it may have been deleted under us */
-    if (!status) status = room_for(c, folder, why);
+    if (!status) status = space_for(c, folder, why);
     if (status) return status;
 
     rf__folder_remove(temporary);

@@ -18,7 +18,7 @@ typedef struct rf__checkpoint {
 
 /* Writes folder/checkpoint-<step>, replacing one of that name; `path` receives where.
  *
- *   RF_EIO       no room, or a write, sync or rename failed: nothing is left behind, older checkpoints are as they were
+ *   RF_EIO       no space, or a write, sync or rename failed: nothing is left behind, older checkpoints are as they were
  *   RF_ENUMERIC  a weight or moment is not finite; likewise                                                            */
 rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char *path, size_t size, rf_error *why);
 

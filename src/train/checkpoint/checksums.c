@@ -16,17 +16,17 @@ static const char format[] = "roformer-checkpoint-1";
 /* Read, not mapped: a checkpoint's pages are not to count as this process's memory. */
 static rf_status crc_of_file(const rf_ctx *ctx, const char *path, size_t *size, uint32_t *crc, rf_error *why)
 {
-    enum { ROOM = 1 << 18 };
+    enum { BUFFER = 1 << 18 };
     int fd;
     rf_status status = rf__open_file(path, O_RDONLY, &fd, size, why);
     if (status) return status;
-    char *buffer = rf__alloc(ctx, ROOM);
+    char *buffer = rf__alloc(ctx, BUFFER);
     if (!buffer) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     ssize_t n = 1;
     *size = 0;
     *crc = 0;
     while (!status && n) {
-        n = read(fd, buffer, ROOM);
+        n = read(fd, buffer, BUFFER);
         if (n < 0 && errno == EINTR) continue;
         if (n < 0) status = rf_fail(why, RF_EIO, "%s: cannot read: %s", path, strerror(errno));
         else *size += (size_t)n, *crc = rf__crc32c(*crc, buffer, (size_t)n);
@@ -105,7 +105,7 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
 typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf__checksums_report *report; void *user; } check;
 
 /* RF_EDATA: `damage` says what is wrong with the file. */
-static rf_status compare(const check *c, const char *name, json_int_t bytes, const char *want, rf_error *damage)
+static rf_status compare(const check *c, const char *name, json_int_t bytes, const char *expected, rf_error *damage)
 {
     char path[4096], hex[16];
     size_t size;
@@ -116,7 +116,7 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
     if ((json_int_t)size != bytes)
         return rf_fail(damage, RF_EDATA, "%zu bytes instead of %" JSON_INTEGER_FORMAT, size, bytes);
     snprintf(hex, sizeof hex, "%08" PRIx32, crc);
-    return strcmp(hex, want) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
+    return strcmp(hex, expected) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
 }
 
 /* Of a file beside the list, and fit to be shown. */
@@ -130,11 +130,11 @@ static bool plain_name(const char *name)
 static rf_status check_file(const check *c, const json_t *entry, rf_error *why)
 {
     const char *name = json_string_value(json_object_get(entry, "name"));
-    const char *want = json_string_value(json_object_get(entry, "crc32c"));
+    const char *expected = json_string_value(json_object_get(entry, "crc32c"));
     const json_int_t bytes = json_integer_value(json_object_get(entry, "size"));
     rf_error damage = {0};
-    if (!plain_name(name) || !want) return rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
-    const rf_status status = compare(c, name, bytes, want, &damage);
+    if (!plain_name(name) || !expected) return rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
+    const rf_status status = compare(c, name, bytes, expected, &damage);
     if (c->report) c->report(c->user, name, status ? damage.text : NULL);
     return status ? rf_fail(why, status, "%s: %s", name, damage.text) : RF_OK;
 }

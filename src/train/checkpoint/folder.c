@@ -21,7 +21,7 @@ rf_status rf__folder_make(const char *path, rf_error *why)
 {
     char part[4096];
     const size_t n = strlen(path);
-    if (!n || n >= sizeof part) return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, wants 1 .. %zu", n, sizeof part - 1);
+    if (!n || n >= sizeof part) return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, expected 1 .. %zu", n, sizeof part - 1);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
         if (part[i] != '/' && part[i]) continue;
@@ -163,7 +163,7 @@ static int ascending(const void *a, const void *b)
 
 rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     struct dirent *e;
     DIR *d = opendir(folder);
     *step = NULL;
@@ -172,7 +172,7 @@ rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step,
     while ((e = readdir(d))) {
         const int64_t s = step_of(e->d_name);
         if (s < 0) continue;
-        if (!rf__grow(ctx, step, &room, *n + 1, sizeof **step)) {
+        if (!rf__grow(ctx, step, &capacity, *n + 1, sizeof **step)) {
             closedir(d);
             rf__free(ctx, *step);
             return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu checkpoints", *n + 1);

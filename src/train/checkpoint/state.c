@@ -37,7 +37,7 @@ static const row rows[] = {
     {"metrics_crc", AT(metrics_crc), false, true},
     {"events_crc", AT(events_crc), false, true},
     {"interval_wait", AT(interval.wait), true, true},
-    {"interval_room", AT(interval.room), false, true},
+    {"interval_room", AT(interval.capacity), false, true},
     {"patience_best", AT(patience.best), true, true},
     {"patience_seen", AT(patience.seen), false, true},
     {"patience_stale", AT(patience.stale), false, true},
@@ -70,7 +70,7 @@ static json_t *value_of(const rf__state *s, const row *r)
 }
 
 /* Every stream has been drawn from behind the first few pieces; before, nothing is lost by leaving it out. */
-static bool turn_taken(const rf__turn *t) { return t->tokens > 0; }
+static bool cursor_moved(const rf__stream_position *t) { return t->tokens > 0; }
 
 void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 {
@@ -91,11 +91,11 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
         rf__json_add(&waiting, json_pack("[I, I]", (json_int_t)s->position.waiting[i].epoch,
                                                  (json_int_t)s->position.waiting[i].piece));
     rf__json_set(&all, "data_waiting", waiting);
-    json_t *turns = json_array();
-    for (int i = 1; i < RF__SOURCES && turn_taken(&s->position.turn[i]); i++)
-        rf__json_add(&turns, json_pack("[I, I, I]", (json_int_t)s->position.turn[i].epoch,
-                                               (json_int_t)s->position.turn[i].index, (json_int_t)s->position.turn[i].tokens));
-    rf__json_set(&all, "data_streams", turns);
+    json_t *cursors = json_array();
+    for (int i = 1; i < RF__SOURCES && cursor_moved(&s->position.cursor[i]); i++)
+        rf__json_add(&cursors, json_pack("[I, I, I]", (json_int_t)s->position.cursor[i].epoch,
+                                               (json_int_t)s->position.cursor[i].index, (json_int_t)s->position.cursor[i].tokens));
+    rf__json_set(&all, "data_streams", cursors);
     rf__json_set(&all, "options", json_incref(options));
     char *text = all ? rf__json_dump(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(all);
@@ -107,7 +107,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
 
 /* ---- reading ---- */
 
-/* Above this a run cannot have come; below it there is room to count on. */
+/* Above this a run cannot have come; below it there is space to count on. */
 static bool is_count(const json_t *j)
 {
     return json_is_integer(j) && json_integer_value(j) >= 0 && json_integer_value(j) <= (json_int_t)1 << 53;
@@ -124,21 +124,21 @@ static bool set(rf__state *s, const row *r, const json_t *j)
     return r->real ? json_is_number(j) || json_is_null(j) : is_count(j);
 }
 
-static bool set_waiting(rf__position *at, const json_t *list)
+static bool set_waiting(rf__data_position *at, const json_t *list)
 {
     const size_t n = json_array_size(list);
     if (!json_is_array(list) || n > RF__WAITING) return false;
     for (size_t i = 0; i < n; i++) {
         const json_t *epoch = json_array_get(json_array_get(list, i), 0), *piece = json_array_get(json_array_get(list, i), 1);
         if (!is_count(epoch) || !is_count(piece)) return false;
-        at->waiting[i] = (rf__place){json_integer_value(epoch), json_integer_value(piece)};
+        at->waiting[i] = (rf__piece_position){json_integer_value(epoch), json_integer_value(piece)};
     }
     at->waits = (int)n;
     return true;
 }
 
 /* The streams behind the first; older files have none. */
-static bool set_turns(rf__position *at, const json_t *list)
+static bool set_cursors(rf__data_position *at, const json_t *list)
 {
     const size_t n = json_array_size(list);
     if (!list) return true;
@@ -150,7 +150,7 @@ static bool set_turns(rf__position *at, const json_t *list)
             number[k] = json_integer_value(x);
             if (!is_count(x)) return false;
         }
-        at->turn[i + 1] = (rf__turn){number[0], number[1], number[2]};
+        at->cursor[i + 1] = (rf__stream_position){number[0], number[1], number[2]};
     }
     return true;
 }
@@ -168,7 +168,7 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
             return rf_fail(why, RF_EDATA, "%s: %s is not what it must be", path, rows[i].name);
     if (!set_waiting(&s->position, json_object_get(all, "data_waiting")))
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
-    if (!set_turns(&s->position, json_object_get(all, "data_streams")))
+    if (!set_cursors(&s->position, json_object_get(all, "data_streams")))
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");

@@ -29,8 +29,8 @@ typedef struct rf__state {
     struct { double loss; int64_t steps; } total;       /* of steps that were not skipped: sum of their mean losses     */
     char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""         */
     char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                  */
-    rf__position position;
-    struct { double loss, seconds, wait; int64_t labels, tokens, room; } interval;   /* since the last line of metrics.jsonl         */
+    rf__data_position position;
+    struct { double loss, seconds, wait; int64_t labels, tokens, capacity; } interval; /* since the last line of metrics.jsonl       */
 } rf__state;
 
 void rf__state_init(rf__state *s);

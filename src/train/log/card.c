@@ -22,14 +22,14 @@ enum { FILES = 8, LABELS = 20, MAX_README = 16 << 20 };
 static unsigned next(const char *at, size_t size, size_t *n)
 {
     const unsigned char *s = (const unsigned char *)at;
-    const size_t wanted = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
+    const size_t expected = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
     *n = 1;
-    if (wanted > size || rf__utf8_check(at, wanted) != wanted) return 0xFFFD;
+    if (expected > size || rf__utf8_check(at, expected) != expected) return 0xFFFD;
     *n = 0;
     return rf__utf8_get(s, n);
 }
 
-/* Nothing that a reader does not see: neither control characters nor what turns the direction of writing. */
+/* Nothing that a reader does not see: neither control characters nor what reverses the direction of writing. */
 static bool hidden(unsigned point)
 {
     return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
@@ -70,7 +70,7 @@ static void yaml(FILE *f, const char *text)
 
 static void plain(FILE *f, const char *text) { each(f, text, put_plain); }
 
-/* The last part of a path, in room of its own. */
+/* The last part of a path, in space of its own. */
 typedef struct part { char text[256]; } part;
 static part last_part(const char *path)
 {

@@ -6,7 +6,7 @@
 
 #include "train/log/journal.h"
 
-typedef rf__journal rf__events;         /* fd -1: none are wanted */
+typedef rf__journal rf__events;         /* fd -1: none are asked for */
 
 /* Opens folder/events.out.tfevents.roformer and cuts it to the length that the checkpoint knows; a file that is empty then
  * gets its first record.  `now`: seconds since 1970. */

@@ -22,8 +22,8 @@ void rf__add_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_add(rf_graph *g, rf_tensor *a, rf_tensor *b)
 {
-    RF_WANT(g, "add", a, 0);
-    RF_WANT(g, "add", b, a->rank);
+    RF_EXPECT(g, "add", a, 0);
+    RF_EXPECT(g, "add", b, a->rank);
     for (int i = 0; i < a->rank; i++)
         RF_NEED(g, a->dim[i] == b->dim[i], RF_ESHAPE, "add: dimension %d is %lld in a, %lld in b", i,
                 (long long)a->dim[i], (long long)b->dim[i]);

@@ -9,13 +9,13 @@
  * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
  * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with tables of
  * offsets that learn they are heads, because those gather from all sequences.  Of small units a worker takes some heads in
- * one turn, of which each fetches the rows of the next.                                                                  */
+ * one unit, of which each fetches the rows of the next.                                                                  */
 #include <math.h>
 
 #include "graph/graph.h"
 
-/* A turn is one head's work, or as many heads' as leave each worker TURNS turns of that size. */
-enum { QUERIES = 512, TURNS = 8 };
+/* A unit is one head's work, or as many heads' as leave each worker UNITS units of that size. */
+enum { QUERIES = 512, UNITS = 8 };
 
 /* The tables of offsets in spec and among a node's inputs; then come more_query and more_key. */
 enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
@@ -32,7 +32,7 @@ struct saved {
 };
 
 /* Queries [first, last) of a sequence, heads [head, end). */
-struct turn { int32_t sequence, first, last, head, end; };
+struct unit { int32_t sequence, first, last, head, end; };
 
 /* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
 static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
@@ -45,10 +45,10 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
     const int64_t more = start * p->heads * s->E + h * s->E;
     const rf_past *past = p->past;
     const float *k = past ? past->key[b] + h * s->D : q + C;
-    const int64_t k_step = past ? 2 * C : 3 * C;
+    const int64_t k_stride = past ? 2 * C : 3 * C;
     return (rfk_attention){
         .q = q, .k = k, .v = k + C,
-        .q_step = 3 * C, .k_step = k_step, .v_step = k_step,
+        .q_stride = 3 * C, .k_stride = k_stride, .v_stride = k_stride,
         .queries = T, .keys = past ? past->count[b] : T, .width = s->D,
         .scale = (float)p->scale,
         .cos = rope ? rf_rope_cos(p->rope) : NULL, .sin = rope ? rf_rope_sin(p->rope) : NULL,
@@ -59,10 +59,10 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .causal = p->causal, .prefix = p->prefix, .window = p->window,
         .drop = (float)p->drop, .key = {s->key.k[0], s->key.k[1]},
         .stream = s->stream + (uint64_t)(b * p->heads + h),
-        .out = out + start * C + h * s->D, .out_step = C,
+        .out = out + start * C + h * s->D, .out_stride = C,
         .lse = s->lse ? s->lse + h * s->N + start : NULL,
         .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = !s->E ? NULL : past ? past->more[b] + h * s->E : p->more_key->f32 + more,
-        .q2_step = p->heads * s->E, .k2_step = p->heads * s->E, .width2 = s->E,
+        .q2_stride = p->heads * s->E, .k2_stride = p->heads * s->E, .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
         .next = more_heads ? s->D : 0,
     };
@@ -72,8 +72,8 @@ struct pass {
     const struct saved *s;
     const float *qkv;
     float *out;
-    struct turn *turn;
-    int64_t turns;
+    struct unit *unit;
+    int64_t units;
     const float *d_out;                 /* backward */
     float *d_qkv, *d_more_query, *d_more_key;
     const rfk_relative_grad *d_relative;    /* [H] or NULL */
@@ -84,7 +84,7 @@ struct pass {
 static void attend(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const struct turn *u = &a->turn[i];
+    const struct unit *u = &a->unit[i];
     const rfk_table *k = a->s->k;
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention p = problem(a->s, a->qkv, a->out, u->sequence, h, h + 1 < u->end);
@@ -99,11 +99,11 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
     const rfk_attention p = problem(s, a->qkv, a->out, b, h, more_heads);
     float *dq = a->d_qkv + start * 3 * C + h * s->D;
     const rfk_attention_grad d = {
-        .d_out = a->d_out + start * C + h * s->D, .d_out_step = C,
+        .d_out = a->d_out + start * C + h * s->D, .d_out_stride = C,
         .dq = dq, .dk = dq + C, .dv = dq + 2 * C,
-        .dq_step = 3 * C, .dk_step = 3 * C, .dv_step = 3 * C,
+        .dq_stride = 3 * C, .dk_stride = 3 * C, .dv_stride = 3 * C,
         .dq2 = s->E ? a->d_more_query + more : NULL, .dk2 = s->E ? a->d_more_key + more : NULL,
-        .dq2_step = H * s->E, .dk2_step = H * s->E,
+        .dq2_stride = H * s->E, .dk2_stride = H * s->E,
         .relative = a->d_relative ? &a->d_relative[h] : NULL,
     };
     if (p.queries) (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
@@ -112,7 +112,7 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
 static void attend_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
-    const struct turn *u = &a->turn[i];
+    const struct unit *u = &a->unit[i];
     for (int32_t h = u->head; h < u->end; h++) back_of(a, u->sequence, h, h + 1 < u->end, worker);
 }
 
@@ -136,8 +136,8 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
 
 static int64_t keys_of(const rf_attention_spec *p, int64_t b) { return p->past ? p->past->count[b] : p->start[b + 1] - p->start[b]; }
 
-/* The turns of all sequences in blocks of `queries`. */
-static void get_turns(rf_graph *g, struct pass *a, int32_t queries)
+/* The units of all sequences in blocks of `queries`. */
+static void get_units(rf_graph *g, struct pass *a, int32_t queries)
 {
     const rf_attention_spec *p = &a->s->spec;
     int64_t blocks = 0, work = 0;
@@ -146,16 +146,16 @@ static void get_turns(rf_graph *g, struct pass *a, int32_t queries)
         blocks += (T + queries - 1) / queries;
         work += T * keys_of(p, b) * p->heads;
     }
-    a->turn = rf__push(g, (size_t)(blocks * p->heads), sizeof *a->turn);
+    a->unit = rf__push(g, (size_t)(blocks * p->heads), sizeof *a->unit);
     if (g->error.code) return;
     for (int32_t b = 0; b < p->B; b++) {
         const int32_t T = p->start[b + 1] - p->start[b], heads = (int32_t)p->heads;
         for (int32_t first = 0, last; first < T; first = last) {
             last = T - first < queries ? T : first + queries;
-            const int64_t much = (last - first) * keys_of(p, b) * TURNS * g->ctx->threads;
+            const int64_t much = (last - first) * keys_of(p, b) * UNITS * g->ctx->threads;
             const int32_t run = (int32_t)rf__max64(1, rf__min64(heads, work / rf__max64(1, much)));
             for (int32_t h = 0; h < heads; h += run)
-                a->turn[a->turns++] = (struct turn){b, first, last, h, heads - h < run ? heads : h + run};
+                a->unit[a->units++] = (struct unit){b, first, last, h, heads - h < run ? heads : h + run};
         }
     }
 }
@@ -176,7 +176,7 @@ static bool relates(const rf_attention_spec *p)
 }
 
 /* y[j][i] = x[i][j] */
-static void turn_over(float *y, const float *x, int64_t rows, int64_t columns)
+static void transpose_into(float *y, const float *x, int64_t rows, int64_t columns)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) y[j * rows + i] = x[i * columns + j];
@@ -188,7 +188,7 @@ static const float *head_of(const rf_tensor *x, int64_t h, int64_t D)
     return x ? x->f32 + (x->dim[1] > D ? h * D : 0) : NULL;
 }
 
-static int64_t step_of(const rf_tensor *x) { return x ? x->dim[1] : 0; }
+static int64_t stride_of(const rf_tensor *x) { return x ? x->dim[1] : 0; }
 
 static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, int64_t D)
 {
@@ -196,16 +196,16 @@ static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, in
     rfk_relative *is = rf__push(g, (size_t)H, sizeof *is);
     float *bias = p->relative_bias ? rf__push(g, (size_t)(rows * H), sizeof *bias) : NULL;
     if (g->error.code) return NULL;
-    if (bias) turn_over(bias, p->relative_bias->f32, rows, H);
+    if (bias) transpose_into(bias, p->relative_bias->f32, rows, H);
     for (int64_t h = 0; h < H; h++)
         is[h] = (rfk_relative){p->clip, head_of(p->relative_query, h, D), head_of(p->relative_key, h, D),
-                               head_of(p->relative_value, h, D), step_of(p->relative_query), step_of(p->relative_key),
-                               step_of(p->relative_value), bias ? bias + h * rows : NULL};
+                               head_of(p->relative_value, h, D), stride_of(p->relative_query), stride_of(p->relative_key),
+                               stride_of(p->relative_value), bias ? bias + h * rows : NULL};
     return is;
 }
 
 /* Where heads add their adjoints of a table: side by side as in the table, or one after the other and summed at the end. */
-struct gathered { float *x; int64_t each, step; };
+struct gathered { float *x; int64_t each, stride; };
 
 static struct gathered gather(rf_graph *g, const struct saved *s, const rf_tensor *x)
 {
@@ -224,7 +224,7 @@ static void deliver(rf_graph *g, const struct saved *s, rf_tensor *x, struct gat
     float *sum = y.x;
     if (bias) {
         sum = rf__floats(g, n);
-        if (sum) turn_over(sum, y.x, H, x->dim[0]);
+        if (sum) transpose_into(sum, y.x, H, x->dim[0]);
     } else if (y.each == n && H > 1) {
         sum = rf__floats(g, n);
         if (sum) rf__copy_into(g, sum, y.x, n);
@@ -260,15 +260,15 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     const bool learns = t[QUERY].x || t[KEY].x || t[VALUE].x || t[BIAS].x;
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_back_scratch);
-    get_turns(g, &a, INT32_MAX);
+    get_units(g, &a, INT32_MAX);
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
     for (int64_t h = 0; h < H; h++)
-        d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].step, t[KEY].step,
-                                   t[VALUE].step, at_head(t[BIAS], h)};
+        d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride, t[KEY].stride,
+                                   t[VALUE].stride, at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
-    else rf__parallel(g->ctx, a.turns, attend_back, &a);
+    else rf__parallel(g->ctx, a.units, attend_back, &a);
     rf__scratch_end(g, mark);
     for (int i = QUERY; i <= BIAS; i++) deliver(g, s, n->in[i], t[i], i == BIAS);
     if (s->E) {
@@ -283,9 +283,9 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     struct pass a = {.s = s, .qkv = qkv, .out = out};
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a, rfk_attention_scratch);
-    get_turns(g, &a, QUERIES);
+    get_units(g, &a, QUERIES);
     if (g->error.code) return;
-    rf__parallel(g->ctx, a.turns, attend, &a);
+    rf__parallel(g->ctx, a.units, attend, &a);
     rf__scratch_end(g, mark);
 }
 
@@ -302,7 +302,7 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
     for (int i = QUERY; i < INPUTS; i++) {
         const rf_tensor *x = in[i];
         if (!x) continue;
-        if (!rf__want(g, "attention", name[i], x, 2)) return &g->nil.t;
+        if (!rf__expect_rank(g, "attention", name[i], x, 2)) return &g->nil.t;
         RF_NEED(g, i < MORE_QUERY ? x->dim[0] == rows && (i == BIAS ? x->dim[1] == p->heads : x->dim[1] == D || x->dim[1] == C)
                                   : x->dim[0] == N && x->dim[1] > 0 && x->dim[1] % p->heads == 0 && x->dim[1] == in[MORE_QUERY]->dim[1],
                 RF_ESHAPE, "attention: %s is [%lld,%lld]; clip %lld, %lld heads of %lld, %lld tokens", name[i], (long long)x->dim[0],
@@ -334,7 +334,7 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
     RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE, "attention: prefix %lld, window %lld; neither may be negative",
             (long long)p->prefix, (long long)p->window);
-    RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, wants 0 <= drop < 1", p->drop);
+    RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, expected 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
     rf_tensor *nil = refuse_relative(g, qkv, p);
     if (!nil) nil = refuse_past(g, p);
@@ -349,7 +349,7 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
 
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
 {
-    RF_WANT(g, "attention", qkv, 2);
+    RF_EXPECT(g, "attention", qkv, 2);
     RF_NEED(g, spec, RF_EARG, "attention: spec is missing");
     RF_NEED(g, spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 && qkv->dim[1] % (3 * spec->heads) == 0,
             RF_ESHAPE, "attention: %lld columns are not 3 times %lld heads", (long long)qkv->dim[1],

@@ -42,9 +42,9 @@ void rf__beside_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_beside(rf_graph *g, rf_tensor *x, rf_tensor *a, rf_tensor *b)
 {
-    RF_WANT(g, "beside", x, 2);
-    RF_WANT(g, "beside", a, 2);
-    RF_WANT(g, "beside", b, 2);
+    RF_EXPECT(g, "beside", x, 2);
+    RF_EXPECT(g, "beside", a, 2);
+    RF_EXPECT(g, "beside", b, 2);
     const int64_t N = x->dim[0], H = a->dim[1];
     RF_NEED(g, H > 0 && x->dim[1] % H == 0 && a->dim[0] == N && b->dim[0] == N && b->dim[1] == H, RF_ESHAPE,
             "beside: x is [%lld,%lld], a [%lld,%lld], b [%lld,%lld]", (long long)N, (long long)x->dim[1], (long long)a->dim[0],

@@ -15,7 +15,7 @@ void rf__embed_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_embed(rf_graph *g, rf_tensor *table, const int32_t id[], int64_t N)
 {
-    RF_WANT(g, "embed", table, 2);
+    RF_EXPECT(g, "embed", table, 2);
     RF_NEED(g, N >= 0 && (id || !N), RF_EARG, "embed: %lld tokens, or no ids", (long long)N);
     for (int64_t n = 0; n < N; n++)
         RF_NEED(g, id[n] >= 0 && id[n] < table->dim[0], RF_ERANGE, "embed: id %d of token %lld, table has %lld rows",

@@ -8,7 +8,7 @@
  * adjoint needs, and dz takes the place of dy.  Where x is itself act(z) of a linear and spent, it is not kept but
  * computed again from that z.
  *
- * Where only rows [first, first + count) of w are wanted, these take w's place.
+ * Where only rows [first, first + count) of w are asked for, these take w's place.
  *
  * In bf16 the three products round x, w and dz to bf16 on their way in; z is rounded once, kept as bf16, and y is made
  * of what is kept. */
@@ -66,7 +66,7 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     if (w->tracked) {
         float *again, *dw = M < w->dim[0] ? rf__adjoint_sum(g, w) : rf__adjoint_here(g, w, &beta);
         const float *was = values(g, s, x, &again);
-        rf__gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_turned = 1, .b = was, .ldb = K,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_transposed = 1, .b = was, .ldb = K,
                                     .beta = beta, .c = dw ? dw + first * K : NULL, .ldc = K, .type = g->products});
         rf__give(g, again, N * K);
     }
@@ -76,7 +76,7 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     }
     if (x->tracked) {
         float *dx = rf__adjoint_here(g, x, &beta);
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32 + first * K, .b16 = half(g, w, first), .ldb = K,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32 + first * K, .b16 = half(g, w, first), .ldb = K,
                                     .beta = beta, .c = dx, .ldc = K, .type = g->products});
     }
 }
@@ -85,7 +85,7 @@ void rf__linear_back(rf_graph *g, rf_node *n)
 
 typedef struct part { int64_t first, count; } part;        /* rows of w */
 
-/* Packed rows come all together: those that are wanted are copied out. */
+/* Packed rows come all together: those that are asked for are copied out. */
 static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y)
 {
     const int64_t N = x->dim[0], all = w->dim[0];
@@ -104,12 +104,12 @@ static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const r
     if (w->packed && !g->train)
         packed_part(g, x, w, b, act, p, y);
     else
-        rf__gemm(g, &(rf_gemm_call){.m = N, .n = p->count, .k = K, .a = x->f32, .lda = K, .b = w->f32 + p->first * K,
-                                    .b16 = half(g, w, p->first), .ldb = K, .b_turned = 1, .c = y, .ldc = p->count,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = N, .n = p->count, .k = K, .a = x->f32, .lda = K, .b = w->f32 + p->first * K,
+                                    .b16 = half(g, w, p->first), .ldb = K, .b_transposed = 1, .c = y, .ldc = p->count,
                                     .bias = b ? b->f32 + p->first : NULL, .act = act, .type = g->products});
 }
 
-/* The product and then the activation, with z kept where `s` has room for it. */
+/* The product and then the activation, with z kept where `s` has space for it. */
 static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y,
                             const struct saved *s)
 {
@@ -139,15 +139,15 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
 rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count, rf_act act)
 {
     rf_act_kernels known;
-    RF_WANT(g, "linear", x, 2);
-    if (!w || !w->packed || g->train) RF_WANT(g, "linear", w, 2);
-    RF_NEED(g, w->rank == 2, RF_ESHAPE, "linear: w has rank %d, wants 2", w->rank);
+    RF_EXPECT(g, "linear", x, 2);
+    if (!w || !w->packed || g->train) RF_EXPECT(g, "linear", w, 2);
+    RF_NEED(g, w->rank == 2, RF_ESHAPE, "linear: w: expected rank 2, got %d", w->rank);
     RF_NEED(g, x->dim[1] == w->dim[1], RF_ESHAPE, "linear: x has %lld columns, w takes %lld", (long long)x->dim[1],
             (long long)w->dim[1]);
     RF_VECTOR(g, "linear", b, w->dim[0]);
     RF_NEED(g, first >= 0 && count >= 0 && first <= w->dim[0] && count <= w->dim[0] - first, RF_ERANGE,
             "linear: %lld rows of w from row %lld, it has %lld", (long long)count, (long long)first, (long long)w->dim[0]);
-    RF_NEED(g, rf__act(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
+    RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;
     const int64_t N = x->dim[0], M = count;

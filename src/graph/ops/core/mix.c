@@ -41,7 +41,7 @@ void rf__mix_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)
 {
-    RF_WANT(g, "mix", table, 2);
+    RF_EXPECT(g, "mix", table, 2);
     RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG, "mix: %d terms of %lld rows, 1 to %d can be",
             terms, (long long)N, RF_MIX_TERMS);
     struct saved s = {.terms = terms};

@@ -68,7 +68,7 @@ void rf__pool_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how)
 {
-    RF_WANT(g, "pool", x, 2);
+    RF_EXPECT(g, "pool", x, 2);
     RF_STARTS(g, "pool", start, B, x->dim[0], 1);
     RF_NEED(g, how == RF_POOL_CLS || how == RF_POOL_MEAN || how == RF_POOL_MAX, RF_EARG, "pool: no way %d", (int)how);
 

@@ -59,9 +59,9 @@ void rf__segment_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[], int64_t types)
 {
-    RF_WANT(g, "segment", x, 2);
-    RF_WANT(g, "segment", b, 0);
-    RF_WANT(g, "segment", e, 2);
+    RF_EXPECT(g, "segment", x, 2);
+    RF_EXPECT(g, "segment", b, 0);
+    RF_EXPECT(g, "segment", e, 2);
     const int64_t C = e->dim[1];
     RF_NEED(g, heads > 0 && C % heads == 0 && x->dim[1] >= C && rf__size(b) == C && e->dim[0] == 2 && types > 0 && type, RF_ESHAPE,
             "segment: rows of %lld, %lld heads, tables of %lld and [%lld,%lld]", (long long)x->dim[1], (long long)heads,

@@ -13,7 +13,7 @@ void rf__binary_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 rf_tensor *rf_binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
 {
     float *dz;
-    RF_WANT(g, "binary_loss", z, 2);
+    RF_EXPECT(g, "binary_loss", z, 2);
     const int64_t n = rf__size(z);
     RF_NEED(g, target || !n, RF_EARG, "binary_loss: no targets for %lld logits", (long long)n);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;

@@ -39,7 +39,7 @@ static double one_pair(const float *x, const float *y, int64_t K, double weight,
 rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum)
 {
     float *dz;
-    RF_WANT(g, "divergence", z, 2);
+    RF_EXPECT(g, "divergence", z, 2);
     const int64_t n = z->dim[0] / 2, K = z->dim[1];
     RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: %lld rows are not two answers to each text", (long long)z->dim[0]);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;

@@ -47,7 +47,7 @@ rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const f
                        int64_t *hits)
 {
     float *dz;
-    RF_WANT(g, "row_loss", z, 2);
+    RF_EXPECT(g, "row_loss", z, 2);
     const int64_t n = z->dim[0], K = z->dim[1];
     RF_NEED(g, label || !n, RF_EARG, "row_loss: no labels for %lld rows", (long long)n);
     for (int64_t i = 0; i < n; i++)

@@ -28,7 +28,7 @@ rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_
                         double *sum, int64_t *hits)
 {
     float *dz;
-    RF_WANT(g, "span_loss", z, 2);
+    RF_EXPECT(g, "span_loss", z, 2);
     const int64_t K = z->dim[1];
     RF_STARTS(g, "span_loss", start, B, z->dim[0], 0);
     RF_NEED(g, label || !B, RF_EARG, "span_loss: %lld sequences without labels", (long long)B);
@@ -43,11 +43,11 @@ rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_
     int64_t right = 0;
     for (int64_t b = 0; b < B; b++)
         for (int64_t k = 0; k < K; k++) {
-            const int64_t at = start[b] * K + k, T = start[b + 1] - start[b], want = label[b * K + k];
+            const int64_t at = start[b] * K + k, T = start[b + 1] - start[b], target = label[b * K + k];
             int64_t best;
-            if (want < 0) continue;
-            all += one_column(z->f32 + at, T, K, want, weight, dz ? dz + at : NULL, &best);
-            right += best == want;
+            if (target < 0) continue;
+            all += one_column(z->f32 + at, T, K, target, weight, dz ? dz + at : NULL, &best);
+            right += best == target;
         }
     if (sum) *sum += all;
     if (hits) *hits += right;

@@ -9,7 +9,7 @@ void rf__square_loss_back(rf_graph *g, rf_node *n) { rf__loss_back(g, n); }
 rf_tensor *rf_square_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum)
 {
     float *dz;
-    RF_WANT(g, "square_loss", z, 2);
+    RF_EXPECT(g, "square_loss", z, 2);
     const int64_t n = rf__size(z);
     RF_NEED(g, target || !n, RF_EARG, "square_loss: no targets for %lld values", (long long)n);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;

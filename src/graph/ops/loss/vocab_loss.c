@@ -42,16 +42,16 @@ static void cross_entropy(void *arg, int64_t i, int worker)
 
 static const uint16_t *half(const rf_graph *g, const rf_tensor *w) { return g->products == RF_BF16 ? w->bf16 : NULL; }
 
-/* The dz of one chunk into the adjoints of everything that wants one. */
+/* The dz of one chunk into the adjoints of everything that needs one. */
 static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t rows, float *dx, rf_tensor *table,
                        rf_tensor *bias)
 {
     const int64_t V = table->dim[0], K = table->dim[1];
     if (dx)
-        rf__gemm(g, &(rf_gemm_call){.m = rows, .n = K, .k = V, .a = dz, .lda = V, .b = table->f32, .b16 = half(g, table),
+        rf__graph_gemm(g, &(rf_gemm_call){.m = rows, .n = K, .k = V, .a = dz, .lda = V, .b = table->f32, .b16 = half(g, table),
                                     .ldb = K, .c = dx, .ldc = K, .type = g->products});
     if (table->tracked)
-        rf__gemm(g, &(rf_gemm_call){.m = V, .n = K, .k = rows, .a = dz, .lda = V, .a_turned = 1, .b = x, .ldb = K,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = V, .n = K, .k = rows, .a = dz, .lda = V, .a_transposed = 1, .b = x, .ldb = K,
                                     .beta = 1, .c = table->grad, .ldc = K, .type = g->products});
     if (bias && bias->tracked && !g->error.code) rf__column_sums(g, bias->grad, dz, rows, V);
 }
@@ -70,8 +70,8 @@ static double chunks(rf_graph *g, const rf_tensor *x, rf_tensor *table, rf_tenso
     a.hit = rf__push(g, (size_t)most, 1);
     for (int64_t first = 0; first < n && !g->error.code; first += most) {
         const int64_t rows = rf__min64(most, n - first);
-        rf__gemm(g, &(rf_gemm_call){.m = rows, .n = V, .k = K, .a = x->f32 + first * K, .lda = K, .b = table->f32,
-                                    .b16 = half(g, table), .ldb = K, .b_turned = 1, .c = a.z, .ldc = V,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = rows, .n = V, .k = K, .a = x->f32 + first * K, .lda = K, .b = table->f32,
+                                    .b16 = half(g, table), .ldb = K, .b_transposed = 1, .c = a.z, .ldc = V,
                                     .bias = bias ? bias->f32 : NULL, .type = g->products});
         if (g->error.code) break;
         a.label = label + first;
@@ -95,8 +95,8 @@ void rf__vocab_loss_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor *bias, const int32_t label[], int64_t n,
                          double weight, double *loss_sum, int64_t *hits)
 {
-    RF_WANT(g, "vocab_loss", x, 2);
-    RF_WANT(g, "vocab_loss", table, 2);
+    RF_EXPECT(g, "vocab_loss", x, 2);
+    RF_EXPECT(g, "vocab_loss", table, 2);
     const int64_t V = table->dim[0];
     RF_NEED(g, x->dim[1] == table->dim[1], RF_ESHAPE, "vocab_loss: x has %lld columns, table %lld",
             (long long)x->dim[1], (long long)table->dim[1]);
@@ -107,7 +107,7 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
         RF_NEED(g, label[i] >= 0 && label[i] < V, RF_ERANGE, "vocab_loss: label %d of row %lld, table has %lld rows",
                 (int)label[i], (long long)i, (long long)V);
 
-    RF_NEED(g, g->record == g->train, RF_EARG, "vocab_loss: forms its gradients at once, so it cannot be inside a checkpoint");
+    RF_NEED(g, g->record == g->train, RF_EARG, "vocab_loss: forms its gradients at once, so it cannot be inside rf_recompute");
     const bool track = rf__tracked(g, RF_IN(x, table, bias));
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
     struct saved s = {NULL};

@@ -44,8 +44,8 @@ void rf__dots_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_dots(rf_graph *g, rf_tensor *x, rf_tensor *w, int64_t heads, double c)
 {
-    RF_WANT(g, "dots", x, 2);
-    RF_WANT(g, "dots", w, 0);
+    RF_EXPECT(g, "dots", x, 2);
+    RF_EXPECT(g, "dots", w, 0);
     RF_NEED(g, heads > 0 && x->dim[1] % heads == 0 && rf__size(w) == x->dim[1], RF_ESHAPE,
             "dots: rows of %lld, %lld heads, %lld weights", (long long)x->dim[1], (long long)heads, (long long)rf__size(w));
     const struct saved s = {heads, x->dim[1] / heads, (float)c};

@@ -12,7 +12,7 @@
 
 struct saved { rf_flow_kind how; float step; };
 
-/* One run over the positions, with room for a step. */
+/* One run over the positions, with space for a step. */
 struct run {
     const rfk_table *k;
     const float *a, *b;
@@ -95,7 +95,7 @@ static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *con
                         .how = s->how, .step = s->step, .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
 }
 
-struct adjoint { float *d, beta; };      /* d NULL: none is wanted */
+struct adjoint { float *d, beta; };      /* d NULL: none is asked for */
 
 /* Before the scratch is marked: a computed input's adjoint outlives it. */
 static struct adjoint adjoint_of(rf_graph *g, rf_tensor *x)
@@ -112,7 +112,7 @@ static void gradient(rf_graph *g, const struct adjoint *x, const float *dy, int6
     if (!x->d) return;
     if (!steps && x->beta == 0) rf__zero(g, x->d, m * n);
     if (steps)
-        rf__gemm(g, &(rf_gemm_call){.m = m, .n = n, .k = steps, .a = dy, .lda = m, .a_turned = 1, .b = saw, .ldb = n,
+        rf__graph_gemm(g, &(rf_gemm_call){.m = m, .n = n, .k = steps, .a = dy, .lda = m, .a_transposed = 1, .b = saw, .ldb = n,
                                     .beta = x->beta, .c = x->d, .ldc = n});
 }
 
@@ -147,20 +147,20 @@ void rf__flow_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf_tensor *a, rf_tensor *b, int64_t T)
 {
     const bool recursion = how == RF_FLOW_RECURSION;
-    RF_WANT(g, "flow", p0, 1);
-    RF_WANT(g, "flow", a, 2);
-    if (!recursion) RF_WANT(g, "flow", b, 2);
+    RF_EXPECT(g, "flow", p0, 1);
+    RF_EXPECT(g, "flow", a, 2);
+    if (!recursion) RF_EXPECT(g, "flow", b, 2);
     const int64_t W = p0->dim[0], F = a->dim[0];
     RF_NEED(g, recursion ? F == W && a->dim[1] == W + 1 && !b : a->dim[1] == W + 2 && b->dim[0] == W && b->dim[1] == F + 1,
             RF_ESHAPE, "flow: a is [%lld,%lld], p_0 has %lld elements", (long long)F, (long long)a->dim[1], (long long)W);
-    RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: %lld positions, wants 1 to 1048576", (long long)T);
+    RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: %lld positions, expected 1 to 1048576", (long long)T);
     const struct saved s = {how, (float)step};
     rf_tensor *in[] = {p0, a, b}, *y = rf__new(g, 2, (int64_t[]){T, W});
     struct run r = begin(g, &s, in);
     const bool track = rf__tracked(g, in, 3);
-    float *room = rf__push(g, (size_t)(r.stages * (2 * W + F + 3)), sizeof *room);
+    float *workspace = rf__push(g, (size_t)(r.stages * (2 * W + F + 3)), sizeof *workspace);
     if (g->error.code) return &g->nil.t;
-    r.in = room;
+    r.in = workspace;
     r.mid = r.in + r.stages * (W + 2);
     r.h = r.mid + r.stages * (F + 1);
     memcpy(y->f32, p0->f32, (size_t)W * sizeof *y->f32);

@@ -59,8 +59,8 @@ void rf__kernel_bias_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, int power)
 {
-    RF_WANT(g, "kernel_bias", a, 1);
-    RF_WANT(g, "kernel_bias", b, 1);
+    RF_EXPECT(g, "kernel_bias", a, 1);
+    RF_EXPECT(g, "kernel_bias", b, 1);
     RF_NEED(g, a->dim[0] == b->dim[0] && R >= 0, RF_ESHAPE, "kernel_bias: a is [%lld], b [%lld], offsets to %lld",
             (long long)a->dim[0], (long long)b->dim[0], (long long)R);
     const struct saved s = {power != 0};

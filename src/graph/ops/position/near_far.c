@@ -1,4 +1,4 @@
-/* near_far.c — attention whose near and far keys are turned differently.                  Su 2023 (kexue.fm/archives/9708)
+/* near_far.c — attention whose near and far keys are rotated differently.                  Su 2023 (kexue.fm/archives/9708)
  *
  *     score(m,n) = scale <q_m, k_n> of   near    where |p_m - p_n| < window
  *                                        past    where p_m - p_n >= window
@@ -6,7 +6,7 @@
  *     out_m      = sum_n softmax_n(score(m,n)) v_n,   v of near,   scale = 1 / sqrt D
  *
  * n over all tokens of m's sequence, or with causal over those up to m.
- * near, past and future are [N, 3C] rows of query, key and value, turned as wanted.
+ * near, past and future are [N, 3C] rows of query, key and value, rotated as the distance asks.
  *
  * Where positions rise by one from token to token, each of the three is an attention with a mask that fused attention knows:
  *
@@ -42,7 +42,7 @@ struct pass {
     float *dx[3];
     float *scratch;                     /* rows: two for each worker                                                      */
     int64_t row;
-    char *room;                         /* tiles: of each worker                                                          */
+    char *workspace;                    /* tiles: of each worker                                                          */
     size_t each;
     float *out[PARTS], *lse[PARTS];     /* tiles: results and log-sum-exps; of the future [H,N] from each sequence's end  */
     const int32_t (*block)[2];          /* sequence, first query                                                          */
@@ -85,14 +85,14 @@ static rfk_attention problem(const struct pass *a, int part, int64_t b, int64_t 
     const int64_t D = s->D, C = s->heads * D, T = length(s, b), begin = token(s, b, part, 0), step = part == FUTURE ? -C : C;
     const float *const q = a->x[part] + begin * 3 * C + h * D;
     return (rfk_attention){
-        .q = q, .k = q + C, .v = a->x[NEAR] + begin * 3 * C + h * D + 2 * C, .q_step = 3 * step, .k_step = 3 * step, .v_step = 3 * step,
+        .q = q, .k = q + C, .v = a->x[NEAR] + begin * 3 * C + h * D + 2 * C, .q_stride = 3 * step, .k_stride = 3 * step, .v_stride = 3 * step,
         .queries = T, .keys = part == NEAR ? T : T - s->window, .width = D, .scale = (float)(1 / sqrt((double)D)),
         .causal = part != NEAR || s->causal, .window = part == NEAR && s->window < T ? s->window - 1 : 0,
-        .out = a->out[part] + begin * C + h * D, .out_step = step, .lse = a->lse[part] + h * s->N + s->start[b],
+        .out = a->out[part] + begin * C + h * D, .out_stride = step, .lse = a->lse[part] + h * s->N + s->start[b],
     };
 }
 
-static void get_room(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_attention *), int64_t floats)
+static void get_workspace(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_attention *), int64_t floats)
 {
     for (int64_t b = 0; b < a->s->B; b++)
         for (int part = 0; part < PARTS; part++) {
@@ -102,7 +102,7 @@ static void get_room(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_atte
             if (bytes > a->each) a->each = bytes;
         }
     a->each = ((a->each + 63) & ~(size_t)63) + (((size_t)floats * sizeof(float) + 63) & ~(size_t)63);
-    a->room = rf__push(g, (size_t)g->ctx->threads, a->each);
+    a->workspace = rf__push(g, (size_t)g->ctx->threads, a->each);
 }
 
 /* One token's results of a head become one. */
@@ -132,7 +132,7 @@ static void attend_tiles(void *arg, int64_t i, int worker)
         if (!there(s, b, part)) continue;
         const rfk_attention p = problem(a, part, b, h);
         const bool back = part == FUTURE;
-        a->k->attention(&p, back ? T - to : from, back ? T - from : to, a->room + (size_t)worker * a->each);
+        a->k->attention(&p, back ? T - to : from, back ? T - from : to, a->workspace + (size_t)worker * a->each);
     }
     for (int64_t t = from; t < to; t++) join(a, b, h, t);
 }
@@ -142,18 +142,18 @@ static void attend_tiles_back(void *arg, int64_t i, int worker)
     const struct pass *a = arg;
     const struct saved *s = a->s;
     const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D;
-    char *const room = a->room + (size_t)worker * a->each;
-    float *const dv = (float *)(void *)(room + a->each) - a->row * D;                    /* of far keys, at the room's end */
+    char *const workspace = a->workspace + (size_t)worker * a->each;
+    float *const dv = (float *)(void *)(workspace + a->each) - a->row * D;               /* of far keys, at the workspace's end */
     for (int part = 0; part < PARTS; part++) {
         if (!there(s, b, part)) continue;
         const rfk_attention p = problem(a, part, b, h);
         const int64_t begin = token(s, b, part, 0);
         float *const dq = a->dx[part] + begin * 3 * C + h * D;
         const rfk_attention_grad d = {
-            .d_out = a->dy + begin * C + h * D, .d_out_step = p.out_step, .dq = dq, .dk = dq + C, .dv = part ? dv : dq + 2 * C,
-            .dq_step = p.q_step, .dk_step = p.k_step, .dv_step = part ? D : p.v_step,
+            .d_out = a->dy + begin * C + h * D, .d_out_stride = p.out_stride, .dq = dq, .dk = dq + C, .dv = part ? dv : dq + 2 * C,
+            .dq_stride = p.q_stride, .dk_stride = p.k_stride, .dv_stride = part ? D : p.v_stride,
         };
-        a->k->attention_back(&p, &d, room);
+        a->k->attention_back(&p, &d, workspace);
         for (int64_t t = 0; part && t < p.keys; t++) a->k->axpy(a->dx[NEAR] + token(s, b, part, t) * 3 * C + 2 * C + h * D, 1, dv + t * D, D);
     }
 }
@@ -171,7 +171,7 @@ static int side(const struct saved *s, int64_t m, int64_t n)
 static int64_t seen(const struct saved *s, int64_t m, int64_t first, int64_t T) { return s->causal ? m - first + 1 : T; }
 
 /* Probabilities of query m over the first T keys of its sequence. */
-static void look(const struct pass *a, int64_t m, int64_t first, int64_t T, int64_t h, float *p)
+static void probabilities(const struct pass *a, int64_t m, int64_t first, int64_t T, int64_t h, float *p)
 {
     const int64_t D = a->s->D, C = a->s->heads * D;
     const float scale = (float)(1 / sqrt((double)D));
@@ -192,7 +192,7 @@ static void attend(void *arg, int64_t i, int worker)
     for (int64_t m = from; m < rf__min64(from + QUERIES, first + T); m++) {
         const int64_t keys = seen(s, m, first, T);
         float *y = a->y + m * C + h * D;
-        look(a, m, first, keys, h, p);
+        probabilities(a, m, first, keys, h, p);
         memset(y, 0, (size_t)D * sizeof *y);
         for (int64_t n = 0; n < keys; n++) a->k->axpy(y, p[n], a->x[0] + (first + n) * 3 * C + 2 * C + h * D, D);
     }
@@ -209,7 +209,7 @@ static void attend_back(void *arg, int64_t i, int worker)
     for (int64_t m = first; m < first + T; m++) {
         const float *dy = a->dy + m * C + h * D;
         const int64_t keys = seen(s, m, first, T);
-        look(a, m, first, keys, h, p);
+        probabilities(a, m, first, keys, h, p);
         for (int64_t n = 0; n < keys; n++) {
             const int64_t v = (first + n) * 3 * C + 2 * C + h * D;
             d[n] = a->k->dot(dy, a->x[0] + v, D);
@@ -249,7 +249,7 @@ void rf__near_far_back(rf_graph *g, rf_node *n)
     }
     const rf_mark mark = rf__scratch(g);
     get_scratch(g, &a);
-    if (s->tiles) get_room(g, &a, rfk_attention_back_scratch, a.row * s->D);
+    if (s->tiles) get_workspace(g, &a, rfk_attention_back_scratch, a.row * s->D);
     if (g->error.code) return;
     rf__parallel(g->ctx, s->B * s->heads, s->tiles ? attend_tiles_back : attend_back, &a);
     rf__scratch_end(g, mark);
@@ -266,11 +266,11 @@ static void forward(rf_graph *g, struct pass *a)
     for (int64_t b = 0; b < s->B; b++) blocks += (length(s, b) + each - 1) / each;
     int32_t (*block)[2] = rf__push(g, (size_t)blocks, sizeof *block);
     for (int part = NEAR; part < PARTS && s->tiles; part++) {
-        const size_t wanted = anywhere(s, part) ? (size_t)s->N : 0;
-        a->out[part] = part == NEAR ? a->y : rf__push(g, wanted, (size_t)C * sizeof(float));
-        a->lse[part] = part == NEAR && s->lse ? s->lse : rf__push(g, wanted, (size_t)s->heads * sizeof(float));
+        const size_t needed = anywhere(s, part) ? (size_t)s->N : 0;
+        a->out[part] = part == NEAR ? a->y : rf__push(g, needed, (size_t)C * sizeof(float));
+        a->lse[part] = part == NEAR && s->lse ? s->lse : rf__push(g, needed, (size_t)s->heads * sizeof(float));
     }
-    if (s->tiles) get_room(g, a, rfk_attention_scratch, 0);
+    if (s->tiles) get_workspace(g, a, rfk_attention_scratch, 0);
     else get_scratch(g, a);
     if (g->error.code) return;
     a->block = (const int32_t (*)[2])block;
@@ -287,7 +287,7 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
 {
     rf_tensor *const in[] = {near, past, future};
     for (int i = 0; i < PARTS; i++) {
-        RF_WANT(g, "near_far", in[i], 2);
+        RF_EXPECT(g, "near_far", in[i], 2);
         RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE, "near_far: three shapes that differ");
     }
     RF_NEED(g, spec && spec->heads >= 1 && spec->position && spec->window >= 1 &&

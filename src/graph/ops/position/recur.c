@@ -51,7 +51,7 @@ void rf__recur_back(rf_graph *g, rf_node *n)
     if (u->tracked) {
         float *du = rf__adjoint_here(g, u, &beta);
         if (du)
-            rf__gemm(g, &(rf_gemm_call){.m = W, .n = W, .k = N, .a = dz, .lda = W, .a_turned = 1, .b = before, .ldb = W,
+            rf__graph_gemm(g, &(rf_gemm_call){.m = W, .n = W, .k = N, .a = dz, .lda = W, .a_transposed = 1, .b = before, .ldb = W,
                                         .beta = beta, .c = du, .ldc = W});
     }
     rf__give(g, before, N * W);
@@ -60,8 +60,8 @@ void rf__recur_back(rf_graph *g, rf_node *n)
 
 rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start[], int64_t B)
 {
-    RF_WANT(g, "recur", z, 2);
-    RF_WANT(g, "recur", u, 2);
+    RF_EXPECT(g, "recur", z, 2);
+    RF_EXPECT(g, "recur", u, 2);
     RF_NEED(g, u->dim[0] == z->dim[1] && u->dim[1] == z->dim[1], RF_ESHAPE, "recur: u is [%lld,%lld], z has %lld columns",
             (long long)u->dim[0], (long long)u->dim[1], (long long)z->dim[1]);
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);

@@ -9,7 +9,7 @@
 struct saved { const rf_rope *rope; const int32_t *row; int64_t H, D; };
 struct pass { const rfk_table *k; const struct saved *s; float dir, *y; const float *x; };
 
-static void turn(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
@@ -28,15 +28,15 @@ void rf__rotate_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     float *dy = rf__dy(n);
-    rf__spans(g, n->out->dim[0], rf__span_rows(s->H * s->D), turn, &(struct pass){g->k, s, -1, dy, dy});
+    rf__spans(g, n->out->dim[0], rf__span_rows(s->H * s->D), rotate, &(struct pass){g->k, s, -1, dy, dy});
     rf__adjoint(g, n->in[0], dy);
 }
 
 rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t heads, const int32_t row[])
 {
-    RF_WANT(g, "rotate", x, 0);
+    RF_EXPECT(g, "rotate", x, 0);
     RF_NEED(g, rope && row, RF_EARG, "rotate: rope or row is missing");
-    RF_NEED(g, x->rank == 2 || x->rank == 3, RF_ESHAPE, "rotate: x has rank %d, wants 2 or 3", x->rank);
+    RF_NEED(g, x->rank == 2 || x->rank == 3, RF_ESHAPE, "rotate: x: expected rank 2 or 3, got %d", x->rank);
     RF_NEED(g, heads > 0 && (x->rank == 3 ? x->dim[1] == heads : x->dim[1] % heads == 0), RF_ESHAPE,
             "rotate: %lld heads do not divide x of [%lld, %lld ...]", (long long)heads, (long long)x->dim[0],
             (long long)x->dim[1]);
@@ -49,7 +49,7 @@ rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t hea
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;
     struct saved s = {rope, row, heads, D};
-    rf__spans(g, x->dim[0], rf__span_rows(heads * D), turn, &(struct pass){g->k, &s, +1, y->f32, x->f32});
+    rf__spans(g, x->dim[0], rf__span_rows(heads * D), rotate, &(struct pass){g->k, &s, +1, y->f32, x->f32});
     if (!rf__tracked(g, RF_IN(x))) return y;
     s.row = rf__copy(g, row, (size_t)x->dim[0], sizeof *row);
     return rf__record(g, RF_OP(rotate), y, RF_IN(x), &s, sizeof s);

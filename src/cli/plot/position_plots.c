@@ -1,15 +1,15 @@
-/* position_pictures.c — pictures of trained models: maps of attention, mean scores over the distance, loss over the length. */
+/* position_plots.c — plots of trained models: maps of attention, mean scores over the distance, loss over the length. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/path.h"
 #include "cli/plot/gnuplot.h"
-#include "cli/plot/position_pictures.h"
+#include "cli/plot/position_plots.h"
 
 static const char *model_of(const positions_args *a, int i) { return a->models.n ? a->models.item[i] : NULL; }
 
-/* Rows go to standard output, or into the script of the picture. */
+/* Rows go to standard output, or into the script of the plot. */
 rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why)
 {
     s->why = why;
@@ -45,22 +45,22 @@ static void keep_map(void *user, rf_graph *g, const rf__view *view)
 {
     const struct maps *m = user;
     rf__view seen = *view;
-    const int64_t C = view->turned->dim[1] / 3;
+    const int64_t C = view->rotated->dim[1] / 3;
     if (m->bare) {
-        rf_tensor *values = rf__like(g, view->turned);
+        rf_tensor *values = rf__like(g, view->rotated);
         if (g->error.code) return;
         memset(values->f32, 0, (size_t)(m->T * 3 * C) * sizeof *values->f32);
-        seen.turned = values;
+        seen.rotated = values;
     }
     rf__attention_probabilities(g, &seen, m->p + view->at->layer * m->H * m->T * m->T);
 }
 
-static bool wanted(const positions_args *a, int64_t l, int64_t h)
+static bool selected(const positions_args *a, int64_t l, int64_t h)
 {
     return (a->layer < 0 || a->layer == l) && (a->head < 0 || a->head == h);
 }
 
-static rf_status check_wanted(const positions_args *a, const rf_config *c, rf_error *why)
+static rf_status check_selection(const positions_args *a, const rf_config *c, rf_error *why)
 {
     if (a->layer >= c->num_hidden_layers)
         return rf_fail(why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c->num_hidden_layers - 1);
@@ -82,7 +82,7 @@ static void put_map_rows(const positions_args *a, lab_script *s, const struct ma
     lab_put(s, "layer\thead\tquery\tkey\tprobability\t%s\n", m->bare ? "bias" : "query_token\tkey_token");
     for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
         const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
-        if (!wanted(a, l, h)) continue;
+        if (!selected(a, l, h)) continue;
         const double bias = m->bare ? added(m, l * m->H + h, q, n) : 0;
         lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i]);
         if (m->bare) lab_put(s, isfinite(bias) ? "\t%.6g\n" : "\t?\n", bias);
@@ -111,7 +111,7 @@ static double widest(const struct maps *m, int64_t map)
 static void put_map_data(const positions_args *a, lab_script *s, const struct maps *m)
 {
     for (int64_t i = 0; i < m->L * m->H; i++) {
-        if (!wanted(a, i / m->H, i % m->H)) continue;
+        if (!selected(a, i / m->H, i % m->H)) continue;
         lab_put(s, "$a%lld << EOD\n", (long long)i);
         for (int64_t q = 0; q < m->T; q++) {
             for (int64_t n = 0; n < m->T; n++) {
@@ -138,14 +138,14 @@ static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b,
         lab_put(s, "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:1]\nunset colorbox\n");
     if (!m->bare) put_labels(s, b->m.t, id, m->T);
     for (int64_t i = 0; i < m->L * m->H; i++) {
-        if (!wanted(a, i / m->H, i % m->H)) continue;
+        if (!selected(a, i / m->H, i % m->H)) continue;
         if (m->bare) lab_put(s, "set cbrange [%.3g:%.3g]\n", -widest(m, i), widest(m, i));
         lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
     }
     lab_put(s, "unset multiplot\n");
 }
 
-/* Room for a token's label on each row and column, or for the names of axes and the scale of colours. */
+/* Space for a token's label on each row and column, or for the names of axes and the scale of colours. */
 static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench *b, const struct maps *m, const int32_t *id)
 {
     enum { CELL = 16, LEAST = 130, LABELS = 110, SCALE = 170, TITLE = 640 };
@@ -169,7 +169,7 @@ static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
     const float *y;
-    if (check_wanted(a, c, why)) return why->code;
+    if (check_selection(a, c, why)) return why->code;
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
     const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
@@ -186,7 +186,7 @@ rf_status positions_attention(const positions_args *a, cli_io *io)
     lab_bench b;
     rf_encoding e;
     size_t dropped = 0;
-    if (a->text.n != 1 || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot attention wants one --text \"SENTENCE\" and one model");
+    if (a->text.n != 1 || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot attention: expected one --text \"SENTENCE\" and one model");
     rf_encoding_init(&e, io->ctx);
     rf_status status = open_one(a, io, 0, 0, &b);
     const char *text = a->text.item[0];
@@ -202,7 +202,7 @@ rf_status positions_bias(const positions_args *a, cli_io *io)
 {
     lab_bench b;
     const int64_t T = a->train.t.max_length;
-    if (a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot bias wants one model and no --text");
+    if (a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot bias: expected one model and no --text");
     int32_t *id = calloc((size_t)T, sizeof *id);
     rf_status status = open_one(a, io, 0, 0, &b);
     if (!id) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld tokens", (long long)T);
@@ -222,7 +222,7 @@ static int64_t offset(int64_t most, int64_t i)
     return i <= 2 * EACH ? (int64_t)(EACH * pow((double)most / EACH, (double)(i - EACH) / EACH) + 0.5) : -1;
 }
 
-static void put_score_rows(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room)
+static void put_score_rows(const positions_args *a, lab_script *s, const rf__attention_report *r, double *workspace)
 {
     double mean, variance;
     lab_put(s, "layer\thead\toffset\tmean\tdeviation\n");
@@ -230,15 +230,15 @@ static void put_score_rows(const positions_args *a, lab_script *s, const rf__att
         for (int64_t h = 0; h < r->H; h++) {
             int64_t last = 0, d;
             while (offset(a->distance, last) >= 0) last++;
-            for (int64_t i = 1 - last; i < last && wanted(a, l, h) && !cli_stopped(); i++) {
+            for (int64_t i = 1 - last; i < last && selected(a, l, h) && !cli_stopped(); i++) {
                 d = i < 0 ? -offset(a->distance, -i) : offset(a->distance, i);
-                rf__head_score(&r->sums[l], h, (double)d, room, &mean, &variance);
+                rf__head_score(&r->sums[l], h, (double)d, workspace, &mean, &variance);
                 lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean, sqrt(variance));
             }
         }
 }
 
-static void put_score_data(const positions_args *a, lab_script *s, const rf__attention_report *r, double *room)
+static void put_score_data(const positions_args *a, lab_script *s, const rf__attention_report *r, double *workspace)
 {
     for (int64_t l = 0; l < r->L; l++) {
         lab_put(s, "$s%lld << EOD\n", (long long)l);
@@ -246,7 +246,7 @@ static void put_score_data(const positions_args *a, lab_script *s, const rf__att
             lab_put(s, "%lld", (long long)d);
             for (int64_t k = 0; k < 2 * r->H; k++) {
                 double mean, variance;
-                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? d : -d), room, &mean, &variance);
+                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? d : -d), workspace, &mean, &variance);
                 lab_put(s, " %.6g", mean);
             }
             lab_put(s, "\n");
@@ -261,10 +261,10 @@ static int64_t score_panels(const positions_args *a, const lab_bench *b)
 }
 
 /* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
-static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r, double *room)
+static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r, double *workspace)
 {
     const int sides = b->m.config->is_decoder ? 1 : 2;
-    put_score_data(a, s, r, room);
+    put_score_data(a, s, r, workspace);
     const int64_t panels = score_panels(a, b);
     lab_panels(s, b, panels, panels < 2 ? 1 : 2, "mean score of all queries with all keys, were they so far apart");
     lab_put(s, "set grid\nset key outside right top font ',8'\nset xlabel 'distance (tokens)'\nset ylabel 'score'\n%s",
@@ -275,7 +275,7 @@ static void put_scores(const positions_args *a, lab_script *s, const lab_bench *
             lab_put(s, "set title 'layer %lld: keys %s the query'\n", (long long)l, side ? "after" : "before");
             const char *before = "plot ";
             for (int64_t h = 0; h < r->H; h++) {
-                if (!wanted(a, l, h)) continue;
+                if (!selected(a, l, h)) continue;
                 lab_put(s, "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'", before, (long long)l, (long long)(2 * h + side + 2),
                         (long long)h + 1, (long long)h);
                 before = ", \\\n     ";
@@ -291,24 +291,24 @@ rf_status positions_score(const positions_args *a, cli_io *io)
     lab_script s = {.out.fd = -1};
     rf__attention_report r = {0};
     char script[4096];
-    if (!a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL wants one model and --text FILE");
+    if (!a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL: expected one model and --text FILE");
     rf_status status = open_one(a, io, 0, a->text.n, &b);
     if (!status) status = rf__measure_attention(&b.lab, &r, &io->why);
     cli_progress_clear(&b.progress);
-    if (!status && !r.sums[0].turns)
-        status = rf_fail(&io->why, RF_EUNSUPPORTED, "score: %s does not turn queries and keys by an angle for each plane and distance", b.is->name);
-    if (!status) status = check_wanted(a, b.m.config, &io->why);
+    if (!status && !r.sums[0].rotates)
+        status = rf_fail(&io->why, RF_EUNSUPPORTED, "score: %s does not rotate queries and keys by an angle for each plane and distance", b.is->name);
+    if (!status) status = check_selection(a, b.m.config, &io->why);
     const int64_t rows = status ? 1 : (score_panels(a, &b) + 1) / 2;
-    double *room = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *room);
-    if (!status && !room) status = rf_fail(&io->why, RF_ENOMEM, "out of memory");
+    double *workspace = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *workspace);
+    if (!status && !workspace) status = rf_fail(&io->why, RF_ENOMEM, "out of memory");
     if (!status) status = positions_begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 1300,
                                           cli_given(io->parsed, "height") ? a->height : 40 + 340 * rows, &io->why);
     if (!status) {
-        if (a->output) put_scores(a, &s, &b, &r, room);
-        else put_score_rows(a, &s, &r, room);
+        if (a->output) put_scores(a, &s, &b, &r, workspace);
+        else put_score_rows(a, &s, &r, workspace);
         positions_end(a, io, &s, script);
     }
-    free(room);
+    free(workspace);
     rf__attention_report_free(io->ctx, &r);
     lab_close(io, &b);
     return io->why.code;
@@ -344,7 +344,7 @@ rf_status positions_extrapolation(const positions_args *a, cli_io *io)
     const int models = a->models.n ? a->models.n : 1;
     lab_script s = {.out.fd = -1};
     char script[4096];
-    if (!a->text.n) return rf_fail(&io->why, RF_EARG, "positions plot extrapolation wants --text FILE");
+    if (!a->text.n) return rf_fail(&io->why, RF_EARG, "positions plot extrapolation: expected --text FILE");
     rf__length_loss *loss = calloc((size_t)models * RF__LENGTHS, sizeof *loss);
     lab_curve *curve = calloc((size_t)models, sizeof *curve);
     char (*name)[NAME] = calloc((size_t)models, sizeof *name);

@@ -1,9 +1,9 @@
-/* picture.c — held-out loss against steps, against minutes of the machine, and against the length of texts, a curve for a row. */
+/* chart.c — held-out loss against steps, against minutes of the machine, and against the length of texts, a curve for a row. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "picture.h"
+#include "chart.h"
 
 static numbers *loss_at(curve *c, double step)
 {
@@ -24,7 +24,7 @@ static void add_line(curve *c, json_t *line, int seed)
     if (c->minutes_a_step == 0 || minutes < c->minutes_a_step) c->minutes_a_step = minutes;
 }
 
-void picture_add_run(curve *c, const char *folder, int seed)
+void chart_add_run(curve *c, const char *folder, int seed)
 {
     char path[PATH], text[4096];
     path_of(path, "%s/metrics.jsonl", folder);
@@ -100,7 +100,7 @@ static void put_key(FILE *f, const curve *c, int n)
     }
 }
 
-void picture_draw(const char *results, const char *title, curve *c, int n)
+void chart_draw(const char *results, const char *title, curve *c, int n)
 {
     char path[PATH];
     path_of(path, "%s/curves.gp", results);

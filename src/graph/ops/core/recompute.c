@@ -1,4 +1,4 @@
-/* checkpoint.c — a stretch of the network that is computed again when its gradient is due.    Chen et al. 2016
+/* recompute.c — a stretch of the network that is computed again when its gradient is due.    Chen et al. 2016
  *
  *     y  = f(x)                       run without recording: nothing of it stays but y
  *     dx = (df/dx)^T dy               f runs once more on x, recorded, and its own tape is walked
@@ -6,14 +6,14 @@
  * Memory is one stretch deep.  Dropouts count from where they counted the first time, so their masks are the same; all
  * else is the same computation by construction.
  *
- *     outer tape   ... <- [x] <------ checkpoint <- [y] <- ...
+ *     outer tape   ... <- [x] <------ recompute <-- [y] <- ...
  *     inner tape          [leaf] <- node <- ... <- [y']         lives between two marks of the arena
  *
  * The pool of adjoint buffers is another one inside, because what is pushed there does not outlive it.  Adjoints of
  * tensors that the outer tape made and f reads besides x are summed outside the arena until the inner tape is gone.  */
 #include "graph/graph.h"
 
-struct saved { rf_stretch *f; const void *arg; uint32_t drops; };
+struct saved { rf_recompute_body *f; const void *arg; uint32_t drops; };
 
 /* The adjoint of a tensor that f reads besides x, while the inner tape is walked. */
 struct outer { struct outer *next; rf_tensor *x; float sum[]; };
@@ -29,7 +29,7 @@ static struct outer *hold_outer(rf_graph *g, rf_mark mark)
             if (!x || !x->tracked || x->parameter || x->grad || cell->at >= mark.total) continue;
             struct outer *o = rf__calloc(g->ctx, 1, sizeof *o + (size_t)rf__size(x) * sizeof *o->sum);
             if (!o) {
-                rf__stop(g, RF_ENOMEM, "out of memory: checkpoint: an adjoint of %lld elements",
+                rf__stop(g, RF_ENOMEM, "out of memory: recompute: an adjoint of %lld elements",
                          (long long)rf__size(x));
                 return all;
             }
@@ -52,7 +52,7 @@ static void release_outer(rf_graph *g, struct outer *all)
     }
 }
 
-void rf__checkpoint_back(rf_graph *g, rf_node *n)
+void rf__recompute_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     rf_tensor *x = n->in[0];
@@ -87,10 +87,10 @@ void rf__checkpoint_back(rf_graph *g, rf_node *n)
     if (dx) rf__adjoint(g, x, dx);
 }
 
-rf_tensor *rf_checkpoint(rf_graph *g, rf_tensor *x, rf_stretch *f, const void *arg, size_t size)
+rf_tensor *rf_recompute(rf_graph *g, rf_tensor *x, rf_recompute_body *f, const void *arg, size_t size)
 {
-    RF_WANT(g, "checkpoint", x, 0);
-    RF_NEED(g, f && (arg || !size), RF_EARG, "checkpoint: no function, or no argument of %zu bytes", size);
+    RF_EXPECT(g, "recompute", x, 0);
+    RF_NEED(g, f && (arg || !size), RF_EARG, "recompute: no function, or no argument of %zu bytes", size);
     if (!g->record) return f(g, x, arg);
 
     const struct saved s = {f, rf__copy(g, arg, 1, size), g->drops};
@@ -101,7 +101,7 @@ rf_tensor *rf_checkpoint(rf_graph *g, rf_tensor *x, rf_stretch *f, const void *a
     rf_tensor *made = f(g, x, s.arg), *y = made == x ? x : rf_keep(g, mark, made);
     g->record = true;
     g->spare = spare;
-    RF_NEED(g, y != x, RF_EARG, "checkpoint: the function gave back its argument");
+    RF_NEED(g, y != x, RF_EARG, "recompute: the function gave back its argument");
     rf__needed(x);
-    return rf__record(g, RF_OP(checkpoint), y, RF_IN(x), &s, sizeof s);
+    return rf__record(g, RF_OP(recompute), y, RF_IN(x), &s, sizeof s);
 }

@@ -1,7 +1,7 @@
-/* look.c — probabilities of attention, and sums over queries and keys; see look.h. */
+/* attention_probe.c — probabilities of attention, and sums over queries and keys; see attention_probe.h. */
 #include <math.h>
 
-#include "model/look.h"
+#include "model/attention_probe.h"
 
 /* ---- probabilities ------------------------------------------------------------------------------------------------------ */
 
@@ -20,9 +20,9 @@ static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, 
 void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
 {
     rf_attention_spec spec = *view->spec;
-    const int64_t T = view->turned->dim[0], H = spec.heads, C = view->turned->dim[1] / 3, D = C / H;
+    const int64_t T = view->rotated->dim[0], H = spec.heads, C = view->rotated->dim[1] / 3, D = C / H;
     if (spec.B != 1) {
-        rf__stop(g, RF_EARG, "probabilities: a batch of %lld sequences, wants one", (long long)spec.B);
+        rf__stop(g, RF_EARG, "probabilities: a batch of %lld sequences, expected one", (long long)spec.B);
         return;
     }
     spec.rotate_value = 0;                                      /* the columns are to come back as they are */
@@ -32,7 +32,7 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
         const rf_mark mark = rf__scratch(g);
         rf_tensor *x = rf__new(g, 2, (int64_t[]){T, 3 * C});
         if (g->error.code) return;
-        ask_for_columns(x->f32, view->turned->f32, T, H, D, first);
+        ask_for_columns(x->f32, view->rotated->f32, T, H, D, first);
         const rf_tensor *y = view->is->attend ? view->is->attend(g, view->at, x, &spec) : rf_attention(g, x, &spec);
         const int64_t n = rf__min64(D, T - first);
         for (int64_t i = 0; i < T * H && !g->error.code; i++)
@@ -95,10 +95,10 @@ static void find_frequencies(rf__head_sums *s, const rf__view *view)
 {
     const rf_config *c = view->at->config;
     const double base = c->rope_thetas ? c->rope_theta_per_layer[view->at->layer] : c->rope_theta;
-    s->turns = on_a_line(view);
-    s->turned = c->rotary_heads ? c->rotary_heads : s->H;
+    s->rotates = on_a_line(view);
+    s->rotated = c->rotary_heads ? c->rotary_heads : s->H;
     s->gain = rf__rope_gain(c) * rf__rope_gain(c);
-    for (int64_t i = 0; i < s->r / 2 && s->turns; i++) {
+    for (int64_t i = 0; i < s->r / 2 && s->rotates; i++) {
         s->theta[i] = rf__rope_theta(c, base, s->r, view->at->length[0], i);
         if (view->is == &rf__position_rotary_learned) s->theta[i] *= 1 + (double)view->at->weight[0]->f32[i];
     }
@@ -118,7 +118,7 @@ void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
 }
 
 /* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they are. */
-static void turn(const rf__head_sums *s, double delta, double *x, int64_t stride)
+static void rotate(const rf__head_sums *s, double delta, double *x, int64_t stride)
 {
     for (int64_t i = 0; i < s->r / 2; i++) {
         int64_t a, b;
@@ -130,19 +130,19 @@ static void turn(const rf__head_sums *s, double delta, double *x, int64_t stride
     }
 }
 
-void rf__head_score(const rf__head_sums *s, int64_t h, double delta, double *room, double *mean, double *variance)
+void rf__head_score(const rf__head_sums *s, int64_t h, double delta, double *workspace, double *mean, double *variance)
 {
     const int64_t D = s->D;
-    const bool turned = h < s->turned;
+    const bool rotated = h < s->rotated;
     const double n = (double)s->tokens * (double)s->tokens;
     double one = 0, square = 0;
-    memcpy(room, s->key + h * D, (size_t)D * sizeof *room);
-    if (turned) turn(s, delta, room, 1);
-    for (int64_t i = 0; i < D; i++) one += s->query[h * D + i] * room[i];
-    memcpy(room, s->key_square + h * D * D, (size_t)(D * D) * sizeof *room);
-    for (int64_t i = 0; i < D && turned; i++) turn(s, delta, room + i * D, 1);          /* K R^T, K = k k^T   */
-    for (int64_t i = 0; i < D && turned; i++) turn(s, delta, room + i, D);              /* R K R^T            */
-    for (int64_t i = 0; i < D * D; i++) square += s->query_square[h * D * D + i] * room[i];
+    memcpy(workspace, s->key + h * D, (size_t)D * sizeof *workspace);
+    if (rotated) rotate(s, delta, workspace, 1);
+    for (int64_t i = 0; i < D; i++) one += s->query[h * D + i] * workspace[i];
+    memcpy(workspace, s->key_square + h * D * D, (size_t)(D * D) * sizeof *workspace);
+    for (int64_t i = 0; i < D && rotated; i++) rotate(s, delta, workspace + i * D, 1);  /* K R^T, K = k k^T   */
+    for (int64_t i = 0; i < D && rotated; i++) rotate(s, delta, workspace + i, D);      /* R K R^T            */
+    for (int64_t i = 0; i < D * D; i++) square += s->query_square[h * D * D + i] * workspace[i];
     *mean = one / n / sqrt((double)D);
     *variance = fmax(square / n / (double)D - *mean * *mean, 0);
 }

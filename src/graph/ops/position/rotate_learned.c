@@ -1,29 +1,29 @@
-/* spin.c — turning by learned frequencies.
+/* rotate_learned.c — rotation by learned frequencies.
  *
  *     omega_i = theta_i (1 + w_i)                      w [r/2], or [N, r/2]: a frequency of its own for each token
- *     y[n,p,h,:] = R(m_n omega) x[n,p,h,:]             in the first `turned` parts of a row and the first r columns of a head
+ *     y[n,p,h,:] = R(m_n omega) x[n,p,h,:]             in the first `rotated` parts of a row and the first r columns of a head
  *     dx = R(-m_n omega) dy
- *     dw_i = theta_i sum m_n (dy_1 y_0 - dy_0 y_1)     over what plane i turned
+ *     dw_i = theta_i sum m_n (dy_1 y_0 - dy_0 y_1)     over what plane i rotated
  *
  * The angle is formed in double.  Planes are pairs (2i, 2i+1). */
 #include <math.h>
 
 #include "graph/graph.h"
 
-struct saved { rf_spin_spec spec; int64_t r, D; float *cos, *sin; };      /* cos, sin [N, r/2] */
+struct saved { rf_rotate_learned_spec spec; int64_t r, D; float *cos, *sin; }; /* cos, sin [N, r/2] */
 
 struct pass { const rfk_table *k; const struct saved *s; float dir, *y; const float *x; int64_t width; };
 
-static void turn(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
     const struct saved *s = a->s;
-    const int64_t done = s->spec.turned * s->spec.heads * s->D;
+    const int64_t done = s->spec.rotated * s->spec.heads * s->D;
     for (int64_t n = first; n < last; n++) {
         const float *x = a->x + n * a->width;
         float *y = a->y + n * a->width;
-        a->k->rope_pairs(y, x, s->cos + n * (s->r / 2), s->sin + n * (s->r / 2), a->dir, s->spec.turned * s->spec.heads, s->D, s->r);
+        a->k->rope_pairs(y, x, s->cos + n * (s->r / 2), s->sin + n * (s->r / 2), a->dir, s->spec.rotated * s->spec.heads, s->D, s->r);
         if (y != x) memcpy(y + done, x + done, (size_t)(a->width - done) * sizeof *y);
     }
 }
@@ -48,7 +48,7 @@ static void make_angles(void *arg, int64_t first, int64_t last, int64_t block, i
 static double slope(const struct saved *s, const float *y, const float *dy, int64_t n, int64_t i, int64_t width)
 {
     double sum = 0;
-    for (int64_t h = 0; h < s->spec.turned * s->spec.heads; h++) {
+    for (int64_t h = 0; h < s->spec.rotated * s->spec.heads; h++) {
         const int64_t at = n * width + h * s->D + 2 * i;
         sum += (double)dy[at + 1] * (double)y[at] - (double)dy[at] * (double)y[at + 1];
     }
@@ -70,7 +70,7 @@ static void add_slopes(void *arg, int64_t first, int64_t last, int64_t block, in
     }
 }
 
-void rf__spin_back(rf_graph *g, rf_node *n)
+void rf__rotate_learned_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     rf_tensor *w = n->in[1];
@@ -83,16 +83,16 @@ void rf__spin_back(rf_graph *g, rf_node *n)
                       &(struct slopes){s, n->out->f32, n->out->grad, dw, N, width, each});
     }
     float *dy = rf__dy(n);
-    rf__spans(g, N, rf__span_rows(width), turn, &(struct pass){g->k, s, -1, dy, dy, width});
+    rf__spans(g, N, rf__span_rows(width), rotate, &(struct pass){g->k, s, -1, dy, dy, width});
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *spec)
+rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_rotate_learned_spec *spec)
 {
-    RF_WANT(g, "spin", x, 2);
-    RF_WANT(g, "spin", w, 0);
-    RF_NEED(g, spec && spec->theta && spec->position && spec->parts > 0 && spec->heads > 0 && spec->turned >= 0 &&
-            spec->turned <= spec->parts && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
+    RF_EXPECT(g, "spin", x, 2);
+    RF_EXPECT(g, "spin", w, 0);
+    RF_NEED(g, spec && spec->theta && spec->position && spec->parts > 0 && spec->heads > 0 && spec->rotated >= 0 &&
+            spec->rotated <= spec->parts && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
             "spin: %lld columns are not parts of heads", (long long)x->dim[1]);
     const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads), half = w->dim[w->rank - 1];
     RF_NEED(g, half >= 1 && 2 * half <= D, RF_ESHAPE, "spin: %lld planes in heads of %lld", (long long)half, (long long)D);
@@ -104,10 +104,10 @@ rf_tensor *rf_spin(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_spin_spec *
     s.sin = rf__push(g, (size_t)(N * half), sizeof *s.sin);
     if (g->error.code) return &g->nil.t;
     rf__spans(g, N, rf__span_rows(D), make_angles, &(struct angles){&s, w->f32, w->rank == 2});
-    rf__spans(g, N, rf__span_rows(x->dim[1]), turn, &(struct pass){g->k, &s, +1, y->f32, x->f32, x->dim[1]});
+    rf__spans(g, N, rf__span_rows(x->dim[1]), rotate, &(struct pass){g->k, &s, +1, y->f32, x->f32, x->dim[1]});
     if (!rf__tracked(g, RF_IN(x, w))) return y;
     s.spec.position = rf__copy(g, spec->position, (size_t)N, sizeof *spec->position);
     s.spec.theta = rf__copy(g, spec->theta, (size_t)half, sizeof *spec->theta);
     rf__needed(y);
-    return rf__record(g, RF_OP(spin), y, RF_IN(x, w), &s, sizeof s);
+    return rf__record(g, RF_OP(rotate_learned), y, RF_IN(x, w), &s, sizeof s);
 }

@@ -1,7 +1,7 @@
-/* test_look.c — mirrors src/model/look.c: probabilities are what attention used, and sums of queries and keys give mean scores. */
+/* test_attention_probe.c — mirrors src/model/attention_probe.c: probabilities are what attention used, and sums of queries and keys give mean scores. */
 #include "t.h"
 
-#include "model/look.h"
+#include "model/attention_probe.h"
 #include "roformer/model.h"
 
 enum { T = 37, H = 4, D = 8, C = H * D };
@@ -60,10 +60,10 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
     float *p = t_floats(H * T * T), *value = t_floats(T * C);
     rf_error why = {0};
     rf__attention_probabilities(g, v, p);
-    for (int64_t n = 0; n < T; n++) memcpy(value + n * C, v->turned->f32 + n * 3 * C + 2 * C, C * sizeof *value);
-    if (v->spec->rotate_value && rf_rope_turn(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why)) fail_msg("%s", why.text);
-    rf_tensor *turned = rf_constant(g, v->turned->f32, 2, (int64_t[]){T, 3 * C});
-    const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, turned, v->spec) : rf_attention(g, turned, v->spec);
+    for (int64_t n = 0; n < T; n++) memcpy(value + n * C, v->rotated->f32 + n * 3 * C + 2 * C, C * sizeof *value);
+    if (v->spec->rotate_value && rf_rope_rotate(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why)) fail_msg("%s", why.text);
+    rf_tensor *rotated = rf_constant(g, v->rotated->f32, 2, (int64_t[]){T, 3 * C});
+    const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, rotated, v->spec) : rf_attention(g, rotated, v->spec);
     if (g->error.code) fail_msg("%s: %s", s->keys, g->error.text);
     for (int64_t h = 0; h < H; h++)
         for (int64_t m = 0; m < T; m++) {
@@ -76,10 +76,10 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
             /* T divisions by one rounded sum, each within a few units of the last place */
             t_near(sum, 1, 4e-6);
             for (int64_t i = 0; i < D; i++) {
-                double want = 0;
-                for (int64_t n = 0; n < T; n++) want += (double)row[n] * ((double)value[n * C + h * D + i] + offset_value(v->spec, n - m, h, i));
+                double expected = 0;
+                for (int64_t n = 0; n < T; n++) expected += (double)row[n] * ((double)value[n * C + h * D + i] + offset_value(v->spec, n - m, h, i));
                 /* |v| < 8, and 2^-24 times a few for each of T products and for P itself */
-                t_near((double)y->f32[m * C + h * D + i], want, 8 * T * 3e-7);
+                t_near((double)y->f32[m * C + h * D + i], expected, 8 * T * 3e-7);
             }
         }
     s->layers++;
@@ -133,14 +133,14 @@ static void offsets_are_seen(void **state)
     for (int64_t h = 0; h < H; h++)
         for (int64_t m = 0; m < T; m++)
             for (int64_t i = 0; i < D; i++) {
-                double want = 0, sum = 0;
+                double expected = 0, sum = 0;
                 for (int64_t n = 0; n < T; n++) {
                     const int64_t r = rf__min64(rf__max64(n - m, -CLIP), CLIP) + CLIP;
                     sum += (double)p[(h * T + m) * T + n];
-                    want += (double)p[(h * T + m) * T + n] * ((double)qkv->f32[n * 3 * C + 2 * C + h * D + i] + (double)spec.relative_value->f32[r * D + i]);
+                    expected += (double)p[(h * T + m) * T + n] * ((double)qkv->f32[n * 3 * C + 2 * C + h * D + i] + (double)spec.relative_value->f32[r * D + i]);
                 }
                 t_near(sum, 1, 4e-6);
-                t_near((double)y->f32[m * C + h * D + i], want, 8 * T * 3e-7);      /* as above, |v + W| < 8 */
+                t_near((double)y->f32[m * C + h * D + i], expected, 8 * T * 3e-7);  /* as above, |v + W| < 8 */
             }
     rf_graph_free(g);
     rf_ctx_free(ctx);
@@ -155,7 +155,7 @@ static void check_formula(void *user, rf_graph *g, const rf__view *v)
 {
     const struct formula *f = user;
     float *p = t_floats(H * T * T);
-    double want[T];
+    double expected[T];
     rf__attention_probabilities(g, v, p);
     for (int64_t h = 0; h < H; h++)
         for (int64_t m = 0; m < T; m++) {
@@ -171,11 +171,11 @@ static void check_formula(void *user, rf_graph *g, const rf__view *v)
                     score += re * cos(t) - im * sin(t);
                 }
                 for (int64_t i = f->r; i < D; i++) score += (double)q[i] * (double)k[i];
-                sum += want[n] = exp(score / sqrt(D));
+                sum += expected[n] = exp(score / sqrt(D));
             }
             for (int64_t n = 0; n < T; n++)
                 /* a score below 30 in f32 is off by less than 30 * 2^-22, and a probability by that share of itself, twice */
-                t_near((double)p[(h * T + m) * T + n], want[n] / sum, 2e-5);
+                t_near((double)p[(h * T + m) * T + n], expected[n] / sum, 2e-5);
         }
 }
 
@@ -195,12 +195,12 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
 {
     const rf_config *c = v->at->config;
     const double delta = *(const double *)user, gain = rf__rope_gain(c) * rf__rope_gain(c);
-    double room[D * D];
+    double workspace[D * D];
     rf__head_sums s;
     rf_error why = {0};
     if (rf__head_sums_new(g->ctx, c, &s, &why)) fail_msg("%s", why.text);
     rf__head_sums_add(&s, v);
-    assert_true(s.turns);
+    assert_true(s.rotates);
     for (int64_t h = 0; h < H; h++) {
         double mean = 0, square = 0, got, variance, norm = 0;
         for (int64_t m = 0; m < T; m++)
@@ -209,14 +209,14 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
                 double score = 0;
                 for (int64_t i = 0; i < D / 2; i++) {
                     const int64_t a = c->rope_interleave ? 2 * i : i, b = c->rope_interleave ? 2 * i + 1 : i + D / 2;
-                    const double theta = (h < s.turned ? 1 : 0) * rf__rope_theta(c, 10000, D, 0, i);
-                    const double by = h < s.turned ? gain : 1, x = by * cos(delta * theta), y = by * sin(delta * theta);
+                    const double theta = (h < s.rotated ? 1 : 0) * rf__rope_theta(c, 10000, D, 0, i);
+                    const double by = h < s.rotated ? gain : 1, x = by * cos(delta * theta), y = by * sin(delta * theta);
                     score += (double)q[a] * (x * (double)k[a] - y * (double)k[b]) + (double)q[b] * (y * (double)k[a] + x * (double)k[b]);
                 }
                 mean += score / sqrt(D) / (T * T);
                 square += score * score / D / (T * T);
             }
-        rf__head_score(&s, h, delta, room, &got, &variance);
+        rf__head_score(&s, h, delta, workspace, &got, &variance);
         t_near(got, mean, 1e-12 * (1 + fabs(mean)) * T);                             /* sums of doubles */
         t_near(variance, square - mean * mean, 1e-12 * (1 + square) * T);
         for (int64_t n = 0; n < T; n++) {

@@ -1,6 +1,6 @@
-/* picture.h — what an experiment found, drawn: held-out loss against steps, minutes and length. */
-#ifndef EXPERIMENTS_PICTURE_H
-#define EXPERIMENTS_PICTURE_H
+/* chart.h — what an experiment found, drawn: held-out loss against steps, minutes and length. */
+#ifndef EXPERIMENTS_CHART_H
+#define EXPERIMENTS_CHART_H
 
 #include "run.h"
 
@@ -16,9 +16,9 @@ typedef struct curve {
 } curve;
 
 /* Adds the run of one seed: what metrics.jsonl in its folder has. */
-void picture_add_run(curve *c, const char *folder, int seed);
+void chart_add_run(curve *c, const char *folder, int seed);
 
 /* RESULTS/curves.gp and curves.svg.  Sorts the curves by their last loss. */
-void picture_draw(const char *results, const char *title, curve *c, int n);
+void chart_draw(const char *results, const char *title, curve *c, int n);
 
 #endif

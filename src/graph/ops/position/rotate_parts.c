@@ -1,20 +1,20 @@
-/* turn.c — tables of angles of their own for the parts of a row: queries, keys, values.
+/* rotate_parts.c — tables of angles of their own for the parts of a row: queries, keys, values.
  *
- *     y[n,p,h,:] = R_p(row_p[n]) x[n,p,h,:]         for the first `turned` heads of a part that has a table; else y = x
+ *     y[n,p,h,:] = R_p(row_p[n]) x[n,p,h,:]         for the first `rotated` heads of a part that has a table; else y = x
  *     dx         = R_p(row_p[n])^T dy
  *
  * A table's gains are part of R_p, which then scales, too (xPos; length-dependent scores).  back: R_p^T in place of R_p. */
 #include "graph/graph.h"
 
-struct saved { rf_turn_spec spec; int64_t D; };
+struct saved { rf_rotate_parts_spec spec; int64_t D; };
 struct pass { const rfk_table *k; const struct saved *s; float dir, *y; const float *x; };
 
-static void turn(void *arg, int64_t first, int64_t last, int64_t block, int worker)
+static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
     (void)block, (void)worker;
     const struct pass *a = arg;
-    const rf_turn_spec *t = &a->s->spec;
-    const int64_t part = t->heads * a->s->D, width = t->parts * part, done = t->turned * a->s->D;
+    const rf_rotate_parts_spec *t = &a->s->spec;
+    const int64_t part = t->heads * a->s->D, width = t->parts * part, done = t->rotated * a->s->D;
     for (int64_t n = first; n < last; n++)
         for (int64_t p = 0; p < t->parts; p++) {
             const float *x = a->x + n * width + p * part;
@@ -24,42 +24,42 @@ static void turn(void *arg, int64_t first, int64_t last, int64_t block, int work
                 const rf_rope_spec *spec = rf_rope_spec_of(rope);
                 const int64_t at = t->row[p][n] * (spec->rotary / 2);
                 (spec->layout == RF_ROPE_PAIRS ? a->k->rope_pairs : a->k->rope_halves)(
-                    y, x, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, a->dir, t->turned, a->s->D, spec->rotary);
+                    y, x, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, a->dir, t->rotated, a->s->D, spec->rotary);
             }
             const int64_t from = rope ? done : 0;
             if (y != x) memcpy(y + from, x + from, (size_t)(part - from) * sizeof *y);
         }
 }
 
-void rf__turn_back(rf_graph *g, rf_node *n)
+void rf__rotate_parts_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     float *dy = rf__dy(n);
-    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), turn, &(struct pass){g->k, s, s->spec.back ? 1 : -1, dy, dy});
+    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), rotate, &(struct pass){g->k, s, s->spec.back ? 1 : -1, dy, dy});
     rf__adjoint(g, n->in[0], dy);
 }
 
-rf_tensor *rf_turn(rf_graph *g, rf_tensor *x, const rf_turn_spec *spec)
+rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec *spec)
 {
-    RF_WANT(g, "turn", x, 2);
-    RF_NEED(g, spec && spec->parts >= 1 && spec->parts <= RF_TURN_PARTS && spec->heads >= 1 && spec->turned >= 0 &&
-            spec->turned <= spec->heads && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
-            "turn: %lld columns are not parts of heads", (long long)x->dim[1]);
+    RF_EXPECT(g, "rotate_parts", x, 2);
+    RF_NEED(g, spec && spec->parts >= 1 && spec->parts <= RF_ROTATE_PARTS && spec->heads >= 1 && spec->rotated >= 0 &&
+            spec->rotated <= spec->heads && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
+            "rotate_parts: %lld columns are not parts of heads", (long long)x->dim[1]);
     const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads);
     struct saved s = {*spec, D};
     for (int64_t p = 0; p < spec->parts; p++) {
         if (!spec->rope[p]) continue;
         const int64_t r = rf_rope_spec_of(spec->rope[p])->rotary, rows = rf_rope_rows(spec->rope[p]);
-        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE, "turn: heads of %lld, angles for %lld", (long long)D, (long long)r);
+        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE, "rotate_parts: heads of %lld, angles for %lld", (long long)D, (long long)r);
         for (int64_t n = 0; n < N; n++)
-            RF_NEED(g, spec->row[p][n] >= 0 && spec->row[p][n] < rows, RF_ERANGE, "turn: row %d of token %lld, table has %lld",
+            RF_NEED(g, spec->row[p][n] >= 0 && spec->row[p][n] < rows, RF_ERANGE, "rotate_parts: row %d of token %lld, table has %lld",
                     (int)spec->row[p][n], (long long)n, (long long)rows);
     }
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;
-    rf__spans(g, N, rf__span_rows(x->dim[1]), turn, &(struct pass){g->k, &s, spec->back ? -1 : 1, y->f32, x->f32});
+    rf__spans(g, N, rf__span_rows(x->dim[1]), rotate, &(struct pass){g->k, &s, spec->back ? -1 : 1, y->f32, x->f32});
     if (!rf__tracked(g, RF_IN(x))) return y;
     for (int64_t p = 0; p < spec->parts; p++)
         if (spec->rope[p]) s.spec.row[p] = rf__copy(g, spec->row[p], (size_t)N, sizeof **spec->row);
-    return rf__record(g, RF_OP(turn), y, RF_IN(x), &s, sizeof s);
+    return rf__record(g, RF_OP(rotate_parts), y, RF_IN(x), &s, sizeof s);
 }

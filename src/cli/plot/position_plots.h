@@ -1,0 +1,22 @@
+/* position_plots.h — what `roformer positions plot` draws of trained models. */
+#ifndef CLI_POSITION_PLOTS_H
+#define CLI_POSITION_PLOTS_H
+
+#include "cli/plot/lab.h"
+
+typedef struct positions_args {
+    train_args train;
+    cli_list words, models, text;
+    const char *config, *output;
+    int64_t length, head_size, distance, width, height, layer, head, pieces, stretches;
+} positions_args;
+
+/* The numbers to standard output, or with -o the plot.  `models` of `a`, the shipped one when there is none. */
+typedef rf_status positions_plot_function(const positions_args *a, cli_io *io);
+positions_plot_function positions_attention, positions_bias, positions_score, positions_extrapolation;
+
+/* Standard output, or with -o the script of the plot, begun; end draws it. */
+rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why);
+rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, const char *script);
+
+#endif
