@@ -1,16 +1,18 @@
 /* bench_attention.c — fused attention, forward and backward, in f32 and in bf16, as shares of the multiply-add peak.
  *
- *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--type f32|bf16] [--drop P] [--causal]
+ *     bench_attention [--json] [--threads N] [--rounds N] [--isa NAME] [--only NAME] [--type f32|bf16] [--drop P]
+ *     [--causal]
  *                     [--width D]
  *
- * Rotation and packing are part of what is timed; q, k and v are read where a projection writes them, [tokens][3][heads]
- * [width].  Counted are 4 T^2 D operations for each head forward and 10 T^2 D backward (half of it with --causal), the
- * exponentials not at all.  The types take turns, and so do the passes.  The peak is that of a register-only loop on the
- * same threads, measured right before every sample: of f32, or of bf16 where there is an instruction for it.  Printed
- * are medians over the rounds, the least time, and the shares' range; what takes long is repeated less often.
+ * Rotation and packing are part of what is timed; q, k and v are read where a projection writes them,
+ * [tokens][3][heads] [width].  Counted are 4 T^2 D operations for each head forward and 10 T^2 D backward (half of it
+ * with --causal), the exponentials not at all.  The types take turns, and so do the passes.  The peak is that of a
+ * register-only loop on the same threads, measured right before every sample: of f32, or of bf16 where there is an
+ * instruction for it.  Printed are medians over the rounds, the least time, and the shares' range; what takes long is
+ * repeated less often.
  *
- * 1 x 32,768 ("long") comes first, forward: the least time beside what 1 x 2,048 predicts, were it quadratic, and how far
- * the process's resident set has grown at most.                                                                      */
+ * 1 x 32,768 ("long") comes first, forward: the least time beside what 1 x 2,048 predicts, were it quadratic, and how
+ * far the process's resident set has grown at most.                                                                  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -96,7 +98,8 @@ static void forward(void *arg, int64_t i, int worker)
     const unit *u = &w->there.of[i];
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention a = attention_of(w, u->sequence, h, h + 1 < u->end);
-        (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last, w->scratch + (size_t)worker * w->each);
+        (w->bf16 ? w->k->attention_bf16 : w->k->attention)(&a, u->first, u->last,
+                                                           w->scratch + (size_t)worker * w->each);
     }
 }
 
@@ -108,8 +111,14 @@ static void backward(void *arg, int64_t i, int worker)
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention a = attention_of(w, u->sequence, h, h + 1 < u->end);
         float *dq = w->d_qkv + at * 3 * C + h * w->width;
-        const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width, .d_out_stride = C, .dq = dq, .dk = dq + C,
-                                      .dv = dq + 2 * C, .dq_stride = 3 * C, .dk_stride = 3 * C, .dv_stride = 3 * C};
+        const rfk_attention_grad g = {.d_out = w->d_out + at * C + h * w->width,
+                                      .d_out_stride = C,
+                                      .dq = dq,
+                                      .dk = dq + C,
+                                      .dv = dq + 2 * C,
+                                      .dq_stride = 3 * C,
+                                      .dk_stride = 3 * C,
+                                      .dv_stride = 3 * C};
         (w->bf16 ? w->k->attention_bf16_back : w->k->attention_back)(&a, &g, w->scratch + (size_t)worker * w->each);
     }
 }
@@ -197,11 +206,11 @@ static void print_line(const work *w, int pass, double unit_flops, sample *s, in
     const sample m = s[rounds / 2];
     const double gflops = flops[pass] * unit_flops / m.ms * 1e-6, low = s[0].share, high = s[rounds - 1].share;
     if (json)
-        printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"drop\": %g, \"causal\": %d, "
-               "\"ms\": %.4f, \"least_ms\": %.4f, \"gflops\": %.1f, \"share_of_peak\": %.4f, \"share_low\": %.4f, "
-               "\"share_high\": %.4f, \"rounds\": %d, \"threads\": %d}\n",
-               w->p->name, passes[pass], w->k->isa, types[w->bf16], (long long)w->width, (double)w->drop, w->causal, m.ms, least,
-               gflops, m.share, low, high, rounds, rf_ctx_threads(w->ctx));
+        printf("{\"case\": \"attention %s %s\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"drop\": %g, "
+               "\"causal\": %d, \"ms\": %.4f, \"least_ms\": %.4f, \"gflops\": %.1f, \"share_of_peak\": %.4f, "
+               "\"share_low\": %.4f, \"share_high\": %.4f, \"rounds\": %d, \"threads\": %d}\n",
+               w->p->name, passes[pass], w->k->isa, types[w->bf16], (long long)w->width, (double)w->drop, w->causal,
+               m.ms, least, gflops, m.share, low, high, rounds, rf_ctx_threads(w->ctx));
     else
         printf("%-10s %-5s %-9s %10.3f ms  least %10.3f ms %7.1f GFLOP/s  %5.1f %% of %s fma (%.1f-%.1f)\n", w->p->name,
                types[w->bf16], passes[pass], m.ms, least, gflops, 100 * m.share, types[w->bf16], 100 * low, 100 * high);
@@ -257,22 +266,24 @@ static void measure_long(work *w, int which, bool json)
     problem few = {"1x12x2048", 1, SHORT, {SHORT}}, many = {"1x12x32768", 1, LONG, {LONG}};
     for (int type = which == 1; type <= (which > 0); type++) {
         w->bf16 = type;
-        const double earlier = least_forward(w, &few, 5), before = resident(), peak = peak_of(w), t = least_forward(w, &many, 1);
+        const double earlier = least_forward(w, &few, 5), before = resident(), peak = peak_of(w),
+                     t = least_forward(w, &many, 1);
         const double grown = resident() - before, least = fmin(earlier, least_forward(w, &few, 5));
         const double ratio = LONG / SHORT, predicted = least * ratio * ratio;
         const double ops = 4.0 * LONG * LONG * (double)(HEADS * w->width) * (w->causal ? 0.5 : 1);
-        const double numbers = 4.0 * LONG * (double)(HEADS * w->width) * sizeof(float);       /* q, k, v and the result */
+        const double numbers = 4.0 * LONG * (double)(HEADS * w->width) * sizeof(float);     /* q, k, v and the result */
         if (json)
-            printf("{\"case\": \"attention %s forward\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"ms\": %.1f, "
-                   "\"gflops\": %.1f, \"share_of_peak\": %.4f, \"over_quadratic\": %.4f, \"resident_mb\": %.1f, "
+            printf("{\"case\": \"attention %s forward\", \"by\": \"%s\", \"type\": \"%s\", \"width\": %lld, \"ms\": "
+                   "%.1f, \"gflops\": %.1f, \"share_of_peak\": %.4f, \"over_quadratic\": %.4f, \"resident_mb\": %.1f, "
                    "\"scratch_mb\": %.3f, \"threads\": %d}\n",
-                   many.name, w->k->isa, types[type], (long long)w->width, 1e3 * t, ops / t * 1e-9, ops / t / peak, t / predicted,
-                   resident() * 1e-6, (double)w->each * rf_ctx_threads(w->ctx) * 1e-6, rf_ctx_threads(w->ctx));
+                   many.name, w->k->isa, types[type], (long long)w->width, 1e3 * t, ops / t * 1e-9, ops / t / peak,
+                   t / predicted, resident() * 1e-6, (double)w->each * rf_ctx_threads(w->ctx) * 1e-6,
+                   rf_ctx_threads(w->ctx));
         else
-            printf("%-10s %-5s forward   %10.3f ms  %.3f x quadratic from %d (%.3f ms) %7.1f GFLOP/s  %5.1f %% of %s fma; resident set "
-                   "%.0f MB, %.0f MB q, k, v and the result; grown by %.0f MB\n",
-                   many.name, types[type], 1e3 * t, t / predicted, SHORT, 1e3 * least, ops / t * 1e-9, 100 * ops / t / peak,
-                   types[type], resident() * 1e-6, numbers * 1e-6, grown * 1e-6);
+            printf("%-10s %-5s forward   %10.3f ms  %.3f x quadratic from %d (%.3f ms) %7.1f GFLOP/s  %5.1f %% of %s "
+                   "fma; resident set %.0f MB, %.0f MB q, k, v and the result; grown by %.0f MB\n",
+                   many.name, types[type], 1e3 * t, t / predicted, SHORT, 1e3 * least, ops / t * 1e-9,
+                   100 * ops / t / peak, types[type], resident() * 1e-6, numbers * 1e-6, grown * 1e-6);
         fflush(stdout);
     }
 }
@@ -316,7 +327,10 @@ int main(int argc, char **argv)
         }
     }
     if (threads < 1 || rounds < 1 || rounds > ROUNDS || w.width < 1 || w.width > 4096 || which < 0) {
-        fprintf(stderr, "bench_attention: expected --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096, --type f32 or bf16\n", ROUNDS);
+        fprintf(
+            stderr,
+            "bench_attention: expected --threads >= 1, 1 <= --rounds <= %d, 1 <= --width <= 4096, --type f32 or bf16\n",
+            ROUNDS);
         return 2;
     }
     rf_ctx *ctx;

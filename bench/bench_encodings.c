@@ -1,9 +1,11 @@
 /* bench_encodings.c — the whole encoder with each position encoding, as a multiple of its time with learned positions.
  *
- *     bench_encodings [--json] [--threads N] [--rounds N] [--layers N] [--only NAME]      all of `roformer positions`; or one
+ *     bench_encodings [--json] [--threads N] [--rounds N] [--layers N] [--only NAME]      all of `roformer positions`;
+ *     or one
  *
- * The base shape (width 768, 12 heads, inner width 3072), 4 texts of 512 tokens, random weights, f32.  In each round a forward
- * with learned positions is timed, then one with the encoding; printed are the medians of the times and of the ratios. */
+ * The base shape (width 768, 12 heads, inner width 3072), 4 texts of 512 tokens, random weights, f32.  In each round a
+ * forward with learned positions is timed, then one with the encoding; printed are the medians of the times and of the
+ * ratios. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +46,8 @@ static double forward(const net *n)
     for (int i = 0; i < N; i++) id[i] = (int32_t)((uint32_t)i * 2654435761U % VOCAB);
     for (int b = 0; b <= B; b++) start[b] = b * T;
     const double begun = rf__seconds();
-    if (rf_session_hidden(n->session, &(rf_batch){.N = N, .B = B, .id = id, .start = start}, &hidden, &why)) die(why.text);
+    if (rf_session_hidden(n->session, &(rf_batch){.N = N, .B = B, .id = id, .start = start}, &hidden, &why))
+        die(why.text);
     return rf__seconds() - begun;
 }
 
@@ -61,10 +64,12 @@ static void measure(const rf_ctx *ctx, const net *learned, const rf_position *is
     rf_model_close(n.model);
     const double m = median(ms, rounds), x = median(ratio, rounds);
     if (json)
-        printf("{\"case\": \"encoder/%s\", \"shape\": \"%dx%d\", \"layers\": %d, \"ms\": %.3f, \"times_learned\": %.4f, \"least\": %.4f, "
-               "\"most\": %.4f, \"threads\": %d}\n", is->name, B, T, layers, m, x, ratio[0], ratio[rounds - 1], rf_ctx_threads(ctx));
+        printf("{\"case\": \"encoder/%s\", \"shape\": \"%dx%d\", \"layers\": %d, \"ms\": %.3f, \"times_learned\": "
+               "%.4f, \"least\": %.4f, \"most\": %.4f, \"threads\": %d}\n",
+               is->name, B, T, layers, m, x, ratio[0], ratio[rounds - 1], rf_ctx_threads(ctx));
     else
-        printf("%-20s %9.1f ms   %6.3f x learned positions   (%.3f to %.3f)\n", is->name, m, x, ratio[0], ratio[rounds - 1]);
+        printf("%-20s %9.1f ms   %6.3f x learned positions   (%.3f to %.3f)\n", is->name, m, x, ratio[0],
+               ratio[rounds - 1]);
     fflush(stdout);
 }
 
@@ -88,7 +93,10 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--layers")) layers = atoi(value), i++;
         else if (!strcmp(argv[i], "--only")) only = value, i++;
         else {
-            fprintf(stderr, "bench_encodings: unknown option %s; there are --json, --threads N, --rounds N, --layers N, --only NAME\n", argv[i]);
+            fprintf(stderr,
+                    "bench_encodings: unknown option %s; there are --json, --threads N, --rounds N, --layers N, --only "
+                    "NAME\n",
+                    argv[i]);
             return 2;
         }
     }

@@ -6,7 +6,7 @@
  * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
  * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
  * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
- * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.                                                                         */
+ * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.                 */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -21,21 +21,27 @@ static const char *const kind_name[] = {"packed", "plain", "adjoint", "gradient"
 typedef struct problem { const char *part; kind kind; int64_t m, n, k; rf_act act; } problem;
 
 static const problem problems[] = {
-    {"base", PACKED, 1024, 768, 768, 0},    {"base", PACKED, 1024, 2304, 768, 0}, {"base", PACKED, 1024, 3072, 768, 0},
-    {"base", PACKED, 1024, 3072, 768, RF_ACT_GELU},                               {"base", PACKED, 1024, 768, 3072, 0},
-    {"base", PACKED, 2048, 768, 768, 0},    {"base", PACKED, 2048, 3072, 768, 0}, {"base", PACKED, 2048, 768, 3072, 0},
-    {"base", PACKED, 333, 768, 768, 0},     {"base", PACKED, 333, 3072, 768, 0},  {"base", PACKED, 100, 3072, 768, 0},
-    {"train", PLAIN, 1024, 768, 768, 0},    {"train", PLAIN, 1024, 2304, 768, 0}, {"train", PLAIN, 1024, 3072, 768, 0},
-    {"train", PLAIN, 1024, 768, 3072, 0},   {"train", ADJOINT, 1024, 768, 768, 0},{"train", ADJOINT, 1024, 768, 3072, 0},
-    {"train", ADJOINT, 1024, 3072, 768, 0}, {"train", GRADIENT, 768, 768, 1024, 0},
-    {"train", GRADIENT, 3072, 768, 1024, 0},{"train", GRADIENT, 768, 3072, 1024, 0}, {"train", GRADIENT, 2304, 768, 1024, 0},
-    {"head", PLAIN, 154, 30522, 768, 0},   {"head", ADJOINT, 154, 768, 30522, 0},  {"head", GRADIENT, 30522, 768, 154, 0},
-    {"small", PLAIN, 4096, 768, 256, 0},    {"small", PLAIN, 4096, 1024, 256, 0}, {"small", PLAIN, 4096, 256, 1024, 0},
-    {"small", PLAIN, 614, 8192, 256, 0},    {"small", ADJOINT, 4096, 256, 768, 0},{"small", ADJOINT, 4096, 256, 1024, 0},
-    {"small", GRADIENT, 768, 256, 4096, 0}, {"small", GRADIENT, 1024, 256, 4096, 0}, {"small", GRADIENT, 256, 1024, 4096, 0},
-    {"small", GRADIENT, 8192, 256, 614, 0}, {"small", PACKED, 4096, 1024, 256, 0},
-    {"memory", PACKED, 1, 768, 768, 0},     {"memory", PACKED, 16, 768, 768, 0},  {"memory", PACKED, 16, 3072, 768, 0},
-    {"memory", PACKED, 16, 768, 3072, 0},   {"memory", PACKED, 32, 3072, 768, 0},
+    {"base", PACKED, 1024, 768, 768, 0},     {"base", PACKED, 1024, 2304, 768, 0},
+    {"base", PACKED, 1024, 3072, 768, 0},    {"base", PACKED, 1024, 3072, 768, RF_ACT_GELU},
+    {"base", PACKED, 1024, 768, 3072, 0},    {"base", PACKED, 2048, 768, 768, 0},
+    {"base", PACKED, 2048, 3072, 768, 0},    {"base", PACKED, 2048, 768, 3072, 0},
+    {"base", PACKED, 333, 768, 768, 0},      {"base", PACKED, 333, 3072, 768, 0},
+    {"base", PACKED, 100, 3072, 768, 0},     {"train", PLAIN, 1024, 768, 768, 0},
+    {"train", PLAIN, 1024, 2304, 768, 0},    {"train", PLAIN, 1024, 3072, 768, 0},
+    {"train", PLAIN, 1024, 768, 3072, 0},    {"train", ADJOINT, 1024, 768, 768, 0},
+    {"train", ADJOINT, 1024, 768, 3072, 0},  {"train", ADJOINT, 1024, 3072, 768, 0},
+    {"train", GRADIENT, 768, 768, 1024, 0},  {"train", GRADIENT, 3072, 768, 1024, 0},
+    {"train", GRADIENT, 768, 3072, 1024, 0}, {"train", GRADIENT, 2304, 768, 1024, 0},
+    {"head", PLAIN, 154, 30522, 768, 0},     {"head", ADJOINT, 154, 768, 30522, 0},
+    {"head", GRADIENT, 30522, 768, 154, 0},  {"small", PLAIN, 4096, 768, 256, 0},
+    {"small", PLAIN, 4096, 1024, 256, 0},    {"small", PLAIN, 4096, 256, 1024, 0},
+    {"small", PLAIN, 614, 8192, 256, 0},     {"small", ADJOINT, 4096, 256, 768, 0},
+    {"small", ADJOINT, 4096, 256, 1024, 0},  {"small", GRADIENT, 768, 256, 4096, 0},
+    {"small", GRADIENT, 1024, 256, 4096, 0}, {"small", GRADIENT, 256, 1024, 4096, 0},
+    {"small", GRADIENT, 8192, 256, 614, 0},  {"small", PACKED, 4096, 1024, 256, 0},
+    {"memory", PACKED, 1, 768, 768, 0},      {"memory", PACKED, 16, 768, 768, 0},
+    {"memory", PACKED, 16, 3072, 768, 0},    {"memory", PACKED, 16, 768, 3072, 0},
+    {"memory", PACKED, 32, 3072, 768, 0},
 };
 
 enum { MAX_ROUNDS = 101, MAX_WAYS = 5, MAX_COPIES = 200 };
@@ -100,7 +106,8 @@ static void prepare(job *j, const float *a, const float *b, float *c)
     const int64_t bytes = p->n * p->k * (j->half ? 2 : 4);
     j->copies = p->m > 64 ? 1 : (int)rf__min64(MAX_COPIES, 200000000 / bytes + 1);
     rf_error why = {0};
-    for (int i = 0; i < j->copies; i++) must(rf__pack_by(j->by, j->ctx, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
+    for (int i = 0; i < j->copies; i++)
+        must(rf__pack_by(j->by, j->ctx, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
 }
 
 static void run(job *j)
@@ -108,7 +115,8 @@ static void run(job *j)
     rf_error why = {0};
     const rf_gemm_call *g = &j->call;
     if (j->p->kind == PACKED) {
-        must(rf_packed_product(j->ctx, j->packed[j->at], g->m, g->a, g->lda, g->bias, g->act, g->c, g->ldc, &why), &why);
+        must(rf_packed_product(j->ctx, j->packed[j->at], g->m, g->a, g->lda, g->bias, g->act, g->c, g->ldc, &why),
+             &why);
         j->at = (j->at + 1) % j->copies;
     } else {
         must(rf__gemm_by(j->by, j->ctx, g, &why), &why);
@@ -136,14 +144,15 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
     const char *of = p->part[0] == 'm' ? "memory" : j->half ? "bf16 fma" : "fma";
     if (json)
-        printf("{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
-               "\"share_of_peak\": %.4f, \"peak\": \"%s\", \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
-               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms, gflops,
-               m.share, of, s[0].share, s[rounds - 1].share, rf_ctx_threads(j->ctx));
+        printf(
+            "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
+            "\"share_of_peak\": %.4f, \"peak\": \"%s\", \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
+            kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms,
+            gflops, m.share, of, s[0].share, s[rounds - 1].share, rf_ctx_threads(j->ctx));
     else
         printf("%-8s m %5lld n %5lld k %5lld act %d  %-14s %9.4f ms %7.1f GFLOP/s  %5.1f %% of %s (%.1f-%.1f)\n",
-               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms, gflops,
-               100 * m.share, of, 100 * s[0].share, 100 * s[rounds - 1].share);
+               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms,
+               gflops, 100 * m.share, of, 100 * s[0].share, 100 * s[rounds - 1].share);
     fflush(stdout);
 }
 
@@ -169,7 +178,8 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
     int ways = 0;
     float *a = filled(ctx, rf__max64(p->m * p->k, p->n)), *b = filled(ctx, p->n * p->k), *c = filled(ctx, p->m * p->n);
     const bool f32 = !type || !strcmp(type, "f32"), half = !type || !strcmp(type, "bf16");
-    for (const rf__products *by; f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 2 && by != &rf__products_ref; ways++)
+    for (const rf__products *by;
+         f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 2 && by != &rf__products_ref; ways++)
         jobs[ways] = (job){.ctx = ctx, .by = by, .p = p};
     if (half) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_bf16, .p = p, .half = true};
     uint16_t *a16 = NULL, *b16 = NULL;
@@ -215,8 +225,8 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--only") && i + 1 < argc) only = argv[++i];
         else if (!strcmp(argv[i], "--type") && i + 1 < argc) type = argv[++i];
         else {
-            fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only base|train|head|small|memory] "
-                            "[--type f32|bf16]\n");
+            fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only "
+                            "base|train|head|small|memory] [--type f32|bf16]\n");
             return 2;
         }
     }
@@ -224,14 +234,16 @@ int main(int argc, char **argv)
     rf_ctx *ctx;
     rf_error why = {0};
     must(rf_ctx_new(&options, &ctx, &why), &why);
-    const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5), copy = rf__peak_copy(ctx, 512 << 20, 0.5);
+    const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5),
+                 copy = rf__peak_copy(ctx, 512 << 20, 0.5);
     const double half = rf__peak_bf16(ctx, 0.3);
     if (json)
-        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n", 1e-9 * peak,
-               1e-9 * half, 1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
+        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": "
+               "%.2f, \"threads\": %d}\n",
+               1e-9 * peak, 1e-9 * half, 1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
     else
-        printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx), 1e-9 * peak,
-               1e-9 * half, 1e-9 * read, 1e-9 * copy);
+        printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx),
+               1e-9 * peak, 1e-9 * half, 1e-9 * read, 1e-9 * copy);
     for (size_t i = 0; i < RF_COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);

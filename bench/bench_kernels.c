@@ -4,8 +4,8 @@
  *
  * `copy` is memcpy of as many bytes as the kernel reads and writes, measured right before every single sample: a share
  * of 1.0 means that the kernel costs nothing beside its memory traffic.  Rungs take turns within a round; printed are
- * medians over the rounds.  `error` is the largest distance to the reference rung's result, over the largest number in it.
- * In cache all arrays fit the first two levels; in memory they exceed the last.                                       */
+ * medians over the rounds.  `error` is the largest distance to the reference rung's result, over the largest number in
+ * it. In cache all arrays fit the first two levels; in memory they exceed the last.                                  */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -128,10 +128,10 @@ static const struct row { const char *name; job *run; int bytes; } rows[] = {
     {"to_f16", to_f16, 6},            {"from_f16", from_f16, 6},
 };
 
-/* ---- numbers --------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-/* Arrays are cut from one block, 64-byte aligned and each at another place within its page: large blocks of an allocator
- * all start at the same one, and the caches' sets are chosen by it. */
+/* Arrays are cut from one block, 64-byte aligned and each at another place within its page: large blocks of an
+ * allocator all start at the same one, and the caches' sets are chosen by it. */
 static float *cut(float **block, int64_t n, uint64_t stream)
 {
     enum { APART = 1088 };
@@ -173,8 +173,8 @@ static void copy(const rfk_table *k, work *w)
     __asm__ volatile("" : : "r"(w->y) : "memory");
 }
 
-/* RoFormer's Eq. 34 as one would write it down, for the compiler to make the best of.  No `restrict`: like the kernels it
- * may be called in place. */
+/* RoFormer's Eq. 34 as one would write it down, for the compiler to make the best of.  No `restrict`: like the kernels
+ * it may be called in place. */
 #ifndef __clang__                       /* which vectorises at -O2, too, and has no such attribute */
 __attribute__((optimize("O3")))
 #endif
@@ -197,7 +197,7 @@ static void plain_copy(const rfk_table *k, work *w)
     k->scale(w->y, w->a, 1, w->n);
 }
 
-/* ---- one kernel, one place, all rungs ---------------------------------------------------------------------------------- */
+/* ---- one kernel, one place, all rungs ---------------------------------------------------------------------------- */
 
 typedef struct options { int json, rounds; const char *only, *place; } options;
 
@@ -255,11 +255,12 @@ static void measure(const struct row *r, const char *place, const rfk_table *run
         const double s = median(seconds[i], o->rounds), c = median(share[i], o->rounds);
         const double rate = (double)w->n * r->bytes / s / 1e9;
         if (o->json)
-            printf("{\"kernel\": \"%s\", \"isa\": \"%s\", \"place\": \"%s\", \"n\": %lld, \"ns\": %.1f, \"gb_s\": %.2f, "
-                   "\"of_copy\": %.3f, \"error\": %.3g}\n", r->name, rung[i].isa, place, (long long)w->n, s * 1e9, rate, c, error[i]);
+            printf("{\"kernel\": \"%s\", \"isa\": \"%s\", \"place\": \"%s\", \"n\": %lld, \"ns\": %.1f, \"gb_s\": "
+                   "%.2f, \"of_copy\": %.3f, \"error\": %.3g}\n",
+                   r->name, rung[i].isa, place, (long long)w->n, s * 1e9, rate, c, error[i]);
         else
-            printf("%-16s %-7s %-7s %10lld %12.1f %9.2f %8.3f %9.1e\n", r->name, rung[i].isa, place, (long long)w->n, s * 1e9,
-                   rate, c, error[i]);
+            printf("%-16s %-7s %-7s %10lld %12.1f %9.2f %8.3f %9.1e\n", r->name, rung[i].isa, place, (long long)w->n,
+                   s * 1e9, rate, c, error[i]);
     }
     fflush(stdout);
 }
@@ -274,7 +275,8 @@ static void rotation(const rfk_table *rung, int rungs, work *w, const options *o
             w->n = 4096 * ROW;
             copy_bytes = (size_t)w->n * sizeof(float);
             timed(rope_pairs, &rung[i], w, 0);
-            const double c = timed(copy, NULL, w, 0), v = timed(plain_copy, &rung[i], w, 0), s = timed(rope_pairs, &rung[i], w, 0);
+            const double c = timed(copy, NULL, w, 0), v = timed(plain_copy, &rung[i], w, 0),
+                         s = timed(rope_pairs, &rung[i], w, 0);
             w->y = w->a;
             timed(rope_pairs, &rung[i], w, 0);
             const double q = timed(plain_copy, &rung[i], w, 0), p = timed(rope_pairs, &rung[i], w, 0);
@@ -336,13 +338,15 @@ int main(int argc, char **argv)
     while (rungs < RUNGS && rfk_rung(rungs, &rung[rungs])) rungs++;
 
     if (!o.json)
-        printf("%-16s %-7s %-7s %10s %12s %9s %8s %9s\n", "kernel", "isa", "place", "n", "ns", "GB/s", "of copy", "error");
+        printf("%-16s %-7s %-7s %10s %12s %9s %8s %9s\n", "kernel", "isa", "place", "n", "ns", "GB/s", "of copy",
+               "error");
     for (size_t i = 0; i < RF_COUNT(rows); i++) {
         if (o.only && strcmp(o.only, rows[i].name)) continue;
         w.n = SMALL;
         if (!o.place || !strcmp(o.place, "cache")) measure(&rows[i], "cache", rung, 0, rungs, &w, &o, expected);
         w.n = LARGE;
-        if (!o.place || !strcmp(o.place, "memory")) measure(&rows[i], "memory", rung, rungs > 1, rungs, &w, &o, expected);
+        if (!o.place || !strcmp(o.place, "memory"))
+            measure(&rows[i], "memory", rung, rungs > 1, rungs, &w, &o, expected);
     }
     if (!o.only || !strcmp(o.only, "rotation")) rotation(rung, rungs, &w, &o);
 

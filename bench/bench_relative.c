@@ -2,11 +2,11 @@
  *
  *     bench_relative [--json] [--threads N] [--rounds N] [--only NAME] [--shape 4x512|8x128|1x2048] [--type f32|bf16]
  *
- * The base shape's heads, 12 of 64 columns, no rotation.  In each round attention is timed without an encoding and then with
- * it: the operation of the tape alone (its tables made before), as a session does it, which keeps tables while it is open
- * (the call of relate included), with the making of the tables in each call, and the step forward and backward, tables
- * included.  Printed are the medians over the rounds of the times and of their ratios.  With --type bf16 products are in bf16,
- * with the encoding and without.                                                                                     */
+ * The base shape's heads, 12 of 64 columns, no rotation.  In each round attention is timed without an encoding and then
+ * with it: the operation of the tape alone (its tables made before), as a session does it, which keeps tables while it
+ * is open (the call of relate included), with the making of the tables in each call, and the step forward and backward,
+ * tables included.  Printed are the medians over the rounds of the times and of their ratios.  With --type bf16
+ * products are in bf16, with the encoding and without.                                                               */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -56,9 +56,12 @@ static void open_encoding(work *w, const char *name)
     char text[512];
     rf_config c;
     rf_error why = {0};
-    snprintf(text, sizeof text, "{\"vocab_size\":16,\"num_hidden_layers\":1,\"max_position_embeddings\":2048,"
-             "\"position_embedding_type\":\"%s\",\"max_relative_positions\":512,\"attention_probs_dropout_prob\":0}", name);
-    if (rf_config_parse(NULL, text, strlen(text), "bench", &c, &why) || rf__params_new(w->ctx, &c, &w->params, &why)) die(why.text);
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":16,\"num_hidden_layers\":1,\"max_position_embeddings\":2048,\"position_embedding_type\":"
+             "\"%s\",\"max_relative_positions\":512,\"attention_probs_dropout_prob\":0}",
+             name);
+    if (rf_config_parse(NULL, text, strlen(text), "bench", &c, &why) || rf__params_new(w->ctx, &c, &w->params, &why))
+        die(why.text);
     w->is = w->params.position;
     w->value = filled(w->ctx, (int64_t)w->params.total);
     w->grad = filled(w->ctx, (int64_t)w->params.total);
@@ -142,10 +145,12 @@ static void measure(work *w, work *plain, const shape *s, int rounds, bool json)
         const double m = median(ms[k], rounds), x = median(ratio[k], rounds);
         const char *const type = w->type == RF_BF16 ? "bf16" : "f32";
         if (json)
-            printf("{\"case\": \"relative/%s\", \"shape\": \"%s\", \"what\": \"%s\", \"type\": \"%s\", \"ms\": %.4f, \"times_without\": %.3f, \"threads\": %d}\n",
+            printf("{\"case\": \"relative/%s\", \"shape\": \"%s\", \"what\": \"%s\", \"type\": \"%s\", \"ms\": %.4f, "
+                   "\"times_without\": %.3f, \"threads\": %d}\n",
                    w->is->name, s->name, kind[k], type, m, x, rf_ctx_threads(w->ctx));
         else
-            printf("%-24s %-7s %-4s %-12s %9.3f ms   %5.2f x the time without\n", k ? "" : w->is->name, s->name, type, kind[k], m, x);
+            printf("%-24s %-7s %-4s %-12s %9.3f ms   %5.2f x the time without\n", k ? "" : w->is->name, s->name, type,
+                   kind[k], m, x);
     }
     fflush(stdout);
 }

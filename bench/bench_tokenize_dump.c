@@ -5,10 +5,11 @@
  *     bench_tokenize_dump save PLACE FOLDER [OPTION ...]
  *     bench_tokenize_dump train SIZE ALPHABET LEAST < text > vocab.txt
  *
- * PLACE is a model folder or a vocab.txt.  A record is its length in bytes (uint32, this machine's order) and the bytes;
- * with --pairs two records make one text.  An answer is the number of tokens (uint32), the number dropped (uint32), and
- * for each token id, start, end, type + 256 added (uint32 each).  For decode a record holds int32 ids and the answer is
- * a record of text.  Options: --python --cased --strip --keep --joined (no Han splitting) --plain --no-specials --pairs
+ * PLACE is a model folder or a vocab.txt.  A record is its length in bytes (uint32, this machine's order) and the
+ * bytes; with --pairs two records make one text.  An answer is the number of tokens (uint32), the number dropped
+ * (uint32), and for each token id, start, end, type + 256 added (uint32 each).  For decode a record holds int32 ids and
+ * the answer is a record of text.  Options: --python --cased --strip --keep --joined (no Han splitting) --plain
+ * --no-specials --pairs
  * --limit N --skip --tidy.                                                                                           */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -112,8 +113,8 @@ static int encode(const rf_ctx *ctx, const rf_tokenizer *t, const request *q, rf
             break;
         }
         size_t dropped = 0;
-        if (rf_encode(t, a.size ? a.data : "", a.size, q->pairs ? (b.size ? b.data : "") : NULL, b.size, q->limit, q->flags,
-                      &e, &dropped, why)) {
+        if (rf_encode(t, a.size ? a.data : "", a.size, q->pairs ? (b.size ? b.data : "") : NULL, b.size, q->limit,
+                      q->flags, &e, &dropped, why)) {
             status = refuse(why);
             break;
         }
@@ -157,8 +158,8 @@ static int train(const rf_ctx *ctx, char **arg, rf_error *why)
         if (rf_vocab_trainer_feed(v, line, (size_t)n, why)) status = refuse(why);
     char *vocab;
     size_t bytes;
-    if (!status && rf_vocab_trainer_learn(v, atoi(arg[0]), atoi(arg[1]), (uint64_t)atoll(arg[2]), NULL, NULL, &vocab, &bytes,
-                                          why))
+    if (!status &&
+        rf_vocab_trainer_learn(v, atoi(arg[0]), atoi(arg[1]), (uint64_t)atoll(arg[2]), NULL, NULL, &vocab, &bytes, why))
         status = refuse(why);
     if (!status) {
         fwrite(vocab, 1, bytes, stdout);
@@ -179,7 +180,8 @@ int main(int count, char **arg)
     int status = 2;
     if (count == 5 && !strcmp(arg[1], "train")) {
         status = train(ctx, arg + 2, &why);
-    } else if (count >= 3 && parse(&q, count - (strcmp(arg[1], "save") ? 3 : 4), arg + (strcmp(arg[1], "save") ? 3 : 4))) {
+    } else if (count >= 3 &&
+               parse(&q, count - (strcmp(arg[1], "save") ? 3 : 4), arg + (strcmp(arg[1], "save") ? 3 : 4))) {
         if (open_tokenizer(ctx, arg[2], &q, &t, &why)) status = refuse(&why);
         else if (!strcmp(arg[1], "encode")) status = encode(ctx, t, &q, &why);
         else if (!strcmp(arg[1], "decode")) status = decode(t, &q);

@@ -2,9 +2,9 @@
  *
  *     bench_tokenizer VOCAB [TEXT [ROUNDS]]
  *
- * Without TEXT: a megabyte each of texts that are hard on a tokenizer.  With TEXT: its lines, one call each, ROUNDS times
- * (5) over the first 32 MiB; the first round starts with an empty cache of words.  tools/speed_tokenizer.py runs this in
- * turns with Hugging Face's.                                                                                          */
+ * Without TEXT: a megabyte each of texts that are hard on a tokenizer.  With TEXT: its lines, one call each, ROUNDS
+ * times (5) over the first 32 MiB; the first round starts with an empty cache of words.  tools/speed_tokenizer.py runs
+ * this in turns with Hugging Face's.                                                                                 */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,13 +53,25 @@ static size_t repeat(char *to, const char *unit)
 
 static void hard(const rf_ctx *ctx, const rf_tokenizer *t)
 {
-    static const struct { const char *name, *unit; } text[] = {
-        {"letters without a space", "a"}, {"spaces", " "}, {"punctuation", "!"}, {"one word", "the "},
-        {"words of 100 letters", "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij "},
-        {"combining marks of mixed classes", "\xCC\x81\xCC\xA3\xCC\xB4"}, {"Han", "\xE6\xBC\xA2\xE5\xAD\x97"},
-        {"Hangul", "\xEA\xB0\x81"}, {"Thai", "\xE0\xB8\x81\xE0\xB8\xB3"}, {"accented words", "\xC3\xA9t\xC3\xA9 "},
-        {"emoji joined", "\xF0\x9F\x91\xA9\xE2\x80\x8D"}, {"[MASK]", "[MASK]"}, {"[", "["}, {"[MASK", "[MASK"},
-        {"zero bytes", "\1"}, {"decomposing", "\xE1\xBE\x82"},
+    static const struct { const char *name, *unit;
+    } text[] = {
+        {"letters without a space", "a"},
+        {"spaces", " "},
+        {"punctuation", "!"},
+        {"one word", "the "},
+        {"words of 100 letters",
+         "abcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghijabcdefghij "},
+        {"combining marks of mixed classes", "\xCC\x81\xCC\xA3\xCC\xB4"},
+        {"Han", "\xE6\xBC\xA2\xE5\xAD\x97"},
+        {"Hangul", "\xEA\xB0\x81"},
+        {"Thai", "\xE0\xB8\x81\xE0\xB8\xB3"},
+        {"accented words", "\xC3\xA9t\xC3\xA9 "},
+        {"emoji joined", "\xF0\x9F\x91\xA9\xE2\x80\x8D"},
+        {"[MASK]", "[MASK]"},
+        {"[", "["},
+        {"[MASK", "[MASK"},
+        {"zero bytes", "\1"},
+        {"decomposing", "\xE1\xBE\x82"},
     };
     char *buffer = malloc(MEGABYTE);
     rf_encoding e;

@@ -3,8 +3,8 @@
  *     mpirun -n 2 build/release/bench/mpi_link [million parameters]
  *
  *     ping       half of the time there and back, best of the rounds (MPI's own waiting, and ours that sleeps)
- *     gradient   every rank's parts to their owners, sums, and the parts back to everybody: (ranks - 1) / ranks of the bytes
- *                out of and into each rank, twice                                                                         */
+ *     gradient   every rank's parts to their owners, sums, and the parts back to everybody: (ranks - 1) / ranks of the
+ *                bytes out of and into each rank, twice                                                              */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,8 @@ static void pings(rf_comm *c)
     char *data = calloc(1, 16 << 20);
     for (size_t bytes = 8; data && bytes <= 16 << 20; bytes *= 8) {
         const double t = ping(c, data, bytes, bytes > 1 << 20 ? 10 : 100);
-        if (!c->rank) printf("ping       %9zu bytes  %10.1f us  %7.2f GB/s\n", bytes, t * 1e6, (double)bytes / t * 1e-9);
+        if (!c->rank)
+            printf("ping       %9zu bytes  %10.1f us  %7.2f GB/s\n", bytes, t * 1e6, (double)bytes / t * 1e-9);
     }
     free(data);
 }
@@ -72,8 +73,8 @@ static int gradient(rf_comm *c, double millions)
     }
     const double bytes = 2 * 4 * (double)params.total * (c->size - 1) / c->size;
     if (!c->rank && !status)
-        printf("gradient   %9.1f million  %8.1f ms  %7.2f GB/s out of each of %d ranks\n", (double)params.total * 1e-6, best * 1e3,
-               bytes / best * 1e-9, c->size);
+        printf("gradient   %9.1f million  %8.1f ms  %7.2f GB/s out of each of %d ranks\n", (double)params.total * 1e-6,
+               best * 1e3, bytes / best * 1e-9, c->size);
     if (status) fprintf(stderr, "mpi_link: rank %d: %s\n", c->rank, why.text);
     return status ? 1 : 0;
 }

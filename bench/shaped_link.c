@@ -1,15 +1,17 @@
-/* shaped_link.c — a network for network namespaces of one machine: every node has a link of a rate and a delay to one switch.
+/* shaped_link.c — a network for network namespaces of one machine: every node has a link of a rate and a delay to one
+ * switch.
  *
- *     shaped_link RATE DELAY NAMESPACE...        bits a second of each node's link, each way (1e9); seconds from node to node (100e-6)
+ *     shaped_link RATE DELAY NAMESPACE...        bits a second of each node's link, each way (1e9); seconds from node
+ *     to node (100e-6)
  *
- * Node k gets the interface `link0` with the address 10.77.0.(k+1) in its namespace (bench/shaped.sh makes those).  A packet leaves when
- * the sender's link is free of earlier ones, travels for DELAY, and waits for the receiver's link:
+ * Node k gets the interface `link0` with the address 10.77.0.(k+1) in its namespace (bench/shaped.sh makes those).  A
+ * packet leaves when the sender's link is free of earlier ones, travels for DELAY, and waits for the receiver's link:
  *
  *     left    = max(now, out[from]) + bits / rate,    out[from] = left
  *     arrived = max(left + delay, in[to] + bits / rate),    in[to] = arrived
  *
- * What `tc netem` with `rate` and `delay` does, where the kernel has no such queue.  A sender whose packets wait for more than QUEUE is
- * read no more until they have gone, so nothing is lost.  Linux; root.                                                     */
+ * What `tc netem` with `rate` and `delay` does, where the kernel has no such queue.  A sender whose packets wait for
+ * more than QUEUE is read no more until they have gone, so nothing is lost.  Linux; root.                            */
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <errno.h>

@@ -31,7 +31,7 @@ endforeach()
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors headers mirror docs words)
+  foreach(check floors headers mirror docs words lines)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)

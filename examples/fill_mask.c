@@ -1,6 +1,6 @@
 /* fill_mask.c — opens a model folder and fills in one mask.
  *
- *     fill_mask models/roformer-small-en "The capital of France is [MASK]."                                            */
+ *     fill_mask models/roformer-small-en "The capital of France is [MASK]."                                          */
 #include <stdio.h>
 #include <string.h>
 

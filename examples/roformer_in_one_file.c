@@ -13,7 +13,7 @@
  *     5  the head               one score for every word of the vocabulary
  *
  * Symbols (as in the paper, arXiv:2104.09864): T tokens, C hidden size, H heads, D = C/H, F feed-forward size,
- * E embedding size, V vocabulary, m and n positions.                                                                   */
+ * E embedding size, V vocabulary, m and n positions.                                                                 */
 #include <ctype.h>
 #include <math.h>
 #include <stdint.h>
@@ -50,7 +50,7 @@ static char *read_file(const char *folder, const char *name, size_t *size)
     return data;
 }
 
-/* ---- 1. config.json: find a key, read what follows ------------------------------------------------------------------- */
+/* ---- 1. config.json: find a key, read what follows --------------------------------------------------------------- */
 
 /* The text behind "key": in a JSON object, or NULL.  Good enough for the flat files that we read. */
 static const char *find(const char *json, const char *key)
@@ -99,7 +99,7 @@ static void read_config(const char *folder)
     free(json);
 }
 
-/* ---- 2. model.safetensors: 8 bytes of header length, a JSON header, then the tensors --------------------------------- */
+/* ---- 2. model.safetensors: 8 bytes of header length, a JSON header, then the tensors ----------------------------- */
 
 static char *file, *header, *tensors;
 
@@ -133,7 +133,8 @@ static float *tensor(const char *name, size_t count, int required)
     char type[8] = "";
     size_t from = 0, to = 0;
     const char *t = find(entry, "dtype"), *o = find(entry, "data_offsets");
-    if (!t || !o || sscanf(t, "\"%7[^\"]", type) != 1 || sscanf(o, "[%zu,%zu]", &from, &to) != 2) die("bad entry", name);
+    if (!t || !o || sscanf(t, "\"%7[^\"]", type) != 1 || sscanf(o, "[%zu,%zu]", &from, &to) != 2)
+        die("bad entry", name);
 
     float *x = get(count * sizeof *x);
     const char *data = tensors + from;
@@ -160,7 +161,7 @@ static float *of_layer(int l, const char *name, size_t count)
     return tensor(whole, count, 1);
 }
 
-/* ---- 3. vocab.txt and WordPiece -------------------------------------------------------------------------------------- */
+/* ---- 3. vocab.txt and WordPiece ---------------------------------------------------------------------------------- */
 
 static char **word;
 static int words, lowercase = 1;
@@ -248,7 +249,7 @@ static int tokenize(const char *text, int *id)
     return count;
 }
 
-/* ---- 4. the encoder --------------------------------------------------------------------------------------------------- */
+/* ---- 4. the encoder ---------------------------------------------------------------------------------------------- */
 
 /* y[t,:] = x[t,:] W^T + b        W is [out, in], as PyTorch keeps it */
 static double *linear(const double *x, int T, int in, int out, const float *W, const float *b)
@@ -334,17 +335,25 @@ static void add(double *x, double *y, size_t n)
 static void encoder_layer(int l, double *h, int T)
 {
     const size_t CC = (size_t)c.C * c.C, FC = (size_t)c.F * c.C, C = (size_t)c.C, F = (size_t)c.F, n = (size_t)T * C;
-    double *q = linear(h, T, c.C, c.C, of_layer(l, "attention.self.query.weight", CC), of_layer(l, "attention.self.query.bias", C));
-    double *k = linear(h, T, c.C, c.C, of_layer(l, "attention.self.key.weight", CC), of_layer(l, "attention.self.key.bias", C));
-    double *v = linear(h, T, c.C, c.C, of_layer(l, "attention.self.value.weight", CC), of_layer(l, "attention.self.value.bias", C));
+    double *q = linear(h, T, c.C, c.C, of_layer(l, "attention.self.query.weight", CC),
+                       of_layer(l, "attention.self.query.bias", C));
+    double *k =
+        linear(h, T, c.C, c.C, of_layer(l, "attention.self.key.weight", CC), of_layer(l, "attention.self.key.bias", C));
+    double *v = linear(h, T, c.C, c.C, of_layer(l, "attention.self.value.weight", CC),
+                       of_layer(l, "attention.self.value.bias", C));
     rotate(q, T);
     rotate(k, T);
     if (c.rotate_value) rotate(v, T);
     double *a = attend(q, k, v, T);
-    add(h, linear(a, T, c.C, c.C, of_layer(l, "attention.output.dense.weight", CC), of_layer(l, "attention.output.dense.bias", C)), n);
-    layer_norm(h, T, c.C, of_layer(l, "attention.output.LayerNorm.weight", C), of_layer(l, "attention.output.LayerNorm.bias", C));
+    add(h,
+        linear(a, T, c.C, c.C, of_layer(l, "attention.output.dense.weight", CC),
+               of_layer(l, "attention.output.dense.bias", C)),
+        n);
+    layer_norm(h, T, c.C, of_layer(l, "attention.output.LayerNorm.weight", C),
+               of_layer(l, "attention.output.LayerNorm.bias", C));
 
-    double *f = linear(h, T, c.C, c.F, of_layer(l, "intermediate.dense.weight", FC), of_layer(l, "intermediate.dense.bias", F));
+    double *f =
+        linear(h, T, c.C, c.F, of_layer(l, "intermediate.dense.weight", FC), of_layer(l, "intermediate.dense.bias", F));
     activate(f, (size_t)T * F);
     add(h, linear(f, T, c.F, c.C, of_layer(l, "output.dense.weight", FC), of_layer(l, "output.dense.bias", C)), n);
     layer_norm(h, T, c.C, of_layer(l, "output.LayerNorm.weight", C), of_layer(l, "output.LayerNorm.bias", C));
@@ -358,7 +367,8 @@ static double *encode(const int *id, int T, const float *embeddings)
     double *h = get((size_t)T * E * sizeof *h);
     for (int t = 0; t < T; t++)
         for (int i = 0; i < c.E; i++) h[(size_t)t * E + i] = embeddings[(size_t)id[t] * E + i] + type[i];
-    layer_norm(h, T, c.E, tensor("roformer.embeddings.LayerNorm.weight", E, 1), tensor("roformer.embeddings.LayerNorm.bias", E, 1));
+    layer_norm(h, T, c.E, tensor("roformer.embeddings.LayerNorm.weight", E, 1),
+               tensor("roformer.embeddings.LayerNorm.bias", E, 1));
     if (c.E != c.C)
         h = linear(h, T, c.E, c.C, tensor("roformer.embeddings_project.weight", (size_t)c.C * E, 1),
                    tensor("roformer.embeddings_project.bias", (size_t)c.C, 1));
@@ -366,7 +376,7 @@ static double *encode(const int *id, int T, const float *embeddings)
     return h;
 }
 
-/* ---- 5. the head: logits = norm(act(h W_t + b_t)) embeddings^T + bias -------------------------------------------------- */
+/* ---- 5. the head: logits = norm(act(h W_t + b_t)) embeddings^T + bias -------------------------------------------- */
 
 static double *scores(const double *h, const float *embeddings)
 {

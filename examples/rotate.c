@@ -1,6 +1,6 @@
 /* rotate.c — the kernel library by itself: scores of rotated vectors see only the distance of their positions.
  *
- *     cc examples/rotate.c $(pkg-config --cflags --libs roformer) -lm                                                  */
+ *     cc examples/rotate.c $(pkg-config --cflags --libs roformer) -lm                                                */
 #include <stdio.h>
 
 #include <roformer/rope.h>

@@ -1,6 +1,6 @@
 /* similarity.c — embeds the lines given as arguments in one packed batch and prints their cosines.
  *
- *     similarity models/roformer-small-en "A dog barks." "The hound is loud." "Prices fell."                           */
+ *     similarity models/roformer-small-en "A dog barks." "The hound is loud." "Prices fell."                         */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* chart.c — held-out loss against steps, against minutes of the machine, and against the length of texts, a curve for a row. */
+/* chart.c — held-out loss against steps, against minutes of the machine, and against the length of texts, a curve for a
+ * row. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,8 @@ static numbers *loss_at(curve *c, double step)
 
 static void add_line(curve *c, json_t *line, int seed)
 {
-    const double step = json_number_value(json_object_get(line, "step")), rate = json_number_value(json_object_get(line, "tokens_per_second"));
+    const double step = json_number_value(json_object_get(line, "step")),
+                 rate = json_number_value(json_object_get(line, "tokens_per_second"));
     json_t *loss = json_object_get(line, "eval_loss");
     if (loss && loss_at(c, step)) keep(loss_at(c, step), seed, json_number_value(loss));
     if (!(rate > 0) || !(step > 0)) return;
@@ -37,7 +39,7 @@ void chart_add_run(curve *c, const char *folder, int seed)
     if (f) fclose(f);
 }
 
-/* ---- the script ------------------------------------------------------------------------------------------------------------ */
+/* ---- the script -------------------------------------------------------------------------------------------------- */
 
 static double last_of(const curve *c) { return c->points ? mean(&c->loss[c->points - 1]) : 1e9; }
 
@@ -56,7 +58,8 @@ static void put_data(FILE *f, const curve *c, int i)
             least = c->loss[p].x[s] < least ? c->loss[p].x[s] : least;
             most = c->loss[p].x[s] > most ? c->loss[p].x[s] : most;
         }
-        fprintf(f, "%g %.5g %.4f %.4f %.4f\n", c->step[p], c->step[p] * c->minutes_a_step, mean(&c->loss[p]), least, most);
+        fprintf(f, "%g %.5g %.4f %.4f %.4f\n", c->step[p], c->step[p] * c->minutes_a_step, mean(&c->loss[p]), least,
+                most);
     }
     fprintf(f, "EOD\n$lengths%d << EOD\n", i);
     for (int l = 0; l < c->lengths; l++)
@@ -82,7 +85,11 @@ static void put_panel(FILE *f, int n, const char *label, const char *data, int x
 {
     fprintf(f, "set xlabel '%s'\nplot ", label);
     for (int i = 0; i < n; i++) {
-        if (y == 3) fprintf(f, "$%s%d using %d:4:5 with filledcurves linetype %d fillstyle transparent solid 0.15 noborder notitle, ", data, i, x, i % 8 + 1);
+        if (y == 3)
+            fprintf(
+                f,
+                "$%s%d using %d:4:5 with filledcurves linetype %d fillstyle transparent solid 0.15 noborder notitle, ",
+                data, i, x, i % 8 + 1);
         fprintf(f, "$%s%d using %d:%d with linespoints pointtype 7 pointsize 0.3 ", data, i, x, y);
         put_style(f, i);
         fprintf(f, " notitle%s", i + 1 < n ? ", \\\n     " : "\n");
@@ -91,12 +98,14 @@ static void put_panel(FILE *f, int n, const char *label, const char *data, int x
 
 static void put_key(FILE *f, const curve *c, int n)
 {
-    fprintf(f, "unset logscale\nunset grid\nunset border\nunset tics\nunset xlabel\nunset ylabel\nset xrange [0:1]\nset yrange [0:1]\n"
+    fprintf(f, "unset logscale\nunset grid\nunset border\nunset tics\nunset xlabel\nunset ylabel\nset xrange "
+               "[0:1]\nset yrange [0:1]\n"
                "set key at graph 0, graph 1 left top Left reverse samplen 2 maxcols 1\nplot ");
     for (int i = 0; i < n; i++) {
         fprintf(f, "NaN with lines ");
         put_style(f, i);
-        fprintf(f, " title '%s  %.2f%s'%s", c[i].name, last_of(&c[i]), c[i].loss[0].n > 1 ? " (mean)" : "", i + 1 < n ? ", \\\n     " : "\n");
+        fprintf(f, " title '%s  %.2f%s'%s", c[i].name, last_of(&c[i]), c[i].loss[0].n > 1 ? " (mean)" : "",
+                i + 1 < n ? ", \\\n     " : "\n");
     }
 }
 

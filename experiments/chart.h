@@ -12,7 +12,7 @@ typedef struct curve {
     int points, lengths;
     double step[POINTS], length[LENGTHS];
     numbers loss[POINTS], at_length[LENGTHS];
-    double minutes_a_step;              /* at the fastest rate that the log of any seed shows: when the machine did nothing else */
+    double minutes_a_step;   /* at the fastest rate that the log of any seed shows: when the machine did nothing else */
 } curve;
 
 /* Adds the run of one seed: what metrics.jsonl in its folder has. */

@@ -4,9 +4,9 @@
  *
  * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
  * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
- * again is always right.  After each run its model is evaluated at every length, and the table is written anew: mean and
- * standard deviation over the seeds, and the paired difference to the first row with its 95 % interval.
- * --hours stops (resumable) after H hours; --table only writes what is known by now.      docs: experiments/README.md  */
+ * again is always right.  After each run its model is evaluated at every length, and the table is written anew: mean
+ * and standard deviation over the seeds, and the paired difference to the first row with its 95 % interval.
+ * --hours stops (resumable) after H hours; --table only writes what is known by now.     docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -25,7 +25,7 @@ static void say_texts(command *c, const request *e, json_t *texts)
     json_array_foreach(texts, i, t) say(c, "%s/%s", e->data, json_string_value(t));
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------------------ */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static void run_folder(const request *e, json_t *row, int seed, char out[PATH])
 {
@@ -46,10 +46,12 @@ static int seeds_of(const request *e, json_t *row, int seed[SEEDS])
 static void share_tokens(const request *e, const char *folder)
 {
     char from[PATH], to[PATH];
-    if (snprintf(from, sizeof from, "%s/tokens.cache", e->work) >= PATH || snprintf(to, sizeof to, "%s/tokens.cache", folder) >= PATH)
+    if (snprintf(from, sizeof from, "%s/tokens.cache", e->work) >= PATH ||
+        snprintf(to, sizeof to, "%s/tokens.cache", folder) >= PATH)
         die("%s: too long", folder);
     const bool mine = !access(to, F_OK), all = !access(from, F_OK);
-    if (mine != all && link(all ? from : to, all ? to : from)) fprintf(stderr, "experiment: %s: %s\n", to, strerror(errno));
+    if (mine != all && link(all ? from : to, all ? to : from))
+        fprintf(stderr, "experiment: %s: %s\n", to, strerror(errno));
 }
 
 /* True: the run is complete.  False: it was stopped, and goes on another time. */
@@ -119,7 +121,7 @@ static void evaluate(const request *e, json_t *row, int seed)
     }
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static bool read_evaluation(const char *folder, long long length, double *loss, double *accuracy)
 {
@@ -149,8 +151,8 @@ static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers f
             if (!read_evaluation(folder, (long long)json_integer_value(length), &l, &a)) continue;
             keep(&loss[i], seed[s], l);
             if (i == 0) keep(&accuracy, seed[s], a);
-            fprintf(raw, "{\"row\":\"%s\",\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f,\"accuracy\":%.6f}\n", name, seed[s],
-                    (long long)json_integer_value(length), l, a);
+            fprintf(raw, "{\"row\":\"%s\",\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f,\"accuracy\":%.6f}\n", name,
+                    seed[s], (long long)json_integer_value(length), l, a);
         }
     fprintf(f, "%-22s %2d", name, loss[0].n);
     for (i = 0; i < json_array_size(lengths) && i < LENGTHS; i++) print_cell(f, &loss[i], 1, 17, 3);
@@ -185,7 +187,8 @@ static void draw(const request *e, json_t *rows)
             chart_add_run(here, folder, seed[s]);
             json_array_foreach(lengths, l, length) {
                 double loss, accuracy;
-                if (l >= LENGTHS || !read_evaluation(folder, (long long)json_integer_value(length), &loss, &accuracy)) continue;
+                if (l >= LENGTHS || !read_evaluation(folder, (long long)json_integer_value(length), &loss, &accuracy))
+                    continue;
                 here->length[l] = json_number_value(length);
                 here->lengths = (int)l + 1;
                 keep(&here->at_length[l], seed[s], loss);
@@ -212,14 +215,16 @@ static void table(const request *e)
     json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
     fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
     json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
-    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is predicted, pieces of each length;\n"
-               "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of its mean.\n");
+    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is "
+               "predicted, pieces of each length;\n"
+               "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of "
+               "its mean.\n");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
     draw(e, rows);
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void make_vocabulary(const request *e)
 {

@@ -73,7 +73,7 @@ void make_folder(const char *path)
     if (mkdir(path, 0777) && errno != EEXIST) die("%s: %s", path, strerror(errno));
 }
 
-/* ---- what the command line asks for --------------------------------------------------------------------------------------------- */
+/* ---- what the command line asks for ------------------------------------------------------------------------------ */
 
 static time_t end_of(const char *hours)
 {
@@ -88,8 +88,10 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
     json_error_t bad;
     const char *results = NULL;
     if (argc < 3)
-        refuse(2, "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program ROFORMER]",
-            program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
+        refuse(2,
+               "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program "
+               "ROFORMER]",
+               program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
     *r = (request){.work = argv[2], .data = getenv("ROFORMER_DATA")};
     if (!r->data) r->data = "../shared/data";
     if (access(argv[1], R_OK)) refuse(4, "%s: cannot open: %s", argv[1], strerror(errno));
@@ -115,13 +117,14 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
     make_folder(r->work);
 }
 
-/* ---- a command ---------------------------------------------------------------------------------------------------- */
+/* ---- a command --------------------------------------------------------------------------------------------------- */
 
 void say(command *c, const char *format, ...)
 {
     va_list list;
     va_start(list, format);
-    if (c->n + 1 >= WORDS || vasprintf(&c->word[c->n++], format, list) < 0) die("a command of more than %d words", WORDS);
+    if (c->n + 1 >= WORDS || vasprintf(&c->word[c->n++], format, list) < 0)
+        die("a command of more than %d words", WORDS);
     va_end(list);
     c->word[c->n] = NULL;
 }
@@ -195,7 +198,7 @@ json_t *merged(json_t *common, json_t *own)
     return o;
 }
 
-/* ---- numbers -------------------------------------------------------------------------------------------------------- */
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
 void keep(numbers *a, int seed, double x)
 {
@@ -231,7 +234,8 @@ numbers differences(const numbers *a, const numbers *to)
 /* Student's t, 97.5 %, with n - 1 degrees of freedom, times the standard error. */
 double half_interval(const numbers *a)
 {
-    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
+    static const double t[] = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306,
+                               2.262,  2.228, 2.201, 2.179, 2.160, 2.145, 2.131};
     return a->n < 2 ? (double)NAN : t[a->n - 2] * deviation(a) / sqrt(a->n);
 }
 

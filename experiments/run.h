@@ -33,8 +33,8 @@ typedef struct request {
     bool only_table;
 } request;
 
-/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER], and --tasks A,B where that is
- * `has_tasks`.  Reads the file, makes the folder of results; ends the program with what is wrong. */
+/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER], and --tasks A,B
+ * where that is `has_tasks`.  Reads the file, makes the folder of results; ends the program with what is wrong. */
 void read_request(request *r, int argc, char **argv, bool has_tasks);
 
 /* ---- a command ---- */
@@ -66,7 +66,7 @@ typedef struct numbers { double x[SEEDS]; int seed[SEEDS], n; } numbers;
 
 void keep(numbers *a, int seed, double x);
 double mean(const numbers *a);
-double deviation(const numbers *a);                             /* of a sample; NaN for one                             */
+double deviation(const numbers *a);                             /* of a sample; NaN for one                        */
 
 /* a - to, seed by seed. */
 numbers differences(const numbers *a, const numbers *to);

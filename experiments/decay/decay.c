@@ -1,10 +1,13 @@
-/* decay.c — RoFormer's long-term decay (section 3.4.3): the bound at every distance to 10^6, and what a trained model's scores do.
+/* decay.c — RoFormer's long-term decay (section 3.4.3): the bound at every distance to 10^6, and what a trained model's
+ * scores do.
  *
  *     decay FOLDER MODEL TEXT...          the table to standard output; FOLDER/bound.gp and FOLDER/scores.gp
  *
- *     bound      B_d(m) = 2/d sum_{j=1..d/2} |S_j|,   S_j = sum_{i<j} exp(i m theta_i),   theta_i = 10000^(-2i/d)       Eq. 37
+ *     bound      B_d(m) = 2/d sum_{j=1..d/2} |S_j|,   S_j = sum_{i<j} exp(i m theta_i),   theta_i = 10000^(-2i/d)
+ *                Eq. 37
  *     score      s(m) = <E q, R(m) E k> / sqrt D: the mean over all pairs of a query and a key of the text, put m apart
- *     Abel       |s(m)| <= max_j |h_{j+1} - h_j| sum_j |S_j| / sqrt D,   h_j = q_j conj(k_j),   h_{d/2} = 0             Eq. 36  */
+ *     Abel       |s(m)| <= max_j |h_{j+1} - h_j| sum_j |S_j| / sqrt D,   h_j = q_j conj(k_j),   h_{d/2} = 0
+ *                Eq. 36 */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,12 +51,14 @@ static void frequencies(int64_t d, double theta[])
 }
 
 /* Computed beforehand in float64 by another program. */
-static const struct golden { int d, m; double value; } goldens[] = {
-    {64, 0, 16.5}, {64, 1, 15.947764}, {64, 2, 14.484515}, {64, 5, 10.427632}, {64, 10, 8.814334}, {64, 20, 8.010578}, {64, 50, 5.733077},
-    {64, 100, 7.465277}, {64, 150, 4.224175}, {64, 200, 3.860478}, {64, 250, 3.6687}, {64, 1000, 4.089691},
-    {128, 0, 32.5}, {128, 1, 31.538166}, {128, 2, 28.955988}, {128, 5, 20.845358}, {128, 10, 17.954137}, {128, 20, 15.24243},
-    {128, 50, 12.629452}, {128, 100, 10.22733}, {128, 150, 7.588477}, {128, 200, 7.244771}, {128, 250, 6.548179}, {128, 1000, 4.470761},
-    {256, 0, 64.5}, {256, 1, 62.711337}, {256, 10, 36.217668}, {256, 50, 22.632196}, {256, 100, 18.616113}, {256, 250, 12.788443},
+static const struct golden { int d, m; double value;
+} goldens[] = {
+    {64, 0, 16.5},        {64, 1, 15.947764},   {64, 2, 14.484515},   {64, 5, 10.427632},    {64, 10, 8.814334},
+    {64, 20, 8.010578},   {64, 50, 5.733077},   {64, 100, 7.465277},  {64, 150, 4.224175},   {64, 200, 3.860478},
+    {64, 250, 3.6687},    {64, 1000, 4.089691}, {128, 0, 32.5},       {128, 1, 31.538166},   {128, 2, 28.955988},
+    {128, 5, 20.845358},  {128, 10, 17.954137}, {128, 20, 15.24243},  {128, 50, 12.629452},  {128, 100, 10.22733},
+    {128, 150, 7.588477}, {128, 200, 7.244771}, {128, 250, 6.548179}, {128, 1000, 4.470761}, {256, 0, 64.5},
+    {256, 1, 62.711337},  {256, 10, 36.217668}, {256, 50, 22.632196}, {256, 100, 18.616113}, {256, 250, 12.788443},
 };
 
 static void compare_goldens(void)
@@ -63,7 +68,9 @@ static void compare_goldens(void)
         frequencies(goldens[i].d, theta);
         worst = fmax(worst, fabs(bound(goldens[i].d / 2, theta, goldens[i].m) / goldens[i].value - 1));
     }
-    printf("%zu values known from elsewhere (d = 64, 128, 256; distances 0 to 1000): largest relative difference %.1e\n", RF_COUNT(goldens), worst);
+    printf(
+        "%zu values known from elsewhere (d = 64, 128, 256; distances 0 to 1000): largest relative difference %.1e\n",
+        RF_COUNT(goldens), worst);
     if (worst > 1e-6) fprintf(stderr, "decay: the bound is not that of the paper\n"), exit(1);
 }
 
@@ -108,15 +115,19 @@ static void bound_of(int64_t d, FILE *to)
     }
     fprintf(to, "EOD\n$far%d << EOD\n", (int)d);
     for (int k = 0; k < BANDS; k++)
-        if (band[k].n) fprintf(to, "%.6g %.6f %.6f %.6f\n", pow(10, ((double)k + 0.5) / 20), band[k].sum / (double)band[k].n, band[k].low, band[k].high);
+        if (band[k].n)
+            fprintf(to, "%.6g %.6f %.6f %.6f\n", pow(10, ((double)k + 0.5) / 20), band[k].sum / (double)band[k].n,
+                    band[k].low, band[k].high);
     fprintf(to, "EOD\n");
-    printf("\nd = %d: %.2f at distance 0; %d of the first 250 steps rise; above half of the start for the last time at %lld;\n"
-           "        slowest plane: a revolution in %.0f tokens; planes at random angles would give %.2f\n", (int)d, ((double)half + 1) / 2, (int)rises,
-           (long long)last_above, 2 * acos(-1) / theta[half - 1], floor_value);
+    printf("\nd = %d: %.2f at distance 0; %d of the first 250 steps rise; above half of the start for the last time at "
+           "%lld;\n"
+           "        slowest plane: a revolution in %.0f tokens; planes at random angles would give %.2f\n",
+           (int)d, ((double)half + 1) / 2, (int)rises, (long long)last_above, 2 * acos(-1) / theta[half - 1],
+           floor_value);
     printf("        %-20s %8s %8s %8s\n", "distances", "mean", "least", "largest");
     for (int k = 1; k < DECADES; k++)
-        printf("        %8.0f to %-8.0f %8.3f %8.3f %8.3f\n", pow(10, k - 1), k == DECADES - 1 ? (double)FAR - 1 : pow(10, k) - 1, in[k].sum / (double)in[k].n,
-               in[k].low, in[k].high);
+        printf("        %8.0f to %-8.0f %8.3f %8.3f %8.3f\n", pow(10, k - 1),
+               k == DECADES - 1 ? (double)FAR - 1 : pow(10, k) - 1, in[k].sum / (double)in[k].n, in[k].low, in[k].high);
 }
 
 static void bounds(const char *folder)
@@ -131,12 +142,16 @@ static void bounds(const char *folder)
     compare_goldens();
     for (size_t i = 0; i < RF_COUNT(widths); i++) bound_of(widths[i], to);
     fprintf(to, "set terminal svg background rgb 'white' size 1100,460 noenhanced font ',11'\nset output 'bound.svg'\n"
-                "set multiplot layout 1,2\nset grid\nset ylabel 'relative upper bound'\nset xlabel 'distance'\nset title 'as in the paper'\nplot ");
-    for (size_t i = 0; i < RF_COUNT(widths); i++) fprintf(to, "%s$near%d using 1:2 with lines title 'd = %d'", i ? ", " : "", widths[i], widths[i]);
+                "set multiplot layout 1,2\nset grid\nset ylabel 'relative upper bound'\nset xlabel 'distance'\nset "
+                "title 'as in the paper'\nplot ");
+    for (size_t i = 0; i < RF_COUNT(widths); i++)
+        fprintf(to, "%s$near%d using 1:2 with lines title 'd = %d'", i ? ", " : "", widths[i], widths[i]);
     fprintf(to, "\nset title 'to 10^6: mean, least and largest'\nset logscale x\nset format x '%%g'\nplot ");
     for (size_t i = 0; i < RF_COUNT(widths); i++)
-        fprintf(to, "%s$far%d using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.25 noborder notitle, "
-                    "$far%d using 1:2 with lines linetype %d title 'd = %d'", i ? ", " : "", widths[i], (int)i + 1, widths[i], (int)i + 1, widths[i]);
+        fprintf(to,
+                "%s$far%d using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.25 noborder notitle, "
+                "$far%d using 1:2 with lines linetype %d title 'd = %d'",
+                i ? ", " : "", widths[i], (int)i + 1, widths[i], (int)i + 1, widths[i]);
     fprintf(to, "\nunset multiplot\n");
     fclose(to);
 }
@@ -179,7 +194,8 @@ static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double 
     const double far = far_mean(s, h, workspace), steep = steepest(s, h);
     double mean[BINS] = {0};
     for (int k = 0; k < BINS; k++) {
-        const int64_t first = k ? (int64_t)1 << (2 * (k - 1)) : 0, size = k ? 3 * first : 1, n = size < SAMPLES ? size : SAMPLES;
+        const int64_t first = k ? (int64_t)1 << (2 * (k - 1)) : 0, size = k ? 3 * first : 1,
+                      n = size < SAMPLES ? size : SAMPLES;
         double square = 0;
         for (int64_t i = 0; i < 2 * n; i++) {
             const double m = (double)(first + i / 2 * size / n);
@@ -211,12 +227,15 @@ static struct heads tally(const rf__attention_report *r)
 
 static void print_scores(const struct heads *t, const struct heads *fresh)
 {
-    printf("\n2. Mean score of all queries with all keys, were they m apart, less its mean beyond 10^5: %d heads, both directions\n\n", t->heads);
-    printf("        %-20s %10s %22s %22s %30s\n", "offsets |m|", "mean", "root mean square", "of untrained weights", "heads that fall to the next row");
+    printf("\n2. Mean score of all queries with all keys, were they m apart, less its mean beyond 10^5: %d heads, both "
+           "directions\n\n",
+           t->heads);
+    printf("        %-20s %10s %22s %22s %30s\n", "offsets |m|", "mean", "root mean square", "of untrained weights",
+           "heads that fall to the next row");
     for (int k = 0; k < BINS; k++) {
         const int64_t first = k ? (int64_t)1 << (2 * (k - 1)) : 0;
-        printf("        %8lld to %-8lld %10.3f %22.3f %22.4f", (long long)first, (long long)(k ? 4 * first - 1 : 0), t->near[k] / t->heads,
-               sqrt(t->square[k] / t->heads), sqrt(fresh->square[k] / fresh->heads));
+        printf("        %8lld to %-8lld %10.3f %22.3f %22.4f", (long long)first, (long long)(k ? 4 * first - 1 : 0),
+               t->near[k] / t->heads, sqrt(t->square[k] / t->heads), sqrt(fresh->square[k] / fresh->heads));
         if (k + 1 < BINS) printf(" %24d of %d", t->falls[k], t->heads);
         printf("\n");
     }
@@ -226,7 +245,9 @@ static void print_scores(const struct heads *t, const struct heads *fresh)
 /* Mean attention to a key, in units of 1 / length, without the ends of the piece. */
 static void print_attention(const rf__attention_report *r)
 {
-    printf("\n3. Mean attention to a key m places away, times %d (1: the same everywhere), pieces of %d tokens\n\n        %-12s", LENGTH, LENGTH, "layer, head");
+    printf("\n3. Mean attention to a key m places away, times %d (1: the same everywhere), pieces of %d tokens\n\n     "
+           "   %-12s",
+           LENGTH, LENGTH, "layer, head");
     for (int64_t first = 0; first < r->length; first = first ? 2 * first : 1)
         printf("%6lld-%-4lld", (long long)first, (long long)(first ? 2 * first - 1 : 0));
     printf("\n");
@@ -265,13 +286,17 @@ static void draw_scores(const char *folder, const rf__attention_report *r)
         }
         fprintf(to, "EOD\n");
     }
-    fprintf(to, "set terminal svg background rgb 'white' size 1100,%lld noenhanced font ',11'\nset output 'scores.svg'\n"
-                "set multiplot layout %lld,2 title 'mean score of all queries with all keys over the offset of the key'\nset grid\nset xrange [-256:256]\n"
-                "set key font ',8'\n", (long long)(40 + 300 * ((r->L + 1) / 2)), (long long)((r->L + 1) / 2));
+    fprintf(to,
+            "set terminal svg background rgb 'white' size 1100,%lld noenhanced font ',11'\nset output 'scores.svg'\n"
+            "set multiplot layout %lld,2 title 'mean score of all queries with all keys over the offset of the "
+            "key'\nset grid\nset xrange [-256:256]\n"
+            "set key font ',8'\n",
+            (long long)(40 + 300 * ((r->L + 1) / 2)), (long long)((r->L + 1) / 2));
     for (int64_t l = 0; l < r->L; l++) {
         fprintf(to, "set title 'layer %lld'\nplot ", (long long)l);
         for (int64_t h = 0; h < r->H; h++)
-            fprintf(to, "%s$s%lld using 1:%lld with lines title 'head %lld'", h ? ", " : "", (long long)l, (long long)h + 2, (long long)h);
+            fprintf(to, "%s$s%lld using 1:%lld with lines title 'head %lld'", h ? ", " : "", (long long)l,
+                    (long long)h + 2, (long long)h);
         fprintf(to, "\n");
     }
     fprintf(to, "unset multiplot\n");
@@ -284,7 +309,8 @@ static rf__attention_report measure(rf_ctx *ctx, const rf_model *m, const rf_mod
     rf_session *session;
     rf__attention_report r;
     check(rf_session_open(m, &session, &why));
-    const rf__lab lab = {.ctx = ctx, .model = words, .session = session, .text = text, .pieces = PIECES < text->n ? PIECES : text->n};
+    const rf__lab lab = {
+        .ctx = ctx, .model = words, .session = session, .text = text, .pieces = PIECES < text->n ? PIECES : text->n};
     check(rf__measure_attention(&lab, &r, &why));
     rf_session_close(session);
     if (!r.sums[0].rotates) fprintf(stderr, "decay: the model does not rotate\n"), exit(3);
@@ -303,7 +329,8 @@ int main(int argc, char **argv)
     check(rf_ctx_new(NULL, &ctx, &why));
     check(rf_model_open(ctx, argv[2], &model, &why));
     check(rf_model_random(ctx, rf_model_config(model), 1, &untrained, &why));
-    check(rf__stretches_read(ctx, rf_model_tokenizer(model), (const char *const *)argv + 3, argc - 3, &reader, LENGTH, PIECES, &text, &why));
+    check(rf__stretches_read(ctx, rf_model_tokenizer(model), (const char *const *)argv + 3, argc - 3, &reader, LENGTH,
+                             PIECES, &text, &why));
     rf__attention_report r = measure(ctx, model, model, &text), fresh = measure(ctx, untrained, model, &text);
     const struct heads trained = tally(&r), random = tally(&fresh);
     print_scores(&trained, &random);

@@ -3,10 +3,11 @@
  *     glue_baselines FOLDER               FOLDER holds glue/ and sick/
  *
  *     features    single text: its words and pairs of neighbours
- *                 pair: words of the first, of the second, of both, of one only; the share of words in common, in tenths
+ *                 pair: words of the first, of the second, of both, of one only; the share of words in common, in
+ *                 tenths
  *     model       z_k = w_k . x + b_k,  |x| = 1      softmax and cross-entropy; for numbers z itself and squared error
- *     learning    AdaGrad, one example at a time, EPOCHS times in a fixed shuffle; the L2 weight is the one of four that is
- *                 best on a tenth of the training rows, and then learning starts again with all of them
+ *     learning    AdaGrad, one example at a time, EPOCHS times in a fixed shuffle; the L2 weight is the one of four
+ *                 that is best on a tenth of the training rows, and then learning starts again with all of them
  *
  * The dev rows take no part in any choice.  Same file, same output, bit for bit. */
 #include <math.h>
@@ -23,23 +24,55 @@ enum { BUCKETS = 1 << 19, EPOCHS = 12, CLASSES = 3, COLUMNS = 16, FEATURES = 204
 typedef struct split { const char *path; int header; } split;
 typedef struct task {
     const char *name;
-    split train[2], dev;                /* no dev: a tenth of the training rows, by a hash of the row's number          */
-    int text, pair, label;              /* columns from 0; pair -1: a single text                                       */
-    const char *labels[CLASSES];        /* none: numbers                                                               */
+    split train[2], dev;                /* no dev: a tenth of the training rows, by a hash of the row's number        */
+    int text, pair, label;              /* columns from 0; pair -1: a single text                                     */
+    const char *labels[CLASSES];        /* none: numbers                                                              */
     int K;
     enum { ACCURACY, F1, MATTHEWS, SPEARMAN } metric;
 } task;
 
 static const task tasks[] = {
-    {"CoLA", {{"glue/CoLA/train.tsv", 0}, {"glue/CoLA/val.tsv", 0}}, {"glue/CoLA/dev.tsv", 0}, 3, -1, 1, {"0", "1"}, 2, MATTHEWS},
+    {"CoLA",
+     {{"glue/CoLA/train.tsv", 0}, {"glue/CoLA/val.tsv", 0}},
+     {"glue/CoLA/dev.tsv", 0},
+     3,
+     -1,
+     1,
+     {"0", "1"},
+     2,
+     MATTHEWS},
     {"SST-2", {{"glue/SST-2/train.tsv.gz", 1}}, {"glue/SST-2/dev.tsv", 1}, 0, -1, 1, {"0", "1"}, 2, ACCURACY},
     {"MRPC", {{"glue/MRPC/train.tsv", 1}}, {"glue/MRPC/dev.tsv", 1}, 3, 4, 0, {"0", "1"}, 2, F1},
     {"STS-B", {{"glue/STS-B/train.tsv", 1}}, {"glue/STS-B/dev.tsv", 1}, 7, 8, 9, {NULL}, 1, SPEARMAN},
     {"QQP", {{"glue/QQP/new_dev.tsv.gz", 0}}, {NULL, 0}, 3, 4, 5, {"0", "1"}, 2, F1},
     {"QNLI", {{"glue/QNLI/dev.tsv", 1}}, {NULL, 0}, 1, 2, 3, {"entailment", "not_entailment"}, 2, ACCURACY},
-    {"RTE", {{"glue/RTE/train.tsv", 1}, {"glue/RTE/val.tsv", 0}}, {"glue/RTE/dev.tsv", 1}, 1, 2, 3, {"entailment", "not_entailment"}, 2, ACCURACY},
-    {"WNLI", {{"glue/WNLI/train.tsv", 1}, {"glue/WNLI/val.tsv", 0}}, {"glue/WNLI/dev.tsv", 1}, 1, 2, 3, {"0", "1"}, 2, ACCURACY},
-    {"SICK", {{"sick/SICK_train.txt", 1}}, {"sick/SICK_test_annotated.txt", 1}, 1, 2, 4, {"CONTRADICTION", "ENTAILMENT", "NEUTRAL"}, 3, ACCURACY},
+    {"RTE",
+     {{"glue/RTE/train.tsv", 1}, {"glue/RTE/val.tsv", 0}},
+     {"glue/RTE/dev.tsv", 1},
+     1,
+     2,
+     3,
+     {"entailment", "not_entailment"},
+     2,
+     ACCURACY},
+    {"WNLI",
+     {{"glue/WNLI/train.tsv", 1}, {"glue/WNLI/val.tsv", 0}},
+     {"glue/WNLI/dev.tsv", 1},
+     1,
+     2,
+     3,
+     {"0", "1"},
+     2,
+     ACCURACY},
+    {"SICK",
+     {{"sick/SICK_train.txt", 1}},
+     {"sick/SICK_test_annotated.txt", 1},
+     1,
+     2,
+     4,
+     {"CONTRADICTION", "ENTAILMENT", "NEUTRAL"},
+     3,
+     ACCURACY},
 };
 
 typedef struct row { uint32_t *feature; int n; float value; int32_t label; double target; } row;
@@ -99,7 +132,7 @@ static void features(const char *text, const char *pair, bag *b)
     int common = 0;
     b->n = 0;
     const int n = words_of(text, a, 512), m = pair ? words_of(pair, c, 512) : 0;
-    put(b, 0, 9);                                                   /* the constant: the bias                           */
+    put(b, 0, 9);                                                   /* the constant: the bias                         */
     for (int i = 0; i < n; i++) {
         put(b, a[i], 1);
         if (!pair && i) put(b, a[i] ^ a[i - 1] << 1, 2);
@@ -154,7 +187,8 @@ static void add_row(const task *t, char *line, rows *out)
         out->left_out++;
         return;
     }
-    row r = {.label = t->labels[0] ? find_label(t, field[t->label]) : 0, .target = t->labels[0] ? 0 : strtod(field[t->label], NULL) / 5};
+    row r = {.label = t->labels[0] ? find_label(t, field[t->label]) : 0,
+             .target = t->labels[0] ? 0 : strtod(field[t->label], NULL) / 5};
     static bag b;
     if (r.label < 0) {
         out->left_out++;
@@ -197,7 +231,7 @@ static void hold_out(const rows *all, rows *kept, rows *held, uint64_t seed)
 
 /* ---- the model ---- */
 
-static float w[CLASSES][BUCKETS], seen[CLASSES][BUCKETS];           /* weights, sums of squared gradients               */
+static float w[CLASSES][BUCKETS], seen[CLASSES][BUCKETS];           /* weights, sums of squared gradients             */
 
 static void scores_of(const task *t, const row *r, double z[CLASSES])
 {
@@ -278,7 +312,10 @@ static result measure(const task *t, const rows *dev, int32_t always)
     out.matthews = rf__matthews(score, t->K, dev->n);
     out.pearson = rf__pearson(x, y, dev->n);
     if (rf__spearman(ctx, x, y, dev->n, &out.spearman, NULL)) stop("out of memory");
-    out.main = t->metric == ACCURACY ? out.accuracy : t->metric == F1 ? out.f1 : t->metric == MATTHEWS ? out.matthews : out.spearman;
+    out.main = t->metric == ACCURACY   ? out.accuracy
+               : t->metric == F1       ? out.f1
+               : t->metric == MATTHEWS ? out.matthews
+                                       : out.spearman;
     free(gold);
     free(predicted);
     free(x);
@@ -333,7 +370,8 @@ static void run(const task *t, const char *folder)
     }
     const double l2 = choose_l2(t, &train);
     printf("%-6s %zu rows to learn from, %zu to measure on%s, %zu left out, L2 %g\n", t->name, train.n, dev.n,
-           t->dev.path ? "" : " (a tenth, by a hash of the row's number)", all.left_out + (t->dev.path ? dev.left_out : 0), l2);
+           t->dev.path ? "" : " (a tenth, by a hash of the row's number)",
+           all.left_out + (t->dev.path ? dev.left_out : 0), l2);
     show(t, "majority", measure(t, &dev, most_frequent(t, &train)));
     learn(t, &train, l2);
     show(t, "words", measure(t, &dev, -1));
@@ -352,7 +390,8 @@ int main(int n, char **argument)
     ctx = made;
     printf("Baselines of GLUE's tasks without a language model, in percent.  Command:\n"
            "    build/release/experiments/glue_baselines ../shared/data > results/glue-baselines.txt\n"
-           "QQP and QNLI: the only rows there are, a tenth of them held out; a question of QNLI may be on both sides.\n\n");
+           "QQP and QNLI: the only rows there are, a tenth of them held out; a question of QNLI may be on both "
+           "sides.\n\n");
     for (size_t i = 0; i < RF_COUNT(tasks); i++) run(&tasks[i], argument[1]);
     rf_ctx_free(made);
     return 0;

@@ -1,14 +1,16 @@
 /* glue.c — fine-tunes pre-trained rows on GLUE's tasks, and makes the table.
  *
- *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program ROFORMER]
+ *     glue FILE.json WORK [--data DIR] [--results DIR] [--tasks A,B] [--threads N] [--hours H] [--table] [--program
+ *     ROFORMER]
  *
  *     for each task and row     every learning rate of the grid with the first seed; the best on dev is taken
- *     then seed by seed         every task and row at its rate; seed s begins with pre-trained seed s mod (how many there are)
+ *     then seed by seed  every task and row at its rate; seed s begins with pre-trained seed s mod (how many there are)
  *
- * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A run is
- * complete when its scores.json is there; complete runs are left alone, others go on from their newest checkpoint, so the
- * same command again is always right.  The dev file takes no part in a run: `roformer evaluate` scores the final weights,
- * in f32.  A run whose numbers are not finite is kept as failed.                           docs: experiments/README.md  */
+ * WORK is the folder in which `experiment` left the pre-trained rows (WORK/ROW-SEED); runs lie in WORK/NAME/TASK/.  A
+ * run is complete when its scores.json is there; complete runs are left alone, others go on from their newest
+ * checkpoint, so the same command again is always right.  The dev file takes no part in a run: `roformer evaluate`
+ * scores the final weights,
+ * in f32.  A run whose numbers are not finite is kept as failed.                         docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <ftw.h>
@@ -20,7 +22,7 @@
 
 #include "glue.h"
 
-/* ---- the pieces of the file ------------------------------------------------------------------------------------------- */
+/* ---- the pieces of the file -------------------------------------------------------------------------------------- */
 
 const char *row_name(const study *s, size_t row)
 {
@@ -44,7 +46,8 @@ static void model_folder(const study *s, size_t row, size_t seed, char out[PATH]
 
 static void run_folder(const study *s, const task *t, size_t row, size_t rate, size_t seed, char out[PATH])
 {
-    path_of(out, "%s/%s/%s/%s-%g-%d", s->asked.work, s->asked.name, t->name, row_name(s, row), rate_of(s, rate), seed_of(s, seed));
+    path_of(out, "%s/%s/%s/%s-%g-%d", s->asked.work, s->asked.name, t->name, row_name(s, row), rate_of(s, rate),
+            seed_of(s, seed));
 }
 
 /* NaN: failed.  False: not there yet. */
@@ -95,12 +98,13 @@ numbers scores_of(const study *s, const task *t, size_t row, const char *metric)
     return a;
 }
 
-/* ---- one run ------------------------------------------------------------------------------------------------------------ */
+/* ---- one run ----------------------------------------------------------------------------------------------------- */
 
 static void say_columns(command *c, const task *t)
 {
     say_two(c, "--text_column", "sentence1");
-    if (json_integer_value(json_array_get(json_object_get(t->json, "columns"), 1))) say_two(c, "--pair_column", "sentence2");
+    if (json_integer_value(json_array_get(json_object_get(t->json, "columns"), 1)))
+        say_two(c, "--pair_column", "sentence2");
     say_two(c, "--label_column", "label");
 }
 
@@ -190,12 +194,13 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
         int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
         for (int again = 0; code == RESUMABLE && !exists(folder, "model.safetensors") && again < 20; again++) {
             if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
-            sleep(1);                                           /* one that was killed may hold the folder a little longer */
+            sleep(1);                                      /* one that was killed may hold the folder a little longer */
             code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
         }
         if (code == NUMERICS) {
             json_t *failed = json_pack("{s:i}", "failed", code);
-            if (json_dump_file(failed, unfinished, 0) || rename(unfinished, scores)) die("%s: %s", scores, strerror(errno));
+            if (json_dump_file(failed, unfinished, 0) || rename(unfinished, scores))
+                die("%s: %s", scores, strerror(errno));
             json_decref(failed);
             return DONE_NOW;
         }
@@ -209,7 +214,7 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
     return DONE_NOW;
 }
 
-/* ---- all runs ------------------------------------------------------------------------------------------------------------- */
+/* ---- all runs ---------------------------------------------------------------------------------------------------- */
 
 /* False: the time is over. */
 static bool visit(const study *s, const task *t, size_t row, size_t rate, size_t seed)
@@ -260,7 +265,8 @@ static void open_tasks(study *s)
     make_folder(data);
     json_array_foreach(json_object_get(s->asked.file, "tasks"), i, one) {
         task t = {.json = one, .name = json_string_value(json_object_get(one, "name"))};
-        if (!t.name || !json_is_array(json_object_get(one, "metrics"))) die("task %zu has no name or no metrics", i + 1);
+        if (!t.name || !json_is_array(json_object_get(one, "metrics")))
+            die("task %zu has no name or no metrics", i + 1);
         if (!selected(s->asked.tasks, t.name)) continue;
         if (s->n == TASKS) die("more than %d tasks", TASKS);
         task_files(one, s->asked.data, data, cap, &t.train, &t.dev);

@@ -2,7 +2,7 @@
  *
  *     cell          mean ± standard deviation over the seeds, in percent
  *     difference    row - first row, paired by seed, with the 95 % interval of the mean
- *     average       of the tasks' first metrics, seed by seed, without tasks that say "average": false                     */
+ *     average       of the tasks' first metrics, seed by seed, without tasks that say "average": false               */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -11,10 +11,12 @@
 
 #include "glue.h"
 
-/* ---- the baselines, from the lines of results/glue-baselines.txt --------------------------------------------------------- */
+/* ---- the baselines, from the lines of results/glue-baselines.txt ------------------------------------------------- */
 
-static const struct { const char *metric, *shown; } names[] = {
-    {"f1", "F1"}, {"accuracy", "accuracy"}, {"matthews_correlation", "Matthews"}, {"pearson", "Pearson"}, {"spearmanr", "Spearman"},
+static const struct { const char *metric, *shown;
+} names[] = {
+    {"f1", "F1"},           {"accuracy", "accuracy"},  {"matthews_correlation", "Matthews"},
+    {"pearson", "Pearson"}, {"spearmanr", "Spearman"},
 };
 
 static const char *shown(const char *metric)
@@ -24,7 +26,7 @@ static const char *shown(const char *metric)
     return metric;
 }
 
-/* "MRPC   words     accuracy  71.6  Matthews  28.0  F1  80.9": the number behind the metric's name; NaN: there is none. */
+/* "MRPC   words  accuracy  71.6  Matthews  28.0  F1  80.9": the number behind the metric's name; NaN: there is none. */
 static double baseline(const study *s, const task *t, const char *what, const char *metric)
 {
     const char *path = json_string_value(json_object_get(s->asked.file, "baselines"));
@@ -40,7 +42,7 @@ static double baseline(const study *s, const task *t, const char *what, const ch
     return x;
 }
 
-/* ---- lines of the table ---------------------------------------------------------------------------------------------------- */
+/* ---- lines of the table ------------------------------------------------------------------------------------------ */
 
 static void print_plain(FILE *f, double x, int width)
 {
@@ -152,7 +154,8 @@ static void text(const study *s, FILE *f)
     fprintf(f, "%s\n\n", json_string_value(json_object_get(s->asked.file, "title")));
     head(s, f);
     for (size_t i = 0; i < s->n; i++)
-        for (size_t m = 0; metric_name(&s->task[i], m); m++) metric_line(s, &s->task[i], metric_name(&s->task[i], m), f);
+        for (size_t m = 0; metric_name(&s->task[i], m); m++)
+            metric_line(s, &s->task[i], metric_name(&s->task[i], m), f);
     fprintf(f, "%-8s %-9s %8s %8s", "average", "", "", "");
     for (size_t r = 0; r < json_array_size(s->rows); r++) {
         const numbers a = average(s, r);
@@ -161,10 +164,11 @@ static void text(const study *s, FILE *f)
     fputc('\n', f);
     difference_lines(s, f);
     task_lines(s, f);
-    json_array_foreach(json_object_get(s->asked.file, "notes"), k, note) fprintf(f, "%s%s\n", k ? "" : "\n", json_string_value(note));
+    json_array_foreach(json_object_get(s->asked.file, "notes"), k, note)
+        fprintf(f, "%s%s\n", k ? "" : "\n", json_string_value(note));
 }
 
-/* ---- every number ------------------------------------------------------------------------------------------------------------ */
+/* ---- every number ------------------------------------------------------------------------------------------------ */
 
 static void raw(const study *s, FILE *f)
 {
@@ -174,12 +178,14 @@ static void raw(const study *s, FILE *f)
                 const task *t = &s->task[i];
                 const numbers a = scores_of(s, t, r, metric_name(t, m));
                 for (int k = 0; k < a.n; k++)
-                    fprintf(f, "{\"task\":\"%s\",\"row\":\"%s\",\"learning_rate\":%g,\"seed\":%d,\"metric\":\"%s\",\"value\":%.6f}\n", t->name,
-                            row_name(s, r), chosen_rate(s, t, r), a.seed[k], metric_name(t, m), a.x[k]);
+                    fprintf(f,
+                            "{\"task\":\"%s\",\"row\":\"%s\",\"learning_rate\":%g,\"seed\":%d,\"metric\":\"%s\","
+                            "\"value\":%.6f}\n",
+                            t->name, row_name(s, r), chosen_rate(s, t, r), a.seed[k], metric_name(t, m), a.x[k]);
             }
 }
 
-/* ---- the plot ----------------------------------------------------------------------------------------------------------------- */
+/* ---- the plot ---------------------------------------------------------------------------------------------------- */
 
 /* Has the row a point at all? */
 static bool drawn(const study *s, size_t row)
@@ -202,7 +208,8 @@ static void points(const study *s, FILE *f, const char *what)
 
 static void script(const study *s, FILE *f)
 {
-    static const char *const color[ROWS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#999999"};
+    static const char *const color[ROWS] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                            "#56b4e9", "#e69f00", "#000000", "#999999"};
     const size_t rows = json_array_size(s->rows) < ROWS ? json_array_size(s->rows) : ROWS;
     for (size_t r = 0; r < rows; r++) {
         if (!drawn(s, r)) continue;
@@ -216,15 +223,18 @@ static void script(const study *s, FILE *f)
     }
     points(s, f, "words");
     points(s, f, "majority");
-    fprintf(f, "set terminal svg size 900,420 dynamic enhanced font 'sans,13' background '#ffffff'\nset output out\n"
-               "set ylabel 'dev score, %%'\nset grid ytics lc '#dddddd'\nset key outside right top\nset xrange [-0.6:%.1f]\nset xtics (",
+    fprintf(f,
+            "set terminal svg size 900,420 dynamic enhanced font 'sans,13' background '#ffffff'\nset output out\n"
+            "set ylabel 'dev score, %%'\nset grid ytics lc '#dddddd'\nset key outside right top\nset xrange "
+            "[-0.6:%.1f]\nset xtics (",
             (double)s->n - 0.4);
     for (size_t i = 0; i < s->n; i++) fprintf(f, "%s'%s' %zu", i ? ", " : "", s->task[i].name, i);
     fprintf(f, ")\nplot $words using 1:2 with points pt 2 ps 1.2 lc '#666666' title 'bag of words', \\\n"
                "     $majority using 1:2 with points pt 1 ps 1.2 lc '#666666' title 'majority class'");
     for (size_t r = 0; r < rows; r++)
         if (drawn(s, r))
-            fprintf(f, ", \\\n     $row%zu using 1:2:3 with yerrorbars pt 7 ps 0.8 lw 1.5 lc '%s' title '%s'", r, color[r], row_name(s, r));
+            fprintf(f, ", \\\n     $row%zu using 1:2:3 with yerrorbars pt 7 ps 0.8 lw 1.5 lc '%s' title '%s'", r,
+                    color[r], row_name(s, r));
     fputc('\n', f);
 }
 

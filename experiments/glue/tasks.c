@@ -1,7 +1,8 @@
 /* tasks.c — GLUE's files as one form.
  *
- *     held out    row i of a file without a dev part, when hash(i, 3) is a multiple of 10: as in glue-baselines/baselines.c
- *     kept        of n > cap rows those whose hash(i, 5) is among the cap smallest                                           */
+ *     held out    row i of a file without a dev part, when hash(i, 3) is a multiple of 10: as in
+ *                 glue-baselines/baselines.c
+ *     kept        of n > cap rows those whose hash(i, 5) is among the cap smallest                                   */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 enum { COLUMNS = 64, FILES = 8 };
 
 typedef struct row { char *text, *pair, *label; } row;
-typedef struct rows { row *at; size_t n, capacity; char *text[FILES]; int texts; } rows;  /* rows point into the texts */
+typedef struct rows { row *at; size_t n, capacity; char *text[FILES]; int texts; } rows; /* rows point into the texts */
 
 static void *need(void *p)
 {
@@ -63,7 +64,8 @@ static void add_line(char *line, const int column[3], rows *out)
         if (at) *at++ = 0;
     }
     for (int i = 0; i < 3; i++) last = column[i] > last ? column[i] : last;
-    if (n >= last) push(out, (row){field[column[0] - 1], column[1] ? field[column[1] - 1] : NULL, field[column[2] - 1]});
+    if (n >= last)
+        push(out, (row){field[column[0] - 1], column[1] ? field[column[1] - 1] : NULL, field[column[2] - 1]});
 }
 
 static void read_files(const rf_ctx *ctx, json_t *files, const char *data, const int column[3], rows *out)
@@ -132,7 +134,8 @@ static void write_rows(const char *path, const rows *r)
     if (fclose(f) || rename(unfinished, path)) die("%s: cannot be written", path);
 }
 
-void task_files(json_t *task, const char *data, const char *folder, long long cap, long long *train_rows, long long *dev_rows)
+void task_files(json_t *task, const char *data, const char *folder, long long cap, long long *train_rows,
+                long long *dev_rows)
 {
     const char *name = json_string_value(json_object_get(task, "name"));
     int column[3];
@@ -142,7 +145,8 @@ void task_files(json_t *task, const char *data, const char *folder, long long ca
     char path[PATH];
     for (size_t i = 0; i < 3; i++) {
         column[i] = (int)json_integer_value(json_array_get(json_object_get(task, "columns"), i));
-        if (column[i] < (i == 1 ? 0 : 1) || column[i] > COLUMNS) die("%s: columns are [text, pair or 0, label], from 1", name);
+        if (column[i] < (i == 1 ? 0 : 1) || column[i] > COLUMNS)
+            die("%s: columns are [text, pair or 0, label], from 1", name);
     }
     if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, &why)) die("%s", why.text);
     read_files(ctx, json_object_get(task, "train"), data, column, &train);

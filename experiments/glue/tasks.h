@@ -11,7 +11,8 @@
  *   "dev":   [["glue/RTE/dev.tsv", "header"]]      none: a tenth of the training rows, by a hash of the row's number
  *   "columns": [2, 3, 4]                           text, pair (0: none) and label, from 1
  *
- * Rows with too few columns are left out.  Of more than `cap` training rows (0: no cap) those with the smallest hashes stay. */
+ * Rows with too few columns are left out.  Of more than `cap` training rows (0: no cap) those with the smallest hashes
+ * stay. */
 void task_files(json_t *task, const char *data, const char *folder, long long cap, long long *train, long long *dev);
 
 #endif

@@ -1,12 +1,14 @@
-/* lengths.c — models trained on short texts that read long ones: every way to stretch rotary positions, with and without adaptation.
+/* lengths.c — models trained on short texts that read long ones: every way to stretch rotary positions, with and
+ * without adaptation.
  *
  *     lengths FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]
  *
- * WORK is the folder in which `experiment` left the models of the file's rows, ROW-SEED/.  A method is a piece of config.json laid over
- * the trained one: a folder WORK/NAME/METHOD-... with that config.json and links to the weights is a model like any other, and is
- * evaluated, or trained further at adapt.max_length, by the program itself.  All is measured on the first documents with enough tokens,
- * cut to the same number, so that each length reads the same text in other pieces.  Whatever is complete is left alone: the same
- * command again goes on.                                                                                   docs: experiments/README.md  */
+ * WORK is the folder in which `experiment` left the models of the file's rows, ROW-SEED/.  A method is a piece of
+ * config.json laid over the trained one: a folder WORK/NAME/METHOD-... with that config.json and links to the weights
+ * is a model like any other, and is evaluated, or trained further at adapt.max_length, by the program itself.  All is
+ * measured on the first documents with enough tokens, cut to the same number, so that each length reads the same text
+ * in other pieces.  Whatever is complete is left alone: the same
+ * command again goes on.                                                                 docs: experiments/README.md */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -38,7 +40,7 @@ typedef struct row {
 
 typedef struct row_list { row at[ROWS]; int n; } row_list;
 
-/* ---- folders -------------------------------------------------------------------------------------------------------------- */
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
 
 /* "yarn, 4 turns" -> "yarn-4-turns" */
 static void plain(const char *label, char out[256])
@@ -75,11 +77,13 @@ static void score_file(const study *s, const row *r, int seed, long long length,
 {
     char label[256];
     plain(r->label, label);
-    if (r->adapted) path_of(out, "%s/%s/scores/%s-adapted-%lld-%d-%lld.json", s->asked.work, s->asked.name, label, r->adapted, seed, length);
+    if (r->adapted)
+        path_of(out, "%s/%s/scores/%s-adapted-%lld-%d-%lld.json", s->asked.work, s->asked.name, label, r->adapted, seed,
+                length);
     else path_of(out, "%s/%s/scores/%s-%d-%lld.json", s->asked.work, s->asked.name, label, seed, length);
 }
 
-/* ---- a model with another config.json -------------------------------------------------------------------------------------- */
+/* ---- a model with another config.json ---------------------------------------------------------------------------- */
 
 /* A copy of x in which each "FACTOR" is a number. */
 static json_t *filled(json_t *x, double factor)
@@ -112,12 +116,14 @@ static void share(const char *from, const char *to, const char *name)
 /* The trained model with the method's keys laid over its config.json.  False: there is no trained model. */
 static bool make_start(const study *s, const row *r, int seed, long long length, char folder[PATH])
 {
-    static const char *const shared[] = {"model.safetensors", "vocab.txt", "tokenizer_config.json", "special_tokens_map.json"};
+    static const char *const shared[] = {"model.safetensors", "vocab.txt", "tokenizer_config.json",
+                                         "special_tokens_map.json"};
     char trained[PATH], path[PATH];
     json_error_t bad;
     path_of(trained, "%s/%s-%d", s->asked.work, r->model, seed);
     start_folder(s, r, seed, length, folder);
-    if (!exists(trained, "model.safetensors")) return fprintf(stderr, "lengths: %s is not there: left out\n", trained), false;
+    if (!exists(trained, "model.safetensors"))
+        return fprintf(stderr, "lengths: %s is not there: left out\n", trained), false;
     if (!r->method) return true;
     make_folder(folder);
     for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) share(trained, folder, shared[i]);
@@ -134,7 +140,7 @@ static bool make_start(const study *s, const row *r, int seed, long long length,
     return true;
 }
 
-/* ---- the text ---------------------------------------------------------------------------------------------------------------- */
+/* ---- the text ---------------------------------------------------------------------------------------------------- */
 
 static void need(rf_status status, const rf_error *why)
 {
@@ -206,7 +212,7 @@ static void make_text(const study *s, char out[PATH])
     if (fclose(f) || rename(unfinished, out)) die("%s: %s", out, strerror(errno));
 }
 
-/* ---- one measurement ---------------------------------------------------------------------------------------------------------- */
+/* ---- one measurement --------------------------------------------------------------------------------------------- */
 
 static bool time_is_over(const study *s) { return s->asked.until && time(NULL) >= s->asked.until; }
 
@@ -232,7 +238,7 @@ static bool adapt(const study *s, const row *r, int seed, const char *start)
     say_two(&words, "--model", start);
     say_two(&words, "-o", folder);
     say(&words, "--seed");
-    say(&words, "%d", 100 + seed);                              /* other texts than those of the training's first updates */
+    say(&words, "%d", 100 + seed);                          /* other texts than those of the training's first updates */
     say(&words, "--max_length");
     say(&words, "%lld", r->adapted);
     if (has_checkpoint(folder)) say_two(&words, "--resume", "latest");
@@ -275,7 +281,10 @@ static bool measure(const study *s, const row *r, int seed, const char *text)
         score_file(s, r, seed, s->length[i], out);
         if (!access(out, F_OK)) continue;
         if (time_is_over(s)) return false;
-        if (!make_start(s, r, seed, r->adapted ? json_integer_value(json_object_get(s->adapt, "max_length")) : s->length[i], folder)) return true;
+        if (!make_start(s, r, seed,
+                        r->adapted ? json_integer_value(json_object_get(s->adapt, "max_length")) : s->length[i],
+                        folder))
+            return true;
         if (r->adapted) {
             if (!adapt(s, r, seed, folder)) return false;
             adapted_folder(s, r, seed, folder);
@@ -285,7 +294,7 @@ static bool measure(const study *s, const row *r, int seed, const char *text)
     return true;
 }
 
-/* ---- the table ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static void read_scores(const study *s, row *r)
 {
@@ -377,8 +386,12 @@ static void draw(const study *s, const row_list *rows, const int block[4])
             if (rows->at[i].loss[l].n) fprintf(f, "%lld %.4f\n", s->length[l], mean(&rows->at[i].loss[l]));
         fprintf(f, "EOD\n");
     }
-    fprintf(f, "set terminal svg background rgb 'white' size 1500,420 noenhanced font ',11'\nset output '%s.svg'\nset multiplot layout 1,3\n"
-               "set grid\nset logscale x 2\nset key outside below maxcols 3\nset xlabel 'length in tokens'\nset ylabel 'loss'\n", s->asked.name);
+    fprintf(f,
+            "set terminal svg background rgb 'white' size 1500,420 noenhanced font ',11'\nset output '%s.svg'\nset "
+            "multiplot layout 1,3\n"
+            "set grid\nset logscale x 2\nset key outside below maxcols 3\nset xlabel 'length in tokens'\nset ylabel "
+            "'loss'\n",
+            s->asked.name);
     draw_panel(s, f, rows, block[0], block[1], "as trained at 128, without adaptation");
     draw_panel(s, f, rows, block[1], block[2], "after a short adaptation");
     draw_panel(s, f, rows, block[2], block[3], "other encodings, trained at 128");
@@ -396,8 +409,11 @@ static void write_runs(const study *s, const row_list *rows)
     for (int i = 0; i < rows->n; i++)
         for (int l = 0; l < s->lengths; l++)
             for (int k = 0; k < rows->at[i].loss[l].n; k++)
-                fprintf(f, "{\"row\":\"%s\",\"model\":\"%s\",\"adapted\":%lld,\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f}\n", rows->at[i].label,
-                        rows->at[i].model, rows->at[i].adapted, rows->at[i].loss[l].seed[k], s->length[l], rows->at[i].loss[l].x[k]);
+                fprintf(f,
+                        "{\"row\":\"%s\",\"model\":\"%s\",\"adapted\":%lld,\"seed\":%d,\"max_length\":%lld,\"loss\":%."
+                        "6f}\n",
+                        rows->at[i].label, rows->at[i].model, rows->at[i].adapted, rows->at[i].loss[l].seed[k],
+                        s->length[l], rows->at[i].loss[l].x[k]);
     if (fclose(f)) die("%s: %s", path, strerror(errno));
 }
 
@@ -415,8 +431,11 @@ static void table(const study *s, row_list *rows, const int block[4])
     snprintf(title, sizeof title, "adapted at %lld", json_integer_value(json_object_get(s->adapt, "max_length")));
     print_block(s, f, rows, block[1], block[2], title);
     print_block(s, f, rows, block[2], block[3], "other encodings");
-    fprintf(f, "\nn seeds; loss of held-out text in nats for each masked token, mean ± standard deviation over the seeds; differences are paired by\n"
-               "seed, with the 95 %% interval of their mean.  The same %lld documents of %lld tokens in pieces of each length.\n",
+    fprintf(f,
+            "\nn seeds; loss of held-out text in nats for each masked token, mean ± standard deviation over the seeds; "
+            "differences are paired by\n"
+            "seed, with the 95 %% interval of their mean.  The same %lld documents of %lld tokens in pieces of each "
+            "length.\n",
             json_integer_value(json_object_get(json_object_get(s->asked.file, "held_out"), "documents")),
             json_integer_value(json_object_get(json_object_get(s->asked.file, "held_out"), "tokens")));
     json_array_foreach(notes, i, one) fprintf(f, "%s\n", json_string_value(one));
@@ -425,7 +444,7 @@ static void table(const study *s, row_list *rows, const int block[4])
     draw(s, rows, block);
 }
 
-/* ---- the whole ------------------------------------------------------------------------------------------------------------------- */
+/* ---- the whole --------------------------------------------------------------------------------------------------- */
 
 static void add(row_list *rows, row r)
 {
@@ -443,14 +462,25 @@ static void list_rows(const study *s, row_list *rows, int block[4])
     block[0] = 0;
     json_array_foreach(s->methods, i, one) {
         if (!json_string_value(json_object_get(one, "name"))) die("method %zu has no name", i + 1);
-        add(rows, (row){.label = json_string_value(json_object_get(one, "name")), .model = s->base, .method = one, .seeds = seeds});
+        add(rows, (row){.label = json_string_value(json_object_get(one, "name")),
+                        .model = s->base,
+                        .method = one,
+                        .seeds = seeds});
     }
     block[1] = rows->n;
     json_array_foreach(s->methods, i, one) {
         if (!s->adapt || json_is_false(json_object_get(one, "adapt"))) continue;
-        add(rows, (row){.label = json_string_value(json_object_get(one, "name")), .model = s->base, .method = one, .seeds = seeds, .adapted = at});
+        add(rows, (row){.label = json_string_value(json_object_get(one, "name")),
+                        .model = s->base,
+                        .method = one,
+                        .seeds = seeds,
+                        .adapted = at});
         if (rows->n == block[1] + 1 && control)         /* as many updates at the old length */
-            add(rows, (row){.label = control, .model = s->base, .method = one, .seeds = seeds, .adapted = (long long)s->trained});
+            add(rows, (row){.label = control,
+                            .model = s->base,
+                            .method = one,
+                            .seeds = seeds,
+                            .adapted = (long long)s->trained});
     }
     block[2] = rows->n;
     json_array_foreach(json_object_get(s->asked.file, "rows"), i, one) {
@@ -461,7 +491,8 @@ static void list_rows(const study *s, row_list *rows, int block[4])
     block[3] = rows->n;
 }
 
-/* Rows first .. last - 1, seed by seed, so that an early end leaves every row with as many runs as any other.  False: time is over. */
+/* Rows first .. last - 1, seed by seed, so that an early end leaves every row with as many runs as any other.  False:
+ * time is over. */
 static bool run_block(const study *s, row_list *rows, const int block[4], int first, int last, const char *text)
 {
     for (size_t k = 0; k < SEEDS; k++)

@@ -5,11 +5,12 @@
  * MODEL is a folder; a folder "checkpoint-N" stands at step N of the plot, others one after the other.
  *
  *     loss       of masked tokens in pieces of 128, with its standard error over stretches of text
- *     order      by how much the loss rises when all tokens are told to stand at position 0: what the model gets out of positions
+ *     order      by how much the loss rises when all tokens are told to stand at position 0: what the model gets out of
+ *                positions
  *     reach      sum_n P(m,n) |m - n| and the entropy of P, for each layer the mean over its heads
  *     near       heads that give more than half of their attention to the token itself and its two neighbours
- *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the most that the
- *                planes can add to a score                                                                                    */
+ *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the
+ *                most that the planes can add to a score                                                             */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,7 +60,8 @@ static void add_planes(const rf__attention_report *r, int64_t l, int64_t h, line
     double sum = 0;
     for (int64_t i = 0; i < half; i++) sum += s->query_plane[h * half + i] * s->key_plane[h * half + i];
     for (int64_t i = 0; i < half; i++)
-        out->share[i * EIGHTHS / half] += s->query_plane[h * half + i] * s->key_plane[h * half + i] / sum / (double)(r->L * r->H);
+        out->share[i * EIGHTHS / half] +=
+            s->query_plane[h * half + i] * s->key_plane[h * half + i] / sum / (double)(r->L * r->H);
 }
 
 static void measure_heads(const rf__lab *lab, line *out)
@@ -78,7 +80,8 @@ static void measure_heads(const rf__lab *lab, line *out)
     rf__attention_report_free(lab->ctx, &r);
 }
 
-/* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand, and NaN when the encoding takes no others. */
+/* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand, and NaN when the encoding
+ * takes no others. */
 static double losses(rf_session *session, const rf__mlm_batch *b, const int32_t *position, int64_t V, const char *name)
 {
     rf_batch view = rf__mlm_batch_view(b);
@@ -122,8 +125,8 @@ static void measure_losses(const rf__lab *lab, line *out)
     for (int64_t i = 0; i < s->n; i++) {
         rf__mlm_batch_clear(&b);
         for (int64_t k = 0; (k + 1) * (LENGTH - 2) <= s->size; k++)
-            rf__mlm_batch_add(&b, (rf__ids){s->id + i * s->size, sizeof *s->id}, (size_t)(k * (LENGTH - 2)), LENGTH - 2, false, &masking,
-                              (uint64_t)(i * s->times + k));
+            rf__mlm_batch_add(&b, (rf__ids){s->id + i * s->size, sizeof *s->id}, (size_t)(k * (LENGTH - 2)), LENGTH - 2,
+                              false, &masking, (uint64_t)(i * s->times + k));
         loss[i] = losses(lab->session, &b, NULL, V, out->name);
         order[i] = losses(lab->session, &b, zero, V, out->name) - loss[i];
         labels += (double)b.n;
@@ -142,8 +145,11 @@ static void measure(rf_ctx *ctx, const char *const text[], int texts, const char
     rf__stretches s;
     check(rf_model_open(ctx, folder, &model, &why), folder);
     check(rf_session_open(model, &session, &why), folder);
-    check(rf__stretches_read(ctx, rf_model_tokenizer(model), text, texts, &(rf_reader_options){.split = RF_SPLIT_HEADING}, LENGTH, STRETCHES, &s, &why), folder);
-    const rf__lab lab = {.ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n};
+    check(rf__stretches_read(ctx, rf_model_tokenizer(model), text, texts,
+                             &(rf_reader_options){.split = RF_SPLIT_HEADING}, LENGTH, STRETCHES, &s, &why),
+          folder);
+    const rf__lab lab = {
+        .ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n};
     measure_heads(&lab, out);
     out->scored = rf_model_has_head(model) && !rf_model_config(model)->is_decoder;
     if (out->scored) measure_losses(&lab, out);
@@ -178,21 +184,30 @@ static void draw(const char *folder, const line x[], int n)
         fprintf(to, "%g", x[i].step);
         for (int k = 0; k < EIGHTHS; k++) fprintf(to, x[i].rotates ? " %.5f" : " ?", x[i].share[k]);
         for (int64_t l = 0; l < x[i].L; l++) fprintf(to, " %.4f", x[i].distance[l]);
-        fprintf(to, x[i].scored && isfinite(x[i].order) ? " %.4f %.4f\n" : x[i].scored ? " %.4f ?\n" : " ? ?\n", x[i].loss, x[i].order);
+        fprintf(to,
+                x[i].scored && isfinite(x[i].order) ? " %.4f %.4f\n"
+                : x[i].scored                       ? " %.4f ?\n"
+                                                    : " ? ?\n",
+                x[i].loss, x[i].order);
     }
-    fprintf(to, "EOD\nset terminal svg background rgb 'white' size 1600,420 noenhanced font ',11'\nset output 'planes.svg'\nset multiplot layout 1,3\n"
+    fprintf(to, "EOD\nset terminal svg background rgb 'white' size 1600,420 noenhanced font ',11'\nset output "
+                "'planes.svg'\nset multiplot layout 1,3\n"
                 "set grid\nset key outside right\nset datafile missing '?'\n");
     if (steps) fprintf(to, "set xlabel 'step'\n");
     else fprintf(to, "set xtics () rotate by 45 right\nset xrange [0.5:%d.5]\n", n);
     for (int i = 0; i < n && !steps; i++) fprintf(to, "set xtics add ('%s' %d)\n", x[i].name, i + 1);
     if (rotates) fprintf(to, "set title 'share of |q||k| by eighth of the planes, the fastest first'\nplot ");
-    for (int k = 0; k < EIGHTHS && rotates; k++) fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
+    for (int k = 0; k < EIGHTHS && rotates; k++)
+        fprintf(to, "%s$x using 1:%d with linespoints title '%d'", k ? ", " : "", k + 2, k);
     if (!rotates) fprintf(to, "set multiplot next");
     fprintf(to, "\nset title 'mean distance of attention, by layer'\nplot ");
     for (int64_t l = 0; l < x[0].L; l++)
-        fprintf(to, "%s$x using 1:%lld with linespoints title '%lld'", l ? ", " : "", (long long)l + EIGHTHS + 2, (long long)l);
-    fprintf(to, "\nset title 'loss, and by how much it rises without order'\nplot $x using 1:%lld with linespoints title 'loss', "
-                "$x using 1:%lld with linespoints title 'order'\nunset multiplot\n", (long long)x[0].L + EIGHTHS + 2, (long long)x[0].L + EIGHTHS + 3);
+        fprintf(to, "%s$x using 1:%lld with linespoints title '%lld'", l ? ", " : "", (long long)l + EIGHTHS + 2,
+                (long long)l);
+    fprintf(to,
+            "\nset title 'loss, and by how much it rises without order'\nplot $x using 1:%lld with linespoints title "
+            "'loss', $x using 1:%lld with linespoints title 'order'\nunset multiplot\n",
+            (long long)x[0].L + EIGHTHS + 2, (long long)x[0].L + EIGHTHS + 3);
     fclose(to);
 }
 
@@ -207,7 +222,8 @@ int main(int argc, char **argv)
     line *x = calloc((size_t)argc, sizeof *x);
     if (!x) return fprintf(stderr, "planes: out of memory\n"), 5;
     check(rf_ctx_new(NULL, &ctx, &why), "context");
-    printf("%-20s %-15s %-15s   distance/entropy of attention by layer | heads that look near | share of |q||k| by eighth of the planes, %%\n",
+    printf("%-20s %-15s %-15s   distance/entropy of attention by layer | heads that look near | share of |q||k| by "
+           "eighth of the planes, %%\n",
            "model", "loss", "order");
     for (int i = 3; i < argc; i++) {
         name_of(argv[i], i - 3, &x[i - 3]);

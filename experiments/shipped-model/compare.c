@@ -3,12 +3,12 @@
  *     compare RUN_FOLDER MODEL_FOLDER TRAINING_TEXT... [-- HELD_OUT_TEXT...]
  *
  * RUN_FOLDER holds the tokens.cache that `roformer pretrain` made of the training texts; its held-out documents are the
- * first set, each text behind "--" is another.  The n-gram models count the training documents of the same cache, and see
- * what the model sees: a neighbour that is masked is unknown to them too, a neighbour that was replaced is what it was
- * replaced with.
+ * first set, each text behind "--" is another.  The n-gram models count the training documents of the same cache, and
+ * see what the model sees: a neighbour that is masked is unknown to them too, a neighbour that was replaced is what it
+ * was replaced with.
  *
  *     left        p(w | two tokens before), with back-off            two-sided     left x right, normalised
- *     right       p(w | two tokens behind), with back-off            ... / unigram  left x right / p(w), normalised        */
+ *     right       p(w | two tokens behind), with back-off            ... / unigram  left x right / p(w), normalised  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,8 +75,8 @@ static void flush(work *w)
     if (!w->batch.n) return;
     check(rf_graph_reset(w->graph));
     rf_graph_record(w->graph, 0, 0, 0);
-    const rf_tensor *logits = rf__mlm_logits(w->graph, w->encoder, rf__encoder_forward(w->graph, w->encoder, &view), w->batch.row,
-                                             w->batch.n);
+    const rf_tensor *logits = rf__mlm_logits(w->graph, w->encoder, rf__encoder_forward(w->graph, w->encoder, &view),
+                                             w->batch.row, w->batch.n);
     why = *rf_graph_error(w->graph);
     check(why.code);
 
@@ -116,11 +116,12 @@ static void add_document(work *w, rf__ids ids, size_t at, size_t left)
 static void report(work *w, const char *set)
 {
     flush(w);
-    printf("\n%s: %lld masked tokens\n\n| predictor | loss (nats) | perplexity | accuracy |\n|---|---:|---:|---:|\n", set,
-           (long long)w->labels);
+    printf("\n%s: %lld masked tokens\n\n| predictor | loss (nats) | perplexity | accuracy |\n|---|---:|---:|---:|\n",
+           set, (long long)w->labels);
     for (int j = 0; j < JUDGES; j++) {
         const double loss = w->loss[j] / (double)w->labels;
-        printf("| %s | %.3f | %.1f | %.2f %% |\n", name[j], loss, exp(loss), 100. * (double)w->hits[j] / (double)w->labels);
+        printf("| %s | %.3f | %.1f | %.2f %% |\n", name[j], loss, exp(loss),
+               100. * (double)w->hits[j] / (double)w->labels);
     }
     fflush(stdout);
     for (int j = 0; j < JUDGES; j++) w->loss[j] = 0, w->hits[j] = 0;
@@ -158,7 +159,8 @@ static void open_model(work *w, const char *folder)
     check(rf__mlm_batch_new(w->ctx, CAPACITY, &w->batch, &why));
     w->masking = (rf__masking){rf__evaluation_key(42), 0.15, false, &w->vocab, false};
     for (int j = 0; j < JUDGES; j++)
-        if (!(w->p[j] = malloc((size_t)w->vocab.size * sizeof(double)))) check(rf_fail(&why, RF_ENOMEM, "out of memory"));
+        if (!(w->p[j] = malloc((size_t)w->vocab.size * sizeof(double))))
+            check(rf_fail(&why, RF_ENOMEM, "out of memory"));
 }
 
 /* Counts the training documents of the cache, in both directions. */

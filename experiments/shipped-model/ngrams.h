@@ -5,7 +5,7 @@
  *     p(w | a b) = (c(a b w) + T(a b) p(w | b)) / (c(a b) + T(a b)),     p(w | b) alike over p(w),
  *     p(w)       = (c(w) + 1) / (tokens + V)
  *
- * A context that was never seen, or that holds a masked token, falls through to the shorter one.                       */
+ * A context that was never seen, or that holds a masked token, falls through to the shorter one.                     */
 #ifndef NGRAMS_H
 #define NGRAMS_H
 
@@ -14,8 +14,8 @@
 
 typedef struct ngrams ngrams;
 
-/* Counts documents laid end to end: document i is token[start[i]] .. token[start[i+1]-1].  `reversed` reads each from its
- * end, which makes a model of what comes before.  NULL: out of memory (about 24 bytes a token are needed). */
+/* Counts documents laid end to end: document i is token[start[i]] .. token[start[i+1]-1].  `reversed` reads each from
+ * its end, which makes a model of what comes before.  NULL: out of memory (about 24 bytes a token are needed). */
 ngrams *ngrams_count(const uint16_t *token, const size_t *start, size_t documents, int32_t V, int reversed);
 void ngrams_free(ngrams *n);
 

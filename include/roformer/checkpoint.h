@@ -78,7 +78,7 @@ typedef struct rf_weight_out {
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why);
 
-/* ---- config.json ---------------------------------------------------------------------------------------------------- */
+/* ---- config.json ------------------------------------------------------------------------------------------------- */
 
 /* What stands on top of the encoder: transformers' RoFormerFor... classes, and BERT's pooler with a classifier. */
 typedef enum rf_head {
@@ -103,8 +103,8 @@ typedef struct rf_rope_scaling {
     rf_rope_type rope_type;
     double factor, attention_factor, beta_fast, beta_slow, mscale, mscale_all_dim, low_freq_factor, high_freq_factor;
     int64_t original_max_position_embeddings;
-    int no_truncate;             /* truncate: false                                                                    */
-    int64_t shorts, longs, sections;                 /* lengths of the lists                                           */
+    int no_truncate;             /* truncate: false                                                                   */
+    int64_t shorts, longs, sections;                 /* lengths of the lists                                          */
     double short_factor[RF_ROPE_LIST], long_factor[RF_ROPE_LIST];
     int64_t mrope_section[RF_ROPE_SECTIONS];
 } rf_rope_scaling;
@@ -114,39 +114,40 @@ typedef struct rf_config {
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
     rf_act hidden_act;
     double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;
-    double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                            */
+    double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                           */
     int rotary_value, tie_word_embeddings;
-    int is_decoder;              /* attention sees earlier tokens only: a causal language model                        */
+    int is_decoder;              /* attention sees earlier tokens only: a causal language model                       */
     char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
     rf_rope_scaling rope_scaling;
-    double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                    */
-    int64_t rope_thetas;         /* how many; 0: rope_theta for all                                                    */
-    double partial_rotary_factor;                    /* share of a head's columns that is rotated                      */
-    int rope_interleave;         /* planes are pairs (2i, 2i+1); 0: (i, i + r/2)                                       */
-    int64_t rotary_heads;        /* the first heads that are rotated; 0: all                                           */
-    int rotary_value_inverse;    /* with rotary_value: results are rotated back, so that only distances count          */
-    int use_logn_attn;           /* queries grow with the logarithm of the text's length beyond the trained one        */
-    int64_t position_grid_width, position_grid_height;   /* positions are cells of a grid, row after row               */
+    double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                   */
+    int64_t rope_thetas;         /* how many; 0: rope_theta for all                                                   */
+    double partial_rotary_factor;                    /* share of a head's columns that is rotated                     */
+    int rope_interleave;         /* planes are pairs (2i, 2i+1); 0: (i, i + r/2)                                      */
+    int64_t rotary_heads;        /* the first heads that are rotated; 0: all                                          */
+    int rotary_value_inverse;    /* with rotary_value: results are rotated back, so that only distances count         */
+    int use_logn_attn;           /* queries grow with the logarithm of the text's length beyond the trained one       */
+    int64_t position_grid_width, position_grid_height;   /* positions are cells of a grid, row after row              */
     double hierarchical_alpha, position_step, xpos_scale_base;
-    int64_t rerope_window;       /* distances are true below it ...                                                    */
-    double rerope_leak;          /* ... and divided by this beyond; 0: cut                                             */
-    int64_t relative_attention_num_buckets, relative_attention_max_distance;       /* T5's and TUPE's                  */
-    int64_t max_relative_position;                   /* Shaw, NEZHA: offsets are cut to it                             */
-    int64_t max_relative_positions, position_buckets;  /* DeBERTa; below 1: max_position_embeddings, no logarithm       */
+    int64_t rerope_window;       /* distances are true below it ...                                                   */
+    double rerope_leak;          /* ... and divided by this beyond; 0: cut                                            */
+    int64_t relative_attention_num_buckets, relative_attention_max_distance;       /* T5's and TUPE's                 */
+    int64_t max_relative_position;                   /* Shaw, NEZHA: offsets are cut to it                            */
+    int64_t max_relative_positions, position_buckets;  /* DeBERTa; below 1: max_position_embeddings, no logarithm     */
     int share_att_key;           /* DeBERTa: places are projected by the words' key and query matrices                */
-    int64_t clamp_len;           /* Transformer-XL, XLNet: distances are cut to it; below 0: not                       */
-    int scale_embedding;         /* words times the root of embedding_size (Vaswani et al. 2017, Sec. 3.4)             */
-    int64_t sandwich_width;      /* of the sines whose product Sandwich is                                             */
+    int64_t clamp_len;           /* Transformer-XL, XLNet: distances are cut to it; below 0: not                      */
+    int scale_embedding;         /* words times the root of embedding_size (Vaswani et al. 2017, Sec. 3.4)            */
+    int64_t sandwich_width;      /* of the sines whose product Sandwich is                                            */
     double cape_max_global_shift, cape_max_local_shift, cape_max_global_scaling;   /* in training                     */
-    int64_t conv_kernel_size;    /* of the convolution in front                                                        */
+    int64_t conv_kernel_size;    /* of the convolution in front                                                       */
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
-    int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it    */
-    const char *const *label;    /* [num_labels] their names, the caller's; NULL: LABEL_0, ...; see rf_labels_read     */
-    char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""    */
+    int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it  */
+    const char *const *label;    /* [num_labels] their names, the caller's; NULL: LABEL_0, ...; see rf_labels_read    */
+    char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""   */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
     int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
-    char task_text_column[128], task_pair_column[128], task_label_column[128];   /* of labelled files, when named; or "" */
-    char task_header[8], task_separator[8];      /* of tables, when told: "yes" or "no"; "tab" or the character; or ""     */
+    /* of labelled files, when named; or "" */
+    char task_text_column[128], task_pair_column[128], task_label_column[128];
+    char task_header[8], task_separator[8];     /* of tables, when told: "yes" or "no"; "tab" or the character; or "" */
     int version_2_with_negative; /* a head for answers may say that there is none                                     */
     rf_summary summary;
 } rf_config;
@@ -155,7 +156,8 @@ void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's 
 
 /* `path` is a config.json or a folder that holds one.
  *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
- *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias, cross-attention) */
+ *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias,
+ *                    cross-attention) */
 rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why);
 rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
                           rf_error *why);
@@ -172,7 +174,8 @@ typedef struct rf_labels { const rf_ctx *ctx; int64_t n; char **name; } rf_label
 rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why);
 void rf_labels_free(rf_labels *l);
 
-/* Parameters of a model of this shape with the head that its architecture names; the table of positions is computed and does not count. */
+/* Parameters of a model of this shape with the head that its architecture names; the table of positions is computed and
+ * does not count. */
 int64_t rf_config_parameters(const rf_config *c);
 
 #ifdef __cplusplus

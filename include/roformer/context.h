@@ -21,8 +21,9 @@ extern "C" {
 
 typedef struct rf_ctx rf_ctx;
 
-/* Where memory comes from.  `alloc` returns `size` bytes aligned to 64, or NULL; `release` gets what alloc returned.  Both may be
- * called from several threads at once: those that share the context, and the one that writes a training run's checkpoints. */
+/* Where memory comes from.  `alloc` returns `size` bytes aligned to 64, or NULL; `release` gets what alloc returned.
+ * Both may be called from several threads at once: those that share the context, and the one that writes a training
+ * run's checkpoints. */
 typedef struct rf_allocator {
     void *(*alloc)(void *user, size_t size);
     void (*release)(void *user, void *memory, size_t size);
@@ -42,7 +43,8 @@ typedef struct rf_ctx_options {
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this machine, or products that this build has not
+ *   RF_EARG    threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this machine, or products that this build has
+ *              not
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

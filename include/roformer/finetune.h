@@ -9,7 +9,7 @@
  *     glue/NAME   one of GLUE's tasks: its columns and metrics
  *
  * Option names are those of Hugging Face's Trainer.  A run shares its folder, checkpoints, log and resuming with
- * rf_pretrain (train.h): killed at any moment and resumed it ends with the same bits.                                 */
+ * rf_pretrain (train.h): killed at any moment and resumed it ends with the same bits.                                */
 #ifndef ROFORMER_FINETUNE_H
 #define ROFORMER_FINETUNE_H
 /* home: src/data */
@@ -24,29 +24,30 @@ typedef enum rf_task { RF_TASK_CLS, RF_TASK_REG, RF_TASK_MULTILABEL, RF_TASK_TAG
 typedef enum rf_strategy { RF_STRATEGY_NO, RF_STRATEGY_STEPS, RF_STRATEGY_EPOCH } rf_strategy;
 
 typedef struct rf_finetune_options {
-    rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used            */
-    const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL      */
-    const char *text_column, *pair_column, *label_column;       /* names or numbers from 1; NULL: by the file's header   */
-    const char *id_column;              /* prediction: of what an example calls itself; NULL: id, idx, index, guid or qid if there */
-    const char *header;                 /* tables: "yes" or "no"; NULL: a header unless all columns that are named are numbers */
-    const char *separator;              /* tables: between fields, "tab" or a character; NULL: comma in .csv, else tab      */
-    const char *labels;                 /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
-    int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                   */
-    rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                   */
-    const char *metric;                 /* metric_for_best_model by name, "accuracy", "f1"; "loss"; NULL: the task's     */
-    int pooled;                         /* BERT's pooler and classifier instead of RoFormer's head                       */
-    double dropout;                     /* of the encoder and the head; below 0: what the model's config says            */
-    double layer_wise_lr_decay;         /* layer l of L learns at learning_rate d^(L-l), embeddings at d^(L+1)           */
-    int64_t frozen_layers;              /* above 0: embeddings and so many layers keep their weights                     */
-    const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1              */
-    double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                          */
-    double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                    */
-    int64_t doc_stride;                 /* qa: tokens that two windows of a long context share                           */
-    int64_t max_bad_lines;              /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
-                                           files have some: 16)                                                          */
-    const char *learning_rates;         /* "2e-5,3e-5": a run for each, and the one that is best on dev is named; NULL: one run */
-    int64_t seeds;                      /* with learning_rates: runs of each, with seed, seed + 1, ...; the best mean counts */
-    int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file     */
+    rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used         */
+    const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL   */
+    const char *text_column, *pair_column, *label_column;      /* names or numbers from 1; NULL: by the file's header */
+    const char *id_column; /* prediction: of what an example calls itself; NULL: id, idx, index, guid or qid if there */
+    const char *header;        /* tables: "yes" or "no"; NULL: a header unless all columns that are named are numbers */
+    const char *separator;             /* tables: between fields, "tab" or a character; NULL: comma in .csv, else tab */
+    const char *labels;              /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
+    int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                */
+    rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                */
+    const char *metric;                 /* metric_for_best_model by name, "accuracy", "f1"; "loss"; NULL: the task's  */
+    int pooled;                         /* BERT's pooler and classifier instead of RoFormer's head                    */
+    double dropout;                     /* of the encoder and the head; below 0: what the model's config says         */
+    double layer_wise_lr_decay;         /* layer l of L learns at learning_rate d^(L-l), embeddings at d^(L+1)        */
+    int64_t frozen_layers;              /* above 0: embeddings and so many layers keep their weights                  */
+    const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1           */
+    double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                       */
+    double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                 */
+    int64_t doc_stride;                 /* qa: tokens that two windows of a long context share                        */
+    int64_t max_bad_lines;         /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
+                                           files have some: 16)                                                       */
+    /* "2e-5,3e-5": a run for each, and the one that is best on dev is named; NULL: one run */
+    const char *learning_rates;
+    int64_t seeds;               /* with learning_rates: runs of each, with seed, seed + 1, ...; the best mean counts */
+    int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file  */
 } rf_finetune_options;
 
 void rf_finetune_defaults(rf_finetune_options *o);
@@ -58,20 +59,21 @@ typedef struct rf_scores { int n; rf_score score[RF_SCORES]; } rf_scores;
 
 /* Trains on o->train, beginning with o->t.model, and leaves in o->t.output_dir what rf_pretrain leaves, but with the
  * head of the task, and labels in config.json.  `scores` (or NULL) receives the final model's on o->dev; with k_fold,
- * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...; with learning_rates
- * those of the best rate, in output_dir/lr-2e-05 (lr-2e-05-seed-42).  The same call with resume_from_checkpoint "latest" goes on.
+ * means and (as "<name>_std") standard deviations over the folds, whose folders are output_dir/fold-1, ...; with
+ * learning_rates those of the best rate, in output_dir/lr-2e-05 (lr-2e-05-seed-42).  The same call with
+ * resume_from_checkpoint "latest" goes on.
  *
  *   RF_EDATA     a line of a file is not what it must be: the message names file and line; a label of dev that training
  *                has not; fewer than two classes
- *   others       as rf_pretrain                                                                                       */
-rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
-                      rf_error *why);
+ *   others       as rf_pretrain                                                                                      */
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                      rf_scores *scores, rf_error *why);
 
 /* ---- a fine-tuned folder answers --------------------------------------------------------------------------------- */
 
 typedef struct rf_answerer rf_answerer;
 
-/*   RF_EUNSUPPORTED  the folder has no head for a task                                                                */
+/*   RF_EUNSUPPORTED  the folder has no head for a task                                                               */
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why);
 void rf_answerer_close(rf_answerer *a);
 rf_task rf_answerer_task(const rf_answerer *a);
@@ -79,10 +81,11 @@ const rf_labels *rf_answerer_labels(const rf_answerer *a);
 
 /* What was read since the folder was opened, or of the last file: a caller tells what an answer does not. */
 typedef struct rf_reading {
-    int64_t examples, cut, max_length;  /* cut: examples that were longer than max_length tokens (qa: asked of several windows) */
-    int64_t empty, bad;                 /* lines that were passed over: empty ones between examples, bad ones            */
-    char first[256];                    /* what is wrong with the first bad one                                          */
-    char remark[256];                   /* on scores that are left out; or ""                                            */
+    /* cut: examples that were longer than max_length tokens (qa: asked of several windows) */
+    int64_t examples, cut, max_length;
+    int64_t empty, bad;                 /* lines that were passed over: empty ones between examples, bad ones         */
+    char first[256];                    /* what is wrong with the first bad one                                       */
+    char remark[256];                   /* on scores that are left out; or ""                                         */
 } rf_reading;
 const rf_reading *rf_answerer_reading(const rf_answerer *a);
 
@@ -91,24 +94,31 @@ const rf_reading *rf_answerer_reading(const rf_answerer *a);
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why);
 
-/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.  Where the file says what
- * its examples are called, that comes first: a column or member "id".
+/* A line for every example of a file, labelled or not, without its end; text lent until `line` returns.  Where the file
+ * says what its examples are called, that comes first: a column or member "id".
  *
  *   TSV     a header, then label and probability; number; labels with commas; tags with spaces; answer; choice
  *   JSONL   {"label": .., "score": ..}, {"labels": [..]}, {"tags": [..]}, {"answer": .., "score": ..}, ...
  *   GLUE    "index<TAB>prediction", as GLUE's server takes them; the index is the file's own, or else the place from 0
- *   SQUAD   {"<id>": "<answer>", ...}, one object over all lines, as SQuAD's script reads it: "" when there is no answer
+ *   SQUAD   {"<id>": "<answer>", ...}, one object over all lines, as SQuAD's script reads it: "" when there is no
+ *           answer
  *
- *   RF_EARG  SQUAD of another task than qa       RF_EDATA  SQUAD, and a question has no id                             */
-typedef enum rf_prediction_format { RF_PREDICTIONS_TSV, RF_PREDICTIONS_JSONL, RF_PREDICTIONS_GLUE, RF_PREDICTIONS_SQUAD } rf_prediction_format;
+ *   RF_EARG  SQUAD of another task than qa       RF_EDATA  SQUAD, and a question has no id                           */
+typedef enum rf_prediction_format {
+    RF_PREDICTIONS_TSV,
+    RF_PREDICTIONS_JSONL,
+    RF_PREDICTIONS_GLUE,
+    RF_PREDICTIONS_SQUAD
+} rf_prediction_format;
 typedef rf_status rf_prediction_line(void *user, const char *line, size_t size, rf_error *why);
-rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_prediction_format format,
-                              rf_prediction_line *line, void *user, rf_error *why);
+rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file,
+                              rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why);
 
-/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the folder was
- * fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same way.  The loss is the first
- * score; class weights and R-Drop of the training are no part of it. */
-rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why);
+/* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the
+ * folder was fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same
+ * way.  The loss is the first score; class weights and R-Drop of the training are no part of it. */
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
+                               rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 /* gemm.h — matrix products, with bias and activation at the store.
  *
- * Blocked products of our own, or oneDNN's when the context was made with products "onednn"; on the rung "ref" the triple
- * loop.
+ * Blocked products of our own, or oneDNN's when the context was made with products "onednn"; on the rung "ref" the
+ * triple loop.
  *
  * threads   any number of threads may share a context; its products take turns, one at a time on all its workers    */
 #ifndef ROFORMER_GEMM_H
@@ -21,7 +21,8 @@ typedef enum rf_type { RF_F32, RF_BF16, RF_F16, RF_I8, RF_I32 } rf_type;
 typedef enum rf_act { RF_ACT_NONE, RF_ACT_GELU, RF_ACT_GELU_TANH, RF_ACT_RELU, RF_ACT_SILU, RF_ACT_TANH } rf_act;
 
 /* c[m,n] = a[m,k] b[k,n] + beta c[m,n].
- * Row-major with leading dimensions in elements; a_transposed means that a is stored [k,m], b_transposed that b is [n,k].
+ * Row-major with leading dimensions in elements; a_transposed means that a is stored [k,m], b_transposed that b is
+ * [n,k].
  *
  * type RF_F32   (0): everything in f32
  * type RF_BF16  a and b are rounded to bf16, to nearest even, on their way into the product; a16 or b16 gives a matrix
@@ -54,7 +55,8 @@ typedef struct rf_packed rf_packed;
  *              memory).  Others are refused with RF_EUNSUPPORTED
  *   w          [n,k] f32, row-major; not kept
  *   out        freed with rf_packed_free                                                                          */
-rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why);
+rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out,
+                  rf_error *why);
 void rf_packed_free(rf_packed *packed);
 
 /* y[m,n] = act(x[m,k] w^T + bias).  The same bits for row i whatever m is and whatever the other rows hold.

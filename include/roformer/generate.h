@@ -1,14 +1,15 @@
 /* generate.h — text from a causal model, one token after the other.
  *
- *     score(w)  = logit(w), w seen before: divided by repetition_penalty where above 0, else multiplied       Keskar et al. 2019
+ *     score(w)  = logit(w), w seen before: divided by repetition_penalty where above 0, else multiplied       Keskar et
+ *     al. 2019
  *     greedy      the largest score, of equal ones the smallest id
  *     do_sample   w drawn from softmax(score / temperature) over the top_k largest, and of these over the fewest whose
- *                 probabilities add up to top_p                                        Fan et al. 2018; Holtzman et al. 2020
+ *                 probabilities add up to top_p                                   Fan et al. 2018; Holtzman et al. 2020
  *
  * Names and order are those of transformers' generate.  What is drawn is a function of (seed, prompt, occurrence, index
  * of the token): the same tokens whatever the number of threads, and whatever was written before.
  *
- * threads   as the session's                                                                                          */
+ * threads   as the session's                                                                                         */
 #ifndef ROFORMER_GENERATE_H
 #define ROFORMER_GENERATE_H
 /* home: src/model */
@@ -43,7 +44,8 @@ typedef struct rf_generate_options {
     int64_t suppressed;
 } rf_generate_options;
 
-/* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, repetition_penalty 1, seed 42; nothing stops, nothing is suppressed. */
+/* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, repetition_penalty 1, seed 42; nothing stops, nothing is
+ * suppressed. */
 void rf_generate_defaults(rf_generate_options *o);
 
 typedef struct rf_generated {
@@ -62,10 +64,10 @@ typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE
  *
  *   session     its sequences (rf_session_continue) are forgotten; then it holds this one, without its last token
  *   end         why it ended; or NULL
- *   cost        a token costs one pass and attention over those before it.  With an encoding whose keys cannot be kept (dynamic,
- *               longrope, rerope) the whole text is computed again for each
- *   RF_EARG         an option outside its limits             RF_EUNSUPPORTED  config.json's is_decoder is false, or no head
- *   RF_ERANGE       an id; a position that a learned table does not hold: tokens before it have been handed out         */
+ *   cost        a token costs one pass and attention over those before it.  With an encoding whose keys cannot be kept
+ *               (dynamic, longrope, rerope) the whole text is computed again for each
+ *   RF_EARG         an option outside its limits         RF_EUNSUPPORTED  config.json's is_decoder is false, or no head
+ *   RF_ERANGE       an id; a position that a learned table does not hold: tokens before it have been handed out      */
 rf_status rf_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
                       rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why);
 

@@ -30,8 +30,8 @@ typedef enum rf_rope_layout {
  *     score(t,s) = scale (<R q_t, R k_s> + <q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r
  *     out_t      = sum_s P(t,s) (v_s + value_r)
  *
- * Row r + clip of a table holds offset r; offsets beyond -clip or clip take the row at that end.  A table that is NULL is
- * not there.  Rows have `width` columns.                                                                            */
+ * Row r + clip of a table holds offset r; offsets beyond -clip or clip take the row at that end.  A table that is NULL
+ * is not there.  Rows have `width` columns.                                                    */
 typedef struct rfk_relative {
     int64_t clip;
     const float *query, *key, *value;
@@ -50,17 +50,20 @@ typedef struct rfk_relative_grad {
  *
  *   q, k, v     row t at q + t * q_stride; `queries` rows of q, `keys` rows of k and v, `width` columns each
  *   cos, sin    [*, rotary / 2] tables of the rotation, or NULL for none; row q_row[t] rotates query t, k_row[s] key s.
- *               q and k are given unrotated; the kernel rotates them while it packs them.  k_row NULL: k and v are rotated already.
+ *               q and k are given unrotated; the kernel rotates them while it packs them.  k_row NULL: k and v are
+ *               rotated already.
  *   mask        as a description: query t sees key s iff
  *                   (!causal || s <= t + offset || s < prefix)  and  (!window || |s - (t + offset)| <= window)
  *               with offset = keys - queries.  A query that sees no key gives a row of zeros and lse = -inf.
  *               Values of keys that are not seen may be anything finite: some are multiplied by zero.
  *   dropout     each probability is kept with 1 - drop and then divided by it; keep is a pure function of
- *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop 2^32)
+ *               (key, stream, t, s): word (s % 4) of philox(key, t * ceil(keys / 4) + s / 4, stream) >= floor(drop
+ *               2^32)
  *   q2, k2      width2 more columns of queries and keys that are not rotated and have no values; width2 0: none
  *   relative    what depends on offsets, or NULL
- *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller comes with next,
- *               the rest alike: its rows are fetched into the cache between products.  Nothing else depends on it; 0: none is known
+ *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller
+ *               comes with next, the rest alike: its rows are fetched into the cache between products.  Nothing else
+ *               depends on it; 0: none is known
  *   out, lse    row t of the result at out + t * out_stride; log-sum-exp of its scores at lse[t] (lse may be NULL)   */
 typedef struct rfk_attention {
     const float *q, *k, *v;
@@ -100,7 +103,13 @@ typedef struct rfk_attention_grad {
 
 /* Sizes of the packed operands of gemm_panel.  The stride is an odd number of cache lines, so that rows do not fall on
  * one another in a cache. */
-enum { RFK_PANEL = 32, RFK_DEPTH = 768, RFK_STRIDE = RFK_DEPTH + 16, RFK_DEPTH_BF16 = 1536, RFK_STRIDE_BF16 = RFK_DEPTH_BF16 + 32 };
+enum {
+    RFK_PANEL = 32,
+    RFK_DEPTH = 768,
+    RFK_STRIDE = RFK_DEPTH + 16,
+    RFK_DEPTH_BF16 = 1536,
+    RFK_STRIDE_BF16 = RFK_DEPTH_BF16 + 32
+};
 
 typedef struct rfk_table {
     const char *isa;
@@ -116,11 +125,12 @@ size_t rfk_attention_back_scratch(const rfk_attention *a);
 /* The table a context uses. */
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
-/* The rungs that this processor has, from the reference upwards: the table of the i-th, completed by those below; false past the end. */
+/* The rungs that this processor has, from the reference upwards: the table of the i-th, completed by those below; false
+ * past the end. */
 int rfk_rung(int i, rfk_table *out);
 
-/* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks may be NULL): the first
- * thing that this processor does not have and the rung needs, or NULL when it can be used. */
+/* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks
+ * may be NULL): the first thing that this processor does not have and the rung needs, or NULL when it can be used. */
 const char *rfk_rung_name(int i, const char **lacks);
 
 #ifdef __cplusplus

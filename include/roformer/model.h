@@ -4,9 +4,9 @@
  * to end with B+1 starts: no padding, any mixture of lengths.  The answer for a text is the same bits whatever else is
  * in the batch and however many threads work.
  *
- * threads   rf_model may be shared; an rf_session belongs to one thread at a time.  Sessions of one context may compute at
- *           the same time, but share its workers, and their products take turns (gemm.h): for throughput one session
- *           with larger batches is better, or a context for each                                                      */
+ * threads   rf_model may be shared; an rf_session belongs to one thread at a time.  Sessions of one context may compute
+ *           at the same time, but share its workers, and their products take turns (gemm.h): for throughput one session
+ *           with larger batches is better, or a context for each                                                     */
 #ifndef ROFORMER_MODEL_H
 #define ROFORMER_MODEL_H
 /* home: src/model */
@@ -28,8 +28,9 @@ typedef struct rf_session rf_session;
  *   RF_ENUMERIC a weight is not finite           RF_EIO a file cannot be opened           RF_ENOMEM                  */
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why);
 
-/* The same with the type that matrices are kept and multiplied in: RF_F32, or RF_BF16 for half the memory and, where the
- * processor has AVX512_BF16, about twice the speed (see gemm.h; docs/numerics.md says what becomes of the answers).       */
+/* The same with the type that matrices are kept and multiplied in: RF_F32, or RF_BF16 for half the memory and, where
+ * the processor has AVX512_BF16, about twice the speed (see gemm.h; docs/numerics.md says what becomes of the
+ * answers). */
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
 
 /* A model of this shape with random weights and no tokenizer, for benchmarks. */
@@ -41,7 +42,7 @@ void rf_model_close(rf_model *m);
 const rf_config *rf_model_config(const rf_model *m);
 const rf_tokenizer *rf_model_tokenizer(const rf_model *m);      /* NULL when the folder has none                      */
 int rf_model_has_head(const rf_model *m);                       /* 1: masked-language-model head present              */
-rf_head rf_model_task(const rf_model *m);                       /* RF_HEAD_MLM unless a fine-tuned head is present      */
+rf_head rf_model_task(const rf_model *m);                       /* RF_HEAD_MLM unless a fine-tuned head is present    */
 const char *rf_model_ignored(const rf_model *m);                /* tensors of the file that are not used, "" if none  */
 
 typedef struct rf_batch {
@@ -65,24 +66,27 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
                             rf_error *why);
 
-/* Logits of a fine-tuned head, [rows,K], lent until the next call: K is the config's num_labels (1 for choices), rows are
- * the sequences of the batch, or its tokens for RF_HEAD_TOKEN and RF_HEAD_SPAN.  RF_EUNSUPPORTED without such a head.    */
+/* Logits of a fine-tuned head, [rows,K], lent until the next call: K is the config's num_labels (1 for choices), rows
+ * are the sequences of the batch, or its tokens for RF_HEAD_TOKEN and RF_HEAD_SPAN.  RF_EUNSUPPORTED without such a
+ * head. */
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **logits, int64_t *rows, rf_error *why);
 
 /* ---- causal models: tokens that continue those of earlier calls ----
  *
- * The session keeps the keys and values of all tokens so far, so a token costs one pass of its own and attention over those before
- * it.  The first call begins batch->B sequences; later calls continue them, with at least one token for each.  Positions go on counting
- * (batch->position is NULL).  Logits [n,V] of the tokens at row[0..n) of this batch are lent until the next call on this session; their
- * bits are those of rf_session_scores on the whole sequences.  A call that fails leaves the sequences as they were.
+ * The session keeps the keys and values of all tokens so far, so a token costs one pass of its own and attention over
+ * those before it.  The first call begins batch->B sequences; later calls continue them, with at least one token for
+ * each.  Positions go on counting (batch->position is NULL).  Logits [n,V] of the tokens at row[0..n) of this batch are
+ * lent until the next call on this session; their bits are those of rf_session_scores on the whole sequences.  A call
+ * that fails leaves the sequences as they were.
  *
- *   RF_EUNSUPPORTED  config.json's is_decoder is false; no head; an encoding whose keys cannot be kept (its sentence says why)
+ *   RF_EUNSUPPORTED  config.json's is_decoder is false; no head; an encoding whose keys cannot be kept (its sentence
+ *                    says why)
  *   RF_EARG          another number of sequences than before
- *   RF_ERANGE        a position that a learned table does not hold                                                      */
-rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
-                              rf_error *why);
-void rf_session_forget(rf_session *s);                          /* the next call begins sequences anew                 */
-int64_t rf_session_length(const rf_session *s, int64_t sequence);        /* tokens so far; 0 before the first call     */
+ *   RF_ERANGE        a position that a learned table does not hold                                                   */
+rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n,
+                              const float **logits, rf_error *why);
+void rf_session_forget(rf_session *s);                          /* the next call begins sequences anew                */
+int64_t rf_session_length(const rf_session *s, int64_t sequence);        /* tokens so far; 0 before the first call    */
 
 size_t rf_session_memory(const rf_session *s);
 

@@ -93,8 +93,8 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
-/* The text of ids as decode(skip_special_tokens, clean_up_tokenization_spaces) of transformers 5 gives it: pieces joined,
- * "##" glued, ids outside the vocabulary left out.  The text is freed with rf_text_free; NULL: no memory.             */
+/* The text of ids as decode(skip_special_tokens, clean_up_tokenization_spaces) of transformers 5 gives it: pieces
+ * joined, "##" glued, ids outside the vocabulary left out.  The text is freed with rf_text_free; NULL: no memory.  */
 char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up);
 void rf_text_free(const rf_tokenizer *t, char *text);
 

@@ -23,7 +23,7 @@ static int64_t put_piece(const rf_tokenizer *t, int32_t *to, const int32_t *id, 
     return n + RF__TEMPLATE;
 }
 
-/* ---- shifts -------------------------------------------------------------------------------------------------------------- */
+/* ---- shifts ------------------------------------------------------------------------------------------------------ */
 
 struct compared { double max, sum, square; int64_t n; };
 
@@ -41,12 +41,12 @@ static void compare(struct compared *c, const float *a, const float *b, int64_t 
 struct shifting {
     int64_t T, C, V, rows;
     int32_t *id, *position, *row;
-    float *hidden, *logits;             /* before the shift                                                            */
+    float *hidden, *logits;             /* before the shift                                                           */
 };
 
 /* One piece, before and after.  RF_ERANGE: there are no such positions. */
-static rf_status shift_piece(const rf__lab *lab, const struct shifting *s, int64_t by, struct compared *hidden, struct compared *logits,
-                             rf_error *why)
+static rf_status shift_piece(const rf__lab *lab, const struct shifting *s, int64_t by, struct compared *hidden,
+                             struct compared *logits, rf_error *why)
 {
     const int32_t start[2] = {0, (int32_t)s->T};
     rf_batch b = {.N = s->T, .B = 1, .id = s->id, .start = start};
@@ -91,8 +91,10 @@ rf_status rf__measure_shift(const rf__lab *lab, rf__shift *out, rf_error *why)
         if (!status) status = progress(lab, (double)(i + 1) / (double)lab->pieces, why);
     }
     out->defined = !inner.code;
-    out->hidden_max = hidden.max, out->hidden_mean = hidden.sum / (double)hidden.n, out->hidden_rms = sqrt(hidden.square / (double)hidden.n);
-    out->logits_max = logits.max, out->logits_mean = logits.sum / (double)logits.n, out->logits_rms = sqrt(logits.square / (double)logits.n);
+    out->hidden_max = hidden.max, out->hidden_mean = hidden.sum / (double)hidden.n,
+    out->hidden_rms = sqrt(hidden.square / (double)hidden.n);
+    out->logits_max = logits.max, out->logits_mean = logits.sum / (double)logits.n,
+    out->logits_rms = sqrt(logits.square / (double)logits.n);
     rf__free(lab->ctx, s.id);
     rf__free(lab->ctx, s.position);
     rf__free(lab->ctx, s.row);
@@ -101,7 +103,7 @@ rf_status rf__measure_shift(const rf__lab *lab, rf__shift *out, rf_error *why)
     return status;
 }
 
-/* ---- attention ------------------------------------------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------------------------- */
 
 struct looking { rf__attention_report *r; float *p; };
 
@@ -139,10 +141,12 @@ static void average(rf__attention_report *r, int64_t pieces, bool decoder)
         r->distance[i] /= queries;
         r->entropy[i] /= queries;
         r->ends[i] /= queries;
-        for (int64_t d = 0; d < T; d++) r->by_distance[i * T + d] /= (double)(pieces * (d && !decoder ? 2 : 1) * (T - d));
+        for (int64_t d = 0; d < T; d++)
+            r->by_distance[i * T + d] /= (double)(pieces * (d && !decoder ? 2 : 1) * (T - d));
     }
     for (int64_t m = 0; m < T; m++) {
-        const double after = (double)(T - 1 - m), sum = (double)m * ((double)m + 1) / 2 + (decoder ? 0 : after * (after + 1) / 2);
+        const double after = (double)(T - 1 - m),
+                     sum = (double)m * ((double)m + 1) / 2 + (decoder ? 0 : after * (after + 1) / 2);
         const double keys = (double)(decoder ? m + 1 : T);
         r->uniform_distance += sum / keys / (double)T;
         r->uniform_entropy += log(keys) / (double)T;
@@ -171,7 +175,8 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
     const int64_t T = r.length;
     int32_t *id = rf__calloc(lab->ctx, (size_t)T, sizeof *id);
     float *p = rf__calloc(lab->ctx, (size_t)(r.H * T), (size_t)T * sizeof *p);
-    if (!status && (!id || !p)) status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities of %lld tokens", (long long)T);
+    if (!status && (!id || !p))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities of %lld tokens", (long long)T);
     rf__session_observe(lab->session, look, &(struct looking){&r, p});
     for (int64_t i = 0; i < lab->pieces && !status; i++) {
         const float *y;
@@ -203,16 +208,16 @@ void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r)
     *r = (rf__attention_report){0};
 }
 
-/* ---- lengths --------------------------------------------------------------------------------------------------------------- */
+/* ---- lengths ----------------------------------------------------------------------------------------------------- */
 
 /* A stretch, masked once, and cut at one length after the other. */
 struct cutting {
     rf__token_kinds vocab;
     rf__masking masking;
-    rf__mlm_batch masked;               /* [CLS] the whole stretch [SEP]                                                */
-    int32_t *id, *start, *row;          /* the same cut into pieces; row [masked.n]                                     */
-    int64_t *position;                  /* [masked.n] in the piece, of the token that predicts                          */
-    double *sum;                        /* [lengths, stretches] of losses                                               */
+    rf__mlm_batch masked;               /* [CLS] the whole stretch [SEP]                                              */
+    int32_t *id, *start, *row;          /* the same cut into pieces; row [masked.n]                                   */
+    int64_t *position;                  /* [masked.n] in the piece, of the token that predicts                        */
+    double *sum;                        /* [lengths, stretches] of losses                                             */
 };
 
 /* -log softmax(z)[label] */
@@ -233,7 +238,8 @@ static rf_batch cut(const rf__lab *lab, struct cutting *c, int64_t length)
     const int64_t size = lab->text->size, limit = length - RF__TEMPLATE;
     rf_batch b = {.id = c->id, .start = c->start};
     for (int64_t from = 0; from < size; from += limit) {
-        b.N += put_piece(rf_model_tokenizer(lab->model), c->id + b.N, c->masked.id + 1 + from, rf__min64(limit, size - from));
+        b.N += put_piece(rf_model_tokenizer(lab->model), c->id + b.N, c->masked.id + 1 + from,
+                         rf__min64(limit, size - from));
         c->start[++b.B] = (int32_t)b.N;
     }
     for (int64_t i = 0; i < c->masked.n; i++) {
@@ -265,7 +271,8 @@ static rf_status score(const rf__lab *lab, struct cutting *c, rf__length_loss *o
 }
 
 /* Means and standard errors from the sums of each stretch. */
-static void finish(rf__length_loss *out, const rf__length_loss *base, const double sum[], const double first[], int64_t n)
+static void finish(rf__length_loss *out, const rf__length_loss *base, const double sum[], const double first[],
+                   int64_t n)
 {
     double total = 0, change = 0, square = 0, change_square = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -314,13 +321,14 @@ static void cutting_free(const rf__lab *lab, struct cutting *c)
     rf__free(lab->ctx, c->sum);
 }
 
-/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model predicts the same tokens,
- * and sees those before them as they are. */
+/* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model predicts the same
+ * tokens, and sees those before them as they are. */
 static void mask(const rf__lab *lab, struct cutting *c, int64_t i)
 {
     rf__mlm_batch *b = &c->masked;
     rf__mlm_batch_clear(b);
-    rf__mlm_batch_add(b, (rf__ids){stretch(lab, i), sizeof(int32_t)}, 0, (size_t)lab->text->size, false, &c->masking, (uint64_t)i);
+    rf__mlm_batch_add(b, (rf__ids){stretch(lab, i), sizeof(int32_t)}, 0, (size_t)lab->text->size, false, &c->masking,
+                      (uint64_t)i);
     for (int64_t k = 0; k < b->n && causal(lab); k++) b->id[b->row[k]] = b->label[k];
 }
 
@@ -331,19 +339,23 @@ rf_status rf__measure_lengths(const rf__lab *lab, rf__length_loss out[], int *le
     rf_status status = cutting_new(lab, &c, why);
     int count = 0;
     for (; (int64_t)1 << count <= s->times; count++) {
-        const int64_t length = s->length << count, wide = rf__max64((length + RF__LOSS_BINS - 1) / RF__LOSS_BINS, s->length / 8);
-        out[count] = (rf__length_loss){.length = length, .defined = true, .bin_width = wide, .bins = (length + wide - 1) / wide};
+        const int64_t length = s->length << count,
+                      wide = rf__max64((length + RF__LOSS_BINS - 1) / RF__LOSS_BINS, s->length / 8);
+        out[count] =
+            (rf__length_loss){.length = length, .defined = true, .bin_width = wide, .bins = (length + wide - 1) / wide};
     }
     for (int64_t i = 0; i < s->n && !status; i++) {
         mask(lab, &c, i);
         for (int k = 0; k < count && !status && c.masked.n; k++) {
             rf_error inner = {0};
-            if (out[k].defined && score(lab, &c, &out[k], &c.sum[k * s->n + i], &inner) == RF_ERANGE) out[k].defined = false;
+            if (out[k].defined && score(lab, &c, &out[k], &c.sum[k * s->n + i], &inner) == RF_ERANGE)
+                out[k].defined = false;
             else if (inner.code) status = rf_fail(why, inner.code, "%s", inner.text);
         }
         if (!status) status = progress(lab, (double)(i + 1) / (double)s->n, why);
     }
-    if (!status && !out[0].labels && out[0].defined) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
+    if (!status && !out[0].labels && out[0].defined)
+        status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
     for (int k = 0; k < count && !status; k++) finish(&out[k], &out[0], c.sum + k * s->n, c.sum, s->n);
     *lengths = count;
     cutting_free(lab, &c);

@@ -8,7 +8,7 @@ enum { SIZES = RF__LENGTHS };
 struct gathering {
     const rf_ctx *ctx;
     int64_t length, most, documents;
-    struct { int32_t *id; int64_t n; } of[SIZES];           /* stretches of length 2^k                                  */
+    struct { int32_t *id; int64_t n; } of[SIZES];           /* stretches of length 2^k                                */
 };
 
 static int64_t size_of(const struct gathering *g, int k) { return (g->length << k) - RF__TEMPLATE; }
@@ -20,7 +20,8 @@ static rf_status take(struct gathering *g, int k, rf__ids ids, size_t at, int64_
     if (tokens < size || g->of[k].n >= g->most) return RF_OK;
     if (!g->of[k].id) g->of[k].id = rf__alloc(g->ctx, (size_t)(g->most * size) * sizeof *g->of[k].id);
     if (!g->of[k].id)
-        return rf_fail(why, RF_ENOMEM, "out of memory: %lld stretches of %lld tokens", (long long)g->most, (long long)size);
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld stretches of %lld tokens", (long long)g->most,
+                       (long long)size);
     for (int64_t from = 0; from + size <= tokens && g->of[k].n < g->most; from += size) {
         int32_t *to = g->of[k].id + g->of[k].n++ * size;
         for (int64_t i = 0; i < size; i++) to[i] = rf__id(ids, at + (size_t)(from + i));
@@ -47,7 +48,8 @@ static rf_status take_part(void *user, const rf__part *part, double share, rf_er
 }
 
 rf_status rf__stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const *text, int texts,
-                             const rf_reader_options *reader, int64_t length, int64_t most, rf__stretches *out, rf_error *why)
+                             const rf_reader_options *reader, int64_t length, int64_t most, rf__stretches *out,
+                             rf_error *why)
 {
     struct gathering g = {.ctx = ctx, .length = length, .most = most};
     rf_reader *r;
@@ -61,7 +63,8 @@ rf_status rf__stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const cha
     rf_reader_close(r);
     while (best > 0 && !g.of[best].n) best--;
     if (!status && !g.of[best].n)
-        status = rf_fail(why, RF_EDATA, "no document of the text has %lld tokens, so none fills a piece of --max_length %lld",
+        status = rf_fail(why, RF_EDATA,
+                         "no document of the text has %lld tokens, so none fills a piece of --max_length %lld",
                          (long long)size_of(&g, 0), (long long)length);
     if (!status) {
         *out = (rf__stretches){length, (int64_t)1 << best, size_of(&g, best), g.of[best].n, g.of[best].id, g.documents};

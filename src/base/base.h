@@ -26,7 +26,8 @@ struct rf_ctx {
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
     struct rf__thread_pool *pool;       /* workers (src/base/parallel.c); NULL with one thread */
     bool onednn;                        /* products by oneDNN, which the caller asked for */
-    struct rf__product_state *products; /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
+    /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
+    struct rf__product_state *products;
 };
 
 /* ---- memory: every allocation of the library goes through these, so that tests can fail the n-th ------------- */
@@ -101,13 +102,13 @@ rf_status rf__map_open(const rf_ctx *ctx, const char *path, rf_map *out, rf_erro
 void rf__map_forget(const rf_map *map, size_t offset, size_t size);    /* these pages are not needed any more       */
 void rf__map_close(const rf_ctx *ctx, rf_map *map);
 
-/* open(2) of what must be a regular file, such as all that is looked for in a folder: anything else in its place is refused and
- * not waited for.                                                                                                       */
+/* open(2) of what must be a regular file, such as all that is looked for in a folder: anything else in its place is
+ * refused and not waited for.                                                                                      */
 rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why);
-rf_status rf__must_be_file(const char *path, rf_error *why);           /* for what is opened by others afterwards       */
+rf_status rf__must_be_file(const char *path, rf_error *why);           /* for what is opened by others afterwards   */
 
-/* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes.  What the user
- * names may be a pipe, as <(...) of a shell is. */
+/* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes.  What
+ * the user names may be a pipe, as <(...) of a shell is. */
 rf_status rf__read_file(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 rf_status rf__read_named(const rf_ctx *ctx, const char *path, size_t limit, char **data, size_t *size, rf_error *why);
 

@@ -40,7 +40,8 @@ static rf_status check_file(int fd, const char *path, bool pipes, size_t *size, 
 static rf_status open_any(const char *path, int flags, bool pipes, int *fd, size_t *size, rf_error *why)
 {
     *fd = open(path, flags | O_NOCTTY | O_CLOEXEC | (pipes ? 0 : O_NONBLOCK), 0666);
-    if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);         /* a socket, or a device behind which there is nothing */
+    /* a socket, or a device behind which there is nothing */
+    if (*fd < 0 && errno == ENXIO) return not_a_file(why, path);
     if (*fd < 0) return errno == EISDIR ? a_folder(why, path) : refused(why, path, "open");
     const rf_status status = check_file(*fd, path, pipes, size, why);
     if (status) close(*fd), *fd = -1;
@@ -99,7 +100,8 @@ void rf__map_close(const rf_ctx *ctx, rf_map *map)
     *map = (rf_map){0};
 }
 
-static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, size_t limit, char **data, size_t *size, rf_error *why)
+static rf_status read_whole(const rf_ctx *ctx, const char *path, bool pipes, size_t limit, char **data, size_t *size,
+                            rf_error *why)
 {
     int fd;
     size_t expect, n = 0, capacity = 0;

@@ -90,8 +90,9 @@ static bool has_memory_for(size_t token)
     return p != NULL;
 }
 
-/* When that buffer cannot grow, jansson (2.14) does not notice: the byte in hand is lost, and the token is taken without
- * it.  So memory is tried first, and what was read is measured, except where members of equal names may hide others. */
+/* When that buffer cannot grow, jansson (2.14) does not notice: the byte in hand is lost, and the token is taken
+ * without it.  So memory is tried first, and what was read is measured, except where members of equal names may hide
+ * others. */
 static json_t *load(const char *text, size_t size, const measure *m, size_t flags, json_error_t *error, bool *memory)
 {
     json_error_t again;

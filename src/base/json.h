@@ -10,15 +10,16 @@
 enum { RF__MAX_VALUES = 2000000 };  /* JSON values of one document: bounds what the parser may allocate            */
 
 /* A JSON document whose top is an object; duplicate keys, invalid UTF-8 and numbers out of range are refused with
- * line and byte (RF_EDATA), which no memory is not (RF_ENOMEM).  `flags` are jansson's, for what else is allowed.  NULL on
- * failure.  Freed with json_decref. */
+ * line and byte (RF_EDATA), which no memory is not (RF_ENOMEM).  `flags` are jansson's, for what else is allowed.  NULL
+ * on failure.  Freed with json_decref. */
 json_t *rf__json_parse(const char *text, size_t size, size_t flags, const char *name, rf_error *why);
 
 /* json_loadb.  *memory: NULL was returned for lack of memory, not for what the text is. */
 json_t *rf__json_load(const char *text, size_t size, size_t flags, json_error_t *error, bool *memory);
 
-/* Building.  What could not take a member becomes NULL, and stays so; a NULL that is put into something makes that NULL,
- * too.  So a builder looks once, at the end: at what it made, or at its text.  `value` is taken over, also on failure. */
+/* Building.  What could not take a member becomes NULL, and stays so; a NULL that is put into something makes that
+ * NULL, too.  So a builder looks once, at the end: at what it made, or at its text.  `value` is taken over, also on
+ * failure. */
 void rf__json_set(json_t **object, const char *key, json_t *value);
 void rf__json_add(json_t **list, json_t *value);
 

@@ -1,4 +1,5 @@
-/* linux.c — what is Linux's alone, with what other systems do instead: processors of this process, memory in huge pages. */
+/* linux.c — what is Linux's alone, with what other systems do instead: processors of this process, memory in huge
+ * pages. */
 #define _GNU_SOURCE
 #ifdef __linux__
 #include <sched.h>
@@ -29,8 +30,9 @@ int rf_processors(void)
 
 enum { LINE = 64 };                     /* bytes of a cache line: what every block is aligned to */
 
-/* Large blocks come from the system, at addresses and in sizes that huge pages can serve, and go back to it: weights and
- * the memory of a step are read from end to end again and again, and the C library would keep what is given back. */
+/* Large blocks come from the system, at addresses and in sizes that huge pages can serve, and go back to it: weights
+ * and the memory of a step are read from end to end again and again, and the C library would keep what is given
+ * back. */
 enum { HUGE = 2 << 20 };
 #ifdef __SANITIZE_ADDRESS__
 #define LARGE SIZE_MAX                  /* which watches the C library's blocks only */

@@ -1,7 +1,7 @@
 /* parallel.c — n independent bodies on the context's workers.
  *
- * A context of T threads has T - 1 workers, started by its first job; the caller is worker 0.  A job is published by its
- * ticket, which every taker moves on:
+ * A context of T threads has T - 1 workers, started by its first job; the caller is worker 0.  A job is published by
+ * its ticket, which every taker moves on:
  *
  *     ticket = number of the job << 32 | next index                  taken by compare-and-swap, so a worker that comes
  *                                                                    late can never take an index of another job
@@ -49,7 +49,7 @@ static inline void pause_a_little(void)
 #endif
 }
 
-/* ---- a job -------------------------------------------------------------------------------------------------------------- */
+/* ---- a job ------------------------------------------------------------------------------------------------------- */
 
 static bool has_work(struct rf__thread_pool *p) { return (uint32_t)atomic_load(&p->ticket) < atomic_load(&p->n); }
 
@@ -126,7 +126,7 @@ static void run(struct rf__thread_pool *p, uint32_t n, rf_body *body, void *arg)
     wait_for(p, n);
 }
 
-/* ---- workers ------------------------------------------------------------------------------------------------------------- */
+/* ---- workers ----------------------------------------------------------------------------------------------------- */
 
 /* Signals are the program's: workers take none. */
 static void start(struct rf__thread_pool *p)

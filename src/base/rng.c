@@ -4,7 +4,7 @@
  *
  *     (c0, c1, c2, c3) -> (hi(M1 c2) ^ c1 ^ k0, lo(M1 c2), hi(M0 c0) ^ c3 ^ k1, lo(M0 c0)),   k += (W0, W1)
  *
- * A draw is a function of (seed, stream, counter) alone, so nothing depends on scheduling and a run resumes exactly.  */
+ * A draw is a function of (seed, stream, counter) alone, so nothing depends on scheduling and a run resumes exactly. */
 #include <math.h>
 
 #include "base.h"

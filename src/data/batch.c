@@ -2,7 +2,7 @@
  *
  *     [CLS] piece [SEP] [CLS] piece [SEP] ...      start: where each begins; attention stays inside
  *
- * Pieces come in the epoch's order.  One that does not fit waits, up to 32 of them, while shorter ones fill the gap.   */
+ * Pieces come in the epoch's order.  One that does not fit waits, up to 32 of them, while shorter ones fill the gap. */
 #include "data/batch.h"
 
 /* ---- storage ---- */
@@ -83,7 +83,8 @@ static void label_next(rf__mlm_batch *b, int64_t first, int64_t last, bool ends)
     }
 }
 
-void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, bool ends, const rf__masking *m, uint64_t stream)
+void rf__mlm_batch_add(rf__mlm_batch *b, rf__ids ids, size_t at, size_t size, bool ends, const rf__masking *m,
+                       uint64_t stream)
 {
     int32_t *id = b->id + b->N;
     id[0] = m->vocab->cls;
@@ -113,7 +114,9 @@ static void add(rf__mlm_batch *b, const rf__pieces *p, const rf__masking *m, rf_
 {
     const size_t i = (size_t)at.piece;
     const uint64_t stream = (uint64_t)at.epoch << 40 | i;
-    if (m) rf__mlm_batch_add(b, rf__piece_of(p, i)->ids, rf__piece_at(p, i), rf__piece_size(p, i), rf__piece_ends(p, i), m, stream);
+    if (m)
+        rf__mlm_batch_add(b, rf__piece_of(p, i)->ids, rf__piece_at(p, i), rf__piece_size(p, i), rf__piece_ends(p, i), m,
+                          stream);
     else b->N += (int64_t)rf__piece_size(p, i) + RF__TEMPLATE;
 }
 

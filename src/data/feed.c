@@ -4,7 +4,7 @@
  *     encode: chunk i by any worker
  *     sink:  chunk 0, chunk 1, ...                                      in order
  *
- * A document is held out by a hash of its text, so it stays so whatever is added to or taken from the corpus.          */
+ * A document is held out by a hash of its text, so it stays so whatever is added to or taken from the corpus.        */
 #include "data/feed.h"
 
 enum { CHUNK_BYTES = 1 << 16, CHUNKS = 32 };
@@ -12,8 +12,8 @@ enum { CHUNK_BYTES = 1 << 16, CHUNKS = 32 };
 typedef struct chunk {
     char *text;
     size_t bytes, text_capacity;
-    size_t *size;                       /* bytes of each document                                                      */
-    uint32_t *length;                   /* its tokens, and RF__HELD                                                    */
+    size_t *size;                       /* bytes of each document                                                     */
+    uint32_t *length;                   /* its tokens, and RF__HELD                                                   */
     size_t documents, size_capacity, length_capacity;
     unsigned char *ids;
     size_t tokens, ids_capacity;
@@ -23,11 +23,11 @@ typedef struct chunk {
 typedef struct feed {
     const rf_ctx *ctx;
     const rf_tokenizer *t;
-    rf_encoding *encoding;              /* one for each worker                                                         */
+    rf_encoding *encoding;              /* one for each worker                                                        */
     chunk chunk[CHUNKS];
     int width, used;
     double held;
-    bool holding;                       /* the document that was read last is held out                                 */
+    bool holding;                       /* the document that was read last is held out                                */
 } feed;
 
 /* ---- reading ---- */
@@ -104,7 +104,8 @@ static void encode_chunk(void *arg, int64_t i, int worker)
     const char *text = c->text;
     for (size_t d = 0; d < c->documents; d++) {
         /* "[MASK]" in a text is what somebody wrote, not ours */
-        if (rf_encode(f->t, text, c->size[d], NULL, 0, 0, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, e, NULL, &c->why)) return;
+        if (rf_encode(f->t, text, c->size[d], NULL, 0, 0, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, e, NULL, &c->why))
+            return;
         if (append(f, c, e)) return;
         c->length[d] |= (uint32_t)e->n;
         text += c->size[d];

@@ -1,12 +1,13 @@
 /* items.c — labelled examples as ids.
  *
- * Pairs are cut to max_length as transformers' longest_first does.  A question is cut to half of the length: the other half is
- * left for the context.                                                                                               */
+ * Pairs are cut to max_length as transformers' longest_first does.  A question is cut to half of the length: the other
+ * half is left for the context.                                                                                      */
 #include <stdlib.h>
 
 #include "data/items.h"
 
-void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K, int64_t max_length)
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K,
+                    int64_t max_length)
 {
     *t = (rf__items){.ctx = ctx, .tokenizer = tokenizer, .task = task, .K = K, .max_length = max_length};
     rf_encoding_init(&t->scratch, ctx);
@@ -14,8 +15,8 @@ void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokeniz
 
 void rf__items_free(rf__items *t)
 {
-    void *const all[] = {t->first, t->start, t->id, t->type, t->label, t->target, t->from, t->to, t->context, t->context_at,
-                         t->window, t->gold, t->gold_at, t->name, t->name_at};
+    void *const all[] = {t->first,   t->start,      t->id,     t->type, t->label,   t->target, t->from,   t->to,
+                         t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
     rf_encoding_clear(&t->scratch);
@@ -38,7 +39,8 @@ static bool reserve(rf__items *t, size_t more)
     bool fine = rf__grow(t->ctx, &t->start, &t->capacity[START], t->sequences + 2, sizeof *t->start) &&
                 rf__grow(t->ctx, &t->id, &t->capacity[ID], tokens, sizeof *t->id) &&
                 rf__grow(t->ctx, &t->type, &t->capacity[TYPE], tokens, sizeof *t->type);
-    if (fine && t->task == RF_TASK_TAG) fine = rf__grow(t->ctx, &t->label, &t->capacity[LABEL], tokens, sizeof *t->label);
+    if (fine && t->task == RF_TASK_TAG)
+        fine = rf__grow(t->ctx, &t->label, &t->capacity[LABEL], tokens, sizeof *t->label);
     if (fine && (t->task == RF_TASK_TAG || t->task == RF_TASK_QA))
         fine = rf__grow(t->ctx, &t->from, &t->capacity[FROM], tokens, sizeof *t->from) &&
                rf__grow(t->ctx, &t->to, &t->capacity[TO], tokens, sizeof *t->to);
@@ -58,7 +60,8 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
 {
     rf_encoding *e = &t->scratch;
     size_t dropped = 0;
-    const rf_status status = rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped, why);
+    const rf_status status =
+        rf_encode(t->tokenizer, text.at, text.size, pair.at, pair.size, (size_t)t->max_length, 0, e, &dropped, why);
     if (status) return status;
     if (!reserve(t, e->n)) return no_memory(t, why);
     for (size_t i = 0; i < e->n; i++) put(t, e->id[i], e->type[i]);
@@ -78,7 +81,8 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
     t->from[at] = t->to[at] = UINT32_MAX;
     bool full = false;
     for (size_t w = 0; w < n && !full; w++) {
-        const rf_status status = rf_encode(t->tokenizer, word[w].at, word[w].size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+        const rf_status status =
+            rf_encode(t->tokenizer, word[w].at, word[w].size, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
         if (status) return status;
         full = t->tokens - begin + e->n + 1 > most;
         for (size_t i = 0; i < e->n && !full; i++) {
@@ -125,11 +129,13 @@ static void put_from(rf__items *t, int32_t id, int32_t type, uint32_t from, uint
 }
 
 /* Behind the question: pieces begin .. end-1 of the context, and the places of the answer when all of it is there. */
-static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end, rf__byte_range answer, rf_error *why)
+static rf_status put_window(rf__items *t, const int32_t question[], size_t m, size_t begin, size_t end,
+                            rf__byte_range answer, rf_error *why)
 {
     const rf_encoding *e = &t->scratch;
     int32_t first = -1, last = -1;
-    if (!reserve(t, m + end - begin + 1) || !rf__grow(t->ctx, &t->label, &t->capacity[LABEL], 2 * (t->n + 1), sizeof *t->label))
+    if (!reserve(t, m + end - begin + 1) ||
+        !rf__grow(t->ctx, &t->label, &t->capacity[LABEL], 2 * (t->n + 1), sizeof *t->label))
         return no_memory(t, why);
     for (size_t i = 0; i < m; i++) put_from(t, question[i], 0, UINT32_MAX, UINT32_MAX);
     for (size_t i = begin; i < end; i++) {
@@ -139,7 +145,8 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
         put_from(t, e->id[i], 1, e->start[i], e->end[i]);
     }
     put_from(t, rf_tokenizer_sep(t->tokenizer), 1, UINT32_MAX, UINT32_MAX);
-    const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin && e->end[end - 1] >= answer.end;
+    const bool whole = answer.begin < answer.end && first >= 0 && last >= first && e->start[begin] <= answer.begin &&
+                       e->end[end - 1] >= answer.end;
     t->label[2 * t->n] = whole ? first : 0;
     t->label[2 * t->n + 1] = whole ? last : 0;
     end_sequence(t);
@@ -148,7 +155,8 @@ static rf_status put_window(rf__items *t, const int32_t question[], size_t m, si
 
 static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, rf__byte_range answer, rf_error *why)
 {
-    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - 1, stride = (size_t)rf__min64(t->doc_stride, (int64_t)capacity / 2);
+    const size_t n = t->scratch.n, capacity = (size_t)t->max_length - m - 1,
+                 stride = (size_t)rf__min64(t->doc_stride, (int64_t)capacity / 2);
     size_t begin = 0, windows = 0;
     rf_status status = RF_OK;
     for (bool more = true; more && !status; begin += capacity - stride, windows++) {
@@ -160,11 +168,13 @@ static rf_status put_windows(rf__items *t, const int32_t question[], size_t m, r
     return status;
 }
 
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n, rf_error *why)
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n,
+                             rf_error *why)
 {
     rf_encoding *e = &t->scratch;
     if (context.size > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a context of %zu bytes", context.size);
-    rf_status status = rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
+    rf_status status =
+        rf_encode(t->tokenizer, question.at, question.size, NULL, 0, (size_t)t->max_length / 2, 0, e, NULL, why);
     const size_t m = e->n;
     int32_t *asked = status ? NULL : rf__alloc(t->ctx, (m ? m : 1) * sizeof *asked);
     if (!status && !asked) return no_memory(t, why);
@@ -258,7 +268,8 @@ static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t 
     }
 }
 
-rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice, rf_error *why)
+rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice,
+                              rf_error *why)
 {
     size_t tokens = 0, sequences = 0;
     const size_t laps = twice ? 2 : 1;
@@ -266,7 +277,8 @@ rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_
         tokens += rf__item_size(t, which[j]);
         sequences += t->first[which[j] + 1] - t->first[which[j]];
     }
-    if (tokens * laps > INT32_MAX) return rf_fail(why, RF_ERANGE, "a batch of %zu tokens, at most %d are possible", tokens * laps, INT32_MAX);
+    if (tokens * laps > INT32_MAX)
+        return rf_fail(why, RF_ERANGE, "a batch of %zu tokens, at most %d are possible", tokens * laps, INT32_MAX);
     if (!reserve_batch(b, t, tokens * laps, sequences * laps, n * laps))
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", tokens * laps);
     b->n = 0;
@@ -278,7 +290,8 @@ rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_
         memcpy(b->id + b->N, t->id + at, size * sizeof *b->id);
         memcpy(b->type + b->N, t->type + at, size * sizeof *b->type);
         add_labels(b, t, i, b->N);
-        for (size_t s = t->first[i]; s < t->first[i + 1]; s++) b->start[++b->B] = (int32_t)(b->N + (int64_t)(t->start[s + 1] - at));
+        for (size_t s = t->first[i]; s < t->first[i + 1]; s++)
+            b->start[++b->B] = (int32_t)(b->N + (int64_t)(t->start[s + 1] - at));
         b->N += (int64_t)size;
         b->group[++b->n] = (int32_t)b->B;
     }

@@ -5,8 +5,8 @@
  *
  *     qa: question q     examples window[q] .. window[q+1]-1      [CLS] question [SEP] a part of the context [SEP]
  *
- * A context of c pieces in windows of w that share d: pieces k (w - d) .. k (w - d) + w - 1 for k = 0, 1, ... until one holds
- * the last piece.  As transformers cuts with doc_stride d.                                                              */
+ * A context of c pieces in windows of w that share d: pieces k (w - d) .. k (w - d) + w - 1 for k = 0, 1, ... until one
+ * holds the last piece.  As transformers cuts with doc_stride d.                                                     */
 #ifndef RF_TRAIN_ITEMS_H
 #define RF_TRAIN_ITEMS_H
 
@@ -18,32 +18,33 @@ typedef struct rf__items {
     const rf_ctx *ctx;
     const rf_tokenizer *tokenizer;
     rf_task task;
-    int64_t K, max_length;              /* labels; longest sequence in tokens                                           */
-    size_t n, sequences, tokens, cut;   /* cut: examples that were longer                                               */
-    size_t *first, *start;              /* [n+1], [sequences+1]                                                         */
-    int32_t *id, *type;                 /* [tokens]                                                                     */
+    int64_t K, max_length;              /* labels; longest sequence in tokens                                         */
+    size_t n, sequences, tokens, cut;   /* cut: examples that were longer                                             */
+    size_t *first, *start;              /* [n+1], [sequences+1]                                                       */
+    int32_t *id, *type;                 /* [tokens]                                                                   */
     int32_t *label;                     /* cls, mc: [n]; tag: [tokens], -1 for all but the first piece of a word;
                                            qa: [2 n], begin and end from the sequence's first token, both 0 ([CLS]) when
-                                           nothing there answers                                                        */
-    float *target;                      /* reg, multilabel: [n K]                                                       */
-    uint32_t *from, *to;                /* tag: the word, qa: bytes of the context that a token came from; [tokens]      */
-    int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                  */
-    bool nothing;                       /* qa: "no answer" is an answer                                                 */
-    size_t questions, unanswered;       /* qa; unanswered: without a right answer                                       */
-    size_t *window;                     /* [questions+1]                                                                */
-    char *context;                      /* the contexts end to end                                                      */
-    size_t *context_at;                 /* [questions+1]                                                                */
-    uint32_t *gold;                     /* right answers, a pair each: from and to, bytes of the context                */
-    size_t *gold_at;                    /* [questions+1] which of them                                                  */
-    char *name;                         /* what the examples (qa: questions) call themselves, end to end; to predict alone */
-    size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                    */
-    bool numbers;                       /* all of them are integers of JSON                                             */
-    uint64_t hash;                      /* of ids and labels                                                            */
+                                           nothing there answers                                                      */
+    float *target;                      /* reg, multilabel: [n K]                                                     */
+    uint32_t *from, *to;                /* tag: the word, qa: bytes of the context that a token came from; [tokens]   */
+    int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                */
+    bool nothing;                       /* qa: "no answer" is an answer                                               */
+    size_t questions, unanswered;       /* qa; unanswered: without a right answer                                     */
+    size_t *window;                     /* [questions+1]                                                              */
+    char *context;                      /* the contexts end to end                                                    */
+    size_t *context_at;                 /* [questions+1]                                                              */
+    uint32_t *gold;                     /* right answers, a pair each: from and to, bytes of the context              */
+    size_t *gold_at;                    /* [questions+1] which of them                                                */
+    char *name;                    /* what the examples (qa: questions) call themselves, end to end; to predict alone */
+    size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                  */
+    bool numbers;                       /* all of them are integers of JSON                                           */
+    uint64_t hash;                      /* of ids and labels                                                          */
     size_t capacity[13];
     rf_encoding scratch;
 } rf__items;
 
-void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K, int64_t max_length);
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K,
+                    int64_t max_length);
 void rf__items_free(rf__items *t);
 
 typedef struct rf__text { const char *at; size_t size; } rf__text;
@@ -54,10 +55,12 @@ rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *w
 /* Words with a tag each (-1: none known): the first piece of a word carries it. */
 rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag[], size_t n, rf_error *why);
 
-/* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: nothing does), of which training
- * takes the first: examples, one for each window.  A window that does not hold all of the answer is labelled [CLS]. */
+/* A question and a context in which bytes begin .. end-1 answer it, in any of n ways (0: nothing does), of which
+ * training takes the first: examples, one for each window.  A window that does not hold all of the answer is labelled
+ * [CLS]. */
 typedef struct rf__byte_range { size_t begin, end; } rf__byte_range;
-rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n, rf_error *why);
+rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n,
+                             rf_error *why);
 
 /* What is answered: examples, of qa questions. */
 static inline size_t rf__items_asked(const rf__items *t) { return t->task == RF_TASK_QA ? t->questions : t->n; }
@@ -73,21 +76,25 @@ static inline rf__text rf__items_name(const rf__items *t, size_t i)
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
 /* Tokens of example i, and of the `count` longest. */
-static inline size_t rf__item_size(const rf__items *t, size_t i) { return t->start[t->first[i + 1]] - t->start[t->first[i]]; }
+static inline size_t rf__item_size(const rf__items *t, size_t i)
+{
+    return t->start[t->first[i + 1]] - t->start[t->first[i]];
+}
 rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, rf_error *why);
 
 /* ---- batches ---- */
 
 typedef struct rf__item_batch {
-    size_t n;                           /* examples                                                                     */
-    int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                                 */
-    int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                                 */
+    size_t n;                           /* examples                                                                   */
+    int64_t N, B, K, labels;            /* tokens, sequences; labels: terms of the loss                               */
+    int32_t *id, *type, *start, *label, *group;     /* group: mc, [n+1] first sequences                               */
     float *target;
     size_t capacity[6];
 } rf__item_batch;
 
 /* Lays examples which[0..n) end to end; with `twice` all of them a second time behind that (R-Drop). */
-rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice, rf_error *why);
+rf_status rf__item_batch_fill(rf__item_batch *b, const rf__items *t, const size_t which[], size_t n, bool twice,
+                              rf_error *why);
 void rf__item_batch_free(const rf_ctx *ctx, rf__item_batch *b);
 static inline rf_batch rf__item_batch_view(const rf__item_batch *b)
 {

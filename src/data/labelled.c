@@ -6,7 +6,7 @@
 #include "data/labelled.h"
 #include "data/pieces.h"
 
-enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels, bytes of a label, of a number: at most           */
+enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels, bytes of a label, of a number: at most          */
 
 static rf_status read_header(const char *text, int *header, rf_error *why)
 {
@@ -61,9 +61,18 @@ void rf__labelled_close(rf__labelled *l)
     l->n = l->capacity = 0;
 }
 
-static bool has_names(const rf__labelled *l) { return l->task == RF_TASK_CLS || l->task == RF_TASK_MULTILABEL || l->task == RF_TASK_TAG; }
-int64_t rf__labelled_outputs(const rf__labelled *l) { return has_names(l) ? (int64_t)l->n : l->task == RF_TASK_QA ? 2 : 1; }
-const char *const *rf__labelled_names(const rf__labelled *l) { return has_names(l) ? (const char *const *)l->name : NULL; }
+static bool has_names(const rf__labelled *l)
+{
+    return l->task == RF_TASK_CLS || l->task == RF_TASK_MULTILABEL || l->task == RF_TASK_TAG;
+}
+int64_t rf__labelled_outputs(const rf__labelled *l)
+{
+    return has_names(l) ? (int64_t)l->n : l->task == RF_TASK_QA ? 2 : 1;
+}
+const char *const *rf__labelled_names(const rf__labelled *l)
+{
+    return has_names(l) ? (const char *const *)l->name : NULL;
+}
 
 const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
 
@@ -72,7 +81,7 @@ const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5)
 static int32_t find(const rf__labelled *l, rf__text name)
 {
     for (size_t i = 0; i < l->n; i++) {
-        const rf__text own = rf__trim((rf__text){l->name[i], strlen(l->name[i])});       /* a folder's need not be trimmed */
+        const rf__text own = rf__trim((rf__text){l->name[i], strlen(l->name[i])});  /* a folder's need not be trimmed */
         if (own.size == name.size && !memcmp(own.at, name.at, name.size)) return (int32_t)i;
     }
     return -1;
@@ -81,8 +90,10 @@ static int32_t find(const rf__labelled *l, rf__text name)
 static rf_status learn(rf__labelled *l, rf__text name, rf_error *why)
 {
     if (l->fixed || !name.size || name.size > NAME || find(l, name) >= 0) return RF_OK;
-    if (l->n >= LABELS) return rf_fail(why, RF_EDATA, "more than %d different labels: is that the column of the labels?", LABELS);
-    char *copy = rf__grow(l->ctx, &l->name, &l->capacity, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
+    if (l->n >= LABELS)
+        return rf_fail(why, RF_EDATA, "more than %d different labels: is that the column of the labels?", LABELS);
+    char *copy =
+        rf__grow(l->ctx, &l->name, &l->capacity, l->n + 1, sizeof *l->name) ? rf__alloc(l->ctx, name.size + 1) : NULL;
     if (!copy) return rf_fail(why, RF_ENOMEM, "out of memory: %zu labels", l->n);
     memcpy(copy, name.at, name.size);
     copy[name.size] = 0;
@@ -108,7 +119,8 @@ static int by_name(const void *a, const void *b)
 rf_status rf__labelled_labels(rf__labelled *l, const rf_labels *from, rf_error *why)
 {
     rf_status status = RF_OK;
-    for (int64_t i = 0; i < from->n && !status; i++) status = learn(l, (rf__text){from->name[i], strlen(from->name[i])}, why);
+    for (int64_t i = 0; i < from->n && !status; i++)
+        status = learn(l, (rf__text){from->name[i], strlen(from->name[i])}, why);
     l->fixed = true;
     return status;
 }
@@ -207,8 +219,10 @@ static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_err
     if (!status) status = labels_of(l, &r->record[0], second_label, &c, why);
     rf__free(l->ctx, c.count);
     if (status || c.again) return status;
-    return rf_fail(why, RF_EDATA, "%.150s:1: label '%s' is on no other line, so this may be a header: header yes passes over it, header no takes it as "
-                   "an example", r->path, rf__show(r->record[0].label, 60).text);
+    return rf_fail(why, RF_EDATA,
+                   "%.150s:1: label '%s' is on no other line, so this may be a header: header yes passes over it, "
+                   "header no takes it as an example",
+                   r->path, rf__show(r->record[0].label, 60).text);
 }
 
 static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *why)
@@ -226,7 +240,8 @@ static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *
     if (l->n >= (l->task == RF_TASK_MULTILABEL ? 1u : 2u)) return RF_OK;
     if (r->bad) return rf__records_judge(r, 0, why);
     if (!l->n) return rf_fail(why, RF_EDATA, "%.150s: no example has a label", r->path);
-    return rf_fail(why, RF_EDATA, "%.150s: 1 label, '%.60s', for all examples: nothing to tell apart", r->path, l->name[0]);
+    return rf_fail(why, RF_EDATA, "%.150s: 1 label, '%.60s', for all examples: nothing to tell apart", r->path,
+                   l->name[0]);
 }
 
 /* ---- one example ---- */
@@ -235,11 +250,11 @@ typedef struct making {
     rf__labelled *l;
     rf__records *r;
     const rf__record *record;
-    bool with_labels, bad;              /* bad: this record is                                                           */
-    int32_t *id;                        /* its labels                                                                    */
+    bool with_labels, bad;              /* bad: this record is                                                        */
+    int32_t *id;                        /* its labels                                                                 */
     size_t n, capacity;
-    float *target;                      /* multilabel: [labels]                                                          */
-    rf__byte_range *answer;                /* qa                                                                            */
+    float *target;                      /* multilabel: [labels]                                                       */
+    rf__byte_range *answer;                /* qa                                                                      */
     size_t answer_capacity;
 } making;
 
@@ -253,7 +268,8 @@ static void list_names(const rf__labelled *l, char *out, size_t size)
     size_t n = 0;
     *out = 0;
     for (size_t i = 0; i < l->n && n + 70 < size; i++)
-        n += (size_t)snprintf(out + n, size - n, "%s%s%s", i ? ", " : "", rf__show((rf__text){l->name[i], strlen(l->name[i])}, 50).text,
+        n += (size_t)snprintf(out + n, size - n, "%s%s%s", i ? ", " : "",
+                              rf__show((rf__text){l->name[i], strlen(l->name[i])}, 50).text,
                               i + 1 < l->n && n + 140 >= size ? ", ..." : "");
 }
 
@@ -270,7 +286,8 @@ static rf_status add_label(void *user, rf__text name, rf_error *why)
         return BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text, m->l->n, all,
                    m->r->assumed && m->record->line == 1 ? " (header yes passes over this line)" : ""), RF_OK;
     }
-    if (!rf__grow(m->l->ctx, &m->id, &m->capacity, m->n + 1, sizeof *m->id)) return rf_fail(why, RF_ENOMEM, "out of memory: labels");
+    if (!rf__grow(m->l->ctx, &m->id, &m->capacity, m->n + 1, sizeof *m->id))
+        return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     m->id[m->n++] = id;
     return RF_OK;
 }
@@ -302,8 +319,12 @@ static rf_status make_text(making *m, rf__items *out, rf_error *why)
     }
     if (m->bad) return RF_OK;
     const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
-    return status ? status : rf__items_end(out, task == RF_TASK_CLS && with_labels ? m->id[0] : -1,
-                                           task == RF_TASK_REG ? &number : task == RF_TASK_MULTILABEL ? m->target : NULL, why);
+    return status ? status
+                  : rf__items_end(out, task == RF_TASK_CLS && with_labels ? m->id[0] : -1,
+                                  task == RF_TASK_REG          ? &number
+                                  : task == RF_TASK_MULTILABEL ? m->target
+                                                               : NULL,
+                                  why);
 }
 
 static rf_status make_tags(making *m, rf__items *out, rf_error *why)
@@ -339,20 +360,22 @@ static size_t bytes_of(rf__text t, json_int_t characters)
     return at;
 }
 
-/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of [{"text": .., "answer_start": ..}]
- * (as in SQuAD's files); text NULL: there are no more. */
+/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of [{"text": .., "answer_start":
+ * ..}] (as in SQuAD's files); text NULL: there are no more. */
 static void answer_of(const json_t *answers, size_t i, const json_t **text, const json_t **start)
 {
     const json_t *one = json_array_get(answers, i);
     *text = json_is_array(answers) ? json_object_get(one, "text") : json_array_get(json_object_get(answers, "text"), i);
-    *start = json_is_array(answers) ? json_object_get(one, "answer_start") : json_array_get(json_object_get(answers, "answer_start"), i);
+    *start = json_is_array(answers) ? json_object_get(one, "answer_start")
+                                    : json_array_get(json_object_get(answers, "answer_start"), i);
 }
 
 /* The bytes of answer i; false: it is bad. */
 static bool locate_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__byte_range *out)
 {
     const rf__text a = string_of(text);
-    if (!json_is_string(text) || !json_is_integer(start) || !a.size) return BAD(m, "an answer has no text or no answer_start"), false;
+    if (!json_is_string(text) || !json_is_integer(start) || !a.size)
+        return BAD(m, "an answer has no text or no answer_start"), false;
     out->begin = json_integer_value(start) < 0 ? context.size : bytes_of(context, json_integer_value(start));
     out->end = out->begin + a.size;
     if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
@@ -361,7 +384,8 @@ static bool locate_answer(making *m, rf__text context, const json_t *text, const
 
 static rf_status make_question(making *m, rf__items *out, rf_error *why)
 {
-    const json_t *j = m->record->json, *question = json_object_get(j, "question"), *context = json_object_get(j, "context");
+    const json_t *j = m->record->json, *question = json_object_get(j, "question"),
+                 *context = json_object_get(j, "context");
     const json_t *answers = json_object_get(j, "answers"), *text = NULL, *start = NULL;
     size_t n = 0;
     if (!json_is_string(question) || !json_is_string(context)) return BAD(m, "no question or no context"), RF_OK;
@@ -369,7 +393,8 @@ static rf_status make_question(making *m, rf__items *out, rf_error *why)
     for (; m->with_labels; n++) {
         answer_of(answers, n, &text, &start);
         if (!text) break;
-        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_capacity, n + 1, sizeof *m->answer)) return rf_fail(why, RF_ENOMEM, "out of memory: answers");
+        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_capacity, n + 1, sizeof *m->answer))
+            return rf_fail(why, RF_ENOMEM, "out of memory: answers");
         if (!locate_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
     }
     return rf__items_question(out, string_of(question), string_of(context), m->answer, n, why);
@@ -377,15 +402,18 @@ static rf_status make_question(making *m, rf__items *out, rf_error *why)
 
 static rf_status make_choices(making *m, rf__items *out, rf_error *why)
 {
-    const json_t *choices = json_object_get(m->record->json, "choices"), *v = rf__record_member(m->record->json, m->l->layout.label);
+    const json_t *choices = json_object_get(m->record->json, "choices"),
+                 *v = rf__record_member(m->record->json, m->l->layout.label);
     const size_t n = json_array_size(choices);
     if (!n) return BAD(m, "no list of choices"), RF_OK;
     for (size_t i = 0; i < n; i++)
         if (!json_is_string(json_array_get(choices, i))) return BAD(m, "choice %zu is not a string", i + 1), RF_OK;
     const json_int_t label = m->with_labels && json_is_integer(v) ? json_integer_value(v) : -1;
-    if (m->with_labels && (label < 0 || label >= (json_int_t)n)) return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
+    if (m->with_labels && (label < 0 || label >= (json_int_t)n))
+        return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
     rf_status status = RF_OK;
-    for (size_t i = 0; i < n && !status; i++) status = rf__items_text(out, m->record->text, string_of(json_array_get(choices, i)), why);
+    for (size_t i = 0; i < n && !status; i++)
+        status = rf__items_text(out, m->record->text, string_of(json_array_get(choices, i)), why);
     return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
 }
 
@@ -405,12 +433,13 @@ static rf_status make(making *m, rf__items *out, rf_error *why)
 
 /* ---- all of them ---- */
 
-/* fold[i], the part that holds out record i.  Records lie class by class (a task of one label a text; of the others there is one
- * class), shuffled within each, and are dealt like cards:
+/* fold[i], the part that holds out record i.  Records lie class by class (a task of one label a text; of the others
+ * there is one class), shuffled within each, and are dealt like cards:
  *
  *     record at place j of that order -> part j mod K
  *
- * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and file. */
+ * so that sizes of parts differ by one at most, and so do the numbers of a class in them.  A function of seed and
+ * file. */
 static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
 {
     const rf_key key = rf__make_key(l->o->t.seed, 0x666f6c64);
@@ -425,7 +454,8 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
         next[class[i] + 1]++;
     }
     for (size_t k = 0; fine && k < classes; k++) next[k + 1] += next[k];                /* where each class begins */
-    for (size_t j = 0; fine && j < r->n; j++) fold[order[j]] = (int64_t)(next[class[order[j]]]++ % (size_t)l->o->k_fold);
+    for (size_t j = 0; fine && j < r->n; j++)
+        fold[order[j]] = (int64_t)(next[class[order[j]]]++ % (size_t)l->o->k_fold);
     rf__free(l->ctx, class);
     rf__free(l->ctx, order);
     rf__free(l->ctx, next);
@@ -433,8 +463,8 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
 }
 
 /* Those records for which fold[i] is (`held`) or is not the part that this run holds out; fold NULL: all. */
-static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels, const int64_t fold[], bool held,
-                      rf__items *out, rf_error *why)
+static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels,
+                      const int64_t fold[], bool held, rf__items *out, rf_error *why)
 {
     making m = {.l = l, .r = r, .with_labels = with_labels};
     rf_status status = RF_OK;
@@ -503,23 +533,26 @@ static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, 
 }
 
 /* All of the file to train on, or this run's part of it, and the rest to evaluate on. */
-static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev,
-                               rf_error *why)
+static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length,
+                               rf__items *train, rf__items *dev, rf_error *why)
 {
     const long long folds = l->o->k_fold > 1 ? (long long)l->o->k_fold : 0;
     int64_t *fold = NULL;
     rf_status status = RF_OK;
-    if (folds && !(fold = rf__alloc(l->ctx, r->n * sizeof *fold))) return rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
+    if (folds && !(fold = rf__alloc(l->ctx, r->n * sizeof *fold)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: folds of %zu examples", r->n);
     if (folds) status = deal(l, r, fold, why);
     if (!status) status = fill(l, r, t, max_length, true, fold, false, train, why);
     l->nothing = train->nothing = train->unanswered > 0;
     if (!status && folds) status = fill(l, r, t, max_length, true, fold, true, dev, why);
-    if (!status && folds && !dev->n) status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
+    if (!status && folds && !dev->n)
+        status = rf_fail(why, RF_EDATA, "%.150s: holds too few examples for %lld folds", r->path, folds);
     rf__free(l->ctx, fold);
     return status;
 }
 
-rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train, rf__items *dev, rf_error *why)
+rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train,
+                             rf__items *dev, rf_error *why)
 {
     rf__records r;
     const bool folds = l->o->k_fold > 1;
@@ -527,7 +560,8 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     rf_status status = rf__records_read(&r, l->ctx, l->o->train, &l->layout, why);
     if (!status && !r.n) status = rf__records_judge(&r, 0, why);
     if (!status && folds && r.n < (size_t)l->o->k_fold)
-        status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n, (long long)l->o->k_fold);
+        status = rf_fail(why, RF_EDATA, "%.150s: holds %zu examples, too few for %lld folds", r.path, r.n,
+                         (long long)l->o->k_fold);
     if (!status) status = settle_labels(l, &r, why);
     if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
     if (!status) status = judge(l, &r, true, train, why);
@@ -535,8 +569,8 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     return status || folds || !l->o->dev ? status : rf__labelled_read(l, t, max_length, l->o->dev, true, dev, why);
 }
 
-rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r, bool with_labels, rf__items *out,
-                             rf_error *why)
+rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__records *r,
+                             bool with_labels, rf__items *out, rf_error *why)
 {
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
     if (!status) status = fill(l, r, t, max_length, with_labels, NULL, false, out, why);
@@ -544,8 +578,8 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
     return status ? status : judge(l, r, with_labels, out, why);
 }
 
-rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *path, bool with_labels, rf__items *out,
-                            rf_error *why)
+rf_status rf__labelled_read(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, const char *path,
+                            bool with_labels, rf__items *out, rf_error *why)
 {
     rf__records r;
     l->layout.with_labels = with_labels;

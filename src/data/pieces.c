@@ -2,7 +2,7 @@
  *
  * The order of an epoch is a Feistel network (Luby & Rackoff 1988) of six rounds over the smallest even number of bits
  * that holds n; a result past the end is sent through again until it falls inside ("cycle walking", Black & Rogaway
- * 2002), which keeps it a permutation of [0, n) and takes less than four rounds on average.                            */
+ * 2002), which keeps it a permutation of [0, n) and takes less than four rounds on average.                          */
 #include "data/pieces.h"
 
 /* ---- the order ---- */
@@ -69,14 +69,15 @@ static bool cut_source(cutter *c, const rf__tokens *from, choice *which)
 {
     for (size_t i = 0, at = 0; i < from->documents; i++) {
         const size_t size = from->length[i] & ~RF__HELD;
-        if (which->held == ((from->length[i] & RF__HELD) != 0) && taken(which) && !cut_document(c, from, at, size)) return false;
+        if (which->held == ((from->length[i] & RF__HELD) != 0) && taken(which) && !cut_document(c, from, at, size))
+            return false;
         at += size;
     }
     return true;
 }
 
-rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v, int64_t max_length,
-                         bool held, int64_t most, rf__pieces *out, rf_error *why)
+rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v,
+                         int64_t max_length, bool held, int64_t most, rf__pieces *out, rf_error *why)
 {
     *out = (rf__pieces){.sources = sources, .streams = 1};
     cutter c = {ctx, v->kind, (size_t)(max_length - RF__TEMPLATE), 0, out};

@@ -5,7 +5,7 @@
 #include "data/tokens.h"
 #include "data/vocab.h"
 
-enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece                                            */
+enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece                                          */
 
 /* How many of the `left` tokens from `at` on make the next piece, at most `limit`.
  *
@@ -13,24 +13,24 @@ enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece    
  * begin inside a word, unless the word is longer than half a piece. */
 size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind);
 
-enum { RF__SOURCES = 16 };              /* caches, at most                                                              */
+enum { RF__SOURCES = 16 };              /* caches, at most                                                            */
 
 /* Pieces of one or several caches in the order of the text: 20 bits of length, 43 of place, 1 for a document's last. */
 typedef struct rf__pieces {
     uint64_t *piece;
     size_t n, documents;
-    int64_t tokens;                     /* with [CLS] and [SEP]                                                         */
+    int64_t tokens;                     /* with [CLS] and [SEP]                                                       */
     int sources, streams;
-    struct { const rf__tokens *from; size_t end; int64_t tokens; } source[RF__SOURCES];      /* pieces up to `end`      */
-    struct { size_t first, n; double weight; } stream[RF__SOURCES];     /* each has an order and an epoch of its own    */
+    struct { const rf__tokens *from; size_t end; int64_t tokens; } source[RF__SOURCES];      /* pieces up to `end`    */
+    struct { size_t first, n; double weight; } stream[RF__SOURCES];     /* each has an order and an epoch of its own  */
 } rf__pieces;
 
 /* Cuts the documents for training, or those held out (`most` of them, evenly spaced; 0: all).  One stream. */
-rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v, int64_t max_length,
-                         bool held, int64_t most, rf__pieces *out, rf_error *why);
+rf_status rf__pieces_new(const rf_ctx *ctx, const rf__tokens from[], int sources, const rf__token_kinds *v,
+                         int64_t max_length, bool held, int64_t most, rf__pieces *out, rf_error *why);
 
 /* A stream for each source, drawn from so that its tokens are weight[i] / sum of weights of all tokens.
- *   RF_EDATA  a source has no piece, though it has a weight                                                            */
+ *   RF_EDATA  a source has no piece, though it has a weight                                                          */
 rf_status rf__pieces_mix(rf__pieces *p, const double weight[], rf_error *why);
 
 /* The cache that piece i is in. */

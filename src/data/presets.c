@@ -15,12 +15,40 @@ static const rf__preset presets[] = {
     {"glue/cola", RF_TASK_CLS, "sentence", NULL, "label", {4, 0, 2}, "0,1", "matthews_correlation", 0, 512},
     {"glue/sst2", RF_TASK_CLS, "sentence", NULL, "label", {1, 0, 2}, "0,1", "accuracy", 0, 512},
     {"glue/mrpc", RF_TASK_CLS, "#1 String", "#2 String", "Quality", {4, 5, 1}, "0,1", "f1", 0, 512},
-    {"glue/stsb", RF_TASK_REG, "sentence1", "sentence2", "score", {6, 7, 5}, NULL, "spearmanr", 0, 512},     /* bare: sts-test  */
+    /* bare: sts-test */
+    {"glue/stsb", RF_TASK_REG, "sentence1", "sentence2", "score", {6, 7, 5}, NULL, "spearmanr", 0, 512},
     {"glue/qqp", RF_TASK_CLS, "question1", "question2", "is_duplicate", {4, 5, 6}, "0,1", "f1", 16, 512},
-    {"glue/qnli", RF_TASK_CLS, "question", "sentence", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0, 512},
-    {"glue/rte", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "entailment,not_entailment", "accuracy", 0, 512},
+    {"glue/qnli",
+     RF_TASK_CLS,
+     "question",
+     "sentence",
+     "label",
+     {2, 3, 4},
+     "entailment,not_entailment",
+     "accuracy",
+     0,
+     512},
+    {"glue/rte",
+     RF_TASK_CLS,
+     "sentence1",
+     "sentence2",
+     "label",
+     {2, 3, 4},
+     "entailment,not_entailment",
+     "accuracy",
+     0,
+     512},
     {"glue/wnli", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "0,1", "accuracy", 0, 512},
-    {"glue/mnli", RF_TASK_CLS, "sentence1", "sentence2", "gold_label", {0}, "entailment,neutral,contradiction", "accuracy", 0, 512},
+    {"glue/mnli",
+     RF_TASK_CLS,
+     "sentence1",
+     "sentence2",
+     "gold_label",
+     {0},
+     "entailment,neutral,contradiction",
+     "accuracy",
+     0,
+     512},
 };
 
 rf_status rf__preset_find(const char *name, const rf__preset **out, rf_error *why)
@@ -30,8 +58,10 @@ rf_status rf__preset_find(const char *name, const rf__preset **out, rf_error *wh
             *out = &presets[i];
             return RF_OK;
         }
-    return rf_fail(why, RF_EARG, "task: '%.40s' is none of cls, reg, multilabel, tag, qa, mc, glue/cola, sst2, mrpc, stsb, qqp, qnli, rte, "
-                   "wnli, mnli", name);
+    return rf_fail(why, RF_EARG,
+                   "task: '%.40s' is none of cls, reg, multilabel, tag, qa, mc, glue/cola, sst2, mrpc, stsb, qqp, "
+                   "qnli, rte, wnli, mnli",
+                   name);
 }
 
 /* ---- files of a folder ---- */
@@ -45,7 +75,8 @@ bool rf__is_folder(const char *path)
 /* Is `name` stem and a known ending? */
 static bool of_stem(const char *name, const char *stem)
 {
-    static const char *const formats[] = {".tsv", ".csv", ".jsonl", ".ndjson", ".json", ".conll", ".txt"}, *const packed[] = {"", ".gz", ".zst"};
+    static const char *const formats[] = {".tsv", ".csv", ".jsonl", ".ndjson", ".json", ".conll", ".txt"},
+                             *const packed[] = {"", ".gz", ".zst"};
     const size_t n = strlen(stem);
     if (strncmp(name, stem, n)) return false;
     for (size_t i = 0; i < RF_COUNT(formats); i++)
@@ -78,7 +109,8 @@ static int count(const char *folder, const char *stem, char one[256], char two[2
 
 rf_status rf__preset_file(const char *path, const char *part, bool maybe, char *out, size_t size, rf_error *why)
 {
-    static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "validation", "valid", "val", "dev_matched", NULL};
+    static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "validation",  "valid",
+                                                                        "val", "dev_matched", NULL};
     char one[256] = "", two[256] = "";
     if (!rf__is_folder(path)) {
         if (strlen(path) >= size) return rf_fail(why, RF_ERANGE, "%.80s...: a path of %zu bytes", path, strlen(path));
@@ -87,9 +119,12 @@ rf_status rf__preset_file(const char *path, const char *part, bool maybe, char *
     }
     for (const char *const *stem = strcmp(part, "dev") ? train : dev; *stem; stem++) {
         const int n = count(path, *stem, one, two);
-        if (n > 1) return rf_fail(why, RF_EDATA, "%.100s: has %.80s and %.80s; name the file that is meant", path, one, two);
+        if (n > 1)
+            return rf_fail(why, RF_EDATA, "%.100s: has %.80s and %.80s; name the file that is meant", path, one, two);
         if (n) return rf__path(out, size, path, one, why) ? RF_ERANGE : rf__must_be_file(out, why);
     }
     *out = 0;
-    return maybe ? RF_OK : rf_fail(why, RF_EDATA, "%.150s: has no %s.tsv, .csv, .jsonl, .json, .conll or .txt; name the file", path, part);
+    return maybe ? RF_OK
+                 : rf_fail(why, RF_EDATA, "%.150s: has no %s.tsv, .csv, .jsonl, .json, .conll or .txt; name the file",
+                           path, part);
 }

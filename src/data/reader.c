@@ -4,7 +4,7 @@
  *
  * A piece is a line, or as much of one as the line buffer holds; a slice is a document, or as much of one as
  * max_document allows.  So a line of a gigabyte costs what the two buffers cost.  Only a JSON line must be in memory
- * whole: it has a limit of its own.                                                                                    */
+ * whole: it has a limit of its own.                                                                                 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -75,7 +75,7 @@ static rf_status no_memory(const rf_reader *r, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "%s:%lld: out of memory", name_of(r), (long long)r->number);
 }
 
-/* ---- lines ------------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 /* More bytes into the line buffer; `ended` when there are none. */
 static rf_status fill(rf_reader *r, rf_error *why)
@@ -84,7 +84,8 @@ static rf_status fill(rf_reader *r, rf_error *why)
     memmove(r->line, r->line + r->at, r->end - r->at);
     r->end -= r->at;
     r->at = 0;
-    if (r->end == r->line_capacity && !rf__grow(r->ctx, &r->line, &r->line_capacity, 2 * r->line_capacity, 1)) return no_memory(r, why);
+    if (r->end == r->line_capacity && !rf__grow(r->ctx, &r->line, &r->line_capacity, 2 * r->line_capacity, 1))
+        return no_memory(r, why);
     const rf_status s = rf__source_read(r->source, r->line + r->end, r->line_capacity - r->end, &got, why);
     r->end += got;
     r->ended = !got && !s;
@@ -119,7 +120,8 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     *whole = newline || r->ended;
     *n = newline ? (size_t)(newline - *p) : *whole ? seen : cut_line(*p, seen);
     if (!*whole && r->format == RF_TEXT_JSONL)
-        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", name_of(r), (long long)r->number, MAX_JSON_LINE);
+        return rf_fail(why, RF_EDATA, "%s:%lld: a line of more than %d bytes", name_of(r), (long long)r->number,
+                       MAX_JSON_LINE);
     if (r->ended && !seen && !r->column) {
         *p = NULL;
         return RF_OK;
@@ -134,7 +136,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     return RF_OK;
 }
 
-/* ---- documents ----------------------------------------------------------------------------------------------------------- */
+/* ---- documents --------------------------------------------------------------------------------------------------- */
 
 static rf_status append(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
@@ -190,7 +192,7 @@ static bool slice(rf_reader *r, rf_document *out)
     }
 }
 
-/* ---- plain text -------------------------------------------------------------------------------------------------------------- */
+/* ---- plain text -------------------------------------------------------------------------------------------------- */
 
 /* " = Title = ", but not " = = Section = = ". */
 static bool heading(const char *p, size_t n)
@@ -214,7 +216,7 @@ static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool w
     case RF_SPLIT_HEADING:
         if (empty) return RF_OK;
         if (!first || !whole || !heading(p, n)) return append_line(r, p, n, whole, why);
-        if (r->size > r->from || r->continues) {                   /* this line again, once the document before is out */
+        if (r->size > r->from || r->continues) {                  /* this line again, once the document before is out */
             r->at = (size_t)(p - r->line);
             r->number--;
             r->complete = true;
@@ -226,7 +228,7 @@ static rf_status plain(rf_reader *r, const char *p, size_t n, bool first, bool w
     return append_line(r, p, n, whole, why);
 }
 
-/* ---- JSON lines ---------------------------------------------------------------------------------------------------------------- */
+/* ---- JSON lines -------------------------------------------------------------------------------------------------- */
 
 static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
 {
@@ -245,7 +247,7 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
     return s;
 }
 
-/* ---- WikiExtractor ---------------------------------------------------------------------------------------------------------------- */
+/* ---- WikiExtractor ----------------------------------------------------------------------------------------------- */
 
 /* Decodes &lt; &gt; &amp; &quot; in place; returns the new length. */
 static size_t unescape(char *p, size_t n)
@@ -284,7 +286,10 @@ static void keep_title(rf_reader *r, const char *p, size_t n)
     r->title[unescape(r->title, length)] = 0;
 }
 
-static bool starts(const char *p, size_t n, const char *with) { return n >= strlen(with) && !memcmp(p, with, strlen(with)); }
+static bool starts(const char *p, size_t n, const char *with)
+{
+    return n >= strlen(with) && !memcmp(p, with, strlen(with));
+}
 
 static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool whole, rf_error *why)
 {
@@ -319,7 +324,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     return whole ? append(r, "\n", 1, why) : RF_OK;
 }
 
-/* ---- files -------------------------------------------------------------------------------------------------------------------- */
+/* ---- files ------------------------------------------------------------------------------------------------------- */
 
 static bool ends(const char *text, size_t n, const char *with)
 {
@@ -367,8 +372,11 @@ static rf_status end_of_file(rf_reader *r, rf_error *why)
     const struct file *f = &r->file[r->now];
     const uint64_t used = rf__source_used(r->source);
     if (f->is.size >= 0 && used != (uint64_t)f->is.size)
-        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used, (long long)f->is.size);
-    if (r->inside) return rf_fail(why, RF_EDATA, "%s:%lld: the file ends inside a document: </doc> is missing", f->path, (long long)r->number);
+        return rf_fail(why, RF_EDATA, "%s: ended at byte %llu of %lld", f->path, (unsigned long long)used,
+                       (long long)f->is.size);
+    if (r->inside)
+        return rf_fail(why, RF_EDATA, "%s:%lld: the file ends inside a document: </doc> is missing", f->path,
+                       (long long)r->number);
     r->complete = r->file_done = true;
     return RF_OK;
 }
@@ -433,14 +441,16 @@ rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
     return r->stuck.code ? rf_fail(why, r->stuck.code, "%s", r->stuck.text) : RF_OK;
 }
 
-/* ---- places ---------------------------------------------------------------------------------------------------------------------- */
+/* ---- places ------------------------------------------------------------------------------------------------------ */
 
 rf_reader_position rf_reader_tell(const rf_reader *r) { return (rf_reader_position){r->now, r->index}; }
 
 rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why)
 {
-    if (position.file < 0 || position.file > r->files || position.index < 0 || (position.file == r->files && position.index))
-        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", position.file, (long long)position.index, r->files);
+    if (position.file < 0 || position.file > r->files || position.index < 0 ||
+        (position.file == r->files && position.index))
+        return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", position.file,
+                       (long long)position.index, r->files);
     close_file(r);
     r->stuck = (rf_error){0};
     r->now = position.file;
@@ -519,7 +529,7 @@ rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why)
     return RF_OK;
 }
 
-/* ---- opening ------------------------------------------------------------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options, rf_reader **out, rf_error *why)
 {
@@ -544,7 +554,8 @@ static rf_status add(rf_reader *r, const char *path, rf_error *why)
 {
     struct file *f = &r->file[r->files];
     for (int i = 0; i < r->files; i++)
-        if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-")) return rf_fail(why, RF_EARG, "standard input is named twice");
+        if (!strcmp(path, "-") && !strcmp(r->file[i].path, "-"))
+            return rf_fail(why, RF_EARG, "standard input is named twice");
     if (!(f->path = rf__strdup(r->ctx, path))) return rf_fail(why, RF_ENOMEM, "out of memory for a reader");
     r->files++;
     return r->memory ? RF_OK : rf__content_look(path, &f->is, why);

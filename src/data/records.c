@@ -1,7 +1,7 @@
 /* records.c — the bytes of a labelled file, and tables of fields.
  *
  *     row     field ((',' | TAB) field)*  LF | CRLF | end
- *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator                                         */
+ *     field   CSV: '"' (not '"' | '""')* '"',  or anything without the separator                                     */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,16 @@
 
 enum { COLUMNS = 256, LINE = 64 << 20 };
 
-const char *const rf__usual_text[] = {"text", "sentence", "sentence1", "text_a", "question", "question1", "premise", NULL};
+const char *const rf__usual_text[] = {"text",     "sentence",  "sentence1", "text_a",
+                                      "question", "question1", "premise",   NULL};
 const char *const rf__usual_pair[] = {"pair", "text_pair", "sentence2", "text_b", "question2", "hypothesis", NULL};
 const char *const rf__usual_id[] = {"id", "idx", "index", "guid", "qid", NULL};
 const char *const rf__usual_label[] = {"label", "labels", "score", "gold_label", "target", "class", NULL};
 
-bool rf__is_number(const char *s) { return *s && strspn(s + (*s == '-'), "0123456789") == strlen(s + (*s == '-')) && s[*s == '-']; }
+bool rf__is_number(const char *s)
+{
+    return *s && strspn(s + (*s == '-'), "0123456789") == strlen(s + (*s == '-')) && s[*s == '-'];
+}
 
 /* ---- messages ---- */
 
@@ -51,14 +55,15 @@ void rf__records_bad(rf__records *r, uint64_t line, const char *format, ...)
     va_start(args, format);
     vsnprintf(what, sizeof what, format, args);
     va_end(args);
-    rf_fail(&r->first, RF_EDATA, "%s%s%llu: %s", short_path(r), r->document ? ": example " : ":", (unsigned long long)line, what);
+    rf_fail(&r->first, RF_EDATA, "%s%s%llu: %s", short_path(r), r->document ? ": example " : ":",
+            (unsigned long long)line, what);
 }
 
 rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
 {
     if (r->bad > (uint64_t)most && r->bad > 1)
-        return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text, (unsigned long long)r->bad - 1,
-                       r->with_labels ? "; max_bad_lines passes over some" : "");
+        return rf_fail(why, RF_EDATA, "%.230s (and %llu more such lines%s)", r->first.text,
+                       (unsigned long long)r->bad - 1, r->with_labels ? "; max_bad_lines passes over some" : "");
     if (r->bad > (uint64_t)most) return rf_fail(why, RF_EDATA, "%s", r->first.text);
     return r->n ? RF_OK : rf_fail(why, RF_EDATA, "%s: holds no example", short_path(r));
 }
@@ -75,11 +80,14 @@ bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t siz
             begin = i + 1;
         }
     if (bad < fine) rf__records_bad(r, line, "byte %zu of the line is NUL, which no text holds", bad - begin + 1);
-    else rf__records_bad(r, line, "byte %zu of the line (0x%02X) is not UTF-8", bad - begin + 1, (unsigned)(unsigned char)at[bad]);
+    else
+        rf__records_bad(r, line, "byte %zu of the line (0x%02X) is not UTF-8", bad - begin + 1,
+                        (unsigned)(unsigned char)at[bad]);
     return false;
 }
 
-rf_status rf__records_no_column(const rf__records *r, const char *what, const char *expected, const rf__text names[], size_t n, rf_error *why)
+rf_status rf__records_no_column(const rf__records *r, const char *what, const char *expected, const rf__text names[],
+                                size_t n, rf_error *why)
 {
     char all[140] = "", name[128] = "";
     size_t used = 0, best = 0;
@@ -91,14 +99,24 @@ rf_status rf__records_no_column(const rf__records *r, const char *what, const ch
             best = i;
         }
         const rf__shown s = rf__show(names[i], 40);
-        if (used + strlen(s.text) + 8 < sizeof all) used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", s.text);
+        if (used + strlen(s.text) + 8 < sizeof all)
+            used += (size_t)snprintf(all + used, sizeof all - used, "%s%s", i ? ", " : "", s.text);
         else if (used && all[used - 1] != '.') used += (size_t)snprintf(all + used, sizeof all - used, ", ...");
     }
-    if (expected && n && least <= (int)strlen(expected) / 2) snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
+    if (expected && n && least <= (int)strlen(expected) / 2)
+        snprintf(name, sizeof name, ", the nearest is '%s'", rf__show(names[best], 40).text);
     if (expected) return rf_fail(why, RF_EDATA, "%s: no column '%s' for the %s%s; there are %s", short_path(r),
                                rf__show((rf__text){expected, strlen(expected)}, 40).text, what, name, all);
-    return rf_fail(why, RF_EDATA, "%s: no column %s for the %s, which %s_column names or numbers; there are %s", short_path(r),
-                   *what == 't' ? "text" : *what == 'p' ? "pair" : "label", what, *what == 't' ? "text" : *what == 'p' ? "pair" : "label", all);
+    return rf_fail(why, RF_EDATA, "%s: no column %s for the %s, which %s_column names or numbers; there are %s",
+                   short_path(r),
+                   *what == 't'   ? "text"
+                   : *what == 'p' ? "pair"
+                                  : "label",
+                   what,
+                   *what == 't'   ? "text"
+                   : *what == 'p' ? "pair"
+                                  : "label",
+                   all);
 }
 
 /* ---- the bytes ---- */
@@ -133,7 +151,8 @@ static rf_status load(rf__records *r, rf__source *s, rf_error *why)
     uint64_t line = 1;
     rf_status status = RF_OK;
     while (!status && got) {
-        if (!rf__grow(r->ctx, &r->data, &capacity, r->size + BLOCK + 1, 1)) return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
+        if (!rf__grow(r->ctx, &r->data, &capacity, r->size + BLOCK + 1, 1))
+            return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
         status = rf__source_read(s, r->data + r->size, BLOCK, &got, why);
         for (size_t i = r->size; !status && i < r->size + got; i++)
             if (r->data[i] == '\n') {
@@ -142,7 +161,8 @@ static rf_status load(rf__records *r, rf__source *s, rf_error *why)
             }
         if (!status) r->size += got;
         if (!status && r->size - begin > LINE)
-            return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", short_path(r), (unsigned long long)line, LINE >> 20);
+            return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", short_path(r),
+                           (unsigned long long)line, LINE >> 20);
     }
     if (!status) r->data[r->size] = 0;
     if (!status && r->size >= 3 && !memcmp(r->data, "\xef\xbb\xbf", 3)) r->at = 3;
@@ -155,7 +175,10 @@ static rf_status check_line_ends(const rf__records *r, bool one, rf_error *why)
 {
     const char *cr = memchr(r->data, '\r', r->size);
     if (one || !cr || cr + 1 == r->data + r->size || memchr(r->data, '\n', r->size)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: its lines end with CR alone, as on old Macs, expected is LF or CRLF; tr '\\r' '\\n' converts it", short_path(r));
+    return rf_fail(
+        why, RF_EDATA,
+        "%s: its lines end with CR alone, as on old Macs, expected is LF or CRLF; tr '\\r' '\\n' converts it",
+        short_path(r));
 }
 
 /* ---- rows ---- */
@@ -167,8 +190,8 @@ typedef struct row {
     rf__text field[COLUMNS];
     bool quoted[COLUMNS];
     size_t n;
-    char *next;                         /* the row behind it                                                             */
-    uint64_t lines;                     /* that it takes; ROW_OPEN: those above the quote                                */
+    char *next;                         /* the row behind it                                                          */
+    uint64_t lines;                     /* that it takes; ROW_OPEN: those above the quote                             */
     row_fault fault;
 } row;
 
@@ -233,14 +256,17 @@ static void unquote(char *data, row *w)
 /* ---- columns ---- */
 
 typedef struct fields {
-    int text, pair, label, id;          /* from 0, -1: none                                                              */
-    size_t fields;                      /* of a row, 0: any                                                              */
-    bool one;                           /* the table has one column, so that an empty line is an empty field             */
+    int text, pair, label, id;          /* from 0, -1: none                                                           */
+    size_t fields;                      /* of a row, 0: any                                                           */
+    bool one;                           /* the table has one column, so that an empty line is an empty field          */
 } fields;
 
 static bool is(rf__text t, const char *name) { return strlen(name) == t.size && !memcmp(t.at, name, t.size); }
 
-static int numbered(const char *s) { return s && rf__is_number(s) ? (int)rf__min64(strtoll(s, NULL, 10), COLUMNS + 1) : 0; }
+static int numbered(const char *s)
+{
+    return s && rf__is_number(s) ? (int)rf__min64(strtoll(s, NULL, 10), COLUMNS + 1) : 0;
+}
 
 /* A column by name, by number, or by the first of the usual names that is there; -1: none, -2: two of that name. */
 static int column(const char *expected, const char *const *usual, const row *head)
@@ -256,12 +282,15 @@ static int column(const char *expected, const char *const *usual, const row *hea
     return -1;
 }
 
-static rf_status must_have(const rf__records *r, int found, const char *what, const char *expected, const row *head, rf_error *why)
+static rf_status must_have(const rf__records *r, int found, const char *what, const char *expected, const row *head,
+                           rf_error *why)
 {
     if (found >= 0 && (!head->n || (size_t)found < head->n)) return RF_OK;
     if (found >= 0)
-        return rf_fail(why, RF_EDATA, "%s: column %d is needed for the %s, the header has %zu", short_path(r), found + 1, what, head->n);
-    if (found == -2) return rf_fail(why, RF_EDATA, "%s: the header has the column for the %s twice", short_path(r), what);
+        return rf_fail(why, RF_EDATA, "%s: column %d is needed for the %s, the header has %zu", short_path(r),
+                       found + 1, what, head->n);
+    if (found == -2)
+        return rf_fail(why, RF_EDATA, "%s: the header has the column for the %s twice", short_path(r), what);
     return rf__records_no_column(r, what, expected, head->field, head->n, why);
 }
 
@@ -279,9 +308,12 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p,
         else at[i] = numbered(given[i]) - 1;
     }
     if (*all && l->with_labels && !l->label)
-        return rf_fail(why, RF_EARG, "%s: text_column is a number, so there is no header that names the label: number label_column, too, or say "
-                       "header yes", short_path(r));
-    *p = (fields){.text = at[0], .pair = at[1], .label = l->with_labels ? at[2] : -1, .id = l->with_labels ? -1 : at[3]};
+        return rf_fail(why, RF_EARG,
+                       "%s: text_column is a number, so there is no header that names the label: number label_column, "
+                       "too, or say header yes",
+                       short_path(r));
+    *p =
+        (fields){.text = at[0], .pair = at[1], .label = l->with_labels ? at[2] : -1, .id = l->with_labels ? -1 : at[3]};
     return RF_OK;
 }
 
@@ -301,26 +333,38 @@ static rf_status no_header(rf__records *r, const rf__layout *l, const row *head,
     const int at = usual(head, p->text, rf__usual_text) ? p->text : usual(head, p->pair, rf__usual_pair) ? p->pair
                  : usual(head, label, rf__usual_label) ? label : -1;
     if (at < 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s:1: '%s' looks like the name of a column, and columns are numbered as in a file without a header: header yes "
-                   "passes over the line, header no takes it as an example", short_path(r), rf__show(head->field[at], 40).text);
+    return rf_fail(why, RF_EDATA,
+                   "%s:1: '%s' looks like the name of a column, and columns are numbered as in a file without a "
+                   "header: header yes passes over the line, header no takes it as an example",
+                   short_path(r), rf__show(head->field[at], 40).text);
 }
 
 /* A line of one field that holds what separates fields elsewhere; `any`: not in CSV alone, as no column was found. */
-static rf_status check_separator(const rf__records *r, const rf__layout *l, const dialect *d, const row *head, bool any, rf_error *why)
+static rf_status check_separator(const rf__records *r, const rf__layout *l, const dialect *d, const row *head, bool any,
+                                 rf_error *why)
 {
     static const char known[] = ";\t|,";
     if (head->n != 1 || head->quoted[0] || (!any && (l->separator || !d->quotes))) return RF_OK;
     for (const char *c = known; *c; c++) {
-        if (*c == d->separator || (!any && *c != ';' && *c != '\t') || !memchr(head->field[0].at, *c, head->field[0].size)) continue;
+        if (*c == d->separator || (!any && *c != ';' && *c != '\t') ||
+            !memchr(head->field[0].at, *c, head->field[0].size))
+            continue;
         const char one[] = {*c == '\t' ? 't' : *c, 0}, own[] = {d->separator == '\t' ? 't' : d->separator, 0};
-        return rf_fail(why, RF_EDATA, "%s:1: fields are separated by \"%s\", the first line has none, but \"%s\": separator \"%s\" reads it so%s%s%s",
+        return rf_fail(why, RF_EDATA,
+                       "%s:1: fields are separated by \"%s\", the first line has none, but \"%s\": separator \"%s\" "
+                       "reads it so%s%s%s",
                        short_path(r), *own == 't' ? "tab" : own, *one == 't' ? "tab" : one, *one == 't' ? "tab" : one,
-                       any ? "" : ", separator \"", any ? "" : *own == 't' ? "tab" : own, any ? "" : "\" as it is");
+                       any ? "" : ", separator \"",
+                       any           ? ""
+                       : *own == 't' ? "tab"
+                                     : own,
+                       any ? "" : "\" as it is");
     }
     return RF_OK;
 }
 
-static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p, bool *header, rf_error *why)
+static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect *d, const row *head, fields *p,
+                              bool *header, rf_error *why)
 {
     bool all;
     *header = false;
@@ -329,11 +373,13 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     if (status || all) return status ? status : no_header(r, l, head, p, why);
     p->text = column(l->text, rf__usual_text, head);
     if (l->bare[0] && (l->header == RF__HEADER_NO || (l->header == RF__HEADER_AUTO && p->text == -1))) {
-        *p = (fields){.text = l->bare[0] - 1, .pair = l->bare[1] - 1, .label = l->with_labels ? l->bare[2] - 1 : -1, .id = -1};
+        *p = (fields){
+            .text = l->bare[0] - 1, .pair = l->bare[1] - 1, .label = l->with_labels ? l->bare[2] - 1 : -1, .id = -1};
         r->assumed = l->header == RF__HEADER_AUTO;
         return RF_OK;
     }
-    if (l->header == RF__HEADER_NO) return rf_fail(why, RF_EARG, "header no: columns have no names then, text_column and label_column number them");
+    if (l->header == RF__HEADER_NO)
+        return rf_fail(why, RF_EARG, "header no: columns have no names then, text_column and label_column number them");
     *header = true;
     p->pair = l->text && !l->pair ? -1 : column(l->pair, rf__usual_pair, head);
     p->label = l->with_labels ? column(l->label, rf__usual_label, head) : -1;
@@ -353,7 +399,8 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
 static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, rf_error *why)
 {
     if (w->fault == ROW_OPEN)
-        return rf_fail(why, RF_EDATA, "%s:%llu: a quote opens here and never closes", short_path(r), (unsigned long long)(line + w->lines));
+        return rf_fail(why, RF_EDATA, "%s:%llu: a quote opens here and never closes", short_path(r),
+                       (unsigned long long)(line + w->lines));
     return rf_fail(why, RF_EDATA, "%s:%llu: more than %d columns", short_path(r), (unsigned long long)line, COLUMNS);
 }
 
@@ -361,10 +408,13 @@ static rf_status unreadable(const rf__records *r, uint64_t line, const row *w, r
 static bool row_fits(rf__records *r, uint64_t line, const row *w, const fields *p)
 {
     const int64_t most = rf__max64(rf__max64(p->text, p->id), rf__max64(p->pair, p->label));
-    if (w->fault == ROW_BEHIND) rf__records_bad(r, line, "something stands between a closing quote and the next separator");
+    if (w->fault == ROW_BEHIND)
+        rf__records_bad(r, line, "something stands between a closing quote and the next separator");
     else if (w->fault == ROW_MANY) rf__records_bad(r, line, "more than %d columns", COLUMNS);
-    else if (p->fields && w->n != p->fields) rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
-    else if (w->n <= (size_t)most) rf__records_bad(r, line, "%zu column%s, column %d is needed", w->n, w->n == 1 ? "" : "s", (int)most + 1);
+    else if (p->fields && w->n != p->fields)
+        rf__records_bad(r, line, "%zu column%s, the header has %zu", w->n, w->n == 1 ? "" : "s", p->fields);
+    else if (w->n <= (size_t)most)
+        rf__records_bad(r, line, "%zu column%s, column %d is needed", w->n, w->n == 1 ? "" : "s", (int)most + 1);
     else return true;
     return false;
 }
@@ -379,7 +429,8 @@ static bool one_column(char *at, char *end, const dialect *d, row *w)
     return w->n == 1;
 }
 
-static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, const fields *p, uint64_t line, rf_error *why)
+static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, const fields *p, uint64_t line,
+                         rf_error *why)
 {
     if (is_empty(w) && (l->with_labels || !p->one)) return r->blank++, RF_OK;
     if (!row_fits(r, line, w, p)) return RF_OK;
@@ -439,7 +490,8 @@ static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf
     if (json) return rf__records_json(r, l, why);
     if (l->task == RF_TASK_TAG) return rf__records_conll(r, l, why);
     if (l->task == RF_TASK_QA || l->task == RF_TASK_MC)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r), l->task == RF_TASK_QA ? "qa" : "mc");
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r),
+                       l->task == RF_TASK_QA ? "qa" : "mc");
     return read_table(r, l, ends(path, ".csv"), why);
 }
 
@@ -454,8 +506,8 @@ rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, 
     return status;
 }
 
-rf_status rf__records_from_memory(rf__records *r, const rf_ctx *ctx, const void *data, size_t size, const char *name, const rf__layout *l,
-                                  rf_error *why)
+rf_status rf__records_from_memory(rf__records *r, const rf_ctx *ctx, const void *data, size_t size, const char *name,
+                                  const rf__layout *l, rf_error *why)
 {
     rf__source *s;
     *r = (rf__records){.ctx = ctx, .path = name};

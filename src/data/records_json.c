@@ -1,9 +1,10 @@
 /* records_json.c — labelled files of JSON objects, and of lines "word ... tag".
  *
  *     a line each     {"text": "..", "label": ".."}
- *     one document    [{..}, {..}]   or   {"data": [{"paragraphs": [{"context": "..", "qas": [{"question": "..", ..}]}]}]}
+ *     one document    [{..}, {..}]   or   {"data": [{"paragraphs": [{"context": "..", "qas": [{"question": "..",
+ *                     ..}]}]}]}
  *
- * Sentences of CoNLL become the objects that a JSON file of them would have.                                          */
+ * Sentences of CoNLL become the objects that a JSON file of them would have.                                         */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +20,10 @@ static const json_t *member(const json_t *object, const char *expected, const ch
     return NULL;
 }
 
-const json_t *rf__record_member(const json_t *object, const char *expected) { return member(object, expected, rf__usual_label); }
+const json_t *rf__record_member(const json_t *object, const char *expected)
+{
+    return member(object, expected, rf__usual_label);
+}
 
 const json_t *rf__record_id(const json_t *object, const char *expected)
 {
@@ -31,7 +35,8 @@ const json_t *rf__record_id(const json_t *object, const char *expected)
 
 static const char *kind_of(const json_t *j)
 {
-    static const char *const kinds[] = {"an object", "a list", "a string", "an integer", "a number with a fraction", "true", "false", "null"};
+    static const char *const kinds[] = {"an object", "a list", "a string", "an integer", "a number with a fraction",
+                                        "true",      "false",  "null"};
     return j ? kinds[json_typeof(j)] : "not there";
 }
 
@@ -45,7 +50,8 @@ static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t li
         return true;
     }
     if (!json_is_integer(v) && !(number && json_is_real(v))) {
-        rf__records_bad(r, line, "the label is %s, and must be a string or %s", kind_of(v), number ? "a number" : "an integer");
+        rf__records_bad(r, line, "the label is %s, and must be a string or %s", kind_of(v),
+                        number ? "a number" : "an integer");
         return false;
     }
     char text[40];
@@ -72,7 +78,8 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
     if (l->task == RF_TASK_TAG || l->task == RF_TASK_QA) return RF_OK;
     if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
     if (l->pair && !json_object_get(j, l->pair)) return rf__records_no_column(r, "pair", l->pair, names, n, why);
-    if (l->with_labels && !rf__record_member(j, l->label)) return rf__records_no_column(r, "label", l->label, names, n, why);
+    if (l->with_labels && !rf__record_member(j, l->label))
+        return rf__records_no_column(r, "label", l->label, names, n, why);
     return RF_OK;
 }
 
@@ -88,7 +95,8 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
 {
     rf__record one = {.line = line, .json = j};
     const bool texts = l->task == RF_TASK_CLS || l->task == RF_TASK_REG || l->task == RF_TASK_MULTILABEL;
-    const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair), *label = rf__record_member(j, l->label);
+    const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair),
+                 *label = rf__record_member(j, l->label);
     const bool listed = l->task == RF_TASK_MULTILABEL && (json_is_array(label) || !label);
     bool fine = true;
     rf_error failure = {0};
@@ -129,7 +137,8 @@ static rf_status add_squad(rf__records *r, const rf__layout *l, const json_t *da
                 json_t *context = json_object_get(paragraph, "context");
                 if (context) rf__json_set(&j, "context", json_incref(context));
                 else if (j) json_object_del(j, "context");
-                const rf_status status = j ? add_object(r, l, j, ++line, false, why) : rf_fail(why, RF_ENOMEM, "out of memory: a question");
+                const rf_status status =
+                    j ? add_object(r, l, j, ++line, false, why) : rf_fail(why, RF_ENOMEM, "out of memory: a question");
                 if (status) return status;
             }
         }
@@ -202,7 +211,9 @@ static rf_status read_lines(rf__records *r, const rf__layout *l, rf_error *why)
                                           (unsigned long long)line);
         if (!json_is_object(j)) {
             if (j) rf__records_bad(r, line, "is %s, and must be a JSON object", kind_of(j));
-            else rf__records_bad(r, line, "is not a JSON object: %s", rf__show((rf__text){bad.text, strlen(bad.text)}, 90).text);
+            else
+                rf__records_bad(r, line, "is not a JSON object: %s",
+                                rf__show((rf__text){bad.text, strlen(bad.text)}, 90).text);
             json_decref(j);
             continue;
         }
@@ -218,13 +229,15 @@ rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
     const char *const given[] = {l->text, l->pair, l->label, l->with_labels ? NULL : l->id};
     for (size_t i = 0; i < RF_COUNT(given); i++)
         if (given[i] && rf__is_number(given[i]))
-            return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path, given[i]);
+            return rf_fail(why, RF_EARG, "%.100s: members of JSON have names, not numbers like %.20s", r->path,
+                           given[i]);
     rf_status status = r->document ? read_document(r, &root, why) : RF_OK;
     r->document = root != NULL;
     if (status || !root) return status ? status : read_lines(r, l, why);
     const json_t *data = json_object_get(root, "data");
     const bool squad = data && json_object_get(json_array_get(data, 0), "paragraphs");
-    if (squad && l->task != RF_TASK_QA) status = rf_fail(why, RF_EDATA, "%.100s: holds questions as SQuAD does, which are for --task qa", r->path);
+    if (squad && l->task != RF_TASK_QA)
+        status = rf_fail(why, RF_EDATA, "%.100s: holds questions as SQuAD does, which are for --task qa", r->path);
     else if (squad) status = add_squad(r, l, data, why);
     else status = add_list(r, l, data ? (json_t *)(uintptr_t)data : root, why);
     json_decref(root);
@@ -253,7 +266,8 @@ static bool begin_sentence(sentence *s, uint64_t line)
     s->tokens = json_array();
     s->tags = json_array();
     s->line = line;
-    if (!json_object_set_new(s->object, "tokens", s->tokens) && !json_object_set_new(s->object, "tags", s->tags)) return true;
+    if (!json_object_set_new(s->object, "tokens", s->tokens) && !json_object_set_new(s->object, "tags", s->tags))
+        return true;
     json_decref(s->object);
     *s = (sentence){0};
     return false;
@@ -298,10 +312,12 @@ rf_status rf__records_conll(rf__records *r, const rf__layout *l, rf_error *why)
         if (!columns) columns = n;
         if (!rf__records_clean(r, line, begin, (size_t)(stop - begin))) s.spoiled = true;
         else if (n == 1 && l->with_labels) rf__records_bad(r, line, "is not a word and its tag");
-        else if (n != columns) rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);
+        else if (n != columns)
+            rf__records_bad(r, line, "%zu column%s, the first line has %zu", n, n == 1 ? "" : "s", columns);
         s.spoiled |= r->bad > bad;
         if (s.spoiled) continue;
-        if (json_array_append_new(s.tokens, json_stringn(word.at, word.size)) || json_array_append_new(s.tags, json_stringn(tag.at, tag.size)))
+        if (json_array_append_new(s.tokens, json_stringn(word.at, word.size)) ||
+            json_array_append_new(s.tags, json_stringn(tag.at, tag.size)))
             status = rf_fail(why, RF_ENOMEM, "out of memory: a sentence");
     }
     if (!status) return end_sentence(r, &s, why);

@@ -3,7 +3,7 @@
  *     file --read--> in[128 KiB] --copy | inflate | ZSTD_decompressStream--> the caller's buffer
  *
  * The first bytes say what a file is, not its name; a name that promises compression the bytes do not hold is refused.
- * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1.         */
+ * Memory is bounded by the window (zstd: 128 MiB), output by the expansion: real text stays far below 1000 : 1.     */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +33,7 @@ struct rf__source {
     unsigned char in[IN];
 };
 
-/* ---- the file -------------------------------------------------------------------------------------------------------- */
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
 
 static rf_status take(rf__source *s, rf_error *why)
 {
@@ -49,7 +49,9 @@ static rf_status take(rf__source *s, rf_error *why)
     } else {
         do n = read(s->fd, s->in + s->end, IN - s->end);
         while (n < 0 && errno == EINTR);
-        if (n < 0) return rf_fail(why, RF_EIO, "%s: cannot read after byte %llu: %s", s->name, (unsigned long long)s->taken, strerror(errno));
+        if (n < 0)
+            return rf_fail(why, RF_EIO, "%s: cannot read after byte %llu: %s", s->name, (unsigned long long)s->taken,
+                           strerror(errno));
     }
     if (!n) s->ended = true;
     s->taken += (uint64_t)n;
@@ -64,7 +66,7 @@ static rf_status damaged(const rf__source *s, const char *what, rf_error *why)
     return rf_fail(why, RF_EDATA, "%s: %s at byte %llu", s->name, what, (unsigned long long)rf__source_used(s));
 }
 
-/* ---- what it is -------------------------------------------------------------------------------------------------------- */
+/* ---- what it is -------------------------------------------------------------------------------------------------- */
 
 static bool begins(const rf__source *s, const char *magic, size_t n)
 {
@@ -98,7 +100,9 @@ static const char *wide_encoding(const char *data, size_t size)
 static rf_status check_encoding(const rf__source *s, const char *data, size_t size, rf_error *why)
 {
     const char *wide = wide_encoding(data, size);
-    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it", s->name, wide, wide) : RF_OK;
+    return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it",
+                          s->name, wide, wide)
+                : RF_OK;
 }
 
 static rf_status recognise(rf__source *s, rf_error *why)
@@ -110,10 +114,13 @@ static rf_status recognise(rf__source *s, rf_error *why)
     if (begins(s, "\x1F\x8B", 2)) s->kind = GZIP;
     else if (zstd_frame(s)) s->kind = ZSTD;
     else if (begins(s, "\xFD" "7zXZ", 5) || begins(s, "BZh", 3))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: compressed with %s, readable are gzip and zstd", s->name, s->in[0] == 'B' ? "bzip2" : "xz");
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: compressed with %s, readable are gzip and zstd", s->name,
+                       s->in[0] == 'B' ? "bzip2" : "xz");
     else if (named(s, ".gz") || named(s, ".zst"))
-        return rf_fail(why, RF_EDATA, "%s: its first bytes are not those of %s data", s->name, named(s, ".gz") ? "gzip" : "zstd");
-    if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK) return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
+        return rf_fail(why, RF_EDATA, "%s: its first bytes are not those of %s data", s->name,
+                       named(s, ".gz") ? "gzip" : "zstd");
+    if (s->kind == GZIP && inflateInit2(&s->z, 15 + 16) != Z_OK)
+        return rf_fail(why, RF_ENOMEM, "%s: out of memory for gzip", s->name);
     if (s->kind == ZSTD) {
         s->d = ZSTD_createDCtx();
         if (!s->d || ZSTD_isError(ZSTD_DCtx_setParameter(s->d, ZSTD_d_windowLogMax, WINDOW_LOG)))
@@ -123,7 +130,7 @@ static rf_status recognise(rf__source *s, rf_error *why)
     return RF_OK;
 }
 
-/* ---- the three ways ------------------------------------------------------------------------------------------------------ */
+/* ---- the three ways ---------------------------------------------------------------------------------------------- */
 
 static rf_status copy(rf__source *s, char *to, size_t capacity, size_t *got)
 {
@@ -193,12 +200,12 @@ rf_status rf__source_read(rf__source *s, char *to, size_t capacity, size_t *got,
     s->given += *got;
     const uint64_t used = rf__source_used(s);
     if (s->kind != PLAIN && s->given > EXPANSION_FROM && s->given / EXPANSION > used)
-        return rf_fail(why, RF_EDATA, "%s: %llu compressed bytes expand to more than %llu, over %d to 1: not text", s->name,
-                       (unsigned long long)used, (unsigned long long)s->given, EXPANSION);
+        return rf_fail(why, RF_EDATA, "%s: %llu compressed bytes expand to more than %llu, over %d to 1: not text",
+                       s->name, (unsigned long long)used, (unsigned long long)s->given, EXPANSION);
     return RF_OK;
 }
 
-/* ---- opening --------------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* `head`: bytes that were read from fd already. */
 static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t seen, const void *data, size_t size,
@@ -262,7 +269,8 @@ rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out,
     return begin(ctx, fd, NULL, 0, path, out, why);
 }
 
-rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf__source **out, rf_error *why)
+rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf__source **out,
+                                 rf_error *why)
 {
     return begin(ctx, -1, size ? data : "", size, name, out, why);
 }

@@ -16,8 +16,8 @@ rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t siz
 /* Whether a file that begins so is gzip or zstd: 1 yes, 0 no, -1 with more bytes it may be. */
 int rf__source_compressed(const char *head, size_t size);
 
-/* Goes on with an open file, of which `head` (at most 128 KiB) was read.  The file is the source's from now on, also after
- * a failure. */
+/* Goes on with an open file, of which `head` (at most 128 KiB) was read.  The file is the source's from now on, also
+ * after a failure. */
 rf_status rf__source_go_on(const rf_ctx *ctx, int fd, const char *head, size_t size, const char *name, rf__source **out,
                            rf_error *why);
 void rf__source_close(rf__source *s);

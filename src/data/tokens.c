@@ -1,8 +1,10 @@
 /* tokens.c — the cache of ids: made once, checked on every start, never trusted.
  *
- *     path.tmp-<pid>-<n>: ids as they come, lengths, header   ->   fsync   ->   rename to path   ->   fsync of the folder
+ *     path.tmp-<pid>-<n>: ids as they come, lengths, header   ->   fsync   ->   rename to path   ->   fsync of the
+ *     folder
  *
- * The file is this machine's own: numbers lie in it as they do in memory, and any mismatch only means making it again. */
+ * The file is this machine's own: numbers lie in it as they do in memory, and any mismatch only means making it
+ * again. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -92,7 +94,8 @@ static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf_
 {
     *s = (source){0};
     rf_status status = rf_reader_open(ctx, x->text, x->texts, x->reader, &s->text, why);
-    if (!status && x->validations) status = rf_reader_open(ctx, x->validation, x->validations, x->reader, &s->validation, why);
+    if (!status && x->validations)
+        status = rf_reader_open(ctx, x->validation, x->validations, x->reader, &s->validation, why);
     if (status) {
         close_source(s);
         *s = (source){0};
@@ -167,7 +170,8 @@ static bool map_content(rf__tokens *out, const header *header_of, const rf_token
 typedef struct with_labels { uint64_t key, stamp; } with_labels;
 
 /* Maps such a cache, or any when `what` is NULL; false: there is none, or it is damaged. */
-static bool map_cache(const rf_ctx *ctx, const char *path, const with_labels *what, const rf_tokenizer *t, rf__tokens *out)
+static bool map_cache(const rf_ctx *ctx, const char *path, const with_labels *what, const rf_tokenizer *t,
+                      rf__tokens *out)
 {
     rf__tokens c = {0};
     header h;
@@ -237,7 +241,8 @@ static rf_status take_part(void *user, const rf__part *p, double share, rf_error
 {
     making *m = user;
     if (!rf__grow(m->ctx, &m->length, &m->capacity, m->h.documents + p->documents, sizeof *m->length))
-        return rf_fail(why, RF_ENOMEM, "out of memory: the lengths of %zu documents", (size_t)m->h.documents + p->documents);
+        return rf_fail(why, RF_ENOMEM, "out of memory: the lengths of %zu documents",
+                       (size_t)m->h.documents + p->documents);
     memcpy(m->length + m->h.documents, p->length, p->documents * sizeof *p->length);
     for (size_t i = 0; i < p->documents; i++) m->h.held += (p->length[i] & RF__HELD) != 0;
     m->h.documents += p->documents;
@@ -287,7 +292,8 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
     if (!status) status = rf__reader_unchanged(s->text, why);
     if (!status && s->validation) status = rf__reader_unchanged(s->validation, why);
     if (close(m.fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", temporary, strerror(errno));
-    if (!status && rename(temporary, path)) status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
+    if (!status && rename(temporary, path))
+        status = rf_fail(why, RF_EIO, "%s: cannot replace: %s", path, strerror(errno));
     if (status) unlink(temporary);
     else status = rf__sync_folder(folder, why);
     rf__free(ctx, m.length);
@@ -295,16 +301,16 @@ static rf_status make_cache(const rf_ctx *ctx, const rf_tokenizer *t, const sour
 }
 
 static rf_status make_and_map(const rf_ctx *ctx, const rf_tokenizer *t, const source *s, double split,
-                              const char *folder, const char *path, rf__reading_report *reading, void *user, rf__tokens *out,
-                              rf_error *why)
+                              const char *folder, const char *path, rf__reading_report *reading, void *user,
+                              rf__tokens *out, rf_error *why)
 {
     const rf_status status = make_cache(ctx, t, s, split, folder, path, reading, user, why);
     if (status || map_cache(ctx, path, &(with_labels){s->key, 0}, t, out)) return status;
     return rf_fail(why, RF_EIO, "%s: does not read back as it was written", path);
 }
 
-rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder, uint64_t expect,
-                          rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why)
+rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__texts *x, const char *folder,
+                          uint64_t expect, rf__reading_report *reading, void *user, rf__tokens *out, rf_error *why)
 {
     char path[4096];
     source s;
@@ -345,7 +351,8 @@ rf_status rf__tokens_make(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     char folder[4096];
     source s;
     rf_status status = rf__folder_of(path, folder, sizeof folder, why);
-    if (!status && access(folder, W_OK | X_OK)) status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
+    if (!status && access(folder, W_OK | X_OK))
+        status = rf_fail(why, RF_EIO, "%s: cannot write there: %s", folder, strerror(errno));
     if (!status) status = replaceable(path, why);
     if (!status) status = open_source(ctx, t, x, &s, why);
     if (status) return status;

@@ -3,7 +3,8 @@
 
 static rf_status need(int32_t id, const char *token, rf_error *why)
 {
-    return id >= 0 ? RF_OK : rf_fail(why, RF_EDATA, "vocab.txt: no %s, which masked-language-model training needs", token);
+    return id >= 0 ? RF_OK
+                   : rf_fail(why, RF_EDATA, "vocab.txt: no %s, which masked-language-model training needs", token);
 }
 
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why)
@@ -14,7 +15,8 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
     if (need(v.cls, o->cls, why) || need(v.sep, o->sep, why) || need(v.mask, o->mask, why)) return RF_EDATA;
     v.kind = rf__calloc(ctx, (size_t)v.size, sizeof *v.kind);
     v.plain = rf__calloc(ctx, (size_t)v.size, sizeof *v.plain);
-    rf_status status = v.kind && v.plain ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: tables of %d tokens", v.size);
+    rf_status status =
+        v.kind && v.plain ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: tables of %d tokens", v.size);
     for (int32_t id = 0; !status && id < v.size; id++) {
         if (rf_tokenizer_is_special(t, id)) v.kind[id] = RF__SPECIAL;
         else v.plain[v.plains++] = id;

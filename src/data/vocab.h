@@ -9,8 +9,8 @@ enum { RF__SPECIAL = 1, RF__CONTINUES = 2 };
 
 typedef struct rf__token_kinds {
     int32_t size, cls, sep, mask;
-    uint8_t *kind;                      /* [size]                                                                       */
-    int32_t *plain, plains;             /* the ids that are not special                                                 */
+    uint8_t *kind;                      /* [size]                                                                     */
+    int32_t *plain, plains;             /* the ids that are not special                                               */
 } rf__token_kinds;
 
 /* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or nothing else. */

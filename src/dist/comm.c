@@ -5,7 +5,7 @@
  *       send 2 back           0123 ...
  *       send the rest         01234 12340 ...        rotated into place at the end
  *
- *     broadcast               0 -> 1,  0 -> 2, 1 -> 3,  0 -> 4 ...     who has it sends `span` ranks on                 */
+ *     broadcast               0 -> 1,  0 -> 2, 1 -> 3,  0 -> 4 ...     who has it sends `span` ranks on              */
 #include "dist/comm.h"
 
 static rf_status swap(rf_comm *c, int to, const void *out, int from, void *in, size_t bytes, rf_error *why)
@@ -60,7 +60,8 @@ rf_status rf__broadcast(rf_comm *c, void *data, size_t bytes, rf_error *why)
 /* A number of each rank: all[0..ranks). */
 static rf_status numbers(rf_comm *c, uint64_t mine, uint64_t all[RF__RANKS], rf_error *why)
 {
-    if (rf__ranks(c) > RF__RANKS) return rf_fail(why, RF_EARG, "%d processes, the limit is %d", rf__ranks(c), (int)RF__RANKS);
+    if (rf__ranks(c) > RF__RANKS)
+        return rf_fail(why, RF_EARG, "%d processes, the limit is %d", rf__ranks(c), (int)RF__RANKS);
     return rf__gather_all(c, &mine, all, sizeof mine, why);
 }
 

@@ -1,6 +1,6 @@
 /* comm.h — what ranks say to each other besides gradients: small things, seldom.  All calls are made by all ranks.
  *
- * NULL is a run of one rank: nothing is sent.                                                                          */
+ * NULL is a run of one rank: nothing is sent.                                                                        */
 #ifndef RF_TRAIN_COMM_H
 #define RF_TRAIN_COMM_H
 
@@ -8,7 +8,7 @@
 #include "roformer/comm.h"
 
 enum { RF__RANKS = 4096 };                            /* at most                                                     */
-enum { RF__TALK = 0, RF__FIRST_BUCKET = 1 };         /* numbers: everything here goes under RF__TALK                    */
+enum { RF__TALK = 0, RF__FIRST_BUCKET = 1 };         /* numbers: everything here goes under RF__TALK                  */
 
 static inline int rf__ranks(const rf_comm *c) { return c ? c->size : 1; }
 static inline int rf__rank(const rf_comm *c) { return c ? c->rank : 0; }

@@ -34,7 +34,8 @@ rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *s
     const size_t others = (size_t)(nodes - (x.first[comm->rank + 1] - x.first[comm->rank]));
     size_t bytes;
     for (int i = 0; i < RF__WINDOW; i++)
-        if (!rf__checked_mul(others * sizeof(float), shares->most_floats, &bytes) || !(x.buffer[i] = rf__alloc(ctx, bytes)))
+        if (!rf__checked_mul(others * sizeof(float), shares->most_floats, &bytes) ||
+            !(x.buffer[i] = rf__alloc(ctx, bytes)))
             return no_memory(&x, why);
     *out = x;
     return RF_OK;
@@ -146,7 +147,8 @@ void rf__exchange_ready(void *exchange, const float *grad, int64_t n)
         const rf__share *p = &x->shares->bucket[b].whole;
         const size_t low = from > p->at ? from : p->at, high = to < p->at + p->n ? to : p->at + p->n;
         if (low >= high) continue;
-        if (x->left[b] < high - low) rf_fail(&x->why, RF_EARG, "a gradient became final twice: floats %zu to %zu", low, high);
+        if (x->left[b] < high - low)
+            rf_fail(&x->why, RF_EARG, "a gradient became final twice: floats %zu to %zu", low, high);
         else x->left[b] -= high - low;
     }
     while (x->started < x->shares->buckets && !x->left[bucket_of(x, x->started)]) start_bucket(x);

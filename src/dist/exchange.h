@@ -6,7 +6,8 @@
  *     norm         squares of own spans -> everybody; added in the order of the spans
  *     update       own spans; their values -> everybody
  *
- * Every float of the gradient and of the values is sent and received (ranks - 1) / ranks times, the least that is possible. */
+ * Every float of the gradient and of the values is sent and received (ranks - 1) / ranks times, the least that is
+ * possible. */
 #ifndef RF_TRAIN_EXCHANGE_H
 #define RF_TRAIN_EXCHANGE_H
 
@@ -14,27 +15,28 @@
 #include "dist/shares.h"
 #include "dist/tree.h"
 
-enum { RF__WINDOW = 3 };                /* buckets on their way                                                        */
+enum { RF__WINDOW = 3 };                /* buckets on their way                                                       */
 
 typedef struct rf__exchange {
     const rf_ctx *ctx;
     rf_comm *comm;
     const rf__shares *shares;
-    rf__span *span;                     /* the optimizer's                                                             */
+    rf__span *span;                     /* the optimizer's                                                            */
     rf__tree *tree;
-    rf__tree_node *node;                /* of all ranks' shares, left to right                                          */
-    int *first;                         /* [ranks + 1] the first node of each rank                                      */
-    float **from;                       /* [nodes] where each node's floats lie                                         */
-    float *buffer[RF__WINDOW];          /* received: [nodes of others][most_floats]                                     */
-    double *sums;                       /* [most_spans] own and [ranks][most_spans] of everybody                        */
-    size_t *left;                       /* [buckets] floats that are not final yet                                      */
-    size_t started, finished;           /* buckets of this step, from the last one of the slab to the first             */
-    const float *leaf;                  /* where the backward that is running adds up                                   */
-    bool partial;                       /* after the sum each rank needs its own parts alone                            */
-    rf_error why;                       /* the first failure; everything after it does nothing                          */
+    rf__tree_node *node;                /* of all ranks' shares, left to right                                        */
+    int *first;                         /* [ranks + 1] the first node of each rank                                    */
+    float **from;                       /* [nodes] where each node's floats lie                                       */
+    float *buffer[RF__WINDOW];          /* received: [nodes of others][most_floats]                                   */
+    double *sums;                       /* [most_spans] own and [ranks][most_spans] of everybody                      */
+    size_t *left;                       /* [buckets] floats that are not final yet                                    */
+    size_t started, finished;           /* buckets of this step, from the last one of the slab to the first           */
+    const float *leaf;                  /* where the backward that is running adds up                                 */
+    bool partial;                       /* after the sum each rank needs its own parts alone                          */
+    rf_error why;                       /* the first failure; everything after it does nothing                        */
 } rf__exchange;
 
-/* `share` micro-batches of each rank; partial: each rank updates its own spans, otherwise all ranks update everything. */
+/* `share` micro-batches of each rank; partial: each rank updates its own spans, otherwise all ranks update
+ * everything. */
 rf_status rf__exchange_new(const rf_ctx *ctx, rf_comm *comm, const rf__shares *shares, rf__span *span, rf__tree *tree,
                            int64_t share, bool partial, rf__exchange *out, rf_error *why);
 void rf__exchange_free(rf__exchange *x);

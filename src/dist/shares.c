@@ -14,14 +14,16 @@ static size_t bucket_end(const rf_params *params, const rf__span span[], size_t 
 {
     const int layer = params->p[span[first].param].layer;
     size_t last = first + 1;
-    while (last < spans && params->p[span[last].param].layer == layer && span[last].at - span[first].at < BUCKET) last++;
+    while (last < spans && params->p[span[last].param].layer == layer && span[last].at - span[first].at < BUCKET)
+        last++;
     return last;
 }
 
 /* Parts of about equal floats: part k ends with the span that reaches k + 1 of `parts` equal shares. */
 static void cut(rf__shares *s, const rf__span span[], const rf__bucket *b, rf__share *part, size_t shift)
 {
-    const size_t spans = b->whole.last - b->whole.first, ranks = (size_t)s->ranks, parts = spans < ranks ? spans : ranks;
+    const size_t spans = b->whole.last - b->whole.first, ranks = (size_t)s->ranks,
+                 parts = spans < ranks ? spans : ranks;
     size_t at = b->whole.first, reached = 0;
     for (size_t k = 0; k < ranks; k++) {
         const size_t first = at;
@@ -49,7 +51,7 @@ static void settle(rf__shares *s, rf__span span[])
         }
         if (spans > s->most_spans) s->most_spans = spans;
     }
-    if (!s->owned) s->owned = ALIGN;    /* a rank without spans has moments all the same: the rule has them            */
+    if (!s->owned) s->owned = ALIGN;    /* a rank without spans has moments all the same: the rule has them           */
 }
 
 rf_status rf__shares_new(const rf_params *params, rf__span span[], size_t spans, int ranks, int rank, rf__shares *out,

@@ -6,7 +6,7 @@
  *     parts     |0|1|2|3|                    |3|0|1|2|                              one for each rank, whole spans
  *
  * Every bucket has parts for all ranks (as long as it has as many spans), so all ranks send and receive while it is
- * reduced; the rank that begins moves on from bucket to bucket.                                                        */
+ * reduced; the rank that begins moves on from bucket to bucket.                                                      */
 #ifndef RF_TRAIN_SHARES_H
 #define RF_TRAIN_SHARES_H
 
@@ -18,15 +18,15 @@ typedef struct rf__span { size_t at, n, param; bool decay, away; size_t slot; } 
 
 /* Spans [first, last); floats [at, at + n) of the slab, padding between parameters included. */
 typedef struct rf__share { size_t first, last, at, n; } rf__share;
-typedef struct rf__bucket { rf__share whole; size_t floats; } rf__bucket;     /* floats: without the padding             */
+typedef struct rf__bucket { rf__share whole; size_t floats; } rf__bucket;     /* floats: without the padding          */
 
 typedef struct rf__shares {
     int ranks, rank;
     size_t buckets;
     rf__bucket *bucket;
-    rf__share *part;                     /* [buckets][ranks]                                                             */
-    size_t owned;                       /* floats of moments here: the slots of all own spans                           */
-    size_t most_floats, most_spans;     /* of one part, of anybody's spans                                              */
+    rf__share *part;                     /* [buckets][ranks]                                                          */
+    size_t owned;                       /* floats of moments here: the slots of all own spans                         */
+    size_t most_floats, most_spans;     /* of one part, of anybody's spans                                            */
 } rf__shares;
 
 /* Cuts params' slab into buckets of one layer or 16 MiB, and shares them out; sets `slot` and `away` of every span. */

@@ -53,7 +53,7 @@ void rf__tree_fold(const rf_ctx *ctx, const rf__tree_node node[], float *const x
             whole[have - 2].level++;
         }
     }
-    for (; have > 1; have--) add(ctx, at[have - 2], at[have - 2], at[have - 1], n);      /* halves that lack their right */
+    for (; have > 1; have--) add(ctx, at[have - 2], at[have - 2], at[have - 1], n);   /* halves that lack their right */
     if (have && at[0] != to) memcpy(to, at[0], (size_t)n * sizeof *to);
 }
 
@@ -72,13 +72,14 @@ int rf__tree_slabs(int64_t first, int64_t count)
 
 rf_status rf__tree_new(const rf_params *params, float *grad, int64_t first, int64_t count, rf__tree *out, rf_error *why)
 {
-    *out = (rf__tree){.ctx = params->ctx, .total = params->total, .slab = {grad}, .slabs = rf__tree_slabs(first, count)};
+    *out =
+        (rf__tree){.ctx = params->ctx, .total = params->total, .slab = {grad}, .slabs = rf__tree_slabs(first, count)};
     for (int i = 1; i < out->slabs; i++)
         if (!(out->slab[i] = rf__alloc(out->ctx, out->total * sizeof(float)))) {
             const int slabs = out->slabs;
             rf__tree_free(out);
-            return rf_fail(why, RF_ENOMEM, "out of memory: %d slabs of gradients for %lld micro-batches, %.0f MB", slabs,
-                           (long long)count, (double)slabs * (double)params->total * 4e-6);
+            return rf_fail(why, RF_ENOMEM, "out of memory: %d slabs of gradients for %lld micro-batches, %.0f MB",
+                           slabs, (long long)count, (double)slabs * (double)params->total * 4e-6);
         }
     return RF_OK;
 }

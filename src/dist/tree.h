@@ -4,9 +4,9 @@
  *     level 1      [0,1]      [2,3]         a half without micro-batches is left out: of five, the sum is [0..4) + 4
  *     level 0      0    1     2    3    4
  *
- * One rank with four micro-batches, two ranks with two, and four with one form the same sums of the same pairs: the same
- * bits.  A rank keeps the largest whole nodes of its share, each in a slab of its own: 1 + log2(share) slabs at most when
- * the share is a power of two, one slab when the share is one micro-batch.                                             */
+ * One rank with four micro-batches, two ranks with two, and four with one form the same sums of the same pairs: the
+ * same bits.  A rank keeps the largest whole nodes of its share, each in a slab of its own: 1 + log2(share) slabs at
+ * most when the share is a power of two, one slab when the share is one micro-batch.                                 */
 #ifndef RF_TRAIN_TREE_H
 #define RF_TRAIN_TREE_H
 
@@ -30,26 +30,28 @@ int rf__tree_push(rf__tree_node node[RF__DEPTH], int n, int64_t micro);
 /* The nodes of a share [first, first + count), left to right; returns how many. */
 int rf__tree_nodes(int64_t first, int64_t count, rf__tree_node node[RF__DEPTH]);
 
-/* to = the sum over nodes of all shares, left to right, of the floats x[i][0..n).  The x are used up; `to` may be x[0]. */
+/* to = the sum over nodes of all shares, left to right, of the floats x[i][0..n).  The x are used up; `to` may be
+ * x[0]. */
 void rf__tree_fold(const rf_ctx *ctx, const rf__tree_node node[], float *const x[], int count, float *to, int64_t n);
 
 /* ---- a rank's share ---- */
 
 typedef struct rf__tree {
     const rf_ctx *ctx;
-    size_t total;                       /* floats of a slab                                                             */
-    float *slab[RF__DEPTH];             /* node[i] is in slab[i]; slab[0] is the caller's                               */
+    size_t total;                       /* floats of a slab                                                           */
+    float *slab[RF__DEPTH];             /* node[i] is in slab[i]; slab[0] is the caller's                             */
     int slabs;
     rf__tree_node node[RF__DEPTH];
-    int nodes;                          /* so far, whole ones joined                                                    */
-    int joins;                          /* the micro-batch that was begun last joins so many nodes                      */
+    int nodes;                          /* so far, whole ones joined                                                  */
+    int joins;                          /* the micro-batch that was begun last joins so many nodes                    */
 } rf__tree;
 
 /* Slabs that a share needs at most, the caller's included. */
 int rf__tree_slabs(int64_t first, int64_t count);
 
 /* `grad` is the first slab, params->total floats. */
-rf_status rf__tree_new(const rf_params *params, float *grad, int64_t first, int64_t count, rf__tree *out, rf_error *why);
+rf_status rf__tree_new(const rf_params *params, float *grad, int64_t first, int64_t count, rf__tree *out,
+                       rf_error *why);
 void rf__tree_free(rf__tree *t);
 
 /* A step: begin; leaf, backward into it, join for every micro-batch of the share in order; the nodes are then in

@@ -84,7 +84,8 @@ bool rf__expect_vector(rf_graph *g, const char *op, const char *what, const rf_t
     if (!x) return !g->error.code;
     if (!rf__expect_rank(g, op, what, x, 1)) return false;
     if (x->dim[0] != n)
-        rf__stop(g, RF_ESHAPE, "%s: %s: expected %lld elements, got %lld", op, what, (long long)n, (long long)x->dim[0]);
+        rf__stop(g, RF_ESHAPE, "%s: %s: expected %lld elements, got %lld", op, what, (long long)n,
+                 (long long)x->dim[0]);
     return !g->error.code;
 }
 
@@ -371,7 +372,8 @@ rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
     const bool eager = g->last && loss == g->last->out && g->last->op == RF_OP(vocab_loss);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)
-        rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld", loss ? (long long)rf__size(loss) : 0LL);
+        rf__stop(g, RF_ESHAPE, "backward: the loss: expected 1 element, got %lld",
+                 loss ? (long long)rf__size(loss) : 0LL);
     else if (g->walked)
         rf__stop(g, RF_EARG, "backward: the tape of this step was walked already");
     else if (!loss->tracked || loss->parameter)

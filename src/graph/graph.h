@@ -151,7 +151,8 @@ rf_tensor *rf__record(rf_graph *g, const rf_op *op, rf_tensor *out, rf_tensor *c
 /* Takes the output's adjoint away from it: the backward may change it and owns it now. */
 float *rf__dy(rf_node *n);
 
-/* dLoss/dx += dx.  Hands the buffer over (fresh or taken, of x's size).  Does nothing but that when x is not tracked. */
+/* dLoss/dx += dx.  Hands the buffer over (fresh or taken, of x's size).  Does nothing but that when x is not
+ * tracked. */
 void rf__adjoint(rf_graph *g, rf_tensor *x, float *dx);
 
 /* The same, from a buffer that stays with its owner. */
@@ -159,7 +160,7 @@ void rf__adjoint_copy(rf_graph *g, rf_tensor *x, const float *dx);
 
 /* Where to add to dLoss/dx in place: beta 1, or 0 when nothing was there and the buffer holds no values yet. */
 float *rf__adjoint_here(rf_graph *g, rf_tensor *x, float *beta);
-float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, made zero instead of beta 0      */
+float *rf__adjoint_sum(rf_graph *g, rf_tensor *x);                       /* the same, made zero instead of beta 0     */
 
 /* The backward reads x's values, or those of an output: rf_spend has no effect any more. */
 static inline void rf__needed(rf_tensor *x) { ((rf_cell *)(void *)x)->needed = true; }
@@ -175,7 +176,7 @@ static inline void rf__graph_ready(rf_graph *g, rf_ready *ready, void *user)
 /* From the newest node to the oldest, from adjoints that are there. */
 void rf__walk(rf_graph *g);
 
-/* ---- work --------------------------------------------------------------------------------------------------------- */
+/* ---- work -------------------------------------------------------------------------------------------------------- */
 
 /* body(arg, first, last, block, worker) over fixed spans of [0, n), each `each` long but the last: the partition
  * depends on n and each alone, so sums over it have one order. */
@@ -191,7 +192,7 @@ static inline int64_t rf__span_rows(int64_t width)
     return rows < 16 ? 16 : rows;
 }
 
-void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call);              /* rf_gemm; its failure stops the graph       */
+void rf__graph_gemm(rf_graph *g, const rf_gemm_call *call);              /* rf_gemm; its failure stops the graph      */
 void rf__zero(const rf_graph *g, float *x, int64_t n);
 void rf__copy_into(const rf_graph *g, float *y, const float *x, int64_t n);
 void rf__sum_into(const rf_graph *g, float *y, const float *x, int64_t n);               /* y = y + x                 */
@@ -202,10 +203,10 @@ void rf__gather(const rf_graph *g, float *y, const float *x, const int32_t row[]
 void rf__scatter_add(const rf_graph *g, float *x, const float *y, const int32_t row[], int64_t n, int64_t width);
 
 typedef struct rf_act_kernels {
-    void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                       */
+    void (*forward)(float *y, const float *x, int64_t n);                /* NULL for RF_ACT_NONE                      */
     void (*back)(float *dx, const float *dy, const float *x, int64_t n);
 } rf_act_kernels;
-bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false: no such activation                  */
+bool rf__act_find(const rf_graph *g, rf_act act, rf_act_kernels *out);   /* false: no such activation                 */
 void rf__act_forward(const rf_graph *g, rf_act act, float *y, const float *x, int64_t n);
 void rf__act_back(const rf_graph *g, rf_act act, float *dx, const float *dy, const float *x, int64_t n);
 
@@ -214,8 +215,8 @@ void rf__act_round(const rf_graph *g, rf_act act, uint16_t *z16, float *y, int64
 void rf__act_again(const rf_graph *g, rf_act act, float *y, const uint16_t *z16, int64_t n);
 void rf__act_back_bf16(const rf_graph *g, rf_act act, float *dz, const uint16_t *z16, int64_t n);
 
-/* Losses whose gradient dz is known when their value is (loss.c): begin gives dz, zeroed, or NULL when z is not tracked;
- * between the two it is filled; back multiplies it with the loss's adjoint. */
+/* Losses whose gradient dz is known when their value is (loss.c): begin gives dz, zeroed, or NULL when z is not
+ * tracked; between the two it is filled; back multiplies it with the loss's adjoint. */
 bool rf__loss_begin(rf_graph *g, rf_tensor *z, float **dz);
 rf_tensor *rf__loss_end(rf_graph *g, const rf_op *op, rf_tensor *z, float *dz, double value);
 void rf__loss_back(rf_graph *g, rf_node *n);

@@ -1,7 +1,7 @@
 /* loss.c — what the losses over small tensors of logits share.
  *
- * A head's logits are few (labels of an example, not a vocabulary), so these losses are computed as they are printed, in
- * double, and their gradient at once: backward only multiplies it with the adjoint of the loss. */
+ * A head's logits are few (labels of an example, not a vocabulary), so these losses are computed as they are printed,
+ * in double, and their gradient at once: backward only multiplies it with the adjoint of the loss. */
 #include "graph/graph.h"
 
 struct saved { float *dz; };

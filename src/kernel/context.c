@@ -15,7 +15,8 @@ static rf_status refuse(const char *asked, const char *best, rf_error *why)
     const char *name, *lacks;
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (lacks && !strcmp(name, asked))
-            return rf_fail(why, RF_EARG, "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
+            return rf_fail(why, RF_EARG,
+                           "isa: \"%s\" needs %s, which this processor does not have; the best rung here is \"%s\"",
                            asked, lacks, best);
         if (n < sizeof all) n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", name);
     }

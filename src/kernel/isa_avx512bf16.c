@@ -1,6 +1,6 @@
-/* isa_avx512bf16.c — the rung above avx512 has kernels of its own where products are of bf16: by the instruction for them
- * (AVX512_BF16, vdpbf16ps), twice the multiply-adds of f32.  All others are those of the rung below, whose bodies are here
- * only for the parts that attention shares.                                                                          */
+/* isa_avx512bf16.c — the rung above avx512 has kernels of its own where products are of bf16: by the instruction for
+ * them (AVX512_BF16, vdpbf16ps), twice the multiply-adds of f32.  All others are those of the rung below, whose bodies
+ * are here only for the parts that attention shares.                                                                 */
 #include <math.h>
 
 #include "kernel/kernel.h"

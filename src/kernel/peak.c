@@ -160,7 +160,7 @@ double rf__peak_bf16(const rf_ctx *ctx, double seconds)
     return 0;
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 typedef struct buffer { uint64_t *from, *to; size_t words; int shares; uint64_t *sink; } buffer;
 

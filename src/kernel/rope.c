@@ -2,7 +2,7 @@
  *
  *     theta_i = base^(-2i/r),   row m of the tables:  cos(m theta_i), sin(m theta_i)  for i in [0, r/2)
  *
- * The angle is formed in double: m theta_i in float would be wrong by 1e-3 at m = 65535, in double by 1e-11.          */
+ * The angle is formed in double: m theta_i in float would be wrong by 1e-3 at m = 65535, in double by 1e-11.         */
 #include "roformer/rope.h"
 
 #include <math.h>
@@ -21,7 +21,12 @@ struct rf_rope {
 
 enum { ROWS_AT_ONCE = 64 };
 
-typedef struct filling { const rf_rope *rope; const int32_t *position; rf_rope_angle *angle; const void *what; } filling;
+typedef struct filling {
+    const rf_rope *rope;
+    const int32_t *position;
+    rf_rope_angle *angle;
+    const void *what;
+} filling;
 
 static void fill(void *arg, int64_t block, int worker)
 {
@@ -49,10 +54,12 @@ static void fill(void *arg, int64_t block, int worker)
 static size_t padded(size_t bytes) { return (bytes + 63) & ~(size_t)63; }
 
 /* One block: [struct | theta | cos | sin], each part starting on a cache line. */
-static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, int64_t rows, rf_rope **out, rf_error *why)
+static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, int64_t rows, rf_rope **out,
+                      rf_error *why)
 {
     if (spec->rotary < 2 || spec->rotary % 2)
-        return rf_fail(why, RF_EARG, "rope: rotary is %lld, expected an even number of at least 2", (long long)spec->rotary);
+        return rf_fail(why, RF_EARG, "rope: rotary is %lld, expected an even number of at least 2",
+                       (long long)spec->rotary);
     if (!(spec->base > 0) || !isfinite(spec->base))
         return rf_fail(why, RF_EARG, "rope: base is %g, expected a finite number above 0", spec->base);
     if (spec->layout != RF_ROPE_PAIRS && spec->layout != RF_ROPE_HALVES)
@@ -142,8 +149,8 @@ static void rotate(void *arg, int64_t block, int worker)
     }
 }
 
-rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[], int64_t N,
-                       int64_t H, int64_t d, int dir, rf_error *why)
+rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[],
+                         int64_t N, int64_t H, int64_t d, int dir, rf_error *why)
 {
     if (dir != 1 && dir != -1) return rf_fail(why, RF_EARG, "rope: direction %d is neither 1 nor -1", dir);
     if (N < 0 || H < 0)
@@ -152,7 +159,8 @@ rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const
         return rf_fail(why, RF_ESHAPE, "rope: heads of width %lld, the angles rotate %lld columns", (long long)d,
                        (long long)rope->spec.rotary);
     if (!row && N > rope->rows)
-        return rf_fail(why, RF_ERANGE, "rope: token %lld, table holds %lld rows", (long long)(N - 1), (long long)rope->rows);
+        return rf_fail(why, RF_ERANGE, "rope: token %lld, table holds %lld rows", (long long)(N - 1),
+                       (long long)rope->rows);
     for (int64_t n = 0; row && n < N; n++)
         if (row[n] < 0 || row[n] >= rope->rows)
             return rf_fail(why, RF_ERANGE, "rope: row %d of token %lld, table holds %lld", (int)row[n], (long long)n,

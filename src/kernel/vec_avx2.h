@@ -152,7 +152,8 @@ static inline void v_put_halves_n(uint16_t *p, __m128i h, int64_t n)
 static inline vf v_bf16(__m128i h) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16)); }
 static inline vi v_bf16_words(vf a, vi add)
 {
-    const vi u = _mm256_castps_si256(a), top = _mm256_srli_epi32(u, 16), r = _mm256_srli_epi32(_mm256_add_epi32(u, add), 16);
+    const vi u = _mm256_castps_si256(a), top = _mm256_srli_epi32(u, 16),
+             r = _mm256_srli_epi32(_mm256_add_epi32(u, add), 16);
     const vi nan = _mm256_castps_si256(_mm256_cmp_ps(a, a, _CMP_UNORD_Q));
     return _mm256_blendv_epi8(r, _mm256_or_si256(top, _mm256_set1_epi32(0x40)), nan);
 }
@@ -161,7 +162,10 @@ static inline vi v_near_bf16(vf a)
     const vi odd = _mm256_and_si256(_mm256_srli_epi32(_mm256_castps_si256(a), 16), _mm256_set1_epi32(1));
     return v_bf16_words(a, _mm256_add_epi32(_mm256_set1_epi32(0x7fff), odd));
 }
-static inline __m128i v_low_halves(vi w) { return _mm_packus_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1)); }
+static inline __m128i v_low_halves(vi w)
+{
+    return _mm_packus_epi32(_mm256_castsi256_si128(w), _mm256_extracti128_si256(w, 1));
+}
 static inline __m128i v_to_bf16(vf a) { return v_low_halves(v_near_bf16(a)); }
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(_mm_loadu_si128((const __m128i *)p)); }
 static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(v_halves_n(p, n)); }

@@ -59,7 +59,8 @@ static inline vf v_fraction(vf x, vf *whole)
 }
 
 /* The same number, by one load.  A compiler reads twice from memory what is used twice, and here a second load of 64
- * bytes costs: rotation takes 147 ns instead of 126 (12 heads of 64, 4 tokens; Zen 4).  Narrower vectors do not mind. */
+ * bytes costs: rotation takes 147 ns instead of 126 (12 heads of 64, 4 tokens; Zen 4).  Narrower vectors do not
+ * mind. */
 static inline vf v_once(vf a)
 {
     __asm__("" : "+v"(a));
@@ -118,7 +119,8 @@ static inline void v_transpose(vf r[VW])
     }
     for (int i = 0; i < 4; i++) {                        /* then the 4 x 4 lanes */
         const vf a = _mm512_shuffle_f32x4(t[i], t[4 + i], 0x44), b = _mm512_shuffle_f32x4(t[i], t[4 + i], 0xEE);
-        const vf c = _mm512_shuffle_f32x4(t[8 + i], t[12 + i], 0x44), d = _mm512_shuffle_f32x4(t[8 + i], t[12 + i], 0xEE);
+        const vf c = _mm512_shuffle_f32x4(t[8 + i], t[12 + i], 0x44),
+                 d = _mm512_shuffle_f32x4(t[8 + i], t[12 + i], 0xEE);
         r[i] = _mm512_shuffle_f32x4(a, c, 0x88);
         r[4 + i] = _mm512_shuffle_f32x4(a, c, 0xDD);
         r[8 + i] = _mm512_shuffle_f32x4(b, d, 0x88);
@@ -140,7 +142,7 @@ static inline double d_sum(vd a)
     return _mm_cvtsd_f64(_mm_add_sd(q, _mm_unpackhi_pd(q, q)));
 }
 
-/* ---- half types: VW of them; rounded to nearest even, NaN quiet ----------------------------------------------------- */
+/* ---- half types: VW of them; rounded to nearest even, NaN quiet -------------------------------------------------- */
 
 static inline vf v_bf16(__m256i h) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16)); }
 /* bf16 in the low half of each word; `add` is what rounds: half a unit, or a random part of one. */
@@ -157,9 +159,15 @@ static inline vi v_near_bf16(vf a)
 }
 static inline __m256i v_to_bf16(vf a) { return _mm512_cvtepi32_epi16(v_near_bf16(a)); }
 static inline vf v_load_bf16(const uint16_t *p) { return v_bf16(_mm256_loadu_si256((const __m256i *)p)); }
-static inline vf v_load_bf16_n(const uint16_t *p, int64_t n) { return v_bf16(_mm256_maskz_loadu_epi16(v_first_n(n), p)); }
+static inline vf v_load_bf16_n(const uint16_t *p, int64_t n)
+{
+    return v_bf16(_mm256_maskz_loadu_epi16(v_first_n(n), p));
+}
 static inline void v_store_bf16(uint16_t *p, vf a) { _mm256_storeu_si256((__m256i *)p, v_to_bf16(a)); }
-static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n) { _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_bf16(a)); }
+static inline void v_store_bf16_n(uint16_t *p, vf a, int64_t n)
+{
+    _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_bf16(a));
+}
 
 /* Rounded up with the probability of what is cut off: `random` holds uniform words. */
 static inline void v_store_bf16_random(uint16_t *p, vf a, vi random)
@@ -180,8 +188,8 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
     _mm512_storeu_si512(p, _mm512_or_si512(v_near_bf16(first), _mm512_slli_epi32(v_near_bf16(second), 16)));
 }
 
-/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  The instruction
- * takes subnormals for zeros here, too. */
+/* Words of two bf16 each, rounded to nearest even: 2 VW numbers in order; first_i and second_i in word i.  The
+ * instruction takes subnormals for zeros here, too. */
 static inline vi v_halves(vf low, vf high)
 {
 #ifdef __AVX512BF16__
@@ -202,7 +210,8 @@ static inline vi v_pairs(vf first, vf second)
 }
 static inline void v_put_words(uint16_t *p, vi words) { _mm512_storeu_si512(p, words); }
 
-/* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for zeros. */
+/* s + a1 b1 + a0 b0, in this order, rounded after each term.  The instruction differs in taking subnormals for
+ * zeros. */
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
 #ifdef __AVX512BF16__
@@ -221,17 +230,20 @@ static inline vf v_load_f16_n(const uint16_t *p, int64_t n)
 }
 static inline __m256i v_to_f16(vf a) { return _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 static inline void v_store_f16(uint16_t *p, vf a) { _mm256_storeu_si256((__m256i *)p, v_to_f16(a)); }
-static inline void v_store_f16_n(uint16_t *p, vf a, int64_t n) { _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_f16(a)); }
+static inline void v_store_f16_n(uint16_t *p, vf a, int64_t n)
+{
+    _mm256_mask_storeu_epi16(p, v_first_n(n), v_to_f16(a));
+}
 
-/* ---- words: what Philox needs ---------------------------------------------------------------------------------------- */
+/* ---- words: what Philox needs ------------------------------------------------------------------------------------ */
 
 static inline vi i_set64(uint64_t x) { return _mm512_set1_epi64((long long)x); }
 static inline vi i_xor(vi a, vi b) { return _mm512_xor_si512(a, b); }
 static inline vi i_xor3(vi a, vi b, vi c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 static inline vi i_add64(vi a, vi b) { return _mm512_add_epi64(a, b); }
-static inline vi i_mul_low(vi a, vi b) { return _mm512_mul_epu32(a, b); }            /* low 32 x low 32 -> 64, per 64   */
-static inline vi i_high(vi a) { return _mm512_srli_epi64(a, 32); }                   /* high word of each 64, moved low */
-static inline vi i_pack(vi a, vi b)                                                  /* low words of a even, of b odd   */
+static inline vi i_mul_low(vi a, vi b) { return _mm512_mul_epu32(a, b); }            /* low 32 x low 32 -> 64, per 64 */
+static inline vi i_high(vi a) { return _mm512_srli_epi64(a, 32); }                 /* high word of each 64, moved low */
+static inline vi i_pack(vi a, vi b)                                                  /* low words of a even, of b odd */
 {
     return _mm512_mask_blend_epi32(0xAAAA, a, _mm512_slli_epi64(b, 32));
 }

@@ -169,8 +169,14 @@ static inline void v_store_pairs(uint16_t *p, vf first, vf second)
 {
     vst1q_u16(p, vreinterpretq_u16_u32(vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16))));
 }
-static inline vi v_halves(vf low, vf high) { return vreinterpretq_u32_u16(vcombine_u16(v_to_bf16(low), v_to_bf16(high))); }
-static inline vi v_pairs(vf first, vf second) { return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16)); }
+static inline vi v_halves(vf low, vf high)
+{
+    return vreinterpretq_u32_u16(vcombine_u16(v_to_bf16(low), v_to_bf16(high)));
+}
+static inline vi v_pairs(vf first, vf second)
+{
+    return vorrq_u32(v_near_bf16(first), vshlq_n_u32(v_near_bf16(second), 16));
+}
 static inline void v_put_words(uint16_t *p, vi words) { vst1q_u16(p, vreinterpretq_u16_u32(words)); }
 static inline vf v_dot_pairs(vi a, vi b, vf s)
 {
@@ -210,7 +216,8 @@ static inline vi i_steps(int half)
 /* w[k] holds word k of counters (0,1,2,3). */
 static inline void i_interleave(vi w[4])
 {
-    const vi a = vzip1q_u32(w[0], w[1]), b = vzip2q_u32(w[0], w[1]), c = vzip1q_u32(w[2], w[3]), d = vzip2q_u32(w[2], w[3]);
+    const vi a = vzip1q_u32(w[0], w[1]), b = vzip2q_u32(w[0], w[1]), c = vzip1q_u32(w[2], w[3]),
+             d = vzip2q_u32(w[2], w[3]);
     w[0] = vreinterpretq_u32_u64(vzip1q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(c)));
     w[1] = vreinterpretq_u32_u64(vzip2q_u64(vreinterpretq_u64_u32(a), vreinterpretq_u64_u32(c)));
     w[2] = vreinterpretq_u32_u64(vzip1q_u64(vreinterpretq_u64_u32(b), vreinterpretq_u64_u32(d)));

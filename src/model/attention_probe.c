@@ -3,7 +3,7 @@
 
 #include "model/attention_probe.h"
 
-/* ---- probabilities ------------------------------------------------------------------------------------------------------ */
+/* ---- probabilities ----------------------------------------------------------------------------------------------- */
 
 /* Queries and keys of `from`; the value of token n in each head is e_(n - first), or nothing. */
 static void ask_for_columns(float *to, const float *from, int64_t T, int64_t H, int64_t D, int64_t first)
@@ -41,17 +41,18 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
     }
 }
 
-/* ---- sums ----------------------------------------------------------------------------------------------------------------- */
+/* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf__head_sums *out, rf_error *why)
 {
     const int64_t H = c->num_attention_heads, D = c->hidden_size / H, r = rf__rope_width(c);
     const size_t vector = (size_t)(H * D), square = vector * (size_t)D, planes = (size_t)(H * (r / 2));
     double *all = rf__calloc(ctx, 2 * (vector + square + planes) + (size_t)(r / 2), sizeof *all);
-    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: sums of %lld heads of %lld columns", (long long)H, (long long)D);
+    if (!all)
+        return rf_fail(why, RF_ENOMEM, "out of memory: sums of %lld heads of %lld columns", (long long)H, (long long)D);
     *out = (rf__head_sums){.H = H, .D = D, .r = r, .layout = c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES};
-    double **const part[] = {&out->query, &out->key, &out->query_square, &out->key_square, &out->query_plane, &out->key_plane,
-                             &out->theta};
+    double **const part[] = {&out->query,       &out->key,       &out->query_square, &out->key_square,
+                             &out->query_plane, &out->key_plane, &out->theta};
     const size_t size[] = {vector, vector, square, square, planes, planes, (size_t)(r / 2)};
     for (size_t i = 0; i < RF_COUNT(part); all += size[i++]) *part[i] = all;
     return RF_OK;
@@ -88,7 +89,8 @@ static bool on_a_line(const rf__view *view)
 {
     const rf_config *c = view->at->config;
     const bool learned = view->is == &rf__position_rotary_learned;
-    return learned || (view->is == &rf__position_rotary && !c->use_logn_attn && !(c->rope_scaling.sections && c->position_grid_width));
+    return learned || (view->is == &rf__position_rotary && !c->use_logn_attn &&
+                       !(c->rope_scaling.sections && c->position_grid_width));
 }
 
 static void find_frequencies(rf__head_sums *s, const rf__view *view)
@@ -117,7 +119,8 @@ void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
     s->tokens += N;
 }
 
-/* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they are. */
+/* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they
+ * are. */
 static void rotate(const rf__head_sums *s, double delta, double *x, int64_t stride)
 {
     for (int64_t i = 0; i < s->r / 2; i++) {

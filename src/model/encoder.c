@@ -7,11 +7,12 @@
  *     h       = norm(h + drop(act(h W_1) W_2))
  *     logits  = norm(act(h W_t)) word^T + bias
  *
- * The softmax is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a function of tokens 0 .. m, and
- * the logits at m are those of token m + 1.
+ * The softmax is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a function of tokens 0
+ * .. m, and the logits at m are those of token m + 1.
  *
- * No position is added anywhere: it enters through R(m) alone.  Rotation rotates interleaved pairs, as the checkpoints do.
- * Other encodings put something else in R's place: the row that config.json names is asked where positions come in (position.h). */
+ * No position is added anywhere: it enters through R(m) alone.  Rotation rotates interleaved pairs, as the checkpoints
+ * do. Other encodings put something else in R's place: the row that config.json names is asked where positions come in
+ * (position.h). */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -26,18 +27,18 @@ typedef struct layer_weights {
 struct rf_encoder {
     const rf_ctx *ctx;
     const rf_params *params;
-    float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                      */
-    const rf_packed **packed;              /* one for each parameter, or NULL                                           */
-    const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL             */
-    bool still;                            /* values never change                                                       */
-    int64_t frozen;                        /* embeddings and so many layers get no gradient                             */
-    bool recompute;                        /* layers are computed again in the backward                                 */
+    float **value, **grad;                 /* one for each parameter; grad entries NULL: inference                    */
+    const rf_packed **packed;              /* one for each parameter, or NULL                                         */
+    const uint16_t *bf16;                  /* a slab like that of the values, rounded for products; or NULL           */
+    bool still;                            /* values never change                                                     */
+    int64_t frozen;                        /* embeddings and so many layers get no gradient                           */
+    bool recompute;                        /* layers are computed again in the backward                               */
     rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
-    rf_tensor *task[4];                    /* the parameters of another head than that                                 */
+    rf_tensor *task[4];                    /* the parameters of another head than that                                */
     rf_tensor *transform, *transform_bias, *head_norm, *head_norm_bias, *decoder, *bias;
     layer_weights *layer;
-    rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer          */
-    size_t per_embedding, per_layer;       /* how many                                                                  */
+    rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer        */
+    size_t per_embedding, per_layer;       /* how many                                                                */
     rf_positions *kept;
     rf__observer *observer;
     void *observer_user;
@@ -196,7 +197,8 @@ static rf_tensor *embed(rf_graph *g, const rf_encoder *e, const rf_layer_context
     rf_tensor *word = c->scale_embedding ? rf_mix(g, e->word, 1, &scale, id, b->N) : rf_embed(g, e->word, b->id, b->N);
     if (is->embed) word = is->embed(g, at, word);
     rf_tensor *type = rf_embed(g, e->type, at->type, b->N);
-    rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *h =
+        rf_norm(g, rf_spend(word), rf_spend(type), 0, e->norm, e->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
     h = rf_dropout(g, h, c->hidden_dropout_prob);
     return e->project ? rf_linear(g, h, e->project, e->project_bias, RF_ACT_NONE) : h;
 }
@@ -209,7 +211,7 @@ typedef struct layer {
     rf_attention_spec spec;
     rf__observer *observer;
     void *observer_user;
-    const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                   */
+    const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                */
     int64_t rows;
 } layer;
 
@@ -219,7 +221,8 @@ static rf_tensor *attend(rf_graph *g, const layer *l, rf_tensor *qkv)
     rf_attention_spec spec = l->spec;
     rf_tensor *rotated = l->is->rotate ? l->is->rotate(g, &l->at, qkv) : qkv;
     if (l->is->relate) l->is->relate(g, &l->at, qkv, &spec);
-    if (l->observer && !g->error.code) l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, rotated, &spec});
+    if (l->observer && !g->error.code)
+        l->observer(l->observer_user, g, &(rf__view){l->is, &l->at, qkv, rotated, &spec});
     if (l->at.cache) rf__cache_extend(g, l->at.cache, l->at.layer, rotated, &spec);
     rf_tensor *a = l->is->attend ? l->is->attend(g, &l->at, rotated, &spec) : rf_attention(g, rotated, &spec);
     return l->is->unrotate ? l->is->unrotate(g, &l->at, a) : a;
@@ -234,7 +237,7 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
     rf_tensor *a = attend(g, l, qkv);
     if (l->row) a = rf_rows(g, a, l->row, l->rows);
-    if (l->row) h = rf_rows(g, h, l->row, l->rows);                                              /* N: those that are asked for */
+    if (l->row) h = rf_rows(g, h, l->row, l->rows);                                    /* N: those that are asked for */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, RF_NORM_LAYER);
     rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
@@ -242,7 +245,8 @@ static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
     return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, RF_NORM_LAYER);
 }
 
-static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[], int64_t rows)
+static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
+                         int64_t rows)
 {
     const rf_config *c = &e->params->config;
     bind(g, e);
@@ -256,9 +260,21 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     at.still = e->still;
     at.weight = at.shared = e->position;
     for (int64_t i = 0; i < L; i++) {
-        l[i] = (layer){c, &e->layer[i], is, at, {
-            .heads = c->num_attention_heads, .B = b->B, .start = at.start, .causal = c->is_decoder, .drop = c->attention_probs_dropout_prob,
-        }, e->observer, e->observer_user, i + 1 == L ? row : NULL, rows};
+        l[i] = (layer){c,
+                       &e->layer[i],
+                       is,
+                       at,
+                       {
+                           .heads = c->num_attention_heads,
+                           .B = b->B,
+                           .start = at.start,
+                           .causal = c->is_decoder,
+                           .drop = c->attention_probs_dropout_prob,
+                       },
+                       e->observer,
+                       e->observer_user,
+                       i + 1 == L ? row : NULL,
+                       rows};
         l[i].at.layer = i;
         l[i].at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
         l[i].at.qkv = e->layer[i].qkv;
@@ -275,7 +291,10 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
 }
 
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
-rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache) { return encode(g, e, b, cache, NULL, 0); }
+rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache)
+{
+    return encode(g, e, b, cache, NULL, 0);
+}
 
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {

@@ -13,8 +13,8 @@ struct rf_cache;
 rf_status rf__encoder_new(const rf_params *params, float *value, float *grad, rf_encoder **out, rf_error *why);
 
 /* The same over one pointer for each parameter, with weights packed for inference (entries may be NULL).  The packed
- * matrix of a layer's query stands for query, key and value together.  Values may not change while the encoder is there:
- * what positions make of them is kept. */
+ * matrix of a layer's query stands for query, key and value together.  Values may not change while the encoder is
+ * there: what positions make of them is kept. */
 rf_status rf__encoder_view(const rf_params *params, float *const value[], const rf_packed *const packed[],
                            rf_encoder **out, rf_error *why);
 void rf__encoder_free(rf_encoder *e);
@@ -22,8 +22,8 @@ void rf__encoder_free(rf_encoder *e);
 /* Gradients go to another slab from the next batch on. */
 void rf__encoder_grad(rf_encoder *e, float *grad);
 
-/* For training: a copy of the values that products in bf16 read (it must outlive the encoder; NULL: none), and whether a
- * layer's activations are computed again in the backward instead of kept.                                            */
+/* For training: a copy of the values that products in bf16 read (it must outlive the encoder; NULL: none), and whether
+ * a layer's activations are computed again in the backward instead of kept.                                          */
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);
 void rf__encoder_recompute(rf_encoder *e, bool on);
 
@@ -33,20 +33,21 @@ struct rf_layer_context;
 typedef struct rf__view {
     const struct rf_position *is;
     const struct rf_layer_context *at;
-    const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                              */
-    const rf_attention_spec *spec;      /* with what `relate` added                                                     */
+    const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                            */
+    const rf_attention_spec *spec;      /* with what `relate` added                                                   */
 } rf__view;
 typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
-void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);    /* NULL: nobody; see attention_probe.h */
+void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /* NULL: nobody; see attention_probe.h */
 
 /* Last hidden states [N,C] of a packed batch.  The angles' table grows as needed and is kept by the encoder. */
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 
-/* Those of the tokens row[0..n), which lives until reset, [n,C]: the last layer's projection and feed-forward, three quarters of its
- * work, run for no others.  Without dropout the bits are those of rf__encoder_forward. */
+/* Those of the tokens row[0..n), which lives until reset, [n,C]: the last layer's projection and feed-forward, three
+ * quarters of its work, run for no others.  Without dropout the bits are those of rf__encoder_forward. */
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *batch, const int32_t row[], int64_t n);
 
-/* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the caller commits. */
+/* The same for tokens that continue the cache's sequences, of which b->B there are; they are counted there when the
+ * caller commits. */
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
 /* The head's transform of the tokens at row[0..n): LayerNorm(act(h W^T + b)), [n,E]. */
@@ -59,12 +60,12 @@ rf_tensor *rf__mlm_loss(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t 
 /* Logits [n,V] of the tokens at row[0..n). */
 rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
-/* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates; of hidden states [N,C], or of a
- * batch, encoded as far as the head looks at it. */
+/* Logits of the other heads (heads.c): [B,K] of sequences, [N,K] of tokens, [B,1] of candidates; of hidden states
+ * [N,C], or of a batch, encoded as far as the head looks at it. */
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *batch);
-bool rf__task_rows(const rf_params *params);                            /* the head looks at one token of each sequence */
-rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i);             /* the i-th parameter of such a head           */
+bool rf__task_rows(const rf_params *params);                          /* the head looks at one token of each sequence */
+rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i);             /* the i-th parameter of such a head          */
 const rf_params *rf__encoder_params(const rf_encoder *e);
 
 /* Embeddings and the first `layers` layers get no gradient any more; 0: everything gets one. */

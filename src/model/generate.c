@@ -26,13 +26,17 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
             return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
                            limits[i].most);
     if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress))
-        return rf_fail(why, RF_EARG, "stop, suppress: lists of %lld and %lld tokens", (long long)o->stops, (long long)o->suppressed);
+        return rf_fail(why, RF_EARG, "stop, suppress: lists of %lld and %lld tokens", (long long)o->stops,
+                       (long long)o->suppressed);
     return RF_OK;
 }
 
 /* ---- choosing; p holds a score until softmax ---- */
 
-static bool before(const rf__candidate *a, const rf__candidate *b) { return a->p > b->p || (a->p == b->p && a->id < b->id); }
+static bool before(const rf__candidate *a, const rf__candidate *b)
+{
+    return a->p > b->p || (a->p == b->p && a->id < b->id);
+}
 
 static int order(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
 
@@ -77,7 +81,8 @@ static int64_t cut(rf__candidate *c, int64_t n, double top_p)
     return m;
 }
 
-int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, rf__candidate *c)
+int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                       rf__candidate *c)
 {
     int64_t n = 0, best = 0;
     for (int64_t i = 0; i < V; i++) {
@@ -111,11 +116,11 @@ typedef struct writing {
     rf_session *session;
     const rf_ctx *ctx;
     int64_t V;
-    bool cached;                        /* keys of earlier tokens are kept; else `text` is computed again               */
-    int32_t *text;                      /* [prompt + max_new_tokens] when not cached                                    */
+    bool cached;                        /* keys of earlier tokens are kept; else `text` is computed again             */
+    int32_t *text;                      /* [prompt + max_new_tokens] when not cached                                  */
     int64_t n;
-    uint8_t *flag;                      /* [V]                                                                          */
-    rf__candidate *candidate;           /* [V]                                                                          */
+    uint8_t *flag;                      /* [V]                                                                        */
+    rf__candidate *candidate;           /* [V]                                                                        */
     rf_key key;
 } writing;
 
@@ -184,8 +189,8 @@ static bool stops(const rf_generate_options *o, int32_t id)
     return false;
 }
 
-static rf_status write_text(writing *w, const int32_t id[], int64_t n, rf_generate_sink *sink, void *user, rf_generate_end *end,
-                            rf_error *why)
+static rf_status write_text(writing *w, const int32_t id[], int64_t n, rf_generate_sink *sink, void *user,
+                            rf_generate_end *end, rf_error *why)
 {
     const float *logits;
     rf_status status = RF_OK;
@@ -218,7 +223,8 @@ rf_status rf_generate(rf_session *session, const int32_t id[], int64_t n, const 
     if (!status && (n < 1 || n > INT32_MAX - options->max_new_tokens))
         status = rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)n);
     if (!status && !m->config.is_decoder)
-        status = rf_fail(why, RF_EUNSUPPORTED, "this model sees tokens on both sides (is_decoder false): it cannot write text");
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "this model sees tokens on both sides (is_decoder false): it cannot write text");
     if (!status) rf_session_forget(session);
     if (!status) status = begin(&w, m, id, n, why);
     if (!status) status = write_text(&w, id, n, sink, user, end ? end : &local, why);

@@ -8,9 +8,10 @@
 typedef struct rf__candidate { double p; int32_t id; } rf__candidate;
 enum { RF__SEEN = 1, RF__SUPPRESSED = 2 };
 
-/* The tokens that may come next, likeliest first, with their probabilities; c has space for V.  flag [V] of RF__SEEN and
- * RF__SUPPRESSED.  Returns how many there are: 0 when all are suppressed. */
-int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag, rf__candidate *c);
+/* The tokens that may come next, likeliest first, with their probabilities; c has space for V.  flag [V] of RF__SEEN
+ * and RF__SUPPRESSED.  Returns how many there are: 0 when all are suppressed. */
+int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                       rf__candidate *c);
 
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 

@@ -1,19 +1,20 @@
 /* heads.c — what stands on top of the encoder when it answers something else than "which token?".
  *
- *     sequence   act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o                  transformers' RoFormerClassificationHead
+ *     sequence   act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o               transformers' RoFormerClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
  *     span       h W + b                                                          two columns: begin, end
- *     choice     s W + b                                                          s: last, first or mean of a candidate's h
+ *     choice     s W + b                                                      s: last, first or mean of a candidate's h
  *
- * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the same
- * where nothing is padded; heads made here take the first token, for which both agree always. */
+ * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the
+ * same where nothing is padded; heads made here take the first token, for which both agree always. */
 #include "graph/graph.h"
 #include "model/encoder.h"
 
 bool rf__task_rows(const rf_params *p)
 {
-    return p->head == RF_HEAD_SEQUENCE || p->head == RF_HEAD_POOLED || (p->head == RF_HEAD_CHOICE && p->config.summary != RF_SUMMARY_MEAN);
+    return p->head == RF_HEAD_SEQUENCE || p->head == RF_HEAD_POOLED ||
+           (p->head == RF_HEAD_CHOICE && p->config.summary != RF_SUMMARY_MEAN);
 }
 
 /* The tokens that the head looks at, one of each sequence; NULL: at all of them, or there is no memory. */
@@ -45,7 +46,7 @@ static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
     switch (params->head) {
     case RF_HEAD_SEQUENCE:
     case RF_HEAD_POOLED: return of_text(g, e, x);
-    case RF_HEAD_TOKEN:  return rf_linear(g, rf_dropout(g, x, params->config.hidden_dropout_prob), w, bias, RF_ACT_NONE);
+    case RF_HEAD_TOKEN: return rf_linear(g, rf_dropout(g, x, params->config.hidden_dropout_prob), w, bias, RF_ACT_NONE);
     case RF_HEAD_SPAN:
     case RF_HEAD_CHOICE: return rf_linear(g, x, w, bias, RF_ACT_NONE);
     case RF_HEAD_MLM:    break;
@@ -65,5 +66,6 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *b)
 {
     const int32_t *row = rows_of(g, rf__encoder_params(e), b);
-    return row ? logits(g, e, rf__encoder_forward_rows(g, e, b, row, b->B)) : rf__task_logits(g, e, rf__encoder_forward(g, e, b), b);
+    return row ? logits(g, e, rf__encoder_forward_rows(g, e, b, row, b->B))
+               : rf__task_logits(g, e, rf__encoder_forward(g, e, b), b);
 }

@@ -1,14 +1,17 @@
 /* model.c — opening a model folder for inference.
  *
  * Matrices are packed straight from the mapped file, whose pages are then given back, so that a model costs its weights
- * once.  The word embeddings stay in the file where that is possible; the head's copy of them is packed when first asked
- * for.                                                                                                                 */
+ * once.  The word embeddings stay in the file where that is possible; the head's copy of them is packed when first
+ * asked for.                                                                                                         */
 #include <unistd.h>
 
 #include "model/model.h"
 #include "store/store.h"
 
-static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up && strncmp(p->name, "roformer.embeddings.", 20); }
+static bool is_matrix(const rf_param *p)
+{
+    return p->rank == 2 && !p->looked_up && strncmp(p->name, "roformer.embeddings.", 20);
+}
 
 /* The parameters that one packed matrix stands for: 3 for a query (with its key and value), 0 for those two. */
 static size_t span_of(const rf_param *p)
@@ -53,7 +56,10 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
 }
 
 /* A mapped f32 tensor can be used where it lies. */
-static bool usable_as_is(const rf_weight *t) { return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0; }
+static bool usable_as_is(const rf_weight *t)
+{
+    return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0;
+}
 
 static bool stays_in_file(const struct source *from, size_t i)
 {
@@ -108,7 +114,9 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type,
     }
     if (status || !m->value || !m->packed) {
         rf_model_close(m);
-        return status ? status : rf_fail(why, RF_ENOMEM, "out of memory: a model of %lld layers", (long long)config->num_hidden_layers);
+        return status ? status
+                      : rf_fail(why, RF_ENOMEM, "out of memory: a model of %lld layers",
+                                (long long)config->num_hidden_layers);
     }
     *out = m;
     return RF_OK;

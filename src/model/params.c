@@ -1,7 +1,7 @@
 /* params.c — the parameters of a RoFormer and its head: one table, everything else follows from it.
  *
- * Names and shapes are those of transformers' RoFormerFor... classes.  In the slab, query, key and value of a layer lie side by side
- * (`joined`), so that one product [N,C] x [C,3C] makes all three.                                                      */
+ * Names and shapes are those of transformers' RoFormerFor... classes.  In the slab, query, key and value of a layer lie
+ * side by side (`joined`), so that one product [N,C] x [C,3C] makes all three.                                       */
 #include <stdio.h>
 
 #include "model/position.h"
@@ -75,14 +75,18 @@ static const rf_param_row choice_head[] = {
     {"classifier.bias",   "1",  RF_INIT_ZEROS,  false, HEAD},
 };
 
-static const struct { const rf_param_row *row; size_t n; } head_rows[] = {
-    [RF_HEAD_MLM] = {mlm_head, RF_COUNT(mlm_head)},          [RF_HEAD_SEQUENCE] = {sequence_head, RF_COUNT(sequence_head)},
-    [RF_HEAD_POOLED] = {pooled_head, RF_COUNT(pooled_head)}, [RF_HEAD_TOKEN] = {token_head, RF_COUNT(token_head)},
-    [RF_HEAD_SPAN] = {span_head, RF_COUNT(span_head)},       [RF_HEAD_CHOICE] = {choice_head, RF_COUNT(choice_head)},
+static const struct { const rf_param_row *row; size_t n;
+} head_rows[] = {
+    [RF_HEAD_MLM] = {mlm_head, RF_COUNT(mlm_head)},
+    [RF_HEAD_SEQUENCE] = {sequence_head, RF_COUNT(sequence_head)},
+    [RF_HEAD_POOLED] = {pooled_head, RF_COUNT(pooled_head)},
+    [RF_HEAD_TOKEN] = {token_head, RF_COUNT(token_head)},
+    [RF_HEAD_SPAN] = {span_head, RF_COUNT(span_head)},
+    [RF_HEAD_CHOICE] = {choice_head, RF_COUNT(choice_head)},
 };
 
-/* Other spellings of a name: a suffix and what published files write instead.  `first`: theirs counts where both are there
- * (transformers' decoder.bias: tied to cls.predictions.bias, or, untied, the only one that is used). */
+/* Other spellings of a name: a suffix and what published files write instead.  `first`: theirs counts where both are
+ * there (transformers' decoder.bias: tied to cls.predictions.bias, or, untied, the only one that is used). */
 static const struct { const char *ours, *theirs; bool first; } spelling[] = {
     {"LayerNorm.weight", "LayerNorm.gamma", false},
     {"LayerNorm.bias", "LayerNorm.beta", false},
@@ -169,7 +173,8 @@ rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_hea
     const int64_t L = config->num_hidden_layers;
     *out = (rf_params){.ctx = ctx, .config = *config, .head = head};
     if (head == RF_HEAD_SPAN && config->num_labels != 2)
-        return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends", (long long)config->num_labels);
+        return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends",
+                       (long long)config->num_labels);
     const rf_status status = rf__position_find(config, &out->position, why);
     if (status) return status;
     const rf_position *position = out->position;
@@ -209,7 +214,8 @@ static int64_t count(const rf_config *c, const rf_position *p, const rf_param_ro
 
 int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
 {
-    return count(c, p, p->embedding, length(p->embedding)) + c->num_hidden_layers * count(c, p, p->layer, length(p->layer));
+    return count(c, p, p->embedding, length(p->embedding)) +
+           c->num_hidden_layers * count(c, p, p->layer, length(p->layer));
 }
 
 int64_t rf_config_parameters(const rf_config *c)
@@ -217,7 +223,8 @@ int64_t rf_config_parameters(const rf_config *c)
     const rf_position *p = NULL;
     const rf_head head = rf_config_head(c);
     const bool second_bias = head == RF_HEAD_MLM && !c->tie_word_embeddings;             /* decoder.bias */
-    const int64_t rest = count(c, p, embeddings, RF_COUNT(embeddings)) + c->num_hidden_layers * count(c, p, layer, RF_COUNT(layer)) +
+    const int64_t rest = count(c, p, embeddings, RF_COUNT(embeddings)) +
+                         c->num_hidden_layers * count(c, p, layer, RF_COUNT(layer)) +
                          count(c, p, head_rows[head].row, head_rows[head].n) + (second_bias ? c->vocab_size : 0);
     return rf__position_find(c, &p, NULL) ? rest : rest + rf__position_parameters(p, c);
 }
@@ -402,7 +409,8 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
 
 /* ---- writing ---- */
 
-/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one used. */
+/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one
+ * used. */
 static const char second_bias[] = "cls.predictions.decoder.bias";
 
 static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type type)
@@ -417,7 +425,8 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
     return rf__params_write(params, slab, type, path, NULL, why);
 }
 
-rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd, rf_error *why)
+rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd,
+                           rf_error *why)
 {
     rf_weight_out *out = rf__calloc(params->ctx, params->n + 1, sizeof *out);
     if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);

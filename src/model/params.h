@@ -1,51 +1,56 @@
 /* params.h — the parameters of an encoder and its head, in one slab.
  *
- * One table (params.c) makes names, shapes, initial values, weight decay, loading and saving.                          */
+ * One table (params.c) makes names, shapes, initial values, weight decay, loading and saving.                        */
 #ifndef RF_PARAMS_H
 #define RF_PARAMS_H
 
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
-typedef enum rf_init { RF_INIT_NORMAL, RF_INIT_ZEROS, RF_INIT_ONES, RF_INIT_MADE /* by the position encoding */ } rf_init;
+typedef enum rf_init {
+    RF_INIT_NORMAL,
+    RF_INIT_ZEROS,
+    RF_INIT_ONES,
+    RF_INIT_MADE /* by the position encoding */
+} rf_init;
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
  * F feed-forward, K labels, 1 one, P max_position_embeddings, H heads, D head width; others belong to the position
- * encoding.                                                                                                            */
+ * encoding.                                                                                                          */
 typedef struct rf_param_row {
     const char *name, *shape;
     rf_init init;
     bool decay;
-    int flags;                  /* RF_ROW_*                                                                             */
+    int flags;                  /* RF_ROW_*                                                                           */
 } rf_param_row;
 
 enum {
-    RF_ROW_JOINED = 1,          /* directly behind the row above                                                        */
+    RF_ROW_JOINED = 1,          /* directly behind the row above                                                      */
     RF_ROW_HEAD = 2,
-    RF_ROW_PROJECTED = 4,       /* only when E != C                                                                     */
-    RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                           */
-    RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                           */
+    RF_ROW_PROJECTED = 4,       /* only when E != C                                                                   */
+    RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                         */
+    RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                         */
 };
 
 typedef struct rf_param {
-    char name[96];              /* Hugging Face's name                                                                 */
+    char name[96];              /* Hugging Face's name                                                                */
     int rank;
     int64_t dim[2];
-    size_t offset, count;       /* in the slab, in floats                                                              */
+    size_t offset, count;       /* in the slab, in floats                                                             */
     rf_init init;
-    bool decay;                 /* weight decay applies: matrices, not biases and norms                                 */
-    bool looked_up;             /* a table of the position encoding: not multiplied by, never packed                    */
-    bool joined;                /* lies directly behind the parameter before it                                        */
-    bool head;                  /* belongs to the head, not to the encoder                                             */
-    int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                        */
+    bool decay;                 /* weight decay applies: matrices, not biases and norms                               */
+    bool looked_up;             /* a table of the position encoding: not multiplied by, never packed                  */
+    bool joined;                /* lies directly behind the parameter before it                                       */
+    bool head;                  /* belongs to the head, not to the encoder                                            */
+    int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                      */
 } rf_param;
 
 typedef struct rf_params {
     const rf_ctx *ctx;
     rf_config config;
     rf_head head;
-    const struct rf_position *position;     /* the encoding that config names (position.h)                             */
-    size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                             */
+    const struct rf_position *position;     /* the encoding that config names (position.h)                            */
+    size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                           */
     rf_param *p;
 } rf_params;
 
@@ -59,8 +64,8 @@ void rf__params_free(rf_params *p);
  * A pure function of config and seed. */
 void rf__params_init(const rf_params *p, float *slab, uint64_t seed);
 
-/* The same numbers for the head's parameters alone, before a file is read that may have none: drawing 124 million takes some
- * 4 s of a core, reading them 0.1 s.  Everything else is left as it is. */
+/* The same numbers for the head's parameters alone, before a file is read that may have none: drawing 124 million takes
+ * some 4 s of a core, reading them 0.1 s.  Everything else is left as it is. */
 void rf__params_init_head(const rf_params *p, float *slab, uint64_t seed);
 void rf__param_init(const rf_params *p, size_t index, float *to, uint64_t seed);
 
@@ -76,13 +81,16 @@ rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float
 /* The steps of loading, for those who do not need a slab: the tensor of a file for a parameter's name (NULL: none), for
  * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */
 const rf_weight *rf__params_find(const rf_weights *w, const char *name);
-rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head, rf_error *why);
+rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head,
+                           rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);
 
 /* model.safetensors as transformers writes it: head tied to the word embeddings, stored once. */
 rf_status rf__params_save(const rf_params *p, const float *slab, rf_type type, const char *path, rf_error *why);
 
-/* The same with fd not NULL: the file is left to the caller to sync and close; *fd is as it was when it was not made. */
-rf_status rf__params_write(const rf_params *p, const float *slab, rf_type type, const char *path, int *fd, rf_error *why);
+/* The same with fd not NULL: the file is left to the caller to sync and close; *fd is as it was when it was not
+ * made. */
+rf_status rf__params_write(const rf_params *p, const float *slab, rf_type type, const char *path, int *fd,
+                           rf_error *why);
 
 #endif

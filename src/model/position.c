@@ -11,13 +11,19 @@ const rf_position *const rf__position_list[] = {
 };
 #undef RFP
 
-/* ---- finding --------------------------------------------------------------------------------------------------------- */
+/* ---- finding ----------------------------------------------------------------------------------------------------- */
 
 /* What other programs and papers call them. */
-static const struct { const char *name, *ours; } elsewhere[] = {
-    {"", "rotary"}, {"rope", "rotary"}, {"roformer", "rotary"}, {"nope", "none"}, {"learned", "absolute"}, {"learnable", "absolute"}, {"bert", "absolute"},
-    {"relative_key", "shaw"}, {"relative", "shaw"}, {"transfo_xl", "transformer_xl"}, {"bloom", "alibi"}, {"mpt", "alibi"},
-    {"kerple", "kerple_log"}, {"disentangled", "deberta"}, {"conv", "convolution"}, {"rnn", "recurrent"},
+static const struct { const char *name, *ours;
+} elsewhere[] = {
+    {"", "rotary"},           {"rope", "rotary"},
+    {"roformer", "rotary"},   {"nope", "none"},
+    {"learned", "absolute"},  {"learnable", "absolute"},
+    {"bert", "absolute"},     {"relative_key", "shaw"},
+    {"relative", "shaw"},     {"transfo_xl", "transformer_xl"},
+    {"bloom", "alibi"},       {"mpt", "alibi"},
+    {"kerple", "kerple_log"}, {"disentangled", "deberta"},
+    {"conv", "convolution"},  {"rnn", "recurrent"},
 };
 
 static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
@@ -27,7 +33,8 @@ static const char *nearest(const char *given)
 {
     char name[sizeof ((rf_config *)0)->position_embedding_type];
     size_t n = 0;
-    for (; given[n] && n + 1 < sizeof name; n++) name[n] = (char)(given[n] >= 'A' && given[n] <= 'Z' ? given[n] - 'A' + 'a' : given[n]);
+    for (; given[n] && n + 1 < sizeof name; n++)
+        name[n] = (char)(given[n] >= 'A' && given[n] <= 'Z' ? given[n] - 'A' + 'a' : given[n]);
     name[n] = 0;
     const char *best = rf__position_list[0]->name;
     for (const rf_position *const *p = rf__position_list; *p; p++)
@@ -43,8 +50,10 @@ static rf_status unknown(const char *name, rf_error *why)
     snprintf(clean, sizeof clean, "%s", name);
     for (char *s = clean; *s; s++)
         if ((unsigned char)*s < 32 || *s == 127) *s = '?';
-    return rf_fail(why, RF_EDATA, "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
-                   "(`roformer positions` lists all)", clean, nearest(name));
+    return rf_fail(why, RF_EDATA,
+                   "config.json: position_embedding_type is \"%s\", which is not known; the nearest is \"%s\" "
+                   "(`roformer positions` lists all)",
+                   clean, nearest(name));
 }
 
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
@@ -54,16 +63,24 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         if (strcmp((*p)->name, c->position_embedding_type)) continue;
         if ((*p)->flags & RF_POSITION_CAUSAL && !c->is_decoder)
-            return rf_fail(why, RF_EUNSUPPORTED, "config.json: position_embedding_type \"%s\" makes sense in causal attention "
-                           "only, and this is an encoder (is_decoder: false)", (*p)->name);
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "config.json: position_embedding_type \"%s\" makes sense in causal attention only, and this "
+                           "is an encoder (is_decoder: false)",
+                           (*p)->name);
         const rf_rope_scaling *s = &c->rope_scaling;
         if (!((*p)->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
-            return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
-                           "\"%s\", which does not rotate", (*p)->name);
-        if (!((*p)->flags & RF_POSITION_ROPE) && (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
+            return rf_fail(why, RF_EDATA,
+                           "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type \"%s\", "
+                           "which does not rotate",
+                           (*p)->name);
+        if (!((*p)->flags & RF_POSITION_ROPE) &&
+            (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
             return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
-                           c->use_logn_attn ? "use_logn_attn" : c->rotary_value ? "rotary_value" : c->rotary_heads ? "rotary_heads" :
-                           "partial_rotary_factor", (*p)->name);
+                           c->use_logn_attn  ? "use_logn_attn"
+                           : c->rotary_value ? "rotary_value"
+                           : c->rotary_heads ? "rotary_heads"
+                                             : "partial_rotary_factor",
+                           (*p)->name);
         const rf_status status = (*p)->check ? (*p)->check(c, why) : RF_OK;
         if (!status) *out = *p;
         return status;
@@ -74,10 +91,12 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
 {
     if (p->attend)
-        return rf_fail(why, RF_EUNSUPPORTED, "position_embedding_type \"%s\" rotates a key anew for every distance: keys cannot be kept",
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "position_embedding_type \"%s\" rotates a key anew for every distance: keys cannot be kept",
                        p->name);
     if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
-        return rf_fail(why, RF_EUNSUPPORTED, "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
     return RF_OK;
 }
 
@@ -88,7 +107,7 @@ int64_t rf__position_grid(const rf_config *c)
     return c->position_grid_width ? c->position_grid_width : side;
 }
 
-/* ---- what is kept ---------------------------------------------------------------------------------------------------- */
+/* ---- what is kept ------------------------------------------------------------------------------------------------ */
 
 /* Tables of angles for 512, 1024, ... positions, made when first needed and kept.  Positions that the caller chose and
  * that lie beyond FAR get a table of their own, made for the batch. */
@@ -96,17 +115,17 @@ enum { SIZES = 23, SMALLEST = 9, FAR = 1 << 17 };
 
 typedef struct tables {
     rf_rope *size[SIZES], *custom;
-    uint64_t batch;             /* that `custom` was made for                                                             */
+    uint64_t batch;             /* that `custom` was made for                                                         */
 } tables;
 
 struct rf_positions {
     const rf_ctx *ctx;
     uint64_t batches;
-    int64_t owners;             /* layers and the embeddings                                                              */
-    tables *table;              /* [places, RF_POSITION_PARTS]                                                            */
-    rf_kept *made;              /* [places, RF_POSITION_TABLES]                                                           */
+    int64_t owners;             /* layers and the embeddings                                                          */
+    tables *table;              /* [places, RF_POSITION_PARTS]                                                        */
+    rf_kept *made;              /* [places, RF_POSITION_TABLES]                                                       */
     float *fixed;
-    int64_t rows, width;        /* of fixed                                                                               */
+    int64_t rows, width;        /* of fixed                                                                           */
 };
 
 rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions **out, rf_error *why)
@@ -120,7 +139,8 @@ rf_status rf__positions_new(const rf_ctx *ctx, const rf_config *c, rf_positions 
     }
     if (!p || !p->table || !p->made) {
         rf__positions_free(p);
-        return rf_fail(why, RF_ENOMEM, "out of memory: tables of positions of %lld layers", (long long)c->num_hidden_layers);
+        return rf_fail(why, RF_ENOMEM, "out of memory: tables of positions of %lld layers",
+                       (long long)c->num_hidden_layers);
     }
     *out = p;
     return RF_OK;
@@ -142,13 +162,25 @@ void rf__positions_free(rf_positions *p)
 
 bool rf__positions_bind(rf_graph *g, rf_positions *p, const rf_config *c, const rf_batch *b, rf_layer_context *out)
 {
-    int32_t *position = rf__push(g, (size_t)b->N, sizeof *position), *length = rf__push(g, (size_t)b->N, sizeof *length);
-    int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start), *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
+    int32_t *position = rf__push(g, (size_t)b->N, sizeof *position),
+            *length = rf__push(g, (size_t)b->N, sizeof *length);
+    int32_t *start = rf__copy(g, b->start, (size_t)b->B + 1, sizeof *start),
+            *id = rf__copy(g, b->id, (size_t)b->N, sizeof *id);
     int32_t *type = rf__push(g, (size_t)b->N, sizeof *type);
     if (type && b->type) memcpy(type, b->type, (size_t)b->N * sizeof *type);
     else if (type) memset(type, 0, (size_t)b->N * sizeof *type);
-    *out = (rf_layer_context){.config = c, .layer = -1, .N = b->N, .B = b->B, .id = id, .type = type, .start = start, .position = position,
-                      .length = length, .chosen = b->position != NULL, .kept = p, .batch = ++p->batches};
+    *out = (rf_layer_context){.config = c,
+                              .layer = -1,
+                              .N = b->N,
+                              .B = b->B,
+                              .id = id,
+                              .type = type,
+                              .start = start,
+                              .position = position,
+                              .length = length,
+                              .chosen = b->position != NULL,
+                              .kept = p,
+                              .batch = ++p->batches};
     if (g->error.code) return false;
     for (int64_t s = 0; s < b->B; s++) {
         int32_t top = 0;
@@ -167,12 +199,12 @@ bool rf__positions_below(rf_graph *g, const rf_layer_context *at, int64_t limit,
 {
     for (int64_t n = 0; n < at->N && !g->error.code; n++)
         if (at->position[n] < 0 || at->position[n] >= limit)
-            rf__stop(g, RF_ERANGE, "%s: position %d of token %lld, there are %lld (%s)", at->config->position_embedding_type,
-                     (int)at->position[n], (long long)n, (long long)limit, what);
+            rf__stop(g, RF_ERANGE, "%s: position %d of token %lld, there are %lld (%s)",
+                     at->config->position_embedding_type, (int)at->position[n], (long long)n, (long long)limit, what);
     return !g->error.code;
 }
 
-/* ---- angles ---------------------------------------------------------------------------------------------------------- */
+/* ---- angles ------------------------------------------------------------------------------------------------------ */
 
 struct making { const rf_layer_context *at; bool by_token; rf_position_angle *angle; const void *what; };
 
@@ -188,9 +220,9 @@ static void by_token(const void *arg, int64_t row, int64_t i, double *angle, dou
     m->angle(m->what, m->at->position[row], m->by_token ? m->at->length[row] : 0, i, angle, gain);
 }
 
-rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, int64_t rotary, rf_rope_layout layout, bool each,
-                             rf_position_angle *angle, const void *what, const rf_rope **rope, const int32_t **row,
-                             rf_error *why)
+rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, int64_t rotary, rf_rope_layout layout,
+                             bool each, rf_position_angle *angle, const void *what, const rf_rope **rope,
+                             const int32_t **row, rf_error *why)
 {
     const rf_ctx *ctx = at->kept->ctx;
     tables *t = &at->kept->table[(at->layer + 1) * RF_POSITION_PARTS + part];
@@ -199,7 +231,8 @@ rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, 
     if (!each && (!at->chosen || (at->lowest >= 0 && at->highest < FAR))) {
         int s = 0;
         while (at->highest >= (int64_t)1 << (SMALLEST + s)) s++;
-        if (!t->size[s]) status = rf_rope_make(ctx, rotary, layout, (int64_t)1 << (SMALLEST + s), by_row, &m, &t->size[s], why);
+        if (!t->size[s])
+            status = rf_rope_make(ctx, rotary, layout, (int64_t)1 << (SMALLEST + s), by_row, &m, &t->size[s], why);
         *rope = t->size[s];
         *row = at->position;
         return status;
@@ -210,7 +243,8 @@ rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, 
     if (t->batch != at->batch) {                                /* else another layer of this batch shares it */
         rf_rope_free(t->custom);
         t->custom = NULL;
-        status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom, why);
+        status = rf_rope_make(ctx, rotary, layout, at->N > 0 ? at->N : 1, at->N > 0 ? by_token : by_row, &m, &t->custom,
+                              why);
         if (!status) t->batch = at->batch;
     }
     *rope = t->custom;
@@ -218,7 +252,7 @@ rf_status rf__positions_rope(rf_graph *g, const rf_layer_context *at, int part, 
     return status;
 }
 
-/* ---- fixed tables ---------------------------------------------------------------------------------------------------- */
+/* ---- fixed tables ------------------------------------------------------------------------------------------------ */
 
 /* Positions that the caller chose are computed by themselves where a kept table would have more rows. */
 enum { NEAR = 4096 };
@@ -232,7 +266,8 @@ static void fill_row(void *arg, int64_t i, int worker)
     f->fill(f->c, i, f->to + i * f->width, f->width);
 }
 
-const float *rf__positions_fixed(rf_graph *g, const rf_layer_context *at, int64_t rows, int64_t width, rf_position_row *fill)
+const float *rf__positions_fixed(rf_graph *g, const rf_layer_context *at, int64_t rows, int64_t width,
+                                 rf_position_row *fill)
 {
     rf_positions *p = at->kept;
     if (p->fixed && p->width == width && p->rows >= rows) return p->fixed;
@@ -242,7 +277,8 @@ const float *rf__positions_fixed(rf_graph *g, const rf_layer_context *at, int64_
     float *table = rf__checked_mul((size_t)more, (size_t)width, &floats) && floats <= SIZE_MAX / sizeof *table
                        ? rf__alloc(p->ctx, floats * sizeof *table) : NULL;
     if (!table) {
-        rf__stop(g, RF_ENOMEM, "out of memory: a table of %lld positions of width %lld", (long long)more, (long long)width);
+        rf__stop(g, RF_ENOMEM, "out of memory: a table of %lld positions of width %lld", (long long)more,
+                 (long long)width);
         return NULL;
     }
     rf__parallel(p->ctx, more, fill_row, &(struct filling){at->config, table, width, fill});
@@ -276,14 +312,15 @@ rf_tensor *rf__positions_rows(rf_graph *g, const rf_layer_context *at, int64_t w
     return rows;
 }
 
-/* ---- tables that an encoding makes ------------------------------------------------------------------------------------- */
+/* ---- tables that an encoding makes ------------------------------------------------------------------------------- */
 
 const rf_kept *rf__positions_kept(const rf_layer_context *at, int64_t layer, int number)
 {
     return &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
 }
 
-bool rf__positions_keep(rf_graph *g, const rf_layer_context *at, int64_t layer, int number, int64_t rows, int64_t width, const float *x)
+bool rf__positions_keep(rf_graph *g, const rf_layer_context *at, int64_t layer, int number, int64_t rows, int64_t width,
+                        const float *x)
 {
     rf_kept *t = &at->kept->made[(layer + 1) * RF_POSITION_TABLES + number];
     if (g->error.code) return false;

@@ -156,7 +156,8 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
 {
     if (rf_model_task(s->model) == RF_HEAD_MLM)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
     const rf_status status = begin(s, batch, why);
     if (status) return status;
     rf_tensor *z = rf__task_forward(s->graph, s->encoder, batch);
@@ -170,8 +171,10 @@ static rf_status open_cache(rf_session *s, const rf_batch *b, rf_error *why)
 {
     const rf_config *c = &s->model->config;
     if (!c->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
-    if (b->position) return rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
+    if (b->position)
+        return rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
     if (s->cache && rf__cache_sequences(s->cache) != b->B)
         return rf_fail(why, RF_EARG, "batch: %lld sequences, %lld were begun", (long long)b->B,
                        (long long)rf__cache_sequences(s->cache));
@@ -186,7 +189,8 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     for (int64_t i = 0; i < b->B && position; i++) {
         const int64_t first = rf__cache_length(s->cache, i);
         if (first + b->start[i + 1] - b->start[i] > INT32_MAX)
-            return rf_fail(why, RF_ERANGE, "sequence %lld: %lld tokens and more, at most %d", (long long)i, (long long)first, INT32_MAX);
+            return rf_fail(why, RF_ERANGE, "sequence %lld: %lld tokens and more, at most %d", (long long)i,
+                           (long long)first, INT32_MAX);
         for (int32_t n = b->start[i]; n < b->start[i + 1]; n++) position[n] = (int32_t)(first + n - b->start[i]);
     }
     *out = position;
@@ -237,4 +241,7 @@ int64_t rf_session_length(const rf_session *s, int64_t sequence)
     return there ? rf__cache_length(s->cache, sequence) : 0;
 }
 
-size_t rf_session_memory(const rf_session *s) { return rf_graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0); }
+size_t rf_session_memory(const rf_session *s)
+{
+    return rf_graph_memory(s->graph) + (s->cache ? rf__cache_bytes(s->cache) : 0);
+}

@@ -8,7 +8,7 @@
  *     m      = beta1 m + (1 - beta1) rate u;                 without beta1: m = rate u
  *     p      = p - decay rate p - m
  *
- * The gradient becomes u in its place.                                                                                 */
+ * The gradient becomes u in its place.                                                                               */
 #include <math.h>
 
 #include "roformer/kernels.h"
@@ -115,7 +115,8 @@ static void direct(void *arg, int64_t i, int worker)
         const double mean = o->square[s.param];
         for (int64_t j = 0; j < r.n; j++) {
             k->mul(g + j * r.width, g + j * r.width, root, r.width);
-            k->scale(g + j * r.width, g + j * r.width, (float)(a->step->scale / sqrt((double)r.row[j] / mean)), r.width);
+            k->scale(g + j * r.width, g + j * r.width, (float)(a->step->scale / sqrt((double)r.row[j] / mean)),
+                     r.width);
         }
     } else {
         const float *v = vector_of(o, i);

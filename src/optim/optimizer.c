@@ -1,6 +1,6 @@
 /* optimizer.c — the slabs, and the rules that go over them block by block.
  *
- * The work is cut into fixed blocks: sums over them have one order, and each block is one worker's.                    */
+ * The work is cut into fixed blocks: sums over them have one order, and each block is one worker's.                  */
 #include <math.h>
 #include <stdio.h>
 
@@ -103,7 +103,8 @@ static void cut_into_spans(rf__optimizer *o)
         for (size_t at = 0; at < p->count; at += span_of(p)) {
             const size_t left = p->count - at;
             o->columns_at[n] = columns;
-            o->span[n++] = (rf__span){p->offset + at, left < span_of(p) ? left : span_of(p), i, p->decay, false, p->offset + at};
+            o->span[n++] =
+                (rf__span){p->offset + at, left < span_of(p) ? left : span_of(p), i, p->decay, false, p->offset + at};
             if (p->rank == 2) columns += (size_t)row_of(p);
         }
     }
@@ -145,8 +146,8 @@ static rf_status share_out(rf__optimizer *o, int ranks, int rank, rf_error *why)
     return status;
 }
 
-rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule, int ranks, int rank, rf__optimizer *out,
-                                   rf_error *why)
+rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule, int ranks, int rank,
+                                   rf__optimizer *out, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
     rf__optimizer o = {.params = params, .rule = *rule};
@@ -172,9 +173,10 @@ rf_status rf__optimizer_new_shared(const rf_params *params, const rf__rule *rule
     }
     if (!there) {
         rf__optimizer_free(&o);
-        return status ? status
-                      : rf_fail(why, RF_ENOMEM, "out of memory: values, gradients and moments of %zu parameters, %.0f MB",
-                                params->total, rf__optimizer_bytes(params, rule, ranks) * 1e-6);
+        return status
+                   ? status
+                   : rf_fail(why, RF_ENOMEM, "out of memory: values, gradients and moments of %zu parameters, %.0f MB",
+                             params->total, rf__optimizer_bytes(params, rule, ranks) * 1e-6);
     }
     *out = o;
     return RF_OK;
@@ -261,9 +263,9 @@ static void adamw_span(void *arg, int64_t i, int worker)
     const rf__rule *r = &o->rule;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    o->params->ctx->k->adamw(o->value + s.at, o->m + s.slot, o->v + s.slot, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
-                             (float)r->beta1, (float)r->beta2, (float)r->epsilon, decay_of(u, &s), u->c1, u->c2,
-                             (float)u->step->scale);
+    o->params->ctx->k->adamw(o->value + s.at, o->m + s.slot, o->v + s.slot, o->grad + s.at, (int64_t)s.n,
+                             rate_of(u, &s), (float)r->beta1, (float)r->beta2, (float)r->epsilon, decay_of(u, &s),
+                             u->c1, u->c2, (float)u->step->scale);
 }
 
 static void adamw(rf__optimizer *o, const rf__step *step) { over_spans(o, step, true, adamw_span); }
@@ -275,8 +277,8 @@ static void lion_span(void *arg, int64_t i, int worker)
     const rf__optimizer *o = u->o;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    o->params->ctx->k->lion(o->value + s.at, o->m + s.slot, o->grad + s.at, (int64_t)s.n, rate_of(u, &s), (float)o->rule.beta1,
-                            (float)o->rule.beta2, decay_of(u, &s), (float)u->step->scale);
+    o->params->ctx->k->lion(o->value + s.at, o->m + s.slot, o->grad + s.at, (int64_t)s.n, rate_of(u, &s),
+                            (float)o->rule.beta1, (float)o->rule.beta2, decay_of(u, &s), (float)u->step->scale);
 }
 
 static void lion(rf__optimizer *o, const rf__step *step) { over_spans(o, step, false, lion_span); }
@@ -304,8 +306,8 @@ static void lamb_direction(void *arg, int64_t i, int worker)
     const rfk_table *k = o->params->ctx->k;
     const rf__span s = o->span[i];
     if (frozen(u, &s)) return;
-    k->lamb(o->grad + s.at, o->value + s.at, o->m + s.slot, o->v + s.slot, (int64_t)s.n, (float)r->beta1, (float)r->beta2,
-            (float)r->epsilon, decay_of(u, &s), u->c1, u->c2, (float)u->step->scale);
+    k->lamb(o->grad + s.at, o->value + s.at, o->m + s.slot, o->v + s.slot, (int64_t)s.n, (float)r->beta1,
+            (float)r->beta2, (float)r->epsilon, decay_of(u, &s), u->c1, u->c2, (float)u->step->scale);
     o->square[i] = k->sumsq(o->value + s.at, (int64_t)s.n);
     o->other[i] = k->sumsq(o->grad + s.at, (int64_t)s.n);
 }
@@ -388,15 +390,29 @@ void rf__optimizer_update(rf__optimizer *o, const rf__step *step)
 
 /* ---- the file ---- */
 
-/* `at`: the values; with several ranks the place in the gradients' slab that they pass through.  `kept`: the own ones. */
-typedef struct moment { char name[104]; int rank; int64_t dim[2]; size_t count; float *at; const rf__optimizer *o; size_t param;
-                        float *kept; } moment;
+/* `at`: the values; with several ranks the place in the gradients' slab that they pass through.  `kept`: the own
+ * ones. */
+typedef struct moment {
+    char name[104];
+    int rank;
+    int64_t dim[2];
+    size_t count;
+    float *at;
+    const rf__optimizer *o;
+    size_t param;
+    float *kept;
+} moment;
 enum { MOMENTS = 3 };                   /* of a parameter, at most */
 
 static moment whole(const rf__optimizer *o, char letter, size_t param, float *slab)
 {
     const rf_param *p = &o->params->p[param];
-    moment m = {.rank = p->rank, .dim = {p->dim[0], p->dim[1]}, .count = p->count, .at = slab + p->offset, .o = o, .param = param};
+    moment m = {.rank = p->rank,
+                .dim = {p->dim[0], p->dim[1]},
+                .count = p->count,
+                .at = slab + p->offset,
+                .o = o,
+                .param = param};
     if (o->partial) m.kept = slab, m.at = o->grad + p->offset;
     snprintf(m.name, sizeof m.name, "%c.%s", letter, p->name);
     return m;
@@ -441,7 +457,8 @@ static const float *fetch(void *user, size_t i, rf_error *why)
 {
     const moment *m = (const moment *)user + i;
     int64_t requested = 2 * (int64_t)m->param + (m->kept == m->o->v);
-    if (rf__broadcast(m->o->exchange->comm, &requested, sizeof requested, why) || pass_on(m->o, requested, why)) return NULL;
+    if (rf__broadcast(m->o->exchange->comm, &requested, sizeof requested, why) || pass_on(m->o, requested, why))
+        return NULL;
     return m->at;
 }
 
@@ -466,7 +483,8 @@ static void keep_own(const moment *m)
     const rf__optimizer *o = m->o;
     if (!m->kept) return;                                           /* whole on this rank: `o` is not set either */
     for (size_t i = o->first[m->param]; i < o->spans && o->span[i].param == m->param; i++)
-        if (!o->span[i].away) memcpy(m->kept + o->span[i].slot, o->grad + o->span[i].at, o->span[i].n * sizeof *m->kept);
+        if (!o->span[i].away)
+            memcpy(m->kept + o->span[i].slot, o->grad + o->span[i].at, o->span[i].n * sizeof *m->kept);
 }
 
 rf_status rf__optimizer_save(const rf__optimizer *o, const char *path, rf_error *why)
@@ -487,7 +505,8 @@ rf_status rf__optimizer_write(const rf__optimizer *o, const char *path, int *fd,
     for (size_t i = 0; i < n; i++)
         out[i] = (rf_weight_out){.name = kept[i].name, .type = RF_F32, .rank = kept[i].rank,
                                  .dim = {kept[i].dim[0], kept[i].dim[1]}, .data = o->partial ? NULL : kept[i].at};
-    if (!status) status = rf__weights_stream(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, fd, why);
+    if (!status)
+        status = rf__weights_stream(params->ctx, path, out, n, metadata, o->partial ? fetch : NULL, kept, fd, why);
     rf__free(params->ctx, out);
     rf__free(params->ctx, kept);
     return status;
@@ -498,7 +517,8 @@ static rf_status same_rule(const rf__optimizer *o, const rf_weights *w, const ch
 {
     const char *name = rf_weights_metadata(w, "optim"), *expected = rf__optim_name(o->rule.optim);
     if (!strcmp(name ? name : "adamw", expected)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: moments of %.20s; a resumed run cannot change optim to %s", path, name, expected);
+    return rf_fail(why, RF_EDATA, "%s: moments of %.20s; a resumed run cannot change optim to %s", path, name,
+                   expected);
 }
 
 rf_status rf__optimizer_load(rf__optimizer *o, const char *path, rf_error *why)

@@ -12,8 +12,8 @@
  *     piecewise              straight lines between (0, 0) and the points of lr_schedule, then its last share
  *     one_cycle              cosine from 1/25 up to 1 at t = w, cosine down to 1/250000 at T        Smith & Topin 2019
  *
- * These are transformers' functions of step t and T + 1 steps (one_cycle: torch's OneCycleLR of T steps, at t - 1): the peak is
- * reached at t = w, and zero would be at T + 1, so no update is made with a step of zero.                              */
+ * These are transformers' functions of step t and T + 1 steps (one_cycle: torch's OneCycleLR of T steps, at t - 1): the
+ * peak is reached at t = w, and zero would be at T + 1, so no update is made with a step of zero.                    */
 #include <math.h>
 #include <stdlib.h>
 

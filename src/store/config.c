@@ -1,8 +1,8 @@
 /* config.c — config.json as transformers' RoFormerConfig reads and writes it.
  *
- * One table holds every key with its place, its default and its range; reading, checking and writing walk it.  Keys that
- * are not in it are ignored, except those that would change the mathematics: these are refused by name, because a
- * model that loads and computes something else is worse than one that does not load.                                  */
+ * One table holds every key with its place, its default and its range; reading, checking and writing walk it.  Keys
+ * that are not in it are ignored, except those that would change the mathematics: these are refused by name, because a
+ * model that loads and computes something else is worse than one that does not load.                               */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum { MAX_CONFIG = 16 << 20 };
 
-/* ---- the keys ------------------------------------------------------------------------------------------------------ */
+/* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
 enum kind { WHOLE, NUMBER, TRUTH };
 enum { EXCLUSIVE_LOW = 1, EXCLUSIVE_HIGH = 2 };
@@ -88,7 +88,9 @@ static int *truth_at(rf_config *c, const struct key *k) { return (int *)(void *)
 
 void rf_config_defaults(rf_config *c)
 {
-    *c = (rf_config){.hidden_act = RF_ACT_GELU, .architecture = "RoFormerForMaskedLM", .position_embedding_type = "rotary",
+    *c = (rf_config){.hidden_act = RF_ACT_GELU,
+                     .architecture = "RoFormerForMaskedLM",
+                     .position_embedding_type = "rotary",
                      .num_labels = 2};
     for (size_t i = 0; i < RF_COUNT(keys); i++) {
         const struct key *k = &keys[i];
@@ -110,23 +112,27 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
         same = k->kind == TRUTH ? *truth_at(x, k) == *truth_at(y, k)
              : k->kind == NUMBER ? *number_at(x, k) == *number_at(y, k) : *whole_at(x, k) == *whole_at(y, k);
     }
-    for (int64_t l = 0; l < a->rope_thetas && same; l++) same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
+    for (int64_t l = 0; l < a->rope_thetas && same; l++)
+        same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
     free(text[0]);
     free(text[1]);
     return same;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------------------- */
+/* ---- checking ---------------------------------------------------------------------------------------------------- */
 
 static bool inside(const struct key *k, double x)
 {
-    return (k->open & EXCLUSIVE_LOW ? x > k->low : x >= k->low) && (k->open & EXCLUSIVE_HIGH ? x < k->high : x <= k->high);
+    return (k->open & EXCLUSIVE_LOW ? x > k->low : x >= k->low) &&
+           (k->open & EXCLUSIVE_HIGH ? x < k->high : x <= k->high);
 }
 
 static rf_status check_key(const rf_config *c, const struct key *k, const char *name, rf_error *why)
 {
     rf_config *v = (rf_config *)(uintptr_t)c;
-    const double x = k->kind == WHOLE ? (double)*whole_at(v, k) : k->kind == NUMBER ? *number_at(v, k) : *truth_at(v, k);
+    const double x = k->kind == WHOLE    ? (double)*whole_at(v, k)
+                     : k->kind == NUMBER ? *number_at(v, k)
+                                         : *truth_at(v, k);
     if (inside(k, x)) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
                    k->open & EXCLUSIVE_LOW ? '(' : '[', k->low, k->high, k->open & EXCLUSIVE_HIGH ? ')' : ']');
@@ -164,10 +170,13 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
         if (s) return s;
     }
     const long long C = c->hidden_size, H = c->num_attention_heads;
-    if (C % H) return rf_fail(why, RF_EDATA, "%s: num_attention_heads is %lld, which does not divide hidden_size %lld", name, H, C);
+    if (C % H)
+        return rf_fail(why, RF_EDATA, "%s: num_attention_heads is %lld, which does not divide hidden_size %lld", name,
+                       H, C);
     if (C / H % 2)
-        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / num_attention_heads %lld is %lld, rotation needs an even head",
-                       name, C, H, C / H);
+        return rf_fail(why, RF_EDATA,
+                       "%s: hidden_size %lld / num_attention_heads %lld is %lld, rotation needs an even head", name, C,
+                       H, C / H);
     if (c->pad_token_id >= c->vocab_size)
         return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
                        (long long)c->vocab_size);
@@ -176,11 +185,12 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
     return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
 }
 
-/* ---- reading -------------------------------------------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 static const char *type_of(const json_t *v)
 {
-    static const char *const name[] = {"an object", "a list", "a string", "an integer", "a fraction", "true", "false", "null"};
+    static const char *const name[] = {"an object",  "a list", "a string", "an integer",
+                                       "a fraction", "true",   "false",    "null"};
     return name[json_typeof(v)];
 }
 
@@ -216,7 +226,8 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
         if (!v || json_is_null(v)) continue;
         if (accepted[i].text && json_is_string(v) && !strcmp(json_string_value(v), accepted[i].text)) continue;
         if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
-        if (accepted[i].truth >= 0 && !json_is_boolean(v)) return wrong_type(file, accepted[i].key, v, "true or false", why);
+        if (accepted[i].truth >= 0 && !json_is_boolean(v))
+            return wrong_type(file, accepted[i].key, v, "true or false", why);
         if (accepted[i].text && !json_is_string(v)) return wrong_type(file, accepted[i].key, v, "a string", why);
         return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer as we compute it", file,
                        accepted[i].key, json_is_string(v) ? rf__printable(json_string_value(v)).text : type_of(v));
@@ -234,8 +245,8 @@ static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_er
             return RF_OK;
         }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: hidden_act is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh", file,
-                   rf__printable(json_string_value(v)).text);
+                   "%s: hidden_act is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh",
+                   file, rf__printable(json_string_value(v)).text);
 }
 
 static rf_status read_position(const char *file, const json_t *v, rf_config *c, rf_error *why)
@@ -244,26 +255,32 @@ static rf_status read_position(const char *file, const json_t *v, rf_config *c, 
     if (!json_is_string(v)) return wrong_type(file, "position_embedding_type", v, "a string", why);
     const char *name = json_string_value(v);
     if (strlen(name) >= sizeof c->position_embedding_type)
-        return rf_fail(why, RF_EDATA, "%s: position_embedding_type is \"%s\", which is not known (`roformer positions` lists all)", file,
-                       rf__printable(name).text);
+        return rf_fail(why, RF_EDATA,
+                       "%s: position_embedding_type is \"%s\", which is not known (`roformer positions` lists all)",
+                       file, rf__printable(name).text);
     memcpy(c->position_embedding_type, name, strlen(name) + 1);
     return RF_OK;
 }
 
-/* Keys of DeBERTa's own config.json that would change the mathematics; where they are not given, they are as we compute it. */
+/* Keys of DeBERTa's own config.json that would change the mathematics; where they are not given, they are as we compute
+ * it. */
 static rf_status refuse_debertas(const char *file, const json_t *root, const rf_config *c, rf_error *why)
 {
     if (strcmp(c->position_embedding_type, "deberta")) return RF_OK;
     const json_t *norm = json_object_get(root, "norm_rel_ebd"), *kinds = json_object_get(root, "pos_att_type");
     const json_t *kernel = json_object_get(root, "conv_kernel_size");
     if (norm && !(json_is_string(norm) && !strcmp(json_string_value(norm), "layer_norm")))
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd is not \"layer_norm\": positions pass a norm here", file);
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: norm_rel_ebd is not \"layer_norm\": positions pass a norm here",
+                       file);
     char *text = kinds ? rf__json_dump(kinds, JSON_ENCODE_ANY) : NULL;
     const bool both = !kinds || (text && strstr(text, "c2p") && strstr(text, "p2c") && !strstr(text, "p2p"));
     free(text);
-    if (!both) return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type is not \"p2c|c2p\": attention has both terms here", file);
+    if (!both)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: pos_att_type is not \"p2c|c2p\": attention has both terms here",
+                       file);
     if (kernel && json_integer_value(kernel) > 0)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: conv_kernel_size is %lld: the convolution beside DeBERTa's first layer is not here", file,
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: conv_kernel_size is %lld: the convolution beside DeBERTa's first layer is not here", file,
                        (long long)json_integer_value(kernel));
     return RF_OK;
 }
@@ -304,7 +321,8 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
     return s ? s : rf_config_check(c, file, why);
 }
 
-rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out, rf_error *why)
+rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
+                          rf_error *why)
 {
     (void)ctx;
     rf_error local = {0};
@@ -347,13 +365,15 @@ void rf__config_named(const char *path, rf_error *why)
     const size_t n = strlen(path);
     if (!why || strncmp(why->text, usual, sizeof usual - 1)) return;
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/config.json" : "", why->text + sizeof usual - 1);
+    snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/config.json" : "",
+             why->text + sizeof usual - 1);
     memcpy(why->text, text, sizeof text);
 }
 
-/* ---- writing -------------------------------------------------------------------------------------------------------- */
+/* ---- writing ----------------------------------------------------------------------------------------------------- */
 
-/* The shortest decimal that reads back as x: jansson's own takes 17 digits for 0.1 and is told here how many to take. */
+/* The shortest decimal that reads back as x: jansson's own takes 17 digits for 0.1 and is told here how many to
+ * take. */
 static char *shortest(double x)
 {
     for (size_t digits = 1; digits <= 17; digits++) {
@@ -379,10 +399,13 @@ static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, 
     return true;
 }
 
-static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c, const struct key *k)
+static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c,
+                    const struct key *k)
 {
     rf_config *v = (rf_config *)(uintptr_t)c;
-    const double x = k->kind == TRUTH ? *truth_at(v, k) : k->kind == NUMBER ? *number_at(v, k) : (double)*whole_at(v, k);
+    const double x = k->kind == TRUTH    ? *truth_at(v, k)
+                     : k->kind == NUMBER ? *number_at(v, k)
+                                         : (double)*whole_at(v, k);
     if (k->ours && x == k->normal) return true;
     if (k->kind == TRUTH) return put(ctx, text, size, capacity, k->name, *truth_at(v, k) ? "true" : "false");
     if (k->kind == NUMBER) {
@@ -393,7 +416,8 @@ static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capaci
     }
     char number[32];
     snprintf(number, sizeof number, "%lld", (long long)*whole_at(v, k));
-    return put(ctx, text, size, capacity, k->name, !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
+    return put(ctx, text, size, capacity, k->name,
+               !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
 }
 
 static char *architectures(const rf_config *c)
@@ -418,7 +442,8 @@ static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *c
 
 static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
 {
-    char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL, *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
+    char *scaling = rf__config_has_rope(c) ? rf__config_rope_json(c) : NULL,
+         *thetas = c->rope_thetas ? rf__config_thetas_json(c) : NULL;
     bool fine = !scaling == !rf__config_has_rope(c) && !thetas == !c->rope_thetas;
     if (fine && scaling) fine = put(ctx, text, size, capacity, "rope_scaling", scaling);
     if (fine && thetas) fine = put(ctx, text, size, capacity, "rope_theta_per_layer", thetas);
@@ -459,7 +484,8 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
     if (fine) size = (size_t)snprintf(text, capacity, "{\n");
     fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
-           put(ctx, &text, &size, &capacity, "model_type", "\"roformer\"") && put(ctx, &text, &size, &capacity, "hidden_act", act);
+           put(ctx, &text, &size, &capacity, "model_type", "\"roformer\"") &&
+           put(ctx, &text, &size, &capacity, "hidden_act", act);
     for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &capacity, c, &keys[i]);
     fine = fine && put_position(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_task(ctx, &text, &size, &capacity, c);

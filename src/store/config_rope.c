@@ -6,10 +6,11 @@
 
 #include "store.h"
 
-static const struct { const char *name; rf_rope_type type; } types[] = {
-    {"default", RF_ROPE_DEFAULT}, {"linear", RF_ROPE_LINEAR},     {"ntk", RF_ROPE_NTK},       {"dynamic", RF_ROPE_DYNAMIC},
-    {"yarn", RF_ROPE_YARN},       {"longrope", RF_ROPE_LONGROPE}, {"llama3", RF_ROPE_LLAMA3},
-    {"su", RF_ROPE_LONGROPE},     {"mrope", RF_ROPE_DEFAULT},                               /* older spellings */
+static const struct { const char *name; rf_rope_type type;
+} types[] = {
+    {"default", RF_ROPE_DEFAULT}, {"linear", RF_ROPE_LINEAR}, {"ntk", RF_ROPE_NTK},
+    {"dynamic", RF_ROPE_DYNAMIC}, {"yarn", RF_ROPE_YARN},     {"longrope", RF_ROPE_LONGROPE},
+    {"llama3", RF_ROPE_LLAMA3},   {"su", RF_ROPE_LONGROPE},   {"mrope", RF_ROPE_DEFAULT}, /* older spellings */
 };
 
 const char *rf__rope_type_name(rf_rope_type t)
@@ -20,10 +21,11 @@ const char *rf__rope_type_name(rf_rope_type t)
 }
 
 
-static const struct number { const char *name; size_t at; } numbers[] = {
+static const struct number { const char *name; size_t at;
+} numbers[] = {
 #define NUMBER(name) {#name, offsetof(rf_rope_scaling, name)}
-    NUMBER(factor), NUMBER(attention_factor), NUMBER(beta_fast), NUMBER(beta_slow), NUMBER(mscale), NUMBER(mscale_all_dim),
-    NUMBER(low_freq_factor), NUMBER(high_freq_factor),
+    NUMBER(factor), NUMBER(attention_factor), NUMBER(beta_fast),       NUMBER(beta_slow),
+    NUMBER(mscale), NUMBER(mscale_all_dim),   NUMBER(low_freq_factor), NUMBER(high_freq_factor),
 #undef NUMBER
 };
 
@@ -40,7 +42,8 @@ static rf_status wrong(const char *file, const char *key, const char *expected, 
     return rf_fail(why, RF_EDATA, "%s: %s: expected is %s", file, key, expected);
 }
 
-static rf_status read_list(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most, rf_error *why)
+static rf_status read_list(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most,
+                           rf_error *why)
 {
     if (!json_is_array(v)) return wrong(file, key, "a list of numbers", why);
     if (json_array_size(v) > most)
@@ -64,8 +67,9 @@ static rf_status read_type(const char *file, const json_t *o, rf_rope_scaling *s
             s->rope_type = types[i].type;
             return RF_OK;
         }
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: rope_type is \"%s\", known are default, linear, ntk, dynamic, yarn, longrope, "
-                   "llama3", file, rf__printable(json_string_value(v)).text);
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: rope_type is \"%s\", known are default, linear, ntk, dynamic, yarn, longrope, llama3", file,
+                   rf__printable(json_string_value(v)).text);
 }
 
 static rf_status read_whole(const char *file, const json_t *o, const char *key, int64_t *to, rf_error *why)
@@ -83,7 +87,8 @@ static rf_status read_sections(const char *file, const json_t *v, rf_rope_scalin
     if (!v || json_is_null(v)) return RF_OK;
     const rf_status status = read_list(file, "mrope_section", v, n, &s->sections, RF_ROPE_SECTIONS, why);
     for (int i = 0; i < RF_ROPE_SECTIONS && !status; i++) {
-        if (!(n[i] >= 0 && n[i] <= 65536 && n[i] == (double)(int64_t)n[i])) return wrong(file, "mrope_section", "a list of planes", why);
+        if (!(n[i] >= 0 && n[i] <= 65536 && n[i] == (double)(int64_t)n[i]))
+            return wrong(file, "mrope_section", "a list of planes", why);
         s->mrope_section[i] = (int64_t)n[i];
     }
     return status;
@@ -102,9 +107,11 @@ static rf_status read_object(const char *file, const json_t *o, rf_config *c, rf
     for (size_t i = 0; i < RF_COUNT(lists) && !status; i++) {
         const json_t *v = json_object_get(o, lists[i].name);
         if (v && !json_is_null(v))
-            status = read_list(file, lists[i].name, v, number_at(s, lists[i].at), whole_at(s, lists[i].n), RF_ROPE_LIST, why);
+            status = read_list(file, lists[i].name, v, number_at(s, lists[i].at), whole_at(s, lists[i].n), RF_ROPE_LIST,
+                               why);
     }
-    if (!status) status = read_whole(file, o, "original_max_position_embeddings", &s->original_max_position_embeddings, why);
+    if (!status)
+        status = read_whole(file, o, "original_max_position_embeddings", &s->original_max_position_embeddings, why);
     if (!status) status = read_sections(file, json_object_get(o, "mrope_section"), s, why);
     const json_t *truncate = json_object_get(o, "truncate"), *theta = json_object_get(o, "rope_theta");
     const json_t *partial = json_object_get(o, "partial_rotary_factor");
@@ -129,7 +136,8 @@ rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *
     }
     const json_t *bases = json_object_get(root, "rope_theta_per_layer");
     if (!status && bases && !json_is_null(bases))
-        status = read_list(file, "rope_theta_per_layer", bases, c->rope_theta_per_layer, &c->rope_thetas, RF_ROPE_LAYERS, why);
+        status = read_list(file, "rope_theta_per_layer", bases, c->rope_theta_per_layer, &c->rope_thetas,
+                           RF_ROPE_LAYERS, why);
     return status;
 }
 

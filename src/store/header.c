@@ -39,7 +39,8 @@ static rf_status refuse(const struct entry *e, rf_status code, const char *what,
 /* A size or an offset: a JSON integer that is not negative. */
 static rf_status whole(const struct entry *e, const json_t *value, const char *what, int64_t *out)
 {
-    if (!json_is_integer(value)) return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": %s", e->file, e->label.text, what);
+    if (!json_is_integer(value))
+        return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": %s", e->file, e->label.text, what);
     *out = json_integer_value(value);
     return *out < 0 ? refuse(e, RF_EDATA, what, *out) : RF_OK;
 }
@@ -52,7 +53,8 @@ static rf_status read_shape(const struct entry *e, const json_t *shape, rf_weigh
     t->rank = (int)json_array_size(shape);
     t->count = 1;
     for (int i = 0; i < t->rank; i++) {
-        const rf_status s = whole(e, json_array_get(shape, (size_t)i), "a dimension is not a whole number >= 0", &t->dim[i]);
+        const rf_status s =
+            whole(e, json_array_get(shape, (size_t)i), "a dimension is not a whole number >= 0", &t->dim[i]);
         if (s) return s;
         if (!rf__checked_mul(t->count, (size_t)t->dim[i], &t->count))
             return refuse(e, RF_EDATA, "the product of the dimensions does not fit 64 bits", t->dim[i]);
@@ -61,8 +63,8 @@ static rf_status read_shape(const struct entry *e, const json_t *shape, rf_weigh
 }
 
 /* Offsets are relative to the data, which is `data_size` bytes at `base`. */
-static rf_status read_offsets(const struct entry *e, const json_t *offsets, const struct dtype *d, const unsigned char *base,
-                            size_t data_size, rf_weight *t)
+static rf_status read_offsets(const struct entry *e, const json_t *offsets, const struct dtype *d,
+                              const unsigned char *base, size_t data_size, rf_weight *t)
 {
     int64_t from = 0, to = 0;
     size_t bits;
@@ -75,7 +77,8 @@ static rf_status read_offsets(const struct entry *e, const json_t *offsets, cons
     if ((uint64_t)to > data_size)
         return rf_fail(e->why, RF_EDATA, "%s: tensor \"%s\": its data ends at byte %lld of %zu", e->file, e->label.text,
                        (long long)to, data_size);
-    if (!rf__checked_mul(t->count, d->bits, &bits)) return refuse(e, RF_EDATA, "the size in bits does not fit 64 bits", to - from);
+    if (!rf__checked_mul(t->count, d->bits, &bits))
+        return refuse(e, RF_EDATA, "the size in bits does not fit 64 bits", to - from);
     if (bits % 8) return refuse(e, RF_EDATA, "does not end at a byte", (long long)(bits % 8));
     t->bytes = (size_t)(to - from);
     if (t->bytes != bits / 8)
@@ -85,7 +88,8 @@ static rf_status read_offsets(const struct entry *e, const json_t *offsets, cons
     return RF_OK;
 }
 
-static rf_status read_entry(const struct entry *e, const json_t *value, const unsigned char *base, size_t data_size, rf_weight *t)
+static rf_status read_entry(const struct entry *e, const json_t *value, const unsigned char *base, size_t data_size,
+                            rf_weight *t)
 {
     if (!json_is_object(value)) return refuse(e, RF_EDATA, "its entry is not an object", 0);
     if (json_object_size(value) != 3)
@@ -139,8 +143,8 @@ static rf_status tile(const char *file, rf__header *h, const unsigned char *base
     return RF_OK;
 }
 
-static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned char *base, size_t data_size, const char *file,
-                              rf__header *h, rf_error *why)
+static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned char *base, size_t data_size,
+                              const char *file, rf__header *h, rf_error *why)
 {
     const char *key;
     json_t *value;
@@ -150,26 +154,28 @@ static rf_status read_entries(const rf_ctx *ctx, json_t *root, const unsigned ch
             letters += strlen(key) + 1;
             n++;
         }
-    if (n > RF__MAX_TENSORS) return rf_fail(why, RF_EDATA, "%s: %zu tensors, the limit is %d", file, n, RF__MAX_TENSORS);
-    h->tensor = rf__calloc(ctx, n ? n : 1, sizeof *h->tensor);
-    h->names = rf__alloc(ctx, letters + 1);
-    if (!h->tensor || !h->names) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu tensors", file, n);
+        if (n > RF__MAX_TENSORS)
+            return rf_fail(why, RF_EDATA, "%s: %zu tensors, the limit is %d", file, n, RF__MAX_TENSORS);
+        h->tensor = rf__calloc(ctx, n ? n : 1, sizeof *h->tensor);
+        h->names = rf__alloc(ctx, letters + 1);
+        if (!h->tensor || !h->names) return rf_fail(why, RF_ENOMEM, "%s: out of memory for %zu tensors", file, n);
 
-    char *at = h->names;
-    json_object_foreach(root, key, value) {
-        rf_status s;
-        if (!strcmp(key, "__metadata__")) {
-            if ((s = read_metadata(file, value, why))) return s;
-            h->metadata = json_incref(value);
-            continue;
-        }
-        const struct entry e = {file, rf__printable(key), why};
-        rf_weight *t = &h->tensor[h->count];
-        if ((s = read_entry(&e, value, base, data_size, t))) return s;
-        const size_t size = strlen(key) + 1;
-        t->name = memcpy(at, key, size);
-        at += size;
-        h->count++;
+        char *at = h->names;
+        json_object_foreach(root, key, value)
+        {
+            rf_status s;
+            if (!strcmp(key, "__metadata__")) {
+                if ((s = read_metadata(file, value, why))) return s;
+                h->metadata = json_incref(value);
+                continue;
+            }
+            const struct entry e = {file, rf__printable(key), why};
+            rf_weight *t = &h->tensor[h->count];
+            if ((s = read_entry(&e, value, base, data_size, t))) return s;
+            const size_t size = strlen(key) + 1;
+            t->name = memcpy(at, key, size);
+            at += size;
+            h->count++;
     }
     return tile(file, h, base, data_size, why);
 }
@@ -187,14 +193,17 @@ rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t s
     rf_error local = {0};
     if (!why) why = &local;
     *out = (rf__header){0};
-    if (size < 8) return rf_fail(why, RF_EDATA, "%s: not a safetensors file: %zu bytes, at least 8 are needed", name, size);
+    if (size < 8)
+        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: %zu bytes, at least 8 are needed", name, size);
     const uint64_t n = little_endian(data);
     if (!n || n > RF__MAX_HEADER)
         return rf_fail(why, RF_EDATA, "%s: not a safetensors file: header length %llu is not in 1..%d", name,
                        (unsigned long long)n, RF__MAX_HEADER);
     if (n > size - 8)
-        return rf_fail(why, RF_EDATA, "%s: header length %llu exceeds the file's size %zu", name, (unsigned long long)n, size);
-    if (data[8] != '{') return rf_fail(why, RF_EDATA, "%s: not a safetensors file: the header does not start with {", name);
+        return rf_fail(why, RF_EDATA, "%s: header length %llu exceeds the file's size %zu", name, (unsigned long long)n,
+                       size);
+    if (data[8] != '{')
+        return rf_fail(why, RF_EDATA, "%s: not a safetensors file: the header does not start with {", name);
 
     json_t *root = rf__json_parse((const char *)data + 8, (size_t)n, 0, name, why);
     if (!root) return why->code;

@@ -29,12 +29,12 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
-const char *rf__rope_type_name(rf_rope_type t);                  /* as rope_scaling has it                              */
+const char *rf__rope_type_name(rf_rope_type t);                  /* as rope_scaling has it                         */
 char *rf__config_rope_json(const rf_config *c);
 char *rf__config_thetas_json(const rf_config *c);
 
-/* Checks of a config that is in memory say "config.json: ..."; this puts the file (or its folder's config.json) that it was read
- * from in the place of that. */
+/* Checks of a config that is in memory say "config.json: ..."; this puts the file (or its folder's config.json) that it
+ * was read from in the place of that. */
 void rf__config_named(const char *path, rf_error *why);
 
 /* Whether positions enter in the same way. */
@@ -44,9 +44,10 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b);
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
                                   rf_error *why);
 
-/* rf_weights_write of tensors whose data is not there yet: NULL is asked for, by its place in the list, when its turn to be
- * written has come, and is lent until the next one.  NULL with a failure ends the writing.  With `fd` not NULL the file is in
- * its place but not synced, nor is its folder: the caller does so, and closes *fd, which is as it was when none was made. */
+/* rf_weights_write of tensors whose data is not there yet: NULL is asked for, by its place in the list, when its turn
+ * to be written has come, and is lent until the next one.  NULL with a failure ends the writing.  With `fd` not NULL
+ * the file is in its place but not synced, nor is its folder: the caller does so, and closes *fd, which is as it was
+ * when none was made. */
 typedef const float *rf__fetch(void *user, size_t i, rf_error *why);
 rf_status rf__weights_stream(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                             const char *const *metadata, rf__fetch *fetch, void *user, int *fd, rf_error *why);

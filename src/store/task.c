@@ -48,7 +48,9 @@ static rf_status read_labels(const char *file, const json_t *root, rf_config *c,
     const json_t *names = json_object_get(root, "id2label"), *number = json_object_get(root, "num_labels");
     if (json_is_object(names)) {
         const size_t n = json_object_size(names);
-        if (!n || n > MOST_LABELS) return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, allowed are 1 to %d", file, n, (int)MOST_LABELS);
+        if (!n || n > MOST_LABELS)
+            return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, allowed are 1 to %d", file, n,
+                           (int)MOST_LABELS);
         for (size_t i = 0; i < n; i++)
             if (!json_is_string(label_at(names, i)))
                 return rf_fail(why, RF_EDATA, "%s: id2label has %zu labels, but no string for \"%zu\"", file, n, i);
@@ -64,18 +66,21 @@ static rf_status read_labels(const char *file, const json_t *root, rf_config *c,
     return RF_OK;
 }
 
-static rf_status read_string(const char *file, const json_t *root, const char *key, char *to, size_t size, rf_error *why)
+static rf_status read_string(const char *file, const json_t *root, const char *key, char *to, size_t size,
+                             rf_error *why)
 {
     const json_t *v = json_object_get(root, key);
     if (!v || json_is_null(v)) return RF_OK;
     if (!json_is_string(v)) return rf_fail(why, RF_EDATA, "%s: %s is not a string", file, key);
     if (json_string_length(v) >= size)
-        return rf_fail(why, RF_EDATA, "%s: %s has %zu bytes, the limit is %zu", file, key, json_string_length(v), size - 1);
+        return rf_fail(why, RF_EDATA, "%s: %s has %zu bytes, the limit is %zu", file, key, json_string_length(v),
+                       size - 1);
     memcpy(to, json_string_value(v), json_string_length(v) + 1);
     return RF_OK;
 }
 
-static const char *const summaries[] = {[RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
+static const char *const summaries[] = {
+    [RF_SUMMARY_LAST] = "last", [RF_SUMMARY_FIRST] = "first", [RF_SUMMARY_MEAN] = "mean"};
 
 /* transformers' SequenceSummary: only the ways without weights of its own. */
 static rf_status read_summary(const char *file, const json_t *root, rf_config *c, rf_error *why)
@@ -85,20 +90,23 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
     const rf_status status = read_string(file, root, "summary_type", type, sizeof type, why);
     if (status) return status;
     const bool plain = !json_is_true(json_object_get(root, "summary_use_proj")) && (!act || json_is_null(act));
-    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);             /* without an index that is the last token, too */
+    if (!strcmp(type, "cls_index")) memcpy(type, "last", 5);          /* without an index that is the last token, too */
     for (size_t i = 0; i < RF_COUNT(summaries) && plain; i++)
         if (!strcmp(type, summaries[i])) {
             c->summary = (rf_summary)i;
             return RF_OK;
         }
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: summary_type is \"%s\"%s: known are last, first and mean, without projection and activation",
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: summary_type is \"%s\"%s: known are last, first and mean, without projection and activation",
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
 }
 
 /* How labelled files are read. */
 #define COLUMN(field) {#field, offsetof(rf_config, field), sizeof ((rf_config *)0)->field}
-static const struct { const char *key; size_t at, size; } reading[] = {
-    COLUMN(task_text_column), COLUMN(task_pair_column), COLUMN(task_label_column), COLUMN(task_header), COLUMN(task_separator),
+static const struct { const char *key; size_t at, size;
+} reading[] = {
+    COLUMN(task_text_column), COLUMN(task_pair_column), COLUMN(task_label_column),
+    COLUMN(task_header),      COLUMN(task_separator),
 };
 #undef COLUMN
 
@@ -107,7 +115,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     const json_t *length = json_object_get(root, "task_max_length");
     rf_status status = read_labels(file, root, c, why);
     if (!status) status = read_string(file, root, "problem_type", c->problem_type, sizeof c->problem_type, why);
-    if (!status) status = read_string(file, root, "finetuning_task", c->finetuning_task, sizeof c->finetuning_task, why);
+    if (!status)
+        status = read_string(file, root, "finetuning_task", c->finetuning_task, sizeof c->finetuning_task, why);
     if (!status && length) {
         c->task_max_length = json_integer_value(length);
         if (!json_is_integer(length) || c->task_max_length < 0 || c->task_max_length > 1 << 20)
@@ -116,7 +125,8 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     for (size_t i = 0; i < RF_COUNT(reading) && !status; i++)
         status = read_string(file, root, reading[i].key, (char *)c + reading[i].at, reading[i].size, why);
     const json_t *negative = json_object_get(root, "version_2_with_negative");
-    if (!status && negative && !json_is_boolean(negative)) status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
+    if (!status && negative && !json_is_boolean(negative))
+        status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
     c->version_2_with_negative = json_is_true(negative);
     if (!status && rf_config_head(c) == RF_HEAD_CHOICE) status = read_summary(file, root, c, why);
     return status;
@@ -187,14 +197,18 @@ json_t *rf__task_json(const rf_config *c)
     if (!all || head == RF_HEAD_MLM) return all;
     bool fine = add_labels(all, c);
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
-    if (fine && *c->finetuning_task) fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
-    if (fine && c->task_max_length) fine = !json_object_set_new(all, "task_max_length", json_integer(c->task_max_length));
+    if (fine && *c->finetuning_task)
+        fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
+    if (fine && c->task_max_length)
+        fine = !json_object_set_new(all, "task_max_length", json_integer(c->task_max_length));
     for (size_t i = 0; i < RF_COUNT(reading) && fine; i++) {
         const char *text = (const char *)c + reading[i].at;
         if (*text) fine = !json_object_set_new(all, reading[i].key, json_string(text));
     }
-    if (fine && head == RF_HEAD_SPAN) fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
-    if (fine && head == RF_HEAD_CHOICE) fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
+    if (fine && head == RF_HEAD_SPAN)
+        fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
+    if (fine && head == RF_HEAD_CHOICE)
+        fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
     if (fine) return all;
     json_decref(all);
     return NULL;

@@ -9,7 +9,7 @@
 
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types
- *   RF_EUNSUPPORTED  a summary that is computed in another way (only for RoFormerForMultipleChoice)                   */
+ *   RF_EUNSUPPORTED  a summary that is computed in another way (only for RoFormerForMultipleChoice)                  */
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why);
 
 /* The same keys, to be written: an empty object for a masked language model.  NULL: no memory. */

@@ -54,7 +54,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
     return RF_OK;
 }
 
-/* ---- shards --------------------------------------------------------------------------------------------------------- */
+/* ---- shards ------------------------------------------------------------------------------------------------------ */
 
 /* A shard is named by a file we do not trust: a plain name in the index's own folder, nothing else. */
 static bool plain(const char *name)
@@ -119,7 +119,8 @@ static rf_status open_index(rf_weights *w, const char *path, rf_error *why)
         if (w->shards == RF__MAX_SHARDS) return rf_fail(why, RF_EDATA, "%s: more than %d shards", path, RF__MAX_SHARDS);
         const int folder = slash ? (int)(slash - path + 1) : 0;
         const int wrote = snprintf(shard, sizeof shard, "%.*s%s", folder, path, f);
-        if (wrote < 0 || (size_t)wrote >= sizeof shard) return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
+        if (wrote < 0 || (size_t)wrote >= sizeof shard)
+            return rf_fail(why, RF_ERANGE, "%.100s...: path too long", path);
         if (access(shard, R_OK))
             return rf_fail(why, RF_EDATA, "%s: shard %s is missing", path, rf__printable(f).text);
         if ((status = open_shard(w, shard, f, why))) return status;
@@ -176,7 +177,10 @@ rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out,
     rf_weights *w = make(ctx, path, why);
     if (!w) return RF_ENOMEM;
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    return finish(w, folder ? open_folder(w, path, why) : is_index(path) ? open_index(w, path, why) : open_single(w, path, why),
+    return finish(w,
+                  folder           ? open_folder(w, path, why)
+                  : is_index(path) ? open_index(w, path, why)
+                                   : open_single(w, path, why),
                   out);
 }
 
@@ -212,7 +216,7 @@ void rf_weights_close(rf_weights *w)
     rf__free(ctx, w);
 }
 
-/* ---- looking ---------------------------------------------------------------------------------------------------------- */
+/* ---- looking ----------------------------------------------------------------------------------------------------- */
 
 size_t rf_weights_count(const rf_weights *w) { return w->count; }
 const rf_weight *rf_weights_at(const rf_weights *w, size_t i) { return i < w->count ? w->tensor[i] : NULL; }
@@ -232,7 +236,7 @@ const char *rf_weights_metadata(const rf_weights *w, const char *key)
     return NULL;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------------------------ */
+/* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* One run of values; `from` may be unaligned, so half types pass through an aligned buffer. */
 enum { RUN = 2048 };
@@ -269,9 +273,10 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
 {
     const char *const digits = strpbrk(t->dtype, "0123456789");
     if (!t->readable && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
-        return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": %sint%s weights without quantization_config: integers have "
-                       "no scale here, save the model in F32, BF16 or F16", rf__printable(t->name).text,
-                       t->dtype[0] == 'U' ? "u" : "", digits ? digits : "");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "tensor \"%s\": %sint%s weights without quantization_config: integers have no scale here, save "
+                       "the model in F32, BF16 or F16",
+                       rf__printable(t->name).text, t->dtype[0] == 'U' ? "u" : "", digits ? digits : "");
     if (!t->readable)
         return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
                        rf__printable(t->name).text, t->dtype);

@@ -3,7 +3,7 @@
  *     path.tmp-<pid>-<n>: length, header, data   ->   fsync   ->   rename to path   ->   fsync of the folder
  *
  * Tensors are ordered by the width of their type, then by name, as the reference implementation does: all of them are
- * aligned, and the same tensors give the same bytes.                                                                   */
+ * aligned, and the same tensors give the same bytes.                                                                 */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <math.h>
@@ -33,7 +33,7 @@ static int by_name(const void *a, const void *b)
     return strcmp((*x)->name, (*y)->name);
 }
 
-/* ---- what is to be written ---------------------------------------------------------------------------------------- */
+/* ---- what is to be written --------------------------------------------------------------------------------------- */
 
 static rf_status count_of(const rf_weight_out *t, bool later, const char *path, size_t *count, rf_error *why)
 {
@@ -41,13 +41,16 @@ static rf_status count_of(const rf_weight_out *t, bool later, const char *path, 
         return rf_fail(why, RF_EARG, "%s: a tensor's name is empty or reserved", path);
     const rf__label name = rf__printable(t->name);
     if (t->type != RF_F32 && t->type != RF_BF16 && t->type != RF_F16)
-        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16", path, name.text, (int)t->type);
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": type %d is none of F32, BF16, F16", path, name.text,
+                       (int)t->type);
     if (t->rank < 0 || t->rank > (int)RF_COUNT(t->dim))
-        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank, RF_COUNT(t->dim));
+        return rf_fail(why, RF_EARG, "%s: tensor \"%s\": rank %d is not in 0..%zu", path, name.text, t->rank,
+                       RF_COUNT(t->dim));
     *count = 1;
     for (int i = 0; i < t->rank; i++)
         if (t->dim[i] < 0 || !rf__checked_mul(*count, (size_t)t->dim[i], count) || *count > SIZE_MAX / 64)
-            return rf_fail(why, RF_EARG, "%s: tensor \"%s\": dimension %d is %lld", path, name.text, i, (long long)t->dim[i]);
+            return rf_fail(why, RF_EARG, "%s: tensor \"%s\": dimension %d is %lld", path, name.text, i,
+                           (long long)t->dim[i]);
     if (*count && !t->data && !later) return rf_fail(why, RF_EARG, "%s: tensor \"%s\": no data", path, name.text);
     return RF_OK;
 }
@@ -56,8 +59,8 @@ static json_t *entry_of(const rf_weight_out *t, size_t from, size_t to)
 {
     json_t *shape = json_array();
     for (int i = 0; i < t->rank; i++) rf__json_add(&shape, json_integer(t->dim[i]));
-    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t->type), "shape", shape, "data_offsets", (json_int_t)from,
-                     (json_int_t)to);
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", dtype_name(t->type), "shape", shape, "data_offsets",
+                     (json_int_t)from, (json_int_t)to);
 }
 
 static json_t *metadata_of(const char *const *metadata)
@@ -104,7 +107,7 @@ static rf_status header_of(const char *path, const rf_weight_out *const *sorted,
                                   : RF_OK;
 }
 
-/* ---- the bytes ------------------------------------------------------------------------------------------------------- */
+/* ---- the bytes --------------------------------------------------------------------------------------------------- */
 
 static bool finite_run(const rf_ctx *ctx, const float *x, size_t n)
 {
@@ -134,7 +137,9 @@ static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const
 {
     size_t count = 1;
     rf_error failed = {0};
-    const float *data = t->data ? t->data : from->fetch ? from->fetch(from->user, (size_t)(t - from->first), &failed) : NULL;
+    const float *data = t->data       ? t->data
+                        : from->fetch ? from->fetch(from->user, (size_t)(t - from->first), &failed)
+                                      : NULL;
     if (failed.code) return rf_fail(why, failed.code, "%s", failed.text);
     for (int i = 0; i < t->rank; i++) count *= (size_t)t->dim[i];
     for (size_t i = 0; i < count; i += RUN) {
@@ -145,8 +150,9 @@ static rf_status write_tensor(const rf_ctx *ctx, int fd, const char *path, const
                            rf__printable(t->name).text, i, i + n - 1);
         if (t->type != RF_F32) {
             if (!narrow(ctx, t->type, buffer, data + i, n))
-                return rf_fail(why, RF_ENUMERIC, "%s: tensor \"%s\": a value among elements %zu..%zu is too large for %s",
-                               path, rf__printable(t->name).text, i, i + n - 1, dtype_name(t->type));
+                return rf_fail(why, RF_ENUMERIC,
+                               "%s: tensor \"%s\": a value among elements %zu..%zu is too large for %s", path,
+                               rf__printable(t->name).text, i, i + n - 1, dtype_name(t->type));
             bytes = buffer;
         }
         const rf_status status = rf__write_all(fd, bytes, n * width_of(t->type), path, why);

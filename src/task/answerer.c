@@ -20,7 +20,8 @@ static rf_status task_of(const rf_answerer *a, rf_task *task, rf_error *why)
     case RF_HEAD_CHOICE: *task = RF_TASK_MC; return RF_OK;
     case RF_HEAD_MLM:    break;
     }
-    return rf_fail(why, RF_EUNSUPPORTED, "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
 }
 
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why)
@@ -31,7 +32,8 @@ rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **
     rf_encoding_init(&a->encoding, ctx);
     rf_status status = rf_model_open(ctx, folder, &a->model, why);
     if (!status) status = task_of(a, &a->task, why);
-    if (!status && !rf_model_tokenizer(a->model)) status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+    if (!status && !rf_model_tokenizer(a->model))
+        status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
     if (!status) status = rf_session_open(a->model, &a->session, why);
     if (!status) {
@@ -70,7 +72,9 @@ void rf__probabilities(rf_task task, const float *z, int64_t K, float *p)
     for (int64_t k = 1; k < K; k++) top = fmax(top, z[k]);
     for (int64_t k = 0; k < K; k++) sum += exp(z[k] - top);
     for (int64_t k = 0; k < K; k++)
-        p[k] = task == RF_TASK_REG ? z[k] : task == RF_TASK_MULTILABEL ? (float)(1 / (1 + exp(-(double)z[k]))) : (float)(exp(z[k] - top) / sum);
+        p[k] = task == RF_TASK_REG          ? z[k]
+               : task == RF_TASK_MULTILABEL ? (float)(1 / (1 + exp(-(double)z[k])))
+                                            : (float)(exp(z[k] - top) / sum);
 }
 
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
@@ -82,7 +86,8 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     int64_t rows;
     if (a->task != RF_TASK_CLS && a->task != RF_TASK_REG && a->task != RF_TASK_MULTILABEL)
         return rf_fail(why, RF_EUNSUPPORTED, "this model labels tokens, answers or choices, not texts");
-    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e, &dropped, why);
+    rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
+                                 &dropped, why);
     if (status) return status;
     a->reading.examples++;
     a->reading.cut += dropped > 0;
@@ -114,14 +119,18 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
 
 static void keep_reading(rf_answerer *a, const rf__labelled *l, const rf__items *t)
 {
-    a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t), .cut = (int64_t)t->cut, .max_length = t->max_length,
-                              .empty = (int64_t)l->empty, .bad = (int64_t)l->bad};
+    a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t),
+                              .cut = (int64_t)t->cut,
+                              .max_length = t->max_length,
+                              .empty = (int64_t)l->empty,
+                              .bad = (int64_t)l->bad};
     if (l->bad) snprintf(a->reading.first, sizeof a->reading.first, "%.255s", l->first.text);
     rf__score_remark(l, a->reading.remark, sizeof a->reading.remark);
 }
 
-/* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the folder's where these
- * are of the same kind, names or numbers: a number beside names would decide whether there is a header. */
+/* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the
+ * folder's where these are of the same kind, names or numbers: a number beside names would decide whether there is a
+ * header. */
 static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_error *why)
 {
     const char **const column[] = {&o->text_column, &o->pair_column, &o->label_column};
@@ -130,15 +139,17 @@ static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_erro
     for (size_t i = 0; i < RF_COUNT(column); i++)
         if (!*column[i] && *own[i] && (!given || rf__is_number(given) == rf__is_number(own[i]))) *column[i] = own[i];
     if (given && !o->pair_column && *c->task_pair_column)
-        return rf_fail(why, RF_EARG, "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one is it here?",
-                       c->task_pair_column);
+        return rf_fail(
+            why, RF_EARG,
+            "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one is it here?",
+            c->task_pair_column);
     if (!given && !o->header && *c->task_header) o->header = c->task_header;
     if (!o->separator && *c->task_separator) o->separator = c->task_separator;
     return RF_OK;
 }
 
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels, rf__labelled *l, rf__items *t,
-                            rf__answers *z, rf_error *why)
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,
+                            rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why)
 {
     static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
     const char *own = rf_model_config(a->model)->finetuning_task;
@@ -149,7 +160,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     rf_status status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = rf__labelled_open(l, a->ctx, &a->o, why);
     if (!status && l->task != a->task)
-        status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
+        status =
+            rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
     l->nothing = rf_model_config(a->model)->version_2_with_negative;
     if (!status) status = rf__labelled_labels(l, &a->labels, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
@@ -157,7 +169,8 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }
 
-rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out, rf_error *why)
+rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
+                               rf_error *why)
 {
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};

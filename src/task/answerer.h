@@ -14,18 +14,18 @@ struct rf_answerer {
     int64_t max_length;
     float *probability;
     rf_encoding encoding;
-    rf_finetune_options o;              /* of the file that is read                                                      */
+    rf_finetune_options o;              /* of the file that is read                                                   */
     rf_reading reading;
-    rf_graph *graph;                    /* for the loss of labelled examples, or NULL                                    */
-    double loss;                        /* their sum                                                                     */
-    int64_t losses;                     /* and their number                                                              */
+    rf_graph *graph;                    /* for the loss of labelled examples, or NULL                                 */
+    double loss;                        /* their sum                                                                  */
+    int64_t losses;                     /* and their number                                                           */
 };
 
 /* Softmax, the logistic, or the numbers as they are. */
 void rf__probabilities(rf_task task, const float *z, int64_t K, float *p);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels, rf__labelled *l, rf__items *t,
-                            rf__answers *z, rf_error *why);
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,
+                            rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why);
 
 #endif

@@ -10,7 +10,8 @@ static size_t batch_at(const rf__items *t, size_t i, size_t most, size_t *tokens
 {
     const size_t begin = i;
     *tokens = 0;
-    for (; i < t->n && i - begin < most && (i == begin || *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS); i++) *tokens += rf__item_size(t, i);
+    for (; i < t->n && i - begin < most && (i == begin || *tokens + rf__item_size(t, i) <= RF__ANSWER_TOKENS); i++)
+        *tokens += rf__item_size(t, i);
     return i - begin;
 }
 
@@ -26,7 +27,8 @@ int64_t rf__answers_tokens(const rf__items *t, int64_t most)
     return (int64_t)largest;
 }
 
-static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user, rf_error *why)
+static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t most, rf__logits *logits, void *user,
+                      rf_error *why)
 {
     for (size_t i = 0; i < t->n;) {
         size_t tokens;
@@ -46,7 +48,8 @@ static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t
     return RF_OK;
 }
 
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why)
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user,
+                           rf_error *why)
 {
     const size_t each = at_most(most);
     size_t *which = rf__calloc(t->ctx, each, sizeof *which);
@@ -87,7 +90,8 @@ static bool span_of(const rf__answers *a, const rf__items *t, size_t i, int64_t 
     return better;
 }
 
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2], double *score)
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2],
+                     double *score)
 {
     double best = -INFINITY, none = INFINITY;
     bounds[0] = bounds[1] = -1;

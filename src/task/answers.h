@@ -10,7 +10,7 @@ typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **
 /* A row for each example (cls, reg, multilabel), candidate (mc) or token (tag, qa), in the order of the items. */
 typedef struct rf__answers {
     const rf_ctx *ctx;
-    int64_t K;                          /* columns: labels, 2 for qa, 1 for mc                                          */
+    int64_t K;                          /* columns: labels, 2 for qa, 1 for mc                                        */
     size_t rows, capacity;
     float *logit;
     rf__item_batch batch;
@@ -19,18 +19,22 @@ typedef struct rf__answers {
 /* Batches of at most `most` examples (0: 32), in order; of long ones fewer, so that a batch of several has at most
  * RF__ANSWER_TOKENS tokens.  No answer depends on it. */
 enum { RF__ANSWER_TOKENS = 4096 };
-rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user, rf_error *why);
-int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches               */
+rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf__logits *logits, void *user,
+                           rf_error *why);
+int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches            */
 void rf__answers_free(rf__answers *a);
 
 int64_t rf__answer_columns(const rf__items *t);
 
-/* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its last
- * token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how much better
- * than no answer, which is worth the least of what the windows' first tokens say, as in SQuAD's baselines. */
-void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2], double *score);
+/* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its
+ * last token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how
+ * much better than no answer, which is worth the least of what the windows' first tokens say, as in SQuAD's
+ * baselines. */
+void rf__answer_span(const rf__answers *a, const rf__items *t, size_t q, int64_t most, size_t *item, int32_t bounds[2],
+                     double *score);
 
-/* The bytes of the context that answer question q; none when there is no answer or, where that is allowed, it is better. */
+/* The bytes of the context that answer question q; none when there is no answer or, where that is allowed, it is
+ * better. */
 rf__byte_range rf__answer_bytes(const rf__answers *a, const rf__items *t, size_t q, double *score);
 
 #endif

@@ -1,9 +1,9 @@
 /* finetune.c — fine-tuning: a job for the machinery of runs (run.h).
  *
- *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, when the
- *     folder has the same one with the same labels) -> steps
+ *     tokenizer -> examples and labels -> config with the task's head -> weights of the encoder (and of the head, when
+ *     the folder has the same one with the same labels) -> steps
  *
- * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d).    */
+ * Layer l of L learns at rate d^(L-l), the embeddings at d^(L+1), the head at the full rate (layer_wise_lr_decay d). */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -33,11 +33,19 @@ static const rf__option_row rows[] = {
     {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
     {"k_fold",                      RF__INT,    AT(k_fold), 0, 1000, 0, NULL, 0},
 };
-static const struct { const char *name; size_t at; bool file; } words[] = {
-    {"task", AT(task), false},           {"train", AT(train), true},       {"dev", AT(dev), true},
-    {"text_column", AT(text_column), false}, {"pair_column", AT(pair_column), false}, {"label_column", AT(label_column), false},
-    {"header", AT(header), false},       {"separator", AT(separator), false},
-    {"labels", AT(labels), false},       {"metric", AT(metric), false},    {"class_weights", AT(class_weights), false},
+static const struct { const char *name; size_t at; bool file;
+} words[] = {
+    {"task", AT(task), false},
+    {"train", AT(train), true},
+    {"dev", AT(dev), true},
+    {"text_column", AT(text_column), false},
+    {"pair_column", AT(pair_column), false},
+    {"label_column", AT(label_column), false},
+    {"header", AT(header), false},
+    {"separator", AT(separator), false},
+    {"labels", AT(labels), false},
+    {"metric", AT(metric), false},
+    {"class_weights", AT(class_weights), false},
 };
 
 enum { USUAL_LENGTH = 128 };
@@ -63,16 +71,21 @@ static void run_defaults(rf_train_options *t)
     *t = o.t;
 }
 
-static const char **word_at(rf_finetune_options *o, size_t i) { return (const char **)(void *)((char *)o + words[i].at); }
+static const char **word_at(rf_finetune_options *o, size_t i)
+{
+    return (const char **)(void *)((char *)o + words[i].at);
+}
 
 /* A folder keeps the names of its columns (rf_config). */
 static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
 {
-    const char *const name[] = {"text", "pair", "label"}, *const column[] = {o->text_column, o->pair_column, o->label_column};
+    const char *const name[] = {"text", "pair", "label"}, *const column[] = {o->text_column, o->pair_column,
+                                                                             o->label_column};
     const size_t most = sizeof ((rf_config *)0)->task_text_column - 1;
     for (size_t i = 0; i < RF_COUNT(column); i++)
         if (column[i] && strlen(column[i]) > most)
-            return rf_fail(why, RF_EARG, "%s_column: a name of %zu bytes, at most %zu", name[i], strlen(column[i]), most);
+            return rf_fail(why, RF_EARG, "%s_column: a name of %zu bytes, at most %zu", name[i], strlen(column[i]),
+                           most);
     return RF_OK;
 }
 
@@ -80,9 +93,11 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
 {
     if (rf__rows_check(o, rows, RF_COUNT(rows), why) || check_columns(o, why)) return RF_EARG;
     if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
-        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld", (long long)o->t.gradient_accumulation_steps);
+        return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld",
+                       (long long)o->t.gradient_accumulation_steps);
     if (o->fgm > 0 && o->frozen_layers)
-        return rf_fail(why, RF_EARG, "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
+        return rf_fail(why, RF_EARG,
+                       "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
     if (o->dev || o->k_fold > 1) return RF_OK;
     if (o->t.load_best_model_at_end || o->t.early_stopping_patience)
         return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
@@ -90,13 +105,16 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* Who says how often, and not when, means steps.  Only o->t.given tells that from a strategy that happens to be the default. */
+/* Who says how often, and not when, means steps.  Only o->t.given tells that from a strategy that happens to be the
+ * default. */
 static void settle_strategies(rf_finetune_options *o)
 {
     const rf_train_options *t = &o->t;
     if (!t->given) return;
-    if (t->given(t->given_user, "eval_steps") && !t->given(t->given_user, "eval_strategy")) o->eval_strategy = RF_STRATEGY_STEPS;
-    if (t->given(t->given_user, "save_steps") && !t->given(t->given_user, "save_strategy")) o->save_strategy = RF_STRATEGY_STEPS;
+    if (t->given(t->given_user, "eval_steps") && !t->given(t->given_user, "eval_strategy"))
+        o->eval_strategy = RF_STRATEGY_STEPS;
+    if (t->given(t->given_user, "save_steps") && !t->given(t->given_user, "save_strategy"))
+        o->save_strategy = RF_STRATEGY_STEPS;
 }
 
 /* Options of the machinery that follow from ours, before the data is known; strategies by epochs are settled later. */
@@ -152,7 +170,8 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
     rf_finetune_options usual;
     rf_finetune_defaults(&usual);
-    rf_status status = rf__rows_restore(&f->o, rows, RF_COUNT(rows), &usual, &r->o, all, r->from, changed, sizeof changed, why);
+    rf_status status =
+        rf__rows_restore(&f->o, rows, RF_COUNT(rows), &usual, &r->o, all, r->from, changed, sizeof changed, why);
     if (!status) settle_strategies(&f->o);
     for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
         const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
@@ -168,14 +187,14 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         status = rf_fail(why, RF_EDATA, "%s: fold is not one of the %lld", r->from, (long long)f->o.k_fold);
     const uint64_t seed = (uint64_t)json_integer_value(json_object_get(saved, "seed"));
     if (!status && (f->o.learning_rates || f->o.k_fold > 1) && seed != r->o.seed)
-        status = rf_fail(why, RF_EARG, "%s: is of seed %llu, not %llu: runs of another seed need another output_dir", r->from,
-                         (unsigned long long)seed, (unsigned long long)r->o.seed);
+        status = rf_fail(why, RF_EARG, "%s: is of seed %llu, not %llu: runs of another seed need another output_dir",
+                         r->from, (unsigned long long)seed, (unsigned long long)r->o.seed);
     if (!status) status = check(&f->o, why);
     const rf_train_options run = r->o;
     f->o.t = run;
     derive(&f->o);
     r->o.metric_for_best_model = f->o.t.metric_for_best_model;
-    r->o.tokens_per_batch = f->o.t.tokens_per_batch;         /* the checkpoint's is that of its largest batch, see prepare */
+    r->o.tokens_per_batch = f->o.t.tokens_per_batch;    /* the checkpoint's is that of its largest batch, see prepare */
     return status;
 }
 
@@ -188,8 +207,10 @@ static void report_labels(rf__run *r, const rf__labelled *l)
     size_t n = 0, shown = 0;
     const char *const *name = rf__labelled_names(l);
     for (; name && shown < l->n && n + 80 < sizeof all; shown++)
-        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "", rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
-    if (name) rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", shown ? ", " : "",
+                              rf__show((rf__text){name[shown], strlen(name[shown])}, 50).text);
+    if (name)
+        rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
     char remark[256];
     rf__score_remark(l, remark, sizeof remark);
     if (*remark) rf__run_notify(r, "note", "%s", remark);
@@ -207,8 +228,10 @@ static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
 /* What works on one label at a place. */
 static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf_error *why)
 {
-    const char *what = f->o.r_drop > 0 ? "r_drop" : f->o.class_weights ? "class_weights" : r->o.label_smoothing_factor > 0
-                     ? "label_smoothing_factor" : NULL;
+    const char *what = f->o.r_drop > 0                   ? "r_drop"
+                       : f->o.class_weights              ? "class_weights"
+                       : r->o.label_smoothing_factor > 0 ? "label_smoothing_factor"
+                                                         : NULL;
     if (!what || f->source.task == RF_TASK_CLS || f->source.task == RF_TASK_TAG) return RF_OK;
     return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, cls and tag", what);
 }
@@ -217,12 +240,14 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
 static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 {
     const rf_task task = f->source.task;
-    const struct { const char *name; bool effective; const char *where; } all[] = {
+    const struct { const char *name; bool effective; const char *where;
+    } all[] = {
         {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
         {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
         {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
         {"doc_stride", task == RF_TASK_QA, "task qa"},
-        {"pooled", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL, "tasks with labels of texts"},
+        {"pooled", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL,
+         "tasks with labels of texts"},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++)
         if (!all[i].effective && r->o.given(r->o.given_user, all[i].name))
@@ -237,19 +262,21 @@ static rf_status check_names(const rf__run *r, const rf__finetune_run *f, rf_err
     if (!name || rf_labels_read(r->ctx, r->from, &l, why)) return name ? why->code : RF_OK;
     rf_status status = RF_OK;
     if ((size_t)l.n != f->source.n)
-        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld", f->o.train, f->source.n, r->from,
-                         (long long)l.n);
+        status = rf_fail(why, RF_EDATA, "%.150s: has %zu labels, the examples that %.150s was trained with %lld",
+                         f->o.train, f->source.n, r->from, (long long)l.n);
     for (int64_t i = 0; i < l.n && !status; i++)
         if (strcmp(l.name[i], name[i]))
-            status = rf_fail(why, RF_EDATA, "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'", f->o.train,
-                             (long long)i, name[i], r->from, l.name[i]);
+            status = rf_fail(why, RF_EDATA,
+                             "%.120s: label %lld is '%.40s', in the examples that %.120s was trained with '%.40s'",
+                             f->o.train, (long long)i, name[i], r->from, l.name[i]);
     rf_labels_free(&l);
     return status;
 }
 
 static bool same_examples(const rf__run *r, const rf__finetune_run *f)
 {
-    return f->train.hash == r->state.data && r->o.max_length == r->state.data_length && r->state.position.index <= (int64_t)f->train.n;
+    return f->train.hash == r->state.data && r->o.max_length == r->state.data_length &&
+           r->state.position.index <= (int64_t)f->train.n;
 }
 
 /* Before weights are loaded, of which the labels decide the shape. */
@@ -257,8 +284,10 @@ static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_
 {
     if (!*r->from) return RF_OK;
     if (!same_examples(r, f) && !r->o.allow_data_change)
-        return rf_fail(why, RF_EDATA, "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
-                       "goes on all the same", r->from);
+        return rf_fail(why, RF_EDATA,
+                       "the examples, vocabulary or max_length are not what %s was trained with; allow_data_change "
+                       "goes on all the same",
+                       r->from);
     return check_names(r, f, why);
 }
 
@@ -292,16 +321,18 @@ static rf_status prepare(rf__run *r, rf_error *why)
     }
     const double mean = (double)f->train.tokens / (double)f->train.n;
     if (f->source.task == RF_TASK_QA)
-        rf__run_notify(r, "note", "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to evaluate on",
-                     f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
+        rf__run_notify(r, "note",
+                       "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions "
+                       "to evaluate on",
+                       f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
     else
-        rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on", f->train.n, mean,
-                     f->train.cut, (long long)r->o.max_length, f->dev.n);
+        rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on",
+                       f->train.n, mean, f->train.cut, (long long)r->o.max_length, f->dev.n);
     if (!status) report_labels(r, &f->source);
     if (!status) report_ineffective(r, f);
     if (!status && f->source.bad)
-        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad, f->source.bad > 1 ? "s were" : " was",
-                     f->source.first.text);
+        rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,
+                       f->source.bad > 1 ? "s were" : " was", f->source.first.text);
     return status;
 }
 
@@ -375,7 +406,8 @@ static rf_status begin(rf__run *r, rf_error *why)
     if (same) status = rf__params_load(&r->params, w, r->optimizer.value, &has, NULL, why);
     else status = rf__params_load_encoder(&r->params, w, r->optimizer.value, why);
     rf_weights_close(w);
-    if (!status) rf__run_notify(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
+    if (!status)
+        rf__run_notify(r, "note", "begins with the encoder of %s and %s", r->o.model, has ? "its head" : "a new head");
     return status;
 }
 
@@ -436,12 +468,13 @@ static double epoch_of(const rf__run *r)
 
 static const char *metric(const rf__run *r) { return ((const rf__finetune_run *)r->task)->metric; }
 
-/* The final model, unless it is the one that the last evaluation saw.  The log has one evaluation a step, of the weights
- * of that step. */
+/* The final model, unless it is the one that the last evaluation saw.  The log has one evaluation a step, of the
+ * weights of that step. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    const bool other = r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
+    const bool other =
+        r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
     if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
     return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
 }
@@ -463,14 +496,29 @@ static void card(const rf__run *r, rf__card *c)
     c->scores = f->scores;
 }
 
-static const rf__job job = {run_defaults, restore, keep, prepare, configure, rf__finetune_memory, begin, open, rf__finetune_gather, rf__finetune_gradient,
-                            rf__finetune_evaluate, epoch_of, metric, defaults, card, finish};
+static const rf__job job = {run_defaults,
+                            restore,
+                            keep,
+                            prepare,
+                            configure,
+                            rf__finetune_memory,
+                            begin,
+                            open,
+                            rf__finetune_gather,
+                            rf__finetune_gradient,
+                            rf__finetune_evaluate,
+                            epoch_of,
+                            metric,
+                            defaults,
+                            card,
+                            finish};
 
 /* ---- all of it ---- */
 
 static void clear(rf__finetune_run *f)
 {
-    for (int64_t i = 0; f->batch && i < f->o.t.gradient_accumulation_steps; i++) rf__item_batch_free(f->ctx, &f->batch[i]);
+    for (int64_t i = 0; f->batch && i < f->o.t.gradient_accumulation_steps; i++)
+        rf__item_batch_free(f->ctx, &f->batch[i]);
     rf__free(f->ctx, f->batch);
     rf__free(f->ctx, f->which);
     rf__free(f->ctx, f->words);
@@ -505,11 +553,12 @@ static void settle_preset(rf_finetune_options *o)
 {
     const rf__preset *p;
     const bool chosen = o->t.given ? o->t.given(o->t.given_user, "max_length") : o->t.max_length != USUAL_LENGTH;
-    if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL)) o->t.max_length = p->max_length;
+    if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL))
+        o->t.max_length = p->max_length;
 }
 
-rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
-                           rf_scores *scores, rf_error *why)
+rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
+                           void *user, rf_scores *scores, rf_error *why)
 {
     rf__finetune_run *f = rf__calloc(ctx, 1, sizeof *f);
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");

@@ -2,7 +2,7 @@
  *
  *     finetune.c         options, the job's hooks
  *     finetune_many.c    folds, grids
- *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                  */
+ *     finetune_step.c    batches, gradients (R-Drop, FGM), evaluation                                                */
 #ifndef RF_TRAIN_FINETUNE_H
 #define RF_TRAIN_FINETUNE_H
 
@@ -13,37 +13,38 @@
 
 typedef struct rf__finetune_run {
     const rf_ctx *ctx;
-    rf_finetune_options o;              /* as given, or as restored                                                     */
+    rf_finetune_options o;              /* as given, or as restored                                                   */
     rf_arena strings;
     const char *base;                   /* the model that it began with, for the card; NULL: not known */
-    rf__labelled source;                /* columns and labels                                                           */
+    rf__labelled source;                /* columns and labels                                                         */
     rf__items train, dev;
-    rf_error failed;                    /* of gathering                                                                  */
+    rf_error failed;                    /* of gathering                                                               */
     rf_head head;
-    float *class_weight;                /* [K] or NULL                                                                   */
-    rf__item_batch *batch;              /* [gradient_accumulation_steps]                                                 */
-    size_t *which;                      /* [per_device_train_batch_size]                                                 */
-    float *words;                       /* FGM: the word embeddings as they were                                         */
-    rf__answers answers;                /* of the last evaluation                                                        */
+    float *class_weight;                /* [K] or NULL                                                                */
+    rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */
+    size_t *which;                      /* [per_device_train_batch_size]                                              */
+    float *words;                       /* FGM: the word embeddings as they were                                      */
+    rf__answers answers;                /* of the last evaluation                                                     */
     rf_scores scores;
-    int64_t scored;                     /* the step that `scores` are of; 0: none                                       */
-    int64_t longest;                    /* tokens of an example, with R-Drop of both                                     */
-    char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                              */
+    int64_t scored;                     /* the step that `scores` are of; 0: none                                     */
+    int64_t longest;                    /* tokens of an example, with R-Drop of both                                  */
+    char metric[48];                    /* "eval_f1": what eval_accuracy of the state holds                           */
 } rf__finetune_run;
 
 /* FGM's copy of the word embeddings; evaluations, which may take larger batches; the longest example. */
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own);
 
 void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);
-rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
+rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
+                                rf_error *why);
 
 /* The scores of the weights as they are; with rf__finetune_evaluate they are this step's line of metrics.jsonl, too. */
 rf_status rf__finetune_score(rf__run *r, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
 
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
-rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report, void *user,
-                           rf_scores *scores, rf_error *why);
-int64_t rf__finetune_batches(const rf__finetune_run *f);                /* micro-batches of an epoch                    */
+rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
+                           void *user, rf_scores *scores, rf_error *why);
+int64_t rf__finetune_batches(const rf__finetune_run *f);                /* micro-batches of an epoch                  */
 
 #endif

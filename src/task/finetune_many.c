@@ -1,7 +1,8 @@
-/* finetune_many.c — one run, or several for one question: folds, or a grid of learning rates and seeds (the paper's for GLUE).
+/* finetune_many.c — one run, or several for one question: folds, or a grid of learning rates and seeds (the paper's for
+ * GLUE).
  *
  *     each of them   has its own folder in output_dir and knows nothing of the others
- *     resumed        those that have ended say their scores once more, the one that was stopped goes on                */
+ *     resumed        those that have ended say their scores once more, the one that was stopped goes on              */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
 }
 
 /* `one`, which is `o` but for what makes it this run, in a folder of this name. */
-static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_finetune_options *one, const char *name, int64_t fold,
-                        rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
+static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_finetune_options *one, const char *name,
+                        int64_t fold, rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
 {
     char folder[4096];
     const bool fresh = access(o->t.output_dir, F_OK) != 0;
@@ -56,8 +57,8 @@ static rf_status run_in(const rf_ctx *ctx, const rf_finetune_options *o, rf_fine
     return status;
 }
 
-static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
-                           rf_error *why)
+static rf_status all_folds(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                           rf_scores *scores, rf_error *why)
 {
     rf_status status = RF_OK;
     rf_scores *fold = rf__calloc(ctx, (size_t)o->k_fold, sizeof *fold);
@@ -89,7 +90,9 @@ static rf_status check_rates(const double rate[], int n, rf_error *why)
         for (int k = 0; k < i; k++) {
             name_point(a, rate[i], 1, 0);
             name_point(b, rate[k], 1, 0);
-            if (!strcmp(a, b)) return rf_fail(why, RF_EARG, "learning_rates: %.15g and %.15g are one, of which the folder is %s", rate[k], rate[i], a);
+            if (!strcmp(a, b))
+                return rf_fail(why, RF_EARG, "learning_rates: %.15g and %.15g are one, of which the folder is %s",
+                               rate[k], rate[i], a);
         }
     return RF_OK;
 }
@@ -105,7 +108,9 @@ static rf_status read_rates(const char *text, double rate[RATES], int *n, rf_err
         (*n)++;
         if (!*at) return check_rates(rate, *n, why);
     }
-    return rf_fail(why, RF_EARG, "learning_rates: \"%.80s\" is not up to %d numbers above 0, at most 10, with commas between them", text, (int)RATES);
+    return rf_fail(why, RF_EARG,
+                   "learning_rates: \"%.80s\" is not up to %d numbers above 0, at most 10, with commas between them",
+                   text, (int)RATES);
 }
 
 static double score_of(const rf_scores *s, const char *name)
@@ -122,7 +127,8 @@ static bool has_score(const rf_scores *s, const char *name)
     return false;
 }
 
-static void report_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric, double value)
+static void report_point(rf_train_report *report, void *user, const char *what, double rate, const char *metric,
+                         double value)
 {
     char note[160];
     snprintf(note, sizeof note, "learning rate %g: %s%s %.4f", rate, what, metric, value);
@@ -131,8 +137,8 @@ static void report_point(rf_train_report *report, void *user, const char *what, 
 }
 
 /* All seeds of one rate. */
-static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, double rate, rf_train_report *report, void *user,
-                           rf_scores run[], rf_scores *out, rf_error *why)
+static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, double rate, rf_train_report *report,
+                           void *user, rf_scores run[], rf_scores *out, rf_error *why)
 {
     rf_status status = RF_OK;
     for (int64_t s = 0; s < o->seeds && !status; s++) {
@@ -148,7 +154,8 @@ static rf_status one_point(const rf_ctx *ctx, const rf_finetune_options *o, doub
 }
 
 /* The rate whose mean over the seeds is best. */
-static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores, rf_error *why)
+static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                      rf_scores *scores, rf_error *why)
 {
     double rate[RATES], top = NAN, at = 0;
     int n;
@@ -156,7 +163,8 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
     if (!status) status = rf__preset_find(o->task ? o->task : "cls", &preset, why);
     if (status) return status;
-    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;         /* of tags perhaps accuracy, see below */
+    /* of tags perhaps accuracy, see below */
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;
     const rf_greater g = o->t.greater_is_better;
     const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__score_is_error(metric));
     rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
@@ -184,16 +192,22 @@ static rf_status check_many(const rf_finetune_options *o, const char *what, rf_e
     const char *resume = o->t.resume_from_checkpoint;
     if (!o->t.output_dir) return rf_fail(why, RF_EARG, "%s: needs output_dir, for a folder of each run", what);
     if (resume && strcmp(resume, "latest"))
-        return rf_fail(why, RF_EARG, "%s: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", what, resume);
-    if (o->seeds < 1 || o->seeds > SEEDS) return rf_fail(why, RF_EARG, "seeds: %lld is not in 1 .. %d", (long long)o->seeds, (int)SEEDS);
+        return rf_fail(why, RF_EARG,
+                       "%s: its runs are resumed with \"latest\" and the output_dir of before, not with %.200s", what,
+                       resume);
+    if (o->seeds < 1 || o->seeds > SEEDS)
+        return rf_fail(why, RF_EARG, "seeds: %lld is not in 1 .. %d", (long long)o->seeds, (int)SEEDS);
     return RF_OK;
 }
 
 static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
 {
     char path[4096] = "";
-    const rf_status status = o->dev || !rf__is_folder(o->train) ? RF_OK : rf__preset_file(o->train, "dev", true, path, sizeof path, why);
-    return status || o->dev || *path ? status : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");
+    const rf_status status =
+        o->dev || !rf__is_folder(o->train) ? RF_OK : rf__preset_file(o->train, "dev", true, path, sizeof path, why);
+    return status || o->dev || *path
+               ? status
+               : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");
 }
 
 /* Standard input and pipes, such as <(zcat train.tsv.gz), are there once. */
@@ -208,14 +222,16 @@ static rf_status check_again(const char *path, const char *option, const char *r
 
 static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
 {
-    const char *reader = o->learning_rates ? "each run of learning_rates reads it" : o->k_fold > 1 ? "each run of k_fold reads it"
-                       : rf__ranks(o->t.comm) > 1 ? "each rank reads it" : NULL;
+    const char *reader = o->learning_rates          ? "each run of learning_rates reads it"
+                         : o->k_fold > 1            ? "each run of k_fold reads it"
+                         : rf__ranks(o->t.comm) > 1 ? "each rank reads it"
+                                                    : NULL;
     if (!reader) return RF_OK;
     return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
 }
 
-rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user, rf_scores *scores,
-                      rf_error *why)
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                      rf_scores *scores, rf_error *why)
 {
     const char *resume = o->t.resume_from_checkpoint;
     if (scores) scores->n = 0;
@@ -227,9 +243,13 @@ rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     }
     if (o->seeds > 1) return rf_fail(why, RF_EARG, "seeds: is how often learning_rates are tried, and there are none");
     if (o->k_fold <= 1 && resume && rf__folder_has(resume, "fold-1"))
-        return rf_fail(why, RF_EARG, "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest", resume);
+        return rf_fail(
+            why, RF_EARG,
+            "%.200s: holds folds: the command that began them goes on with them when it has k_fold and resume latest",
+            resume);
     if (o->k_fold <= 1) return rf__finetune_one(ctx, o, 0, report, user, scores, why);
     if (o->k_fold > 1000) return rf_fail(why, RF_EARG, "k_fold: %lld, at most 1000", (long long)o->k_fold);
-    if (o->dev) return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
+    if (o->dev)
+        return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
     return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, scores, why);
 }

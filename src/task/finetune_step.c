@@ -2,8 +2,8 @@
  *
  *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller
  *     R-Drop        every example is in the batch twice, under two dropouts (objective.c)
- *     FGM           (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
- *                   the update is that of the loss at embeddings + delta                                              */
+ *     FGM          (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
+ *                  the update is that of the loss at embeddings + delta */
 #include <math.h>
 #include <stdio.h>
 
@@ -35,7 +35,8 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
 
 /* ---- gradients ---- */
 
-static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum, rf_error *why)
+static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum,
+                          rf_error *why)
 {
     const rf__finetune_run *f = r->task;
     const rf__task_objective objective = {f->train.task, f->class_weight, f->o.r_drop};
@@ -62,7 +63,8 @@ static void move_words(const rf__run *r, const rf__finetune_run *f, const float 
     for (size_t i = 0; i < n; i++) word[i] += step * leaf[at + i];
 }
 
-rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why)
+rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
+                                rf_error *why)
 {
     rf__finetune_run *f = r->task;
     const rf__item_batch *b = &f->batch[micro];
@@ -70,7 +72,7 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
     if (!b->labels) return RF_OK;
     if (!(f->o.fgm > 0)) return one_pass(r, b, stream, weight, loss_sum, why);
 
-    enum { FIRST = 1 << 19 };                                            /* its dropouts are not those of the second pass */
+    enum { FIRST = 1 << 19 };                                        /* its dropouts are not those of the second pass */
     float *leaf = r->tree.slab[r->tree.nodes + r->tree.joins - 1], *word = r->optimizer.value + r->params.p[0].offset;
     double before = 0;
     rf_status status = one_pass(r, b, stream | FIRST, weight, &before, why);

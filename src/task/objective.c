@@ -13,8 +13,8 @@
 
 #include "task/objective.h"
 
-rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
-                              double *sum, int64_t *hits)
+rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
+                                   double weight, double *sum, int64_t *hits)
 {
     rf_tensor *loss = NULL;
     switch (o->task) {
@@ -46,7 +46,9 @@ static rf_status balanced(const rf__items *t, float weight[], rf_error *why)
             all++;
         }
     for (size_t k = 0; k < K; k++) {
-        if (weight[k] < 1) return rf_fail(why, RF_EDATA, "class_weights: balanced, but no training example has label %zu of %zu", k + 1, K);
+        if (weight[k] < 1)
+            return rf_fail(why, RF_EDATA, "class_weights: balanced, but no training example has label %zu of %zu",
+                           k + 1, K);
         weight[k] = (float)((double)all / ((double)K * (double)weight[k]));
     }
     return RF_OK;
@@ -60,8 +62,10 @@ rf_status rf__class_weights(const char *text, const rf__items *t, float weight[]
         const double x = strtod(text, &end);
         const bool last = k + 1 == t->K;
         if (end == text || !isfinite(x) || x < 0 || x > 1e6 || *end != (last ? 0 : ','))
-            return rf_fail(why, RF_EARG, "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
-                           (long long)t->K);
+            return rf_fail(
+                why, RF_EARG,
+                "class_weights: expected \"balanced\" or %lld numbers from 0 to 1e6 with commas between them",
+                (long long)t->K);
         weight[k] = (float)x;
         text = end + !last;
     }

@@ -62,7 +62,8 @@ static json_t *answer(const predicting *p, size_t q)
     const rf__items *t = p->t;
     double score;
     const rf__byte_range s = rf__answer_bytes(p->z, t, q, &score);
-    return json_pack("{s:s%, s:o}", "answer", t->context + t->context_at[q] + s.begin, s.end - s.begin, "score", real(isfinite(score) ? score : 0));
+    return json_pack("{s:s%, s:o}", "answer", t->context + t->context_at[q] + s.begin, s.end - s.begin, "score",
+                     real(isfinite(score) ? score : 0));
 }
 
 static json_t *choice(const predicting *p, size_t i)
@@ -92,7 +93,9 @@ static json_t *prediction(const predicting *p, size_t i)
     if (!said || (!name.at && !(p->t->name_at && p->format == RF_PREDICTIONS_TSV))) return said;
     char number[32] = "";
     if (p->t->numbers) snprintf(number, sizeof number, "%.*s", (int)name.size, name.at);
-    all = json_pack("{s:o}", "id", p->t->numbers ? json_integer(strtoll(number, NULL, 10)) : json_stringn(name.at ? name.at : "", name.size));
+    all = json_pack("{s:o}", "id",
+                    p->t->numbers ? json_integer(strtoll(number, NULL, 10))
+                                  : json_stringn(name.at ? name.at : "", name.size));
     if (all && json_object_update(all, said)) {
         json_decref(all);
         all = NULL;
@@ -127,7 +130,8 @@ static char *field(const json_t *v, char between)
     return out;
 }
 
-static rf_status table_line(const predicting *p, const json_t *j, size_t i, rf_prediction_line *line, void *user, rf_error *why)
+static rf_status table_line(const predicting *p, const json_t *j, size_t i, rf_prediction_line *line, void *user,
+                            rf_error *why)
 {
     const char *key;
     json_t *value;
@@ -146,7 +150,8 @@ static rf_status table_line(const predicting *p, const json_t *j, size_t i, rf_p
         if (!text) break;
         if (glue && strcmp(key, "id")) break;                                /* the prediction alone */
     }
-    const rf_status status = text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a line");
+    const rf_status status =
+        text ? line(user, text, strlen(text), why) : rf_fail(why, RF_ENOMEM, "out of memory: a line");
     free(text);
     return status;
 }
@@ -173,15 +178,18 @@ static rf_status squad_line(const predicting *p, size_t q, rf_prediction_line *l
     const rf__text name = rf__items_name(p->t, q);
     const bool last = q + 1 == p->t->questions;
     double score;
-    if (!name.at) return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
+    if (!name.at)
+        return rf_fail(why, RF_EDATA, "question %zu has no id, by which SQuAD's script finds its answer", q + 1);
     const rf__byte_range s = rf__answer_bytes(p->z, p->t, q, &score);
-    json_t *j = json_pack("[s%, s%]", name.at, name.size, p->t->context + p->t->context_at[q] + s.begin, s.end - s.begin);
+    json_t *j =
+        json_pack("[s%, s%]", name.at, name.size, p->t->context + p->t->context_at[q] + s.begin, s.end - s.begin);
     char *key = rf__json_dump(json_array_get(j, 0), JSON_ENCODE_ANY);
     char *answer = rf__json_dump(json_array_get(j, 1), JSON_ENCODE_ANY);
     const size_t size = (key ? strlen(key) : 0) + (answer ? strlen(answer) : 0) + 8;
     char *text = key && answer ? malloc(size) : NULL;
     if (text) snprintf(text, size, "%s: %s%s", key, answer, last ? "" : ",");
-    const rf_status status = text ? text_line(text, line, user, why) : rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
+    const rf_status status =
+        text ? text_line(text, line, user, why) : rf_fail(why, RF_ENOMEM, "out of memory: a prediction");
     free(text);
     free(answer);
     free(key);
@@ -210,8 +218,8 @@ static rf_status all_lines(const predicting *p, rf_prediction_line *line, void *
     return status;
 }
 
-rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_prediction_format format,
-                              rf_prediction_line *line, void *user, rf_error *why)
+rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file,
+                              rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why)
 {
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};

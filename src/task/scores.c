@@ -22,7 +22,8 @@ static void rate(rf__class_score *s)
     s->f1 = ratio(2 * (double)s->hits, (double)s->predictions + (double)s->labels);
 }
 
-void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes, rf__class_score out[])
+void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
+                      rf__class_score out[])
 {
     for (int32_t k = 0; k < classes; k++) out[k] = (rf__class_score){0};
     for (size_t i = 0; i < n; i++) {
@@ -148,7 +149,7 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
 
 /* ---- entities ---- */
 
-typedef struct tag { char kind; const char *type; } tag;         /* kind 'B', 'I', 'E', 'S' or 'O'                       */
+typedef struct tag { char kind; const char *type; } tag;         /* kind 'B', 'I', 'E', 'S' or 'O'                    */
 
 static tag tag_of(const char *name)
 {
@@ -176,13 +177,15 @@ bool rf__tags_are_entities(const char *const name[], int64_t n)
 static bool begins(tag before, tag now)
 {
     if (now.kind == 'O') return false;
-    return now.kind == 'B' || now.kind == 'S' || before.kind == 'O' || before.kind == 'E' || before.kind == 'S' || strcmp(before.type, now.type);
+    return now.kind == 'B' || now.kind == 'S' || before.kind == 'O' || before.kind == 'E' || before.kind == 'S' ||
+           strcmp(before.type, now.type);
 }
 
 static bool ends(tag now, tag next)
 {
     if (now.kind == 'O') return false;
-    return now.kind == 'E' || now.kind == 'S' || next.kind == 'O' || next.kind == 'B' || next.kind == 'S' || strcmp(now.type, next.type);
+    return now.kind == 'E' || now.kind == 'S' || next.kind == 'O' || next.kind == 'B' || next.kind == 'S' ||
+           strcmp(now.type, next.type);
 }
 
 void rf__count_entities(const char *const label[], const char *const predicted[], size_t n, rf__entity_count *add)
@@ -205,4 +208,7 @@ void rf__count_entities(const char *const label[], const char *const predicted[]
     }
 }
 
-double rf__entity_f1(const rf__entity_count *c) { return ratio(2 * (double)c->hits, (double)(c->labels + c->predictions)); }
+double rf__entity_f1(const rf__entity_count *c)
+{
+    return ratio(2 * (double)c->hits, (double)(c->labels + c->predictions));
+}

@@ -1,8 +1,8 @@
-/* scores.h — how good answers are: the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and seqeval
- * compute them (tools/golden_scores.py).
+/* scores.h — how good answers are: the metrics of GLUE, SQuAD and CoNLL, as scikit-learn, scipy, SQuAD's script and
+ * seqeval compute them (tools/golden_scores.py).
  *
- * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one class,
- * NaN for a correlation with a constant.  All sums in double.                                                          */
+ * Where a metric is not defined it is what those give: 0 for F1 of a class without answers, 0 for Matthews of one
+ * class, NaN for a correlation with a constant.  All sums in double.                                                 */
 #ifndef RF_TRAIN_SCORES_H
 #define RF_TRAIN_SCORES_H
 
@@ -11,9 +11,11 @@
 /* label, predicted [n]: classes 0 .. classes-1 */
 double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n);
 
-/* What one class got: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions + labels); 0 for 0/0. */
+/* What one class got: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions + labels); 0
+ * for 0/0. */
 typedef struct rf__class_score { size_t labels, predictions, hits; double precision, recall, f1; } rf__class_score;
-void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes, rf__class_score out[]);
+void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
+                      rf__class_score out[]);
 
 /* The mean of the classes' F1 over the classes that occur in labels or predictions. */
 double rf__f1_macro(const rf__class_score score[], int32_t classes);
@@ -30,11 +32,12 @@ double rf__pearson(const double x[], const double y[], size_t n);
 /* Pearson's r of the ranks, equal values sharing their mean rank.  RF_ENOMEM. */
 rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why);
 
-/* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII punctuation,
- * the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting words as often as
- * both sides have them, 1 for two without words.  RF_EDATA: not UTF-8; RF_ENOMEM. */
+/* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
+ * punctuation, the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting
+ * words as often as both sides have them, 1 for two without words.  RF_EDATA: not UTF-8; RF_ENOMEM. */
 size_t rf__squad_normal(const char *text, size_t size, char *out);     /* out: 2 size + 1 bytes; returns its length */
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1, rf_error *why);
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
+                          rf_error *why);
 
 /* Entities of tags, as seqeval reads them by default, in IOB2, IOBES (BIOES) and, by other letters, BILOU and BMES:
  *

@@ -2,16 +2,19 @@
  *
  *     lower  ->  no ASCII punctuation  ->  the words a, an, the become a space  ->  words, one space between
  *
- *     F1 = 2 common / (words of gold + words of the prediction),  common: of the two bags of words                     */
+ *     F1 = 2 common / (words of gold + words of the prediction),  common: of the two bags of words                   */
 #include <stdlib.h>
 #include <utf8proc.h>
 
 #include "text/text.h"
 #include "task/scores.h"
 
-static bool white(uint32_t c) { return rf__unicode_white(c) || (c >= 0x1C && c <= 0x1F); }          /* Python's split   */
+static bool white(uint32_t c) { return rf__unicode_white(c) || (c >= 0x1C && c <= 0x1F); }          /* Python's split */
 
-static bool punctuation(uint32_t c) { return c > 0x20 && c < 0x7F && !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z'); }
+static bool punctuation(uint32_t c)
+{
+    return c > 0x20 && c < 0x7F && !(c >= '0' && c <= '9') && !(c >= 'A' && c <= 'Z') && !(c >= 'a' && c <= 'z');
+}
 
 /* Python's \w: letters and numbers of any kind (the underscore is punctuation and gone). */
 static bool wordly(uint32_t c)
@@ -37,7 +40,7 @@ static size_t lower(const char *text, size_t size, char *out)
     for (size_t at = 0; at < size;) {
         const uint32_t c = rf__utf8_get((const unsigned char *)text, &at);
         if (punctuation(c)) continue;
-        if (c == 0x130) {                                          /* the one letter whose lower case is two scalars     */
+        if (c == 0x130) {                                          /* the one letter whose lower case is two scalars  */
             n += rf__utf8_put('i', out + n);
             n += rf__utf8_put(0x307, out + n);
         } else {
@@ -51,11 +54,11 @@ size_t rf__squad_normal(const char *text, size_t size, char *out)
 {
     const size_t n = lower(text, size, out);
     size_t to = 0;
-    bool gap = false;                                              /* a space is due before what follows                 */
+    bool gap = false;                                              /* a space is due before what follows              */
     for (size_t at = 0; at < n;) {
         size_t begin = at, next = at;
         uint32_t c = rf__utf8_get((const unsigned char *)out, &next);
-        if (wordly(c)) {                                           /* a run of word characters                           */
+        if (wordly(c)) {                                           /* a run of word characters                        */
             for (at = next; at < n; at = next) {
                 c = rf__utf8_get((const unsigned char *)out, &next);
                 if (!wordly(c)) break;
@@ -114,7 +117,8 @@ static double overlap(const char *const a[], size_t n, const char *const b[], si
     return 2 * (double)common / (double)(n + m);
 }
 
-rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1, rf_error *why)
+rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *predicted, double *exact, double *f1,
+                          rf_error *why)
 {
     const size_t size[2] = {strlen(answer), strlen(predicted)};
     if (rf__utf8_check(answer, size[0]) < size[0] || rf__utf8_check(predicted, size[1]) < size[1])
@@ -132,5 +136,6 @@ rf_status rf__squad_score(const rf_ctx *ctx, const char *answer, const char *pre
     rf__free(ctx, b);
     rf__free(ctx, (void *)in_a);
     rf__free(ctx, (void *)in_b);
-    return fine ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: words of answers of %zu and %zu bytes", size[0], size[1]);
+    return fine ? RF_OK
+                : rf_fail(why, RF_ENOMEM, "out of memory: words of answers of %zu and %zu bytes", size[0], size[1]);
 }

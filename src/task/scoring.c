@@ -109,10 +109,14 @@ static rf_status score_labels(const rf__answers *a, const rf__items *t, rf_score
     return RF_OK;
 }
 
-static bool has_entities(const rf__labelled *l) { return l->task == RF_TASK_TAG && rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n); }
+static bool has_entities(const rf__labelled *l)
+{
+    return l->task == RF_TASK_TAG && rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n);
+}
 
 /* The tags of words, sentence after sentence, from the first pieces; words that were cut off do not count. */
-static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+static rf_status score_tags(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+                            rf_error *why)
 {
     const size_t K = (size_t)t->K;
     const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold), **predicted;
@@ -153,7 +157,8 @@ static char *part(const rf__items *t, size_t q, rf__byte_range s)
 }
 
 /* One right answer (bytes that are none: "") against what was said; an answer of no word is none: *there. */
-static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, const char *said, bool *there, double *exact, double *f1, rf_error *why)
+static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, const char *said, bool *there,
+                         double *exact, double *f1, rf_error *why)
 {
     double e = 0, f = 0, empty = 0;
     char *is = part(t, q, gold);
@@ -168,7 +173,8 @@ static rf_status compare(const rf__items *t, size_t q, rf__byte_range gold, cons
 }
 
 /* The best of all right answers; without one, "". */
-static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, double *exact, double *f1, rf_error *why)
+static rf_status score_question(const rf__answers *a, const rf__items *t, size_t q, double *exact, double *f1,
+                                rf_error *why)
 {
     double score;
     bool there = false;
@@ -239,7 +245,8 @@ rf_status rf__score_known(const rf__labelled *l, const char *name, rf_error *why
         snprintf(all + n, sizeof all - n, "%s%s", n ? ", " : "", known[i].name);
     }
     return rf_fail(why, RF_EARG, "metric_for_best_model: this task has no \"%.40s\", but %s%s", name, all,
-                   l->task == RF_TASK_TAG && !has_entities(l) ? "; its tags name no entities (B-TYPE, I-TYPE, ...)" : "");
+                   l->task == RF_TASK_TAG && !has_entities(l) ? "; its tags name no entities (B-TYPE, I-TYPE, ...)"
+                                                              : "");
 }
 
 void rf__score_remark(const rf__labelled *l, char *out, size_t size)
@@ -253,14 +260,17 @@ void rf__score_remark(const rf__labelled *l, char *out, size_t size)
         if (!other++) first = i;
     }
     if (!has_entities(l))
-        snprintf(out, size, "the tags name no entities (B-TYPE, I-TYPE, ...), so there is no precision, recall or f1 of them, and accuracy chooses%s",
+        snprintf(out, size,
+                 "the tags name no entities (B-TYPE, I-TYPE, ...), so there is no precision, recall or f1 of them, and "
+                 "accuracy chooses%s",
                  numbers == l->n ? "; --labels O,B-TYPE,... names tags that are numbers, in their order" : "");
     else if (other)
-        snprintf(out, size, "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ...: outside of entities", other, other > 1 ? "s" : "",
-                 l->name[first], other > 1 ? "are" : "is");
+        snprintf(out, size, "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ...: outside of entities", other,
+                 other > 1 ? "s" : "", l->name[first], other > 1 ? "are" : "is");
 }
 
-rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+rf_status rf__score_answers(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out,
+                            rf_error *why)
 {
     switch (t->task) {
     case RF_TASK_CLS:        return score_classes(a, t, out, why);

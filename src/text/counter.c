@@ -29,7 +29,8 @@ static uint64_t hash_of(const char *word, size_t size)
     return h ^ h >> 32;
 }
 
-static rf_counted *find_slot(rf_counted *slot, size_t slots, const char *text, uint64_t hash, const char *word, size_t size)
+static rf_counted *find_slot(rf_counted *slot, size_t slots, const char *text, uint64_t hash, const char *word,
+                             size_t size)
 {
     for (size_t i = (size_t)hash & (slots - 1);; i = (i + 1) & (slots - 1)) {
         rf_counted *s = &slot[i];

@@ -6,8 +6,9 @@
 
 typedef struct change { const char *from, *to; } change;
 
-static const change in_tokens[] = {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
-                                   {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+static const change in_tokens[] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                   {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                   {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 static const change in_text[] = {{" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"},
                                  {" 'm", "'m"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 

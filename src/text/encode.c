@@ -91,7 +91,7 @@ static inline void push(rf_encoding *e, int32_t id, uint32_t start, uint32_t end
     e->added[e->n++] = added;
 }
 
-/* ---- words ---------------------------------------------------------------------------------------------------------- */
+/* ---- words ------------------------------------------------------------------------------------------------------- */
 
 static inline void push_piece(rf_encoding *e, const rf_word *w, int32_t id, size_t begin, size_t end)
 {
@@ -162,7 +162,7 @@ static bool encode_words(const rf_tokenizer *t, rf_encoding *e, const char *text
     return !s->words.failed;
 }
 
-/* ---- added tokens ------------------------------------------------------------------------------------------------- */
+/* ---- added tokens ------------------------------------------------------------------------------------------------ */
 
 /* Bytes of text[at, size) that are token a in lower case; 0 when they are not. */
 static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_t size, const rf_added *a)
@@ -199,7 +199,8 @@ static const rf_added *added_at(const rf_tokenizer *t, const char *text, size_t 
 }
 
 /* The first added token in [at, size): its place, widened by the white space that it takes along. */
-static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size, size_t *from, size_t *to)
+static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_t at, size_t size, size_t *from,
+                                  size_t *to)
 {
     const unsigned char *p = (const unsigned char *)text;
     for (size_t i = at; i < size; i++) {
@@ -253,8 +254,8 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
 /* ---- template and truncation ------------------------------------------------------------------------------------- */
 
 /* Hugging Face's longest_first: how many of na and nb tokens stay, together at most `limit`.  The shorter text is left
- * alone while the longer one can give enough; otherwise both get half, and the odd token goes to the longer one (Rust) or
- * to the first one (Python). */
+ * alone while the longer one can give enough; otherwise both get half, and the odd token goes to the longer one (Rust)
+ * or to the first one (Python). */
 static void longest_first(size_t *na, size_t *nb, size_t limit, bool python)
 {
     const bool swap = *na > *nb;
@@ -285,7 +286,8 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
         return rf_fail(why, RF_ERANGE, "encode: the %s has %zu bytes, the limit is %u", which, size, UINT32_MAX);
     const size_t bad = rf__utf8_check(text, size);
     if (bad == size) return RF_OK;
-    return rf_fail(why, RF_EDATA, "encode: the %s is not UTF-8 at byte %zu (0x%02X)", which, bad, (unsigned char)text[bad]);
+    return rf_fail(why, RF_EDATA, "encode: the %s is not UTF-8 at byte %zu (0x%02X)", which, bad,
+                   (unsigned char)text[bad]);
 }
 
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,

@@ -36,8 +36,8 @@ static const struct { const char *key; size_t offset; } special_keys[] = {
     {"mask_token", offsetof(rf_tokenizer_options, mask)},
 };
 
-/* A JSON object from a file; *out stays NULL when there is no such file.  Integers are read as reals, because transformers
- * writes 10^30 for "no limit" (model_max_length). */
+/* A JSON object from a file; *out stays NULL when there is no such file.  Integers are read as reals, because
+ * transformers writes 10^30 for "no limit" (model_max_length). */
 static rf_status read_json(folder *f, const char *name, char *path, json_t **out)
 {
     rf_status status = rf__path(path, MAX_PATH, f->path, name, f->why);
@@ -84,7 +84,7 @@ static const char *token_text(const json_t *x)
     return json_string_value(json_is_object(x) ? json_object_get(x, "content") : x);
 }
 
-/* ---- tokenizer_config.json ---------------------------------------------------------------------------------------- */
+/* ---- tokenizer_config.json --------------------------------------------------------------------------------------- */
 
 /* Kinds that tokenize as BERT does; with the second ones tokenizer.json says everything. */
 static const char *const bert_kinds[] = {"BertTokenizer", "BertTokenizerFast", "DistilBertTokenizer",
@@ -103,8 +103,9 @@ static rf_status read_kind(folder *f)
         f->bert |= !strcmp(kind, bert_kinds[i]);
     for (size_t i = 0; i < RF_COUNT(fast_kinds); i++) f->all |= !strcmp(kind, fast_kinds[i]);
     if (f->bert || f->all) return RF_OK;
-    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, BertTokenizer is%s", f->config_path,
-                   kind, strstr(kind, "RoFormer") ? " (RoFormerTokenizer cuts Chinese into words with jieba)" : "");
+    return rf_fail(f->why, RF_EUNSUPPORTED, "%s: tokenizer_class %.60s is not supported, BertTokenizer is%s",
+                   f->config_path, kind,
+                   strstr(kind, "RoFormer") ? " (RoFormerTokenizer cuts Chinese into words with jieba)" : "");
 }
 
 static rf_status read_rules(folder *f)
@@ -118,7 +119,8 @@ static rf_status read_rules(folder *f)
     if (f->options.rules == RF_RULES_RUST) return RF_OK;
     if (json_is_false(json_object_get(f->config, "do_basic_tokenize")) ||
         json_array_size(json_object_get(f->config, "never_split")))
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: do_basic_tokenize and never_split are not supported", f->config_path);
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: do_basic_tokenize and never_split are not supported",
+                       f->config_path);
     return RF_OK;
 }
 
@@ -130,8 +132,8 @@ static rf_status read_specials(folder *f)
         if (!x || json_is_null(x)) continue;
         const char *text = token_text(x);
         if (!text)
-            return rf_fail(f->why, RF_EDATA, "%s: %s: a string or an object with \"content\" was expected", f->config_path,
-                           special_keys[i].key);
+            return rf_fail(f->why, RF_EDATA, "%s: %s: a string or an object with \"content\" was expected",
+                           f->config_path, special_keys[i].key);
         f->named[i] = text;
         if (!f->all || i > RF_SEP) memcpy((char *)&f->options + special_keys[i].offset, &text, sizeof text);
     }
@@ -154,8 +156,8 @@ static rf_status read_added(folder *f, const char *path, const json_t *x, int64_
     const char *text = token_text(x);
     int single = 0, normal = 0, lstrip = 0, rstrip = 0, special = 0;
     if (!json_is_object(x) || !text || !text[0] || id < 0 || id >= INT32_MAX)
-        return rf_fail(f->why, RF_EDATA, "%s: added token %lld: an object with \"content\" and an id were expected", path,
-                       (long long)id);
+        return rf_fail(f->why, RF_EDATA, "%s: added token %lld: an object with \"content\" and an id were expected",
+                       path, (long long)id);
     rf_status status = read_flag(f, path, x, "single_word", 0, &single);
     if (!status) status = read_flag(f, path, x, "normalized", 0, &normal);
     if (!status) status = read_flag(f, path, x, "lstrip", 0, &lstrip);
@@ -200,7 +202,7 @@ static rf_status read_settings(folder *f)
     return status ? status : read_all_added(f);
 }
 
-/* ---- tokenizer.json ------------------------------------------------------------------------------------------------ */
+/* ---- tokenizer.json ---------------------------------------------------------------------------------------------- */
 
 static rf_status expect_type(folder *f, const char *part, const char *kind)
 {
@@ -242,8 +244,8 @@ static rf_status check_template(folder *f)
                                       : id && id[0] == shape[i][k] && !id[1];
         }
         if (!fits)
-            return rf_fail(f->why, RF_EUNSUPPORTED, "%s: post_processor: the template for a %s text is not that of BERT",
-                           f->fast_path, key[i]);
+            return rf_fail(f->why, RF_EUNSUPPORTED,
+                           "%s: post_processor: the template for a %s text is not that of BERT", f->fast_path, key[i]);
     }
     return RF_OK;
 }
@@ -260,8 +262,8 @@ static rf_status check_parts(folder *f)
     const json_t *longest = json_object_get(model, "max_input_chars_per_word");
     const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
     if (prefix && strcmp(prefix, "##") != 0)
-        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is", f->fast_path,
-                       prefix);
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is",
+                       f->fast_path, prefix);
     status = read_longest(f, f->fast_path, longest);
     if (status) return status;
     f->options.unk = json_string_value(json_object_get(model, "unk_token"));
@@ -279,11 +281,12 @@ static rf_status check_parts(folder *f)
 typedef struct entry { const char *text; size_t size; bool alone; } entry;
 
 /* Puts a token at its id, which is below `most`; the list grows to hold it. */
-static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity, const char *text, size_t size, int64_t id,
-                           size_t most, bool alone)
+static rf_status put_entry(folder *f, entry **list, size_t *n, size_t *capacity, const char *text, size_t size,
+                           int64_t id, size_t most, bool alone)
 {
     if (id < 0 || (size_t)id >= most)
-        return rf_fail(f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", f->fast_path, text, most - 1);
+        return rf_fail(f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", f->fast_path, text,
+                       most - 1);
     if (memchr(text, '\n', size))
         return rf_fail(f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", f->fast_path, (long long)id);
     const size_t old = *capacity;
@@ -319,7 +322,8 @@ static rf_status read_fast_vocab(folder *f)
         bytes += f->added[i].size;
     }
     if (!status && bytes + n > UINT32_MAX - 1)
-        status = rf_fail(f->why, RF_EDATA, "%s: %zu bytes of tokens, the limit is %u", f->fast_path, bytes, UINT32_MAX - 1);
+        status =
+            rf_fail(f->why, RF_EDATA, "%s: %zu bytes of tokens, the limit is %u", f->fast_path, bytes, UINT32_MAX - 1);
     if (status) {
         rf__free(f->ctx, list);
         return status;
@@ -347,7 +351,7 @@ static rf_status read_fast_vocab(folder *f)
     return rf__vocab_init(&f->vocab, f->ctx, text, used, begin, hidden, (int32_t)n, f->why);
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* Where tokenizer.json says all, special tokens that the settings name are found in raw text; others may frame it. */
 static rf_status add_named(folder *f)
@@ -369,12 +373,13 @@ static rf_status check_added(folder *f, const char *path)
         const rf_added *a = &f->added[i];
         const int32_t id = rf__vocab_find(v, a->text, a->size);
         if (id >= 0 && id != a->id)
-            return rf_fail(f->why, RF_EDATA, "%s: the added token %.40s has id %d, in the vocabulary it has %d", path, a->text,
-                           (int)a->id, (int)id);
+            return rf_fail(f->why, RF_EDATA, "%s: the added token %.40s has id %d, in the vocabulary it has %d", path,
+                           a->text, (int)a->id, (int)id);
         if (id < 0 && (a->id >= v->n || rf__vocab_token_size(v, a->id) != a->size ||
                        memcmp(rf__vocab_token(v, a->id), a->text, a->size) != 0))
-            return rf_fail(f->why, RF_EDATA, "%s: the added token %.40s has id %d, which neither is in the vocabulary nor "
-                           "follows it", path, a->text, (int)a->id);
+            return rf_fail(f->why, RF_EDATA,
+                           "%s: the added token %.40s has id %d, which neither is in the vocabulary nor follows it",
+                           path, a->text, (int)a->id);
     }
     return RF_OK;
 }
@@ -405,7 +410,8 @@ static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **ou
         size_t size;
         status = rf__read_file(f->ctx, vocab_path, MAX_FILE, &text, &size, f->why);
         if (status) return status;
-        status = rf__vocab_lines(&f->vocab, f->ctx, text, size, vocab_path, f->options.rules, f->added, f->added_n, f->why);
+        status =
+            rf__vocab_lines(&f->vocab, f->ctx, text, size, vocab_path, f->options.rules, f->added, f->added_n, f->why);
         rf__free(f->ctx, text);
     } else {
         status = read_fast_vocab(f);

@@ -27,14 +27,17 @@ static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **ou
     while (last > 0 && v->hidden[last]) last--;
     for (int32_t i = 0; i < v->n; i++)
         if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder,
-                           (int)i);
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder, (int)i);
     size_t size = 0;
     for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
         if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
-            return rf_fail(why, RF_EUNSUPPORTED, "%s: token %d ends in white space, which vocab.txt cannot hold: take it "
-                           "out of tokenizer.json", folder, (int)i);
-    for (int32_t i = 0; i <= last; i++) size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
+            return rf_fail(
+                why, RF_EUNSUPPORTED,
+                "%s: token %d ends in white space, which vocab.txt cannot hold: take it out of tokenizer.json", folder,
+                (int)i);
+    for (int32_t i = 0; i <= last; i++)
+        size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
     char *text = rf__alloc(t->ctx, size), *to = text;
     if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
     for (int32_t i = 0; i <= last; i++) {
@@ -50,8 +53,8 @@ static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **ou
 
 static json_t *specials(const rf_tokenizer *t)
 {
-    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS], "sep_token",
-                     t->name[RF_SEP], "pad_token", t->name[RF_PAD], "mask_token", t->name[RF_MASK]);
+    return json_pack("{s:s, s:s, s:s, s:s, s:s}", "unk_token", t->name[RF_UNK], "cls_token", t->name[RF_CLS],
+                     "sep_token", t->name[RF_SEP], "pad_token", t->name[RF_PAD], "mask_token", t->name[RF_MASK]);
 }
 
 static json_t *added_tokens(const rf_tokenizer *t)

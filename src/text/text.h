@@ -114,7 +114,7 @@ void rf__words_clear(rf_words *w);
 void rf__words_start(rf_words *w, const rf_normal *normal, const char *text, size_t from, size_t to, size_t size);
 bool rf__words_next(rf_words *w, rf_word *out);                       /* false: the end, or failed                   */
 
-/* ---- pieces (vocab.c) --------------------------------------------------------------------------------------------- */
+/* ---- pieces (vocab.c) -------------------------------------------------------------------------------------------- */
 
 typedef struct rf_slot { uint32_t tag; int32_t id; } rf_slot;
 typedef struct rf_slots { rf_slot *at; size_t mask; size_t longest; } rf_slots;   /* longest: bytes of a token here   */

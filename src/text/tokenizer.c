@@ -141,7 +141,8 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
     const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
     if (!name) name = "vocabulary";
     if (o->max_word < 1 || o->max_word > RF_MAX_WORD)
-        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word, RF_MAX_WORD);
+        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word,
+                       RF_MAX_WORD);
     if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
         return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
     rf_vocab v;

@@ -92,7 +92,12 @@ static size_t well_formed(const unsigned char *p, size_t left)
     if (a < 0x80) return 1;
     const size_t n = a < 0xE0 ? 2 : a < 0xF0 ? 3 : 4;
     if (a < 0xC2 || a > 0xF4 || left < n) return 0;
-    const unsigned char low = a == 0xE0 ? 0xA0 : a == 0xF0 ? 0x90 : 0x80, high = a == 0xED ? 0x9F : a == 0xF4 ? 0x8F : 0xBF;
+    const unsigned char low = a == 0xE0   ? 0xA0
+                              : a == 0xF0 ? 0x90
+                                          : 0x80,
+                        high = a == 0xED   ? 0x9F
+                               : a == 0xF4 ? 0x8F
+                                           : 0xBF;
     if (p[1] < low || p[1] > high) return 0;
     for (size_t i = 2; i < n; i++)
         if ((p[i] & 0xC0) != 0x80) return 0;
@@ -121,7 +126,8 @@ size_t rf__utf8_put(uint32_t c, char to[4])
     if (c < 0x80) return to[0] = (char)c, 1;
     if (c < 0x800) return to[0] = (char)(0xC0 | c >> 6), to[1] = (char)(0x80 | (c & 0x3F)), 2;
     if (c < 0x10000)
-        return to[0] = (char)(0xE0 | c >> 12), to[1] = (char)(0x80 | (c >> 6 & 0x3F)), to[2] = (char)(0x80 | (c & 0x3F)), 3;
+        return to[0] = (char)(0xE0 | c >> 12), to[1] = (char)(0x80 | (c >> 6 & 0x3F)),
+               to[2] = (char)(0x80 | (c & 0x3F)), 3;
     to[0] = (char)(0xF0 | c >> 18);
     to[1] = (char)(0x80 | (c >> 12 & 0x3F));
     to[2] = (char)(0x80 | (c >> 6 & 0x3F));

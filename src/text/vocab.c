@@ -46,7 +46,8 @@ static uint64_t hash_of(const rf_vocab *v, const char *text, size_t size)
 }
 
 /* The id under `hash` whose token, from byte `skip` on, is `text`; -1 when there is none. */
-static inline int32_t find(const rf_vocab *v, const rf_slots *s, uint64_t hash, const char *text, size_t size, size_t skip)
+static inline int32_t find(const rf_vocab *v, const rf_slots *s, uint64_t hash, const char *text, size_t size,
+                           size_t skip)
 {
     const uint64_t m = mix(hash);
     const uint32_t tag = (uint32_t)(m >> 32);
@@ -161,7 +162,7 @@ size_t rf__vocab_pieces(const rf_vocab *v, const char *word, size_t size, uint64
     return n;
 }
 
-/* ---- vocab.txt ------------------------------------------------------------------------------------------------------ */
+/* ---- vocab.txt --------------------------------------------------------------------------------------------------- */
 
 /* Where the line that starts at `at` ends, and where the next one starts: Rust ends lines at \n alone, Python also at
  * \r\n and \r. */

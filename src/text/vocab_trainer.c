@@ -4,9 +4,9 @@
  *   repeat    (a, b) = the pair of neighbours with the largest sum of n(w) over its places; the smaller ids of equals
  *             a new symbol ab; every a b becomes ab
  *
- * The criterion is the one of Hugging Face's WordPieceTrainer: plain frequency.  A heap holds the pairs with counts that
- * may be out of date (counts of pairs only shrink until they are merged, so an old entry is too high and is put back
- * when it surfaces); for each pair a list names the words in which it has occurred.                                  */
+ * The criterion is the one of Hugging Face's WordPieceTrainer: plain frequency.  A heap holds the pairs with counts
+ * that may be out of date (counts of pairs only shrink until they are merged, so an old entry is too high and is put
+ * back when it surfaces); for each pair a list names the words in which it has occurred.                             */
 
 #include "counter.h"
 
@@ -18,7 +18,7 @@ struct rf_vocab_trainer {
     rf_counter counter;
 };
 
-typedef struct pair { uint64_t key; int64_t count; uint32_t list; uint32_t fresh; } pair;   /* key: a << 32 | b        */
+typedef struct pair { uint64_t key; int64_t count; uint32_t list; uint32_t fresh; } pair;   /* key: a << 32 | b       */
 typedef struct occurrence { uint32_t word, next; } occurrence;                              /* next 0: the last       */
 typedef struct candidate { int64_t count; uint64_t key; } candidate;
 typedef struct symbol { uint64_t at; uint32_t size; bool tail; } symbol;                    /* text without "##"      */
@@ -47,7 +47,7 @@ typedef struct learner {
     size_t freshes, fresh_capacity;
 } learner;
 
-/* ---- symbols -------------------------------------------------------------------------------------------------------- */
+/* ---- symbols ----------------------------------------------------------------------------------------------------- */
 
 static bool same(const learner *l, int32_t id, const char *text, size_t size, bool tail)
 {
@@ -81,7 +81,7 @@ static int32_t make_symbol(learner *l, const char *text, size_t size, bool tail)
     return l->known[slot] = (int32_t)l->symbols++;
 }
 
-/* ---- pairs ---------------------------------------------------------------------------------------------------------- */
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
 static inline size_t pair_slot(const pair *p, size_t slots, uint64_t key)
 {
@@ -125,7 +125,8 @@ static bool note(learner *l, pair *p, uint32_t word)
         l->free_occurrence = l->occurrence[at].next;
     } else {
         if (l->occurrences >= UINT32_MAX - 1) return false;
-        if (!rf__grow(l->ctx, &l->occurrence, &l->occurrence_capacity, l->occurrences + 2, sizeof *l->occurrence)) return false;
+        if (!rf__grow(l->ctx, &l->occurrence, &l->occurrence_capacity, l->occurrences + 2, sizeof *l->occurrence))
+            return false;
         at = (uint32_t)++l->occurrences;
     }
     l->occurrence[at] = (occurrence){word, p->list};
@@ -133,7 +134,7 @@ static bool note(learner *l, pair *p, uint32_t word)
     return true;
 }
 
-/* ---- the heap: largest count first, then the smaller key ------------------------------------------------------------ */
+/* ---- the heap: largest count first, then the smaller key --------------------------------------------------------- */
 
 static bool above(candidate a, candidate b)
 {
@@ -162,7 +163,7 @@ static candidate heap_pop(learner *l)
     return top;
 }
 
-/* ---- the start: special tokens, characters, words as rows of characters ---------------------------------------------- */
+/* ---- the start: special tokens, characters, words as rows of characters ------------------------------------------ */
 
 typedef struct letter { uint32_t c; uint64_t count; } letter;
 
@@ -279,7 +280,7 @@ static bool count_pairs(learner *l)
     return true;
 }
 
-/* ---- merging -------------------------------------------------------------------------------------------------------- */
+/* ---- merging ----------------------------------------------------------------------------------------------------- */
 
 /* The pair (a, b) has `by` more places in `word`. */
 static bool change(learner *l, int32_t a, int32_t b, int64_t by, size_t word)
@@ -367,12 +368,12 @@ static bool merge_best(learner *l, uint64_t least, bool *done)
     return true;
 }
 
-/* ---- the calls ------------------------------------------------------------------------------------------------------ */
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
 
 static void learner_clear(learner *l)
 {
-    void *const all[] = {l->word, l->sym, l->first, l->length, l->symbol, l->text, l->known, l->pair, l->occurrence, l->heap,
-                         l->fresh};
+    void *const all[] = {l->word,  l->sym,  l->first,      l->length, l->symbol, l->text,
+                         l->known, l->pair, l->occurrence, l->heap,   l->fresh};
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(l->ctx, all[i]);
 }
 
@@ -448,7 +449,8 @@ rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t si
 {
     const size_t bad = rf__utf8_check(text, size);
     if (bad < size)
-        return rf_fail(why, RF_EDATA, "vocabulary: the text is not UTF-8 at byte %zu (0x%02X)", bad, (unsigned char)text[bad]);
+        return rf_fail(why, RF_EDATA, "vocabulary: the text is not UTF-8 at byte %zu (0x%02X)", bad,
+                       (unsigned char)text[bad]);
     rf_word w;
     rf__words_start(&v->words, &v->normal, text, 0, size, size);
     while (rf__words_next(&v->words, &w)) {
@@ -465,8 +467,8 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
                                  char **vocab, size_t *bytes, rf_error *why)
 {
     if (size < 6 || alphabet < 1 || alphabet > 0x110000)
-        return rf_fail(why, RF_EARG, "vocabulary: %d tokens with an alphabet of %d, at least 6 and 1 are needed", (int)size,
-                       (int)alphabet);
+        return rf_fail(why, RF_EARG, "vocabulary: %d tokens with an alphabet of %d, at least 6 and 1 are needed",
+                       (int)size, (int)alphabet);
     if (!v->counter.used) return rf_fail(why, RF_EDATA, "vocabulary: there is no word in the text to learn from");
     learner l = {.ctx = v->ctx};
     char *text = NULL;

@@ -54,7 +54,7 @@ void rf__words_start(rf_words *w, const rf_normal *normal, const char *text, siz
     w->failed = false;
 }
 
-/* ---- the long way ------------------------------------------------------------------------------------------------- */
+/* ---- the long way ------------------------------------------------------------------------------------------------ */
 
 static bool push(rf_words *w, rf_scalars *to, rf_scalar s)
 {
@@ -87,7 +87,8 @@ static void gather(rf_words *w)
         const int lows = lower_first ? rf__unicode_lower(&n->unicode, c, f, low) : 1;
         for (int i = 0; i < lows; i++) {
             const unsigned g = low[i] == c ? f : rf__unicode_flags(&n->unicode, low[i]);
-            if (!(g & RF_DROP)) push(w, &w->raw, (rf_scalar){low[i], (uint32_t)from, (uint32_t)w->at, (uint8_t)g, 0, 0});
+            if (!(g & RF_DROP))
+                push(w, &w->raw, (rf_scalar){low[i], (uint32_t)from, (uint32_t)w->at, (uint8_t)g, 0, 0});
         }
         if (alone) return;
     }
@@ -117,7 +118,7 @@ static bool sort_marks(rf_words *w, rf_scalar *s, size_t n)
 }
 
 /* raw -> ready, canonically decomposed and ordered.  Origins go by place, as Hugging Face's do: the i-th scalar that is
- * not a further part of a decomposition comes from the i-th scalar of `raw`, wherever ordering has put it.            */
+ * not a further part of a decomposition comes from the i-th scalar of `raw`, wherever ordering has put it.           */
 static void decompose(rf_words *w)
 {
     const rf_unicode *u = &w->normal->unicode;
@@ -244,7 +245,7 @@ static void stretch(rf_words *w)
     if (w->keep_whole && !w->failed) keep_whole(w);
 }
 
-/* ---- the short way -------------------------------------------------------------------------------------------------- */
+/* ---- the short way ----------------------------------------------------------------------------------------------- */
 
 /* Lower case of eight ASCII bytes. */
 static inline uint64_t lower8(uint64_t x)

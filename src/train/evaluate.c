@@ -18,7 +18,8 @@ static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_erro
     if (!b->n) return RF_OK;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
-    rf__mlm_loss(g, s->encoder, rf__encoder_forward(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss, &out->hits);
+    rf__mlm_loss(g, s->encoder, rf__encoder_forward(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss,
+                 &out->hits);
     const rf_error *failed = rf_graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
@@ -101,7 +102,8 @@ static rf_status load_weights(evaluation *e, rf_error *why)
         status = rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)e->params.total * 4e-6);
     if (!status) status = rf__params_load(&e->params, w, e->value, &head, NULL, why);
     if (!status && !head)
-        status = rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no language-model head (cls.predictions.*)", e->o->model);
+        status =
+            rf_fail(why, RF_EUNSUPPORTED, "%s: the model has no language-model head (cls.predictions.*)", e->o->model);
     rf_weights_close(w);
     return status;
 }
@@ -121,7 +123,8 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status) status = rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
     if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
     if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
-    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab, e->config.is_decoder != 0};
+    e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab,
+                               e->config.is_decoder != 0};
     e->scorer.batch = &e->batch;
     e->scorer.masking = &e->masking;
     return status;
@@ -169,13 +172,15 @@ rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_s
 {
     evaluation e = {.ctx = ctx, .o = o};
     rf_status status = rf__options_check(o, why);
-    if (!status && (!o->model || !o->texts)) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
+    if (!status && (!o->model || !o->texts))
+        status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
     if (!status) status = open_model(&e, why);
     if (!status) status = score_texts(&e, why);
     const rf__scorer *s = &e.scorer;
     if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
     if (s->labels && (!status || of_text(status)))
-        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens, e.documents};
+        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
+                              e.documents};
     rf__mlm_batch_free(ctx, &e.batch);
     rf_graph_free(e.scorer.graph);
     rf__encoder_free(e.scorer.encoder);

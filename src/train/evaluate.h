@@ -9,18 +9,19 @@
 typedef struct rf__scorer {
     rf_graph *graph;
     rf_encoder *encoder;
-    rf__mlm_batch *batch;               /* space for one micro-batch                                                    */
+    rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
     const rf__masking *masking;
-    double loss;                        /* sums                                                                          */
+    double loss;                        /* sums                                                                       */
     int64_t hits, labels, tokens;
-    const rf_ctx *ctx;                  /* of several ranks                                                             */
-    rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one                            */
-    struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                         */
-    size_t capacity, batches;           /* of all ranks                                                                 */
+    const rf_ctx *ctx;                  /* of several ranks                                                           */
+    rf_comm *comm;                      /* several ranks take the batches in turn; NULL: one                          */
+    struct rf__batch_score { double loss; int64_t hits; } *own;     /* the batches of this rank                       */
+    size_t capacity, batches;           /* of all ranks                                                               */
 } rf__scorer;
 
 /* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
-rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream, rf_error *why);
+rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
+                          rf_error *why);
 rf_status rf__score_flush(rf__scorer *s, rf_error *why);
 
 /* After the last flush: the sums over all ranks, with the bits that one rank would have. */

@@ -7,7 +7,7 @@
  *     a stop          that is asked for between two micro-batches gives the step up, as if it had not begun
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
- * was stopped and one that was not are the same computation.                                                           */
+ * was stopped and one that was not are the same computation.                                                         */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -26,14 +26,18 @@ enum { SKIPS = 10, FAILED_SAVES = 3 };
 
 typedef struct loop {
     rf__run *run;
-    int64_t saved_step;                 /* the last step that is in a checkpoint; -1: none                              */
-    int failed_saves;                   /* in a row                                                                     */
-    struct { double metric; int64_t step; } best;       /* before the last save, which may fail                         */
+    int64_t saved_step;                 /* the last step that is in a checkpoint; -1: none                            */
+    int failed_saves;                   /* in a row                                                                   */
+    struct { double metric; int64_t step; } best;       /* before the last save, which may fail                       */
 } loop;
 
 /* ---- one step ---- */
 
-typedef struct step_result { double loss_sum, norm, rate, seconds, wait; int64_t labels, tokens; bool skipped, spike, given_up; } step_result;
+typedef struct step_result {
+    double loss_sum, norm, rate, seconds, wait;
+    int64_t labels, tokens;
+    bool skipped, spike, given_up;
+} step_result;
 
 /* Micro-batches of a step are counted over all ranks; `i` of this rank is number first + i. */
 static int64_t first_of(const rf__run *r) { return rf__rank(r->o.comm) * r->o.gradient_accumulation_steps; }
@@ -75,8 +79,8 @@ static void round_block(void *arg, int64_t i, int worker)
     (void)worker;
     const struct rounding *a = arg;
     const size_t at = (size_t)i * ROUND, left = a->r->params.total - at;
-    a->r->ctx->k->to_bf16_random(a->r->rounded + at, a->r->optimizer.value + at, (int64_t)(left < ROUND ? left : ROUND), a->key.k,
-                                 (uint64_t)a->r->state.step, at);
+    a->r->ctx->k->to_bf16_random(a->r->rounded + at, a->r->optimizer.value + at, (int64_t)(left < ROUND ? left : ROUND),
+                                 a->key.k, (uint64_t)a->r->state.step, at);
 }
 
 static void round_weights(const rf__run *r)
@@ -134,7 +138,8 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
-/* Between two micro-batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step before. */
+/* Between two micro-batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step
+ * before. */
 static rf_status give_up(rf__run *r, bool *stop, rf_error *why)
 {
     rf__run_notify(r, "batch", NULL);
@@ -205,22 +210,27 @@ static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(
 static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__state *t = &r->state;
-    const char *what = s->spike ? "loss is far above what it was" : isfinite(s->loss_sum) ? "gradient is not finite" : "loss is not finite";
+    const char *what = s->spike                ? "loss is far above what it was"
+                       : isfinite(s->loss_sum) ? "gradient is not finite"
+                                               : "loss is not finite";
     if (!s->skipped) {
         t->skipped_in_a_row = 0;
         return RF_OK;
     }
     t->skipped++;
     t->skipped_in_a_row++;
-    rf__run_line(r, json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike", (int)s->spike,
-                          "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm), "data_epoch",
-                          (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
+    rf__run_line(r,
+                 json_pack("{s:I, s:b, s:b, s:o, s:o, s:I, s:I}", "step", (json_int_t)t->step, "skipped", 1, "spike",
+                           (int)s->spike, "loss", number(s->loss_sum / (double)s->labels), "grad_norm", number(s->norm),
+                           "data_epoch", (json_int_t)before->epoch, "data_index", (json_int_t)before->index));
     rf__run_notify(r, "note", "step %" PRId64 ": the %s: the update is skipped (%" PRId64 " in a row)", t->step, what,
                  t->skipped_in_a_row);
     if (t->skipped_in_a_row < SKIPS) return RF_OK;
     if (r->o.comm) r->o.comm->agreed = 1;                /* all ranks count the same */
-    return rf_fail(why, RF_ENUMERIC, "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps the last good "
-                   "checkpoint, a smaller learning_rate may help", t->step, (int)SKIPS, what, r->folder);
+    return rf_fail(why, RF_ENUMERIC,
+                   "step %" PRId64 ": %d updates in a row were skipped: the %s; %s keeps the last good checkpoint, a "
+                                   "smaller learning_rate may help",
+                   t->step, (int)SKIPS, what, r->folder);
 }
 
 static void log_step(rf__run *r, const step_result *s)
@@ -241,17 +251,20 @@ static void log_step(rf__run *r, const step_result *s)
     p->loss = s->loss_sum / (double)s->labels;
     p->grad_norm = s->norm;
     p->learning_rate = s->rate;
-    p->tokens_per_second = t->interval.seconds > 0 ? (double)t->interval.tokens / t->interval.seconds : 0;      /* a clock may stand still */
+    /* a clock may stand still */
+    p->tokens_per_second = t->interval.seconds > 0 ? (double)t->interval.tokens / t->interval.seconds : 0;
     p->eta_seconds = elapsed / (double)(t->step - r->began_at) * (double)(t->max_steps - t->step);
     const bool due = t->step % r->o.logging_steps == 0 || t->step == t->max_steps;
     if (due) {
         p->loss = t->interval.loss / (double)t->interval.labels;
-        json_t *line = json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
-                              "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate, "tokens",
-                              (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds, "input_wait",
-                              t->interval.wait / t->interval.seconds);
+        json_t *line =
+            json_pack("{s:I, s:f, s:o, s:o, s:f, s:I, s:f, s:f, s:f}", "step", (json_int_t)t->step, "epoch",
+                      rf__run_epoch(r), "loss", number(p->loss), "grad_norm", number(s->norm), "learning_rate", s->rate,
+                      "tokens", (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds,
+                      "input_wait", t->interval.wait / t->interval.seconds);
         if (rf__run_next(r)) rf__json_set(&line, "perplexity", number(exp(p->loss)));
-        if (!r->job) rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));
+        if (!r->job)
+            rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
         t->interval.labels = t->interval.tokens = t->interval.capacity = 0;
@@ -280,8 +293,8 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     rf__mlm_batch_clear(s->batch);
     for (size_t i = 0; i < r->held.n && !status; i++)
-        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i), rf__piece_size(&r->held, i),
-                                 rf__piece_ends(&r->held, i), i, why);
+        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
+                                 rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
     if (!status) status = rf__score_flush(s, why);
     if (!status) status = rf__score_end(s, why);
     rf__free(r->ctx, s->own);
@@ -293,7 +306,11 @@ static rf_status evaluate(rf__run *r, rf_error *why)
 {
     const double begin = rf__seconds();
     if (r->job) return score_job(r, why);
-    rf__scorer s = {.graph = r->graph, .encoder = r->encoder, .batch = &r->batch[0], .masking = &r->eval_masking, .ctx = r->ctx,
+    rf__scorer s = {.graph = r->graph,
+                    .encoder = r->encoder,
+                    .batch = &r->batch[0],
+                    .masking = &r->eval_masking,
+                    .ctx = r->ctx,
                     .comm = r->o.comm};
     rf__state *t = &r->state;
     const rf_status status = score(r, &s, why);
@@ -302,9 +319,10 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     t->eval_accuracy = (double)s.hits / (double)s.labels;
     t->eval_step = t->step;
     r->eval_seconds = rf__seconds() - begin;
-    json_t *line = json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
-                          "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
-                          (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
+    json_t *line =
+        json_pack("{s:I, s:f, s:o, s:f, s:I, s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r),
+                  "eval_loss", number(t->eval_loss), "eval_accuracy", t->eval_accuracy, "eval_labels",
+                  (json_int_t)s.labels, "eval_tokens", (json_int_t)s.tokens, "eval_seconds", r->eval_seconds);
     if (rf__run_next(r)) rf__json_set(&line, "eval_perplexity", number(exp(t->eval_loss)));
     rf__run_line(r, line);
     rf__run_notify(r, "eval", NULL);
@@ -333,14 +351,16 @@ static void judge(loop *l)
     rf__state *t = &r->state;
     l->best.metric = t->best_metric;
     l->best.step = t->best_step;
-    if (t->eval_step != t->step || !isfinite(metric(r)) || (t->best_step && !better(&r->o, metric(r), t->best_metric))) return;
+    if (t->eval_step != t->step || !isfinite(metric(r)) || (t->best_step && !better(&r->o, metric(r), t->best_metric)))
+        return;
     t->best_metric = metric(r);
     t->best_step = t->step;
 }
 
-/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights that are not
- * finite end it. */
-static rf_status saved(loop *l, int64_t step, rf_status status, const char *path, const rf_error *failed, bool last, rf_error *why)
+/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights
+ * that are not finite end it. */
+static rf_status saved(loop *l, int64_t step, rf_status status, const char *path, const rf_error *failed, bool last,
+                       rf_error *why)
 {
     rf__run *r = l->run;
     if (!status) {
@@ -384,7 +404,8 @@ static rf_status write_here(rf__run *r, const rf__save *what, char *path, size_t
     return rf__agree(r->o.comm, status ? status : served, why);
 }
 
-/* In the background, when there are steps to go on with; several ranks' moments come together where all of them wait. */
+/* In the background, when there are steps to go on with; several ranks' moments come together where all of them
+ * wait. */
 static rf_status save(loop *l, bool last, rf_error *why)
 {
     rf__run *r = l->run;
@@ -398,9 +419,16 @@ static rf_status save(loop *l, bool last, rf_error *why)
     t->metrics_crc = r->metrics.crc;
     t->events_bytes = r->events.bytes;
     t->events_crc = r->events.crc;
-    const rf__save what = {.checkpoint = {.ctx = r->ctx, .tokenizer = r->tokenizer, .optimizer = &r->optimizer, .state = t,
-                                          .options = r->options, .epoch = rf__run_epoch(r)},
-                           .metrics = &r->metrics, .events = &r->events, .folder = r->folder, .keep = r->o.save_total_limit};
+    const rf__save what = {.checkpoint = {.ctx = r->ctx,
+                                          .tokenizer = r->tokenizer,
+                                          .optimizer = &r->optimizer,
+                                          .state = t,
+                                          .options = r->options,
+                                          .epoch = rf__run_epoch(r)},
+                           .metrics = &r->metrics,
+                           .events = &r->events,
+                           .folder = r->folder,
+                           .keep = r->o.save_total_limit};
     if (!last && !r->o.comm && !r->o.save_synchronously && rf__saver_start(&r->saver, &what)) return RF_OK;
     const double begin = rf__seconds();
     status = write_here(r, &what, path, sizeof path, &failed);
@@ -413,7 +441,8 @@ static rf_status average_last(rf__run *r, rf_error *why)
 {
     char note[256];
     if (!r->o.average_last) return RF_OK;
-    const rf_status status = rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
+    const rf_status status =
+        rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
     if (!status) rf__run_notify(r, "note", "%s", note);
     return status;
 }
@@ -431,15 +460,19 @@ static rf_status load_best(rf__run *r, rf_error *why)
     }
     snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
     rf_status status = rf__path(path, sizeof path, r->folder, name, why);
-    if (!status) status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
+    if (!status)
+        status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
     if (status) return status;
     if (rf__checkpoint_verify(r->ctx, path, &damage)) {
-        rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name, damage.text);
+        rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name,
+                       damage.text);
         return RF_OK;
     }
     rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name,
-                 r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss" : r->job ? r->job->metric(r) : "eval_accuracy",
-                 t->best_metric);
+                   r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss"
+                   : r->job                                         ? r->job->metric(r)
+                                                                    : "eval_accuracy",
+                   t->best_metric);
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
@@ -463,12 +496,23 @@ static json_t *pretraining_defaults(void)
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
     json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
-    rf__card c = {.ctx = r->ctx, .folder = r->folder, .config = &r->params.config, .options = r->options, .defaults = defaults,
-                  .steps = r->state.step, .epochs = rf__run_epoch(r)};
+    rf__card c = {.ctx = r->ctx,
+                  .folder = r->folder,
+                  .config = &r->params.config,
+                  .options = r->options,
+                  .defaults = defaults,
+                  .steps = r->state.step,
+                  .epochs = rf__run_epoch(r)};
     if (r->job) r->job->card(r, &c);
     else pretraining_card(r, &c);
-    const rf__results results = {.ctx = r->ctx, .folder = r->folder, .state = &r->state, .epoch = rf__run_epoch(r), .scores = c.scores,
-                                 .train_samples = r->train_samples, .eval_samples = r->eval_samples, .eval_seconds = r->eval_seconds,
+    const rf__results results = {.ctx = r->ctx,
+                                 .folder = r->folder,
+                                 .state = &r->state,
+                                 .epoch = rf__run_epoch(r),
+                                 .scores = c.scores,
+                                 .train_samples = r->train_samples,
+                                 .eval_samples = r->eval_samples,
+                                 .eval_seconds = r->eval_seconds,
                                  .tokens = !r->job};
     rf_status status = rf__card_write(&c, why);
     if (!status) status = rf__results_write(&results, why);
@@ -480,8 +524,8 @@ static rf_status write_card(const rf__run *r, rf_error *why)
 static rf_status save_model(rf__run *r, rf_error *why)
 {
     static const char list[] = "checksums.json";
-    static const char *const file[] = {"config.json", "model.safetensors", "special_tokens_map.json", "tokenizer_config.json",
-                                       "vocab.txt", NULL};
+    static const char *const file[] = {"config.json",           "model.safetensors", "special_tokens_map.json",
+                                       "tokenizer_config.json", "vocab.txt",         NULL};
     char path[4096];
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
@@ -518,13 +562,15 @@ static void count_patience(rf__run *r)
         t->patience.best = metric(r);
         t->patience.stale = 0;
     } else if (++t->patience.stale >= r->o.early_stopping_patience && t->step < t->max_steps) {
-        rf__run_notify(r, "note", "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here", t->step,
-                     t->patience.stale);
+        rf__run_notify(r, "note",
+                       "step %" PRId64 ": %" PRId64 " evaluations in a row without a better one: the run ends here",
+                       t->step, t->patience.stale);
         t->max_steps = t->step;
     }
 }
 
-/* Settles r->stop and r->save: asked to by anybody, or this run's share is done.  One rank's clock or signal is every rank's. */
+/* Settles r->stop and r->save: asked to by anybody, or this run's share is done.  One rank's clock or signal is every
+ * rank's. */
 static rf_status handle_requests(rf__run *r, rf_error *why)
 {
     enum { STOP = 1, SAVE = 2 };

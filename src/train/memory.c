@@ -9,16 +9,24 @@
 #include "train/memory.h"
 #include "optim/optimizer.h"
 
-/* ---- what a step holds (src/model/encoder.c, src/graph/ops) ---------------------------------------------------------- */
+/* ---- what a step holds (src/model/encoder.c, src/graph/ops) ------------------------------------------------------ */
 
-typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;        /* labels: predicted tokens */
+typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;     /* labels: predicted tokens */
 
 static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const rf_config *c = &p->config;
-    return (shape){(double)tokens, (double)c->hidden_size, (double)c->embedding_size, (double)c->intermediate_size,
-                   (double)c->num_attention_heads, (double)c->vocab_size, (double)c->num_hidden_layers,
-                   p->head != RF_HEAD_MLM ? 0 : c->is_decoder ? (double)tokens : ceil(o->mlm_probability * (double)tokens), o->bf16 != 0,
+    return (shape){(double)tokens,
+                   (double)c->hidden_size,
+                   (double)c->embedding_size,
+                   (double)c->intermediate_size,
+                   (double)c->num_attention_heads,
+                   (double)c->vocab_size,
+                   (double)c->num_hidden_layers,
+                   p->head != RF_HEAD_MLM ? 0
+                   : c->is_decoder        ? (double)tokens
+                                          : ceil(o->mlm_probability * (double)tokens),
+                   o->bf16 != 0,
                    c->hidden_dropout_prob > 0};
 }
 
@@ -27,7 +35,10 @@ static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tok
 static double layer(const shape *s) { return 4 * (8 * s->C + s->H + 4) + (s->bf16 ? 2 : 4) * s->F; }
 
 /* Of the last layer, when the head looks at one token of each sequence: query, key, value and attention. */
-static double last_layer(const shape *s, const rf_params *p) { return rf__task_rows(p) ? 4 * (4 * s->C + s->H) : layer(s); }
+static double last_layer(const shape *s, const rf_params *p)
+{
+    return rf__task_rows(p) ? 4 * (4 * s->C + s->H) : layer(s);
+}
 
 /* What comes and goes within a layer: the feed-forward after its activation; adjoints of a norm's sum and of what was
  * dropped of it; those of query, key and value. */
@@ -43,7 +54,8 @@ static double embeddings(const shape *s)
 /* The head's rows, transform (twice), norm and adjoint, of each label. */
 static double head(const shape *s) { return 4 * (s->C + 4 * s->E); }
 
-/* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not count. */
+/* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not
+ * count. */
 static double task_head(const rf_params *p, const shape *s)
 {
     const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
@@ -61,16 +73,19 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const shape s = shape_of(p, o, tokens);
-    const double logits = 4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
-    const double kept = s.N * embeddings(&s) + s.labels * head(&s) + task_head(p, &s), scratch = attention_scratch(p, o);
+    const double logits =
+        4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
+    const double kept = s.N * embeddings(&s) + s.labels * head(&s) + task_head(p, &s),
+                 scratch = attention_scratch(p, o);
     if (!o->gradient_checkpointing)
-        return kept + s.N * ((s.L - 1) * layer(&s) + last_layer(&s, p)) + fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
+        return kept + s.N * ((s.L - 1) * layer(&s) + last_layer(&s, p)) +
+               fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
     const double again = s.N * (layer(&s) + passing(&s)) + scratch;
     return kept + s.N * 4 * s.L * s.C + s.N * 8 * s.C + fmax(logits, again);
 }
 
-/* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is computed; of a
- * task ids, types and at most a label for each token. */
+/* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is
+ * computed; of a task ids, types and at most a label for each token. */
 double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const double each = 4 * (p->head == RF_HEAD_MLM ? 3 + 1.0 / 3 : 3);
@@ -87,8 +102,8 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
     return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
-/* The first layer beside the embeddings that it reads: query, key, value; attention and its projection; the feed-forward inside
- * and out; both norms. */
+/* The first layer beside the embeddings that it reads: query, key, value; attention and its projection; the
+ * feed-forward inside and out; both norms. */
 double rf__memory_forward(const rf_params *p, int64_t tokens)
 {
     const rf_config *c = &p->config;
@@ -103,21 +118,28 @@ static const char *bytes_text(double bytes, char text[16])
     return text;
 }
 
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left, char *note, size_t size,
-                           rf_error *why)
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
+                           char *note, size_t size, rf_error *why)
 {
     const int64_t example = job ? job->example : 0;
-    const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0), least = rf__memory_forward(p, job ? job->evaluated : 0);
-    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least), buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
+    const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0),
+                 least = rf__memory_forward(p, job ? job->evaluated : 0);
+    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least),
+                 buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
     char all[16], weights[16], one[16], tokens[16], step[64] = "";
-    if (o->gradient_accumulation_steps > 1) snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
-    snprintf(note, size, "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch%s), %.1f %s available",
-             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch + buffers, all), bytes_text(slabs, weights),
-             bytes_text(batch, one), step, left * (left < 1e9 ? 1e-6 : 1e-9), left < 1e9 ? "MB" : "GB");
+    if (o->gradient_accumulation_steps > 1)
+        snprintf(step, sizeof step, ", %s the tokens of a step", bytes_text(buffers, tokens));
+    snprintf(note, size,
+             "%.2f million parameters: needs %s (%s weights, gradients and moments, %s a batch%s), %.1f %s available",
+             (double)rf_config_parameters(&p->config) * 1e-6, bytes_text(slabs + batch + buffers, all),
+             bytes_text(slabs, weights), bytes_text(batch, one), step, left * (left < 1e9 ? 1e-6 : 1e-9),
+             left < 1e9 ? "MB" : "GB");
     if (left <= 0 || slabs + batch + buffers <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) + rf__memory_buffers(p, o, fits) > left) fits /= 2;
+    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) + rf__memory_buffers(p, o, fits) > left)
+        fits /= 2;
     if (fits < rf__max64(example, 8)) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
-    return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note, example ? "per_device_train_batch_size" : "tokens_per_batch",
+    return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note,
+                   example ? "per_device_train_batch_size" : "tokens_per_batch",
                    (long long)(example ? fits / example : fits));
 }

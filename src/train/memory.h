@@ -5,12 +5,13 @@
 #include "model/params.h"
 #include "roformer/train.h"
 
-/* Bytes that this process may still take (memory_left.c), at least 1; 0: unknown.  `root` stands in front of /proc and /sys. */
+/* Bytes that this process may still take (memory_left.c), at least 1; 0: unknown.  `root` stands in front of /proc and
+ * /sys. */
 double rf__memory_left(const rf_ctx *ctx);
 double rf__memory_left_in(const rf_ctx *ctx, const char *root);
 
-/* Bytes of a step's arena with a micro-batch of `tokens`: what rf_graph_memory will say, within a few per cent.  Those of
- * the slabs: rf__optimizer_bytes, and the rounded copy of the weights. */
+/* Bytes of a step's arena with a micro-batch of `tokens`: what rf_graph_memory will say, within a few per cent.  Those
+ * of the slabs: rf__optimizer_bytes, and the rounded copy of the weights. */
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
@@ -22,14 +23,14 @@ double rf__memory_forward(const rf_params *p, int64_t tokens);
 
 /* What a job has besides. */
 typedef struct rf__memory_job {
-    int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples          */
-    int64_t evaluated;                  /* tokens of the largest batch of an evaluation                                 */
-    double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were         */
+    int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples       */
+    int64_t evaluated;                  /* tokens of the largest batch of an evaluation                               */
+    double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were      */
 } rf__memory_job;
 
-/* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.  Where a
- * batch is counted in examples, with the per_device_train_batch_size.  job NULL: pre-training. */
-rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left, char *note, size_t size,
-                           rf_error *why);
+/* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.
+ * Where a batch is counted in examples, with the per_device_train_batch_size.  job NULL: pre-training. */
+rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
+                           char *note, size_t size, rf_error *why);
 
 #endif

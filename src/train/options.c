@@ -9,7 +9,15 @@
 #include "data/pieces.h"
 #include "optim/schedule.h"
 
-enum { INT = RF__INT, REAL = RF__REAL, FLAG = RF__FLAG, CHOICE = RF__CHOICE, SEED = RF__SEED, BYTES = RF__BYTES, LOCAL = RF__LOCAL };
+enum {
+    INT = RF__INT,
+    REAL = RF__REAL,
+    FLAG = RF__FLAG,
+    CHOICE = RF__CHOICE,
+    SEED = RF__SEED,
+    BYTES = RF__BYTES,
+    LOCAL = RF__LOCAL
+};
 typedef rf__option_row row;
 
 static const char *const schedules[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
@@ -25,64 +33,64 @@ static const char *const splits[] = {"blank", "line", "heading", "file", NULL};
 
 #define AT(field) offsetof(rf_train_options, field)
 static const row rows[] = {
-    {"validation_split",            REAL,   AT(validation_split), 0, 0.5, 0.005, NULL, 0},
-    {"max_steps",                   INT,    AT(max_steps), 0, 1e12, 0, NULL, 0},
-    {"num_train_epochs",            REAL,   AT(num_train_epochs), 0, 1e6, 3, NULL, 0},
-    {"tokens_per_batch",            INT,    AT(tokens_per_batch), 8, 1 << 24, 8192, NULL, 0},
-    {"max_length",                  INT,    AT(max_length), 8, 1 << 20, 128, NULL, 0},
-    {"gradient_accumulation_steps", INT,    AT(gradient_accumulation_steps), 1, 1e6, 1, NULL, 0},
-    {"learning_rate",               REAL,   AT(learning_rate), 0, 10, 5e-4, NULL, 0},
-    {"weight_decay",                REAL,   AT(weight_decay), 0, 10, 0.01, NULL, 0},
-    {"adam_beta1",                  REAL,   AT(adam_beta1), 0, 0.999999, 0.9, NULL, 0},
-    {"adam_beta2",                  REAL,   AT(adam_beta2), 0, 0.99999999, 0.999, NULL, 0},
-    {"adam_epsilon",                REAL,   AT(adam_epsilon), 1e-20, 1, 1e-8, NULL, 0},
-    {"max_grad_norm",               REAL,   AT(max_grad_norm), 0, 1e9, 1, NULL, 0},
-    {"label_smoothing_factor",      REAL,   AT(label_smoothing_factor), 0, 1, 0, NULL, 0},
-    {"optim",                       CHOICE, AT(optim), 0, RF_OPTIM_SGD, RF_OPTIM_ADAMW, optims, 0},
-    {"lamb_bias_correction",        FLAG,   AT(lamb_bias_correction), 0, 1, 1, NULL, 0},
-    {"momentum",                    REAL,   AT(momentum), 0, 0.999999, 0.9, NULL, 0},
-    {"nesterov",                    FLAG,   AT(nesterov), 0, 1, 0, NULL, 0},
-    {"adafactor_beta1",             REAL,   AT(adafactor_beta1), 0, 0.999999, 0, NULL, 0},
-    {"clip_threshold",              REAL,   AT(clip_threshold), 0, 1e9, 1, NULL, 0},
-    {"decay_rate",                  REAL,   AT(decay_rate), -10, 0, -0.8, NULL, 0},
-    {"scale_parameter",             FLAG,   AT(scale_parameter), 0, 1, 0, NULL, 0},
-    {"relative_step",               FLAG,   AT(relative_step), 0, 1, 0, NULL, 0},
-    {"warmup_init",                 FLAG,   AT(warmup_init), 0, 1, 0, NULL, 0},
-    {"lr_scheduler_type",           CHOICE, AT(lr_scheduler_type), 0, RF_SCHEDULE_ONE_CYCLE, RF_SCHEDULE_LINEAR, schedules, 0},
-    {"report_to",                   CHOICE, AT(report_to), 0, RF_REPORT_TENSORBOARD, RF_REPORT_NONE, reports, 0},
-    {"num_cycles",                  REAL,   AT(num_cycles), 0, 1e6, 1, NULL, 0},
-    {"lr_end",                      REAL,   AT(lr_end), 0, 10, 1e-7, NULL, 0},
-    {"lr_power",                    REAL,   AT(lr_power), 0, 100, 1, NULL, 0},
-    {"ema_decay",                   REAL,   AT(ema_decay), 0, 0.9999999, 0, NULL, 0},
-    {"average_last",                INT,    AT(average_last), 0, 1000, 0, NULL, 0},
-    {"max_loss_spike",              REAL,   AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
-    {"warmup_steps",                INT,    AT(warmup_steps), -1, 1e12, -1, NULL, 0},
-    {"warmup_ratio",                REAL,   AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
-    {"objective",                   CHOICE, AT(objective), 0, RF_OBJECTIVE_CLM, RF_OBJECTIVE_AUTO, objectives, 0},
-    {"mlm_probability",             REAL,   AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
-    {"whole_word_mask",             FLAG,   AT(whole_word_mask), 0, 1, 0, NULL, 0},
-    {"logging_steps",               INT,    AT(logging_steps), 1, 1e12, 50, NULL, 0},
-    {"eval_steps",                  INT,    AT(eval_steps), 0, 1e12, 500, NULL, 0},
-    {"save_steps",                  INT,    AT(save_steps), 0, 1e12, 500, NULL, 0},
-    {"save_total_limit",            INT,    AT(save_total_limit), 0, 1e6, 2, NULL, 0},
-    {"load_best_model_at_end",      FLAG,   AT(load_best_model_at_end), 0, 1, 0, NULL, 0},
-    {"metric_for_best_model",       CHOICE, AT(metric_for_best_model), 0, 1, RF_METRIC_LOSS, metrics, 0},
-    {"greater_is_better",           CHOICE, AT(greater_is_better), 0, 2, RF_GREATER_AUTO, greater, 0},
-    {"early_stopping_patience",     INT,    AT(early_stopping_patience), 0, 1e6, 0, NULL, 0},
-    {"eval_documents",              INT,    AT(eval_documents), 0, 1e12, 0, NULL, 0},
-    {"bf16",                        FLAG,   AT(bf16), 0, 1, 0, NULL, 0},
-    {"bf16_stochastic_rounding",    FLAG,   AT(bf16_stochastic_rounding), 0, 1, 0, NULL, 0},
-    {"gradient_checkpointing",      FLAG,   AT(gradient_checkpointing), 0, 1, 0, NULL, 0},
-    {"seed",                        SEED,   AT(seed), 0, 0, 42, NULL, 0},
-    {"stop_after",                  INT,    AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
-    {"max_time",                    REAL,   AT(max_time), 0, 1e9, 0, NULL, LOCAL},
-    {"save_type",                   CHOICE, AT(save_type), 0, 1, RF_F32, types, 0},
-    {"save_synchronously",          FLAG,   AT(save_synchronously), 0, 1, 0, NULL, LOCAL},
-    {"allow_data_change",           FLAG,   AT(allow_data_change), 0, 1, 0, NULL, LOCAL},
-    {"text_format",                 CHOICE, AT(reader.format), 0, 3, RF_TEXT_AUTO, formats, 0},
-    {"text_split",                  CHOICE, AT(reader.split), 0, 3, RF_SPLIT_BLANK, splits, 0},
-    {"keep_titles",                 FLAG,   AT(reader.keep_titles), 0, 1, 0, NULL, 0},
-    {"max_document",                BYTES,  AT(reader.max_document), 0, 1 << 30, 0, NULL, 0},
+    {"validation_split", REAL, AT(validation_split), 0, 0.5, 0.005, NULL, 0},
+    {"max_steps", INT, AT(max_steps), 0, 1e12, 0, NULL, 0},
+    {"num_train_epochs", REAL, AT(num_train_epochs), 0, 1e6, 3, NULL, 0},
+    {"tokens_per_batch", INT, AT(tokens_per_batch), 8, 1 << 24, 8192, NULL, 0},
+    {"max_length", INT, AT(max_length), 8, 1 << 20, 128, NULL, 0},
+    {"gradient_accumulation_steps", INT, AT(gradient_accumulation_steps), 1, 1e6, 1, NULL, 0},
+    {"learning_rate", REAL, AT(learning_rate), 0, 10, 5e-4, NULL, 0},
+    {"weight_decay", REAL, AT(weight_decay), 0, 10, 0.01, NULL, 0},
+    {"adam_beta1", REAL, AT(adam_beta1), 0, 0.999999, 0.9, NULL, 0},
+    {"adam_beta2", REAL, AT(adam_beta2), 0, 0.99999999, 0.999, NULL, 0},
+    {"adam_epsilon", REAL, AT(adam_epsilon), 1e-20, 1, 1e-8, NULL, 0},
+    {"max_grad_norm", REAL, AT(max_grad_norm), 0, 1e9, 1, NULL, 0},
+    {"label_smoothing_factor", REAL, AT(label_smoothing_factor), 0, 1, 0, NULL, 0},
+    {"optim", CHOICE, AT(optim), 0, RF_OPTIM_SGD, RF_OPTIM_ADAMW, optims, 0},
+    {"lamb_bias_correction", FLAG, AT(lamb_bias_correction), 0, 1, 1, NULL, 0},
+    {"momentum", REAL, AT(momentum), 0, 0.999999, 0.9, NULL, 0},
+    {"nesterov", FLAG, AT(nesterov), 0, 1, 0, NULL, 0},
+    {"adafactor_beta1", REAL, AT(adafactor_beta1), 0, 0.999999, 0, NULL, 0},
+    {"clip_threshold", REAL, AT(clip_threshold), 0, 1e9, 1, NULL, 0},
+    {"decay_rate", REAL, AT(decay_rate), -10, 0, -0.8, NULL, 0},
+    {"scale_parameter", FLAG, AT(scale_parameter), 0, 1, 0, NULL, 0},
+    {"relative_step", FLAG, AT(relative_step), 0, 1, 0, NULL, 0},
+    {"warmup_init", FLAG, AT(warmup_init), 0, 1, 0, NULL, 0},
+    {"lr_scheduler_type", CHOICE, AT(lr_scheduler_type), 0, RF_SCHEDULE_ONE_CYCLE, RF_SCHEDULE_LINEAR, schedules, 0},
+    {"report_to", CHOICE, AT(report_to), 0, RF_REPORT_TENSORBOARD, RF_REPORT_NONE, reports, 0},
+    {"num_cycles", REAL, AT(num_cycles), 0, 1e6, 1, NULL, 0},
+    {"lr_end", REAL, AT(lr_end), 0, 10, 1e-7, NULL, 0},
+    {"lr_power", REAL, AT(lr_power), 0, 100, 1, NULL, 0},
+    {"ema_decay", REAL, AT(ema_decay), 0, 0.9999999, 0, NULL, 0},
+    {"average_last", INT, AT(average_last), 0, 1000, 0, NULL, 0},
+    {"max_loss_spike", REAL, AT(max_loss_spike), 0, 1e6, 0, NULL, 0},
+    {"warmup_steps", INT, AT(warmup_steps), -1, 1e12, -1, NULL, 0},
+    {"warmup_ratio", REAL, AT(warmup_ratio), 0, 1, 0.05, NULL, 0},
+    {"objective", CHOICE, AT(objective), 0, RF_OBJECTIVE_CLM, RF_OBJECTIVE_AUTO, objectives, 0},
+    {"mlm_probability", REAL, AT(mlm_probability), 0.001, 0.999, 0.15, NULL, 0},
+    {"whole_word_mask", FLAG, AT(whole_word_mask), 0, 1, 0, NULL, 0},
+    {"logging_steps", INT, AT(logging_steps), 1, 1e12, 50, NULL, 0},
+    {"eval_steps", INT, AT(eval_steps), 0, 1e12, 500, NULL, 0},
+    {"save_steps", INT, AT(save_steps), 0, 1e12, 500, NULL, 0},
+    {"save_total_limit", INT, AT(save_total_limit), 0, 1e6, 2, NULL, 0},
+    {"load_best_model_at_end", FLAG, AT(load_best_model_at_end), 0, 1, 0, NULL, 0},
+    {"metric_for_best_model", CHOICE, AT(metric_for_best_model), 0, 1, RF_METRIC_LOSS, metrics, 0},
+    {"greater_is_better", CHOICE, AT(greater_is_better), 0, 2, RF_GREATER_AUTO, greater, 0},
+    {"early_stopping_patience", INT, AT(early_stopping_patience), 0, 1e6, 0, NULL, 0},
+    {"eval_documents", INT, AT(eval_documents), 0, 1e12, 0, NULL, 0},
+    {"bf16", FLAG, AT(bf16), 0, 1, 0, NULL, 0},
+    {"bf16_stochastic_rounding", FLAG, AT(bf16_stochastic_rounding), 0, 1, 0, NULL, 0},
+    {"gradient_checkpointing", FLAG, AT(gradient_checkpointing), 0, 1, 0, NULL, 0},
+    {"seed", SEED, AT(seed), 0, 0, 42, NULL, 0},
+    {"stop_after", INT, AT(stop_after), 0, 1e12, 0, NULL, LOCAL},
+    {"max_time", REAL, AT(max_time), 0, 1e9, 0, NULL, LOCAL},
+    {"save_type", CHOICE, AT(save_type), 0, 1, RF_F32, types, 0},
+    {"save_synchronously", FLAG, AT(save_synchronously), 0, 1, 0, NULL, LOCAL},
+    {"allow_data_change", FLAG, AT(allow_data_change), 0, 1, 0, NULL, LOCAL},
+    {"text_format", CHOICE, AT(reader.format), 0, 3, RF_TEXT_AUTO, formats, 0},
+    {"text_split", CHOICE, AT(reader.split), 0, 3, RF_SPLIT_BLANK, splits, 0},
+    {"keep_titles", FLAG, AT(reader.keep_titles), 0, 1, 0, NULL, 0},
+    {"max_document", BYTES, AT(reader.max_document), 0, 1 << 30, 0, NULL, 0},
 };
 
 /* ---- one value of any kind ---- */
@@ -175,22 +183,32 @@ bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual
 
 void rf__options_settle(rf_train_options *o, const rf_train_options *usual)
 {
-    const bool steps = rf__options_chosen(o, usual, "warmup_steps"), ratio = rf__options_chosen(o, usual, "warmup_ratio");
+    const bool steps = rf__options_chosen(o, usual, "warmup_steps"),
+               ratio = rf__options_chosen(o, usual, "warmup_ratio");
     if (o->warmup_steps == 0) {
-        if (steps ? ratio : o->warmup_ratio > 0) o->warmup_steps = -1;              /* as Trainer; as checkpoints of old meant it */
+        if (steps ? ratio : o->warmup_ratio > 0) o->warmup_steps = -1;  /* as Trainer; as checkpoints of old meant it */
         else o->warmup_ratio = 0;
     } else if (ratio && !steps) {
         o->warmup_steps = -1;
     }
-    if (rf__options_chosen(o, usual, "num_train_epochs") && !rf__options_chosen(o, usual, "max_steps")) o->max_steps = 0;
-    if (o->given && o->lr_schedule && o->given(o->given_user, "lr_schedule") && !o->given(o->given_user, "lr_scheduler_type"))
+    if (rf__options_chosen(o, usual, "num_train_epochs") && !rf__options_chosen(o, usual, "max_steps"))
+        o->max_steps = 0;
+    if (o->given && o->lr_schedule && o->given(o->given_user, "lr_schedule") &&
+        !o->given(o->given_user, "lr_scheduler_type"))
         o->lr_scheduler_type = RF_SCHEDULE_PIECEWISE;
 }
 
 /* Options that take effect only where another one has certain values. */
-enum { OF_ADAM = 1 << RF_OPTIM_ADAMW | 1 << RF_OPTIM_LAMB, OF_MOMENTS = OF_ADAM | 1 << RF_OPTIM_LION, OF_LAMB = 1 << RF_OPTIM_LAMB,
-       OF_ADAFACTOR = 1 << RF_OPTIM_ADAFACTOR, OF_SGD = 1 << RF_OPTIM_SGD, OF_RESTARTS = 1 << RF_SCHEDULE_COSINE_WITH_RESTARTS,
-       OF_POLYNOMIAL = 1 << RF_SCHEDULE_POLYNOMIAL, OF_PIECEWISE = 1 << RF_SCHEDULE_PIECEWISE };
+enum {
+    OF_ADAM = 1 << RF_OPTIM_ADAMW | 1 << RF_OPTIM_LAMB,
+    OF_MOMENTS = OF_ADAM | 1 << RF_OPTIM_LION,
+    OF_LAMB = 1 << RF_OPTIM_LAMB,
+    OF_ADAFACTOR = 1 << RF_OPTIM_ADAFACTOR,
+    OF_SGD = 1 << RF_OPTIM_SGD,
+    OF_RESTARTS = 1 << RF_SCHEDULE_COSINE_WITH_RESTARTS,
+    OF_POLYNOMIAL = 1 << RF_SCHEDULE_POLYNOMIAL,
+    OF_PIECEWISE = 1 << RF_SCHEDULE_PIECEWISE
+};
 static const struct { const char *name, *beside; int values; } effective[] = {
     {"adam_beta1", "optim", OF_MOMENTS},             {"adam_beta2", "optim", OF_MOMENTS},
     {"adam_epsilon", "optim", OF_ADAM},              {"lamb_bias_correction", "optim", OF_LAMB},
@@ -210,7 +228,8 @@ bool rf__options_ineffective(const rf_train_options *o, const rf_train_options *
         const row *r = row_of(effective[i].beside);
         const int64_t now = get(o, r).i;
         if (effective[i].values >> now & 1 || !rf__options_chosen(o, usual, effective[i].name)) continue;
-        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", effective[i].name, r->name, r->choice[now]);
+        n += (size_t)snprintf(out + n, size - n, "%s%s (%s is %s)", n ? ", " : "", effective[i].name, r->name,
+                              r->choice[now]);
     }
     return n > 0;
 }
@@ -243,7 +262,8 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
     if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
     if (o->average_last && o->load_best_model_at_end)
         return rf_fail(why, RF_EARG, "average_last: load_best_model_at_end already chooses the final model");
-    if (o->average_last && o->ema_decay > 0) return rf_fail(why, RF_EARG, "average_last: ema_decay already makes the final model a mean");
+    if (o->average_last && o->ema_decay > 0)
+        return rf_fail(why, RF_EARG, "average_last: ema_decay already makes the final model a mean");
     if (o->save_total_limit && o->average_last > o->save_total_limit)
         return rf_fail(why, RF_EARG, "average_last: %lld is above save_total_limit, %lld", (long long)o->average_last,
                        (long long)o->save_total_limit);
@@ -262,17 +282,22 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     if (!o->max_steps && !(o->num_train_epochs > 0))
         return rf_fail(why, RF_EARG, "max_steps and num_train_epochs are both 0: nothing to train");
     if (o->early_stopping_patience && !o->eval_steps)
-        return rf_fail(why, RF_EARG, "early_stopping_patience: needs evaluations, and there are none: eval_steps is 0, or eval_strategy no");
+        return rf_fail(
+            why, RF_EARG,
+            "early_stopping_patience: needs evaluations, and there are none: eval_steps is 0, or eval_strategy no");
     if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))
-        return rf_fail(why, RF_EARG, "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
-                       "a checkpoint without an evaluation cannot be the best", (long long)o->save_steps, (long long)o->eval_steps);
+        return rf_fail(why, RF_EARG,
+                       "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: a "
+                       "checkpoint without an evaluation cannot be the best",
+                       (long long)o->save_steps, (long long)o->eval_steps);
     if (o->datas < 0 || o->datas > RF__SOURCES || (o->datas && !o->data))
         return rf_fail(why, RF_EARG, "data: %d caches, at most %d can be mixed", o->datas, (int)RF__SOURCES);
     if (o->datas && o->texts) return rf_fail(why, RF_EARG, "data: caches and text cannot both be trained on");
     for (int i = 0; i < o->datas && o->data_weight; i++)
         if (!(o->data_weight[i] > 1e-9 && o->data_weight[i] < 1e9))
             return rf_fail(why, RF_EARG, "data_weight: %.12g is not in 1e-9 .. 1e9", o->data_weight[i]);
-    if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) || (o->validation_texts && !o->validation_text))
+    if (o->texts < 0 || o->validation_texts < 0 || (o->texts && !o->text) ||
+        (o->validation_texts && !o->validation_text))
         return rf_fail(why, RF_EARG, "text: a list of %d files that is not there", o->texts);
     return RF_OK;
 }
@@ -280,9 +305,11 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
 rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why)
 {
     if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
-        return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)", name);
+        return rf_fail(why, RF_EARG, "objective clm: %s is a model that sees tokens on both sides (is_decoder false)",
+                       name);
     if (o->objective == RF_OBJECTIVE_MLM && c->is_decoder)
-        return rf_fail(why, RF_EARG, "objective mlm: %s is a model that sees earlier tokens only (is_decoder true)", name);
+        return rf_fail(why, RF_EARG, "objective mlm: %s is a model that sees earlier tokens only (is_decoder true)",
+                       name);
     return RF_OK;
 }
 
@@ -387,7 +414,8 @@ static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena
 {
     const json_t *weight = json_object_get(saved, "data_weight");
     const int given = o->datas;
-    const rf_status status = o->texts ? RF_OK : restore_paths(json_object_get(saved, "data"), arena, &o->data, &o->datas, why);
+    const rf_status status =
+        o->texts ? RF_OK : restore_paths(json_object_get(saved, "data"), arena, &o->data, &o->datas, why);
     if (status || given || !weight || !o->datas || (size_t)o->datas != json_array_size(weight)) return status;
     double *all = rf__arena_push(arena, (size_t)o->datas * sizeof *all);
     if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: %d weights", o->datas);
@@ -396,8 +424,9 @@ static rf_status restore_data(rf_train_options *o, const json_t *saved, rf_arena
     return RF_OK;
 }
 
-rf_status rf__rows_restore(void *to, const rf__option_row table[], size_t rows_of, const void *usual, const rf_train_options *o,
-                           const json_t *saved, const char *name, char *changed, size_t size, rf_error *why)
+rf_status rf__rows_restore(void *to, const rf__option_row table[], size_t rows_of, const void *usual,
+                           const rf_train_options *o, const json_t *saved, const char *name, char *changed, size_t size,
+                           rf_error *why)
 {
     size_t n = strlen(changed);
     for (size_t i = 0; i < rows_of; i++) {
@@ -405,7 +434,8 @@ rf_status rf__rows_restore(void *to, const rf__option_row table[], size_t rows_o
         const json_t *j = json_object_get(saved, r->name);
         value then;
         if ((r->flags & LOCAL) || !j) continue;
-        if (!value_of(r, j, &then)) return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
+        if (!value_of(r, j, &then))
+            return rf_fail(why, RF_EDATA, "%s: options: %s is not what it must be", name, r->name);
         const value now = get(to, r);
         const bool chosen = o->given ? o->given(o->given_user, r->name) != 0 : !same(r, now, get(usual, r));
         if (!chosen) set(to, r, then);
@@ -415,8 +445,8 @@ rf_status rf__rows_restore(void *to, const rf__option_row table[], size_t rows_o
     return RF_OK;
 }
 
-rf_status rf__options_restore(rf_train_options *o, const rf_train_options *usual, const json_t *saved, rf_arena *arena, const char *name,
-                              char *changed, size_t size, rf_error *why)
+rf_status rf__options_restore(rf_train_options *o, const rf_train_options *usual, const json_t *saved, rf_arena *arena,
+                              const char *name, char *changed, size_t size, rf_error *why)
 {
     changed[0] = 0;
     if (rf__rows_restore(o, rows, RF_COUNT(rows), usual, o, saved, name, changed, size, why)) return RF_EDATA;
@@ -428,5 +458,6 @@ rf_status rf__options_restore(rf_train_options *o, const rf_train_options *usual
     rf_status status = restore_data(o, saved, arena, why);
     if (!status && !o->datas) status = restore_paths(json_object_get(saved, "text"), arena, &o->text, &o->texts, why);
     if (status) return status;
-    return restore_paths(json_object_get(saved, "validation_text"), arena, &o->validation_text, &o->validation_texts, why);
+    return restore_paths(json_object_get(saved, "validation_text"), arena, &o->validation_text, &o->validation_texts,
+                         why);
 }

@@ -34,7 +34,8 @@ static int tell(void *user, double share, size_t tokens, size_t documents)
 static rf_status make(preparing *p, const char *path, rf_error *why)
 {
     const rf_train_options *o = p->o;
-    const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
+    const rf__texts texts = {o->text,   o->validation_text, o->texts, o->validation_texts, o->validation_split,
+                             &o->reader};
     rf_status status = rf_tokenizer_open(p->ctx, o->model, &p->tokenizer, why);
     if (!status) status = rf__vocab_new(p->ctx, p->tokenizer, &p->vocab, why);
     if (!status) status = rf__tokens_make(p->ctx, p->tokenizer, &texts, path, tell, p, &p->tokens, why);
@@ -42,8 +43,8 @@ static rf_status make(preparing *p, const char *path, rf_error *why)
     return status;
 }
 
-rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *path, rf_train_report *report, void *user,
-                     rf_prepared *out, rf_error *why)
+rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *path, rf_train_report *report,
+                     void *user, rf_prepared *out, rf_error *why)
 {
     enum { BATCHES = 1000 };
     preparing p = {.ctx = ctx, .o = o, .report = report, .user = user};
@@ -52,8 +53,12 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *p
     if (!status && !o->model) status = rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
     if (!status) status = make(&p, path, why);
     if (!status)
-        *out = (rf_prepared){(int64_t)p.tokens.tokens, (int64_t)p.tokens.documents, (int64_t)p.tokens.held, (int64_t)p.tokens.map.size,
-                             (int64_t)p.pieces.n, p.pieces.tokens,
+        *out = (rf_prepared){(int64_t)p.tokens.tokens,
+                             (int64_t)p.tokens.documents,
+                             (int64_t)p.tokens.held,
+                             (int64_t)p.tokens.map.size,
+                             (int64_t)p.pieces.n,
+                             p.pieces.tokens,
                              rf__packing(&p.pieces, rf__order_key(o->seed), o->tokens_per_batch, BATCHES)};
     rf__pieces_free(ctx, &p.pieces);
     rf__tokens_close(ctx, &p.tokens);

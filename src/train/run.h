@@ -2,7 +2,7 @@
  *
  *     start.c      options, checkpoint, model; with start_folder.c (folder, lock, logs) and start_text.c (text)
  *                  all that comes before the first step
- *     loop.c       steps, logging, evaluation, saving                                                                  */
+ *     loop.c       steps, logging, evaluation, saving                                                                */
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
 
@@ -20,71 +20,71 @@ typedef struct rf__run rf__run;
 
 /* What another task than predicting tokens does in its own way; all that is not here it shares with pre-training. */
 typedef struct rf__job {
-    void (*usual)(rf_train_options *o);                                             /* defaults, where they are not rf_train_defaults' */
-    rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint         */
+    void (*usual)(rf_train_options *o);                            /* defaults, where they are not rf_train_defaults' */
+    rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint        */
     void (*keep)(const rf__run *r, json_t **options);                              /* ... and into the next           */
-    rf_status (*prepare)(rf__run *r, rf_error *why);                                /* the data; the tokenizer is open  */
-    void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model          */
-    void (*memory)(const rf__run *r, rf__memory_job *own);                          /* what it needs besides            */
-    rf_status (*begin)(rf__run *r, rf_error *why);                                  /* weights of the first step        */
-    rf_status (*open)(rf__run *r, rf_error *why);                                   /* the place in the data, max_steps  */
-    void (*gather)(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);    /* the examples of a micro-batch    */
+    rf_status (*prepare)(rf__run *r, rf_error *why);                               /* the data; the tokenizer is open */
+    void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model        */
+    void (*memory)(const rf__run *r, rf__memory_job *own);                          /* what it needs besides          */
+    rf_status (*begin)(rf__run *r, rf_error *why);                                  /* weights of the first step      */
+    rf_status (*open)(rf__run *r, rf_error *why);                                 /* the place in the data, max_steps */
+    void (*gather)(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens);    /* the examples of a micro-batch  */
     rf_status (*gradient)(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum, rf_error *why);
-    rf_status (*evaluate)(rf__run *r, rf_error *why);                               /* eval_loss, eval_accuracy, metrics */
+    rf_status (*evaluate)(rf__run *r, rf_error *why);                            /* eval_loss, eval_accuracy, metrics */
     double (*epoch)(const rf__run *r);
-    const char *(*metric)(const rf__run *r);                                        /* name of what eval_accuracy holds */
-    json_t *(*defaults)(void);                                                      /* options that nobody chose         */
-    void (*card)(const rf__run *r, rf__card *c);                                    /* what the model card says          */
-    rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place    */
+    const char *(*metric)(const rf__run *r);                                      /* name of what eval_accuracy holds */
+    json_t *(*defaults)(void);                                                      /* options that nobody chose      */
+    void (*card)(const rf__run *r, rf__card *c);                                    /* what the model card says       */
+    rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place  */
 } rf__job;
 
 struct rf__run {
-    const rf__job *job;                 /* NULL: pre-training                                                           */
-    void *task;                         /* the job's own                                                                */
+    const rf__job *job;                 /* NULL: pre-training                                                         */
+    void *task;                         /* the job's own                                                              */
     const rf_ctx *ctx;
-    rf_train_options o;                 /* as given, or as restored from the checkpoint                                 */
-    rf_train_options usual;             /* the defaults of such a run                                                   */
+    rf_train_options o;                 /* as given, or as restored from the checkpoint                               */
+    rf_train_options usual;             /* the defaults of such a run                                                 */
     rf_train_report *report;
     void *user;
-    bool stop;                          /* the caller asks to save and stop                                             */
-    bool save;                          /* the caller asks for a checkpoint                                             */
+    bool stop;                          /* the caller asks to save and stop                                           */
+    bool save;                          /* the caller asks for a checkpoint                                           */
 
     rf_arena strings;
-    char folder[4096];                  /* output_dir                                                                   */
-    char from[4096];                    /* the checkpoint that is resumed, or ""                                        */
+    char folder[4096];                  /* output_dir                                                                 */
+    char from[4096];                    /* the checkpoint that is resumed, or ""                                      */
     bool own;                           /* that checkpoint is of this folder */
-    bool fresh;                         /* the folder is ours and holds nothing but the lock yet                         */
+    bool fresh;                         /* the folder is ours and holds nothing but the lock yet                      */
     int lock;
     rf__metrics metrics;
     rf__events events;
-    json_t *options;                    /* for checkpoints                                                              */
+    json_t *options;                    /* for checkpoints                                                            */
 
     rf_tokenizer *tokenizer;
     rf__token_kinds vocab;
     rf_params params;
     rf__optimizer optimizer;
-    rf__saver saver;                    /* whoever changes the optimizer's slabs calls rf__saver_read first             */
-    bool ema_loaded;                    /* the moving mean comes from the checkpoint                                    */
-    rf__exchange exchange;              /* with the other ranks; of options.comm                                        */
-    double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all       */
-    rf__tree tree;                      /* gradients of the micro-batches of a step                                     */
+    rf__saver saver;                    /* whoever changes the optimizer's slabs calls rf__saver_read first           */
+    bool ema_loaded;                    /* the moving mean comes from the checkpoint                                  */
+    rf__exchange exchange;              /* with the other ranks; of options.comm                                      */
+    double *loss;                       /* [gradient_accumulation_steps] of this rank's micro-batches, then of all    */
+    rf__tree tree;                      /* gradients of the micro-batches of a step                                   */
     rf_encoder *encoder;
-    uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest               */
+    uint16_t *rounded;                  /* the weights as a step's products see them, or NULL: to nearest             */
     rf_graph *graph;
 
     rf__tokens tokens[RF__SOURCES];
     int sources;
-    rf__pieces pieces, held;            /* to train on, to evaluate on                                                  */
+    rf__pieces pieces, held;            /* to train on, to evaluate on                                                */
     rf_key order;
     rf__masking masking, eval_masking;
-    rf__mlm_batch *batch;               /* [gradient_accumulation_steps]                                                */
+    rf__mlm_batch *batch;               /* [gradient_accumulation_steps]                                              */
 
     rf__state state;
-    int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                        */
-    double eval_seconds;                /* of the last evaluation of this process; 0: none                              */
+    int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
+    double eval_seconds;                /* of the last evaluation of this process; 0: none                            */
     rf_train_progress progress;
-    double began;                       /* when this run's first step began                                             */
-    int64_t began_at;                   /* the step before it                                                           */
+    double began;                       /* when this run's first step began                                           */
+    int64_t began_at;                   /* the step before it                                                         */
     double last_said;
 };
 

@@ -50,7 +50,8 @@ double rf__run_epoch(const rf__run *r)
 
 /* ---- the checkpoint ---- */
 
-/* A step keeps its micro-batches when the number of ranks changes, unless the caller asks for another number of them. */
+/* A step keeps its micro-batches when the number of ranks changes, unless the caller asks for another number of
+ * them. */
 static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
 {
     static const char name[] = "gradient_accumulation_steps";
@@ -59,7 +60,8 @@ static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
     const int ranks = rf__ranks(o->comm);
     if (!all || (o->given ? o->given(o->given_user, name) : o->gradient_accumulation_steps != then)) return RF_OK;
     if (all % ranks)
-        return rf_fail(why, RF_EARG, "%s: a step has %lld micro-batches, which %d processes cannot share; %s changes their number",
+        return rf_fail(why, RF_EARG,
+                       "%s: a step has %lld micro-batches, which %d processes cannot share; %s changes their number",
                        r->from, (long long)all, ranks, name);
     o->gradient_accumulation_steps = all / ranks;
     return RF_OK;
@@ -72,10 +74,12 @@ static void report_changes(rf__run *r)
     char kernels[RF__KERNELS];
     rf__state_kernels(r->ctx, kernels);
     if (strcmp(r->state.version, rf_version()))
-        rf__run_notify(r, "note", "the checkpoint was written by version \"%s\", this is %s: %s", r->state.version, rf_version(), what);
+        rf__run_notify(r, "note", "the checkpoint was written by version \"%s\", this is %s: %s", r->state.version,
+                       rf_version(), what);
     if (*r->state.kernels && strcmp(r->state.kernels, kernels))
-        rf__run_notify(r, "note", "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)", r->state.kernels,
-                     kernels, what);
+        rf__run_notify(r, "note",
+                       "the checkpoint was computed by kernels \"%s\", this run's are \"%s\": %s (--isa, --products)",
+                       r->state.kernels, kernels, what);
 }
 
 static rf_status open_checkpoint(rf__run *r, rf_error *why)
@@ -91,7 +95,8 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     json_decref(saved);
     if (!status) report_changes(r);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
-    if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better"))) r->state.best_step = 0;
+    if (!status && (strstr(changed, "metric_for_best_model") || strstr(changed, "greater_is_better")))
+        r->state.best_step = 0;
     if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
     return status;
 }
@@ -113,7 +118,8 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
     if (trained && c->vocab_size >= size) return RF_OK;
     if (trained)
-        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, vocab.txt has %d tokens", (long long)c->vocab_size, size);
+        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, vocab.txt has %d tokens",
+                       (long long)c->vocab_size, size);
     if (c->vocab_size != size)
         rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of vocab.txt (config.json: %lld)", size,
                      (long long)c->vocab_size);
@@ -130,7 +136,9 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
         c->is_decoder = 1;
         if (trained) {
             snprintf(c->architecture, sizeof c->architecture, "RoFormerForCausalLM");
-            rf__run_notify(r, "note", "%s was trained to see tokens on both sides; from here on it sees earlier ones only", r->o.model);
+            rf__run_notify(r, "note",
+                           "%s was trained to see tokens on both sides; from here on it sees earlier ones only",
+                           r->o.model);
         }
     }
     return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : "config.json", why);
@@ -139,10 +147,12 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
 /* A causal model's first token has seen nothing but itself. */
 static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
 {
-    const bool first = head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED || (head == RF_HEAD_CHOICE && c->summary == RF_SUMMARY_FIRST);
+    const bool first = head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED ||
+                       (head == RF_HEAD_CHOICE && c->summary == RF_SUMMARY_FIRST);
     if (!c->is_decoder || !first) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "config.json: is_decoder is true, and this head looks at a text's first token, which has seen no "
-                   "other");
+    return rf_fail(
+        why, RF_EUNSUPPORTED,
+        "config.json: is_decoder is true, and this head looks at a text's first token, which has seen no other");
 }
 
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
@@ -156,8 +166,8 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
         status = rf_config_read(r->ctx, folder, &c, why);
     } else {
         small_config(&c);
-        rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder, (int)c.num_hidden_layers,
-                     (int)c.hidden_size);
+        rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder,
+                       (int)c.num_hidden_layers, (int)c.hidden_size);
     }
     if (!status) status = settle_objective(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
@@ -260,7 +270,8 @@ static rf_status open_model(rf__run *r, rf_error *why)
     const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);
     if (!status) status = rf__optimizer_new_shared(&r->params, &rule, ranks, rank, &r->optimizer, why);
     if (!status) status = set_weights(r, trained, why);
-    if (!status && r->optimizer.ema && !r->ema_loaded) rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
+    if (!status && r->optimizer.ema && !r->ema_loaded)
+        rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
     if (!status) status = open_exchange(r, why);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
@@ -270,7 +281,9 @@ static rf_status open_model(rf__run *r, rf_error *why)
     rf__encoder_recompute(r->encoder, r->o.gradient_checkpointing != 0);
     if (!r->o.bf16_stochastic_rounding) return RF_OK;
     r->rounded = rf__alloc(r->ctx, r->params.total * sizeof *r->rounded);
-    return r->rounded ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of rounded weights", (double)r->params.total * 2e-6);
+    return r->rounded
+               ? RF_OK
+               : rf_fail(why, RF_ENOMEM, "out of memory: %.0f MB of rounded weights", (double)r->params.total * 2e-6);
 }
 
 /* ---- all of it; of several ranks the first one alone touches the folder ---- */
@@ -289,8 +302,8 @@ static rf_status same_folder(rf__run *r, rf_error *why)
     return status ? status : rf__broadcast(r->o.comm, r->from, sizeof r->from, why);
 }
 
-/* What all ranks must have in common, besides the text: options, shape of the model, version of the program and kernels, by which each
- * of them takes the same step. */
+/* What all ranks must have in common, besides the text: options, shape of the model, version of the program and
+ * kernels, by which each of them takes the same step. */
 static rf_status same_options(rf__run *r, rf_error *why)
 {
     if (!r->o.comm) return RF_OK;
@@ -298,14 +311,18 @@ static rf_status same_options(rf__run *r, rf_error *why)
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: options");
     const uint64_t options = rf__hash64(text, strlen(text), (uint64_t)r->o.max_steps);
     const rf_config *c = &r->params.config;
-    const int64_t shape[] = {c->vocab_size, c->hidden_size, c->num_hidden_layers, c->intermediate_size, (int64_t)r->params.total};
+    const int64_t shape[] = {c->vocab_size, c->hidden_size, c->num_hidden_layers, c->intermediate_size,
+                             (int64_t)r->params.total};
     char kernels[RF__KERNELS];
     rf__state_kernels(r->ctx, kernels);
     free(text);
     rf_status status = rf__same(r->o.comm, options, "other options", why);
     if (!status) status = rf__same(r->o.comm, rf__hash64(shape, sizeof shape, 0), "another model", why);
-    if (!status) status = rf__same(r->o.comm, rf__hash64(rf_version(), strlen(rf_version()), 0), "another version of the program", why);
-    if (!status) status = rf__same(r->o.comm, rf__hash64(kernels, strlen(kernels), 0), "other kernels (--isa, --products)", why);
+    if (!status)
+        status = rf__same(r->o.comm, rf__hash64(rf_version(), strlen(rf_version()), 0),
+                          "another version of the program", why);
+    if (!status)
+        status = rf__same(r->o.comm, rf__hash64(kernels, strlen(kernels), 0), "other kernels (--isa, --products)", why);
     return status;
 }
 

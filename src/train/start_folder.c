@@ -117,8 +117,10 @@ static rf_status leave_the_future(rf__run *r, rf_error *why)
         status = rf__events_known(r->folder, t->events_bytes, t->events_crc, why);
     if (!status) status = rf__checkpoints_abandon(r->ctx, r->folder, t->step, note, sizeof note, why);
     if (!status && *note)
-        rf__run_notify(r, "note", "goes on from step %" PRId64 "; later checkpoints, of a future that it leaves, are set "
-                     "aside as %s", t->step, note);
+        rf__run_notify(r, "note",
+                       "goes on from step %" PRId64
+                       "; later checkpoints, of a future that it leaves, are set aside as %s",
+                       t->step, note);
     return status;
 }
 

@@ -1,4 +1,5 @@
-/* start_text.c — what pre-training reads: tokens of its texts or caches, cut into pieces, and the place among them where it goes on. */
+/* start_text.c — what pre-training reads: tokens of its texts or caches, cut into pieces, and the place among them
+ * where it goes on. */
 #include <math.h>
 
 #include "train/run.h"
@@ -30,8 +31,10 @@ static rf_status settle_position(rf__run *r, rf_error *why)
     const bool inside = rf__data_position_inside(at, &r->pieces);
     if (*r->from && (data != r->state.data || r->o.max_length != r->state.data_length || !inside)) {
         if (!r->o.allow_data_change)
-            return rf_fail(why, RF_EDATA, "the text, vocabulary or max_length is not what %s was trained with; allow_data_change "
-                           "goes on all the same", r->from);
+            return rf_fail(why, RF_EDATA,
+                           "the text, vocabulary or max_length is not what %s was trained with; allow_data_change goes "
+                           "on all the same",
+                           r->from);
         rf__run_notify(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
         rf__data_position next = {.epoch = at->epoch + 1};
         for (int s = 1; s < RF__SOURCES; s++) next.cursor[s].epoch = at->cursor[s].epoch + 1;
@@ -50,15 +53,18 @@ static void settle_steps(rf__run *r)
     r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     const double between = each * (double)o->eval_steps;
     if (o->eval_steps && (double)r->held.tokens > 0.6 * between)           /* a forward is a third of a step */
-        rf__run_notify(r, "note", "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
-                     "eval_documents makes it shorter", (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
+        rf__run_notify(r, "note",
+                       "an evaluation reads %.1f million tokens, the %lld steps between two of them %.1f million: "
+                       "eval_documents makes it shorter",
+                       (double)r->held.tokens * 1e-6, (long long)o->eval_steps, between * 1e-6);
 }
 
 /* The caches that are named, or the run's own, made of its texts. */
 static rf_status open_own(rf__run *r, uint64_t expect, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    const rf__texts texts = {o->text, o->validation_text, o->texts, o->validation_texts, o->validation_split, &o->reader};
+    const rf__texts texts = {o->text,   o->validation_text, o->texts, o->validation_texts, o->validation_split,
+                             &o->reader};
     rf_status status = RF_OK;
     for (int s = 0; s < o->datas && !status; s++) {
         status = rf__tokens_read(r->ctx, r->tokenizer, o->data[s], &r->tokens[s], why);
@@ -83,7 +89,8 @@ static rf_status open_tokens(rf__run *r, rf_error *why)
     return status ? status : rf__same(c, data_hash(r), "another text", why);
 }
 
-/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to predict.  The first few are enough to see. */
+/* Masks fall on tokens that are not special: a text of nothing but [UNK] has none to predict.  The first few are enough
+ * to see. */
 static bool can_be_predicted(const rf__pieces *p, const rf__token_kinds *v)
 {
     for (size_t i = 0; i < p->n; i++)
@@ -95,12 +102,17 @@ static bool can_be_predicted(const rf__pieces *p, const rf__token_kinds *v)
 static rf_status cut_and_mix(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    rf_status status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
-    if (!status) status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents, &r->held, why);
+    rf_status status =
+        rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, false, 0, &r->pieces, why);
+    if (!status)
+        status = rf__pieces_new(r->ctx, r->tokens, r->sources, &r->vocab, o->max_length, true, o->eval_documents,
+                                &r->held, why);
     if (!status && !r->pieces.n) status = rf_fail(why, RF_EDATA, "the text holds no token to train on");
     if (!status && !rf__run_next(r) && !can_be_predicted(&r->pieces, &r->vocab))
-        status = rf_fail(why, RF_EDATA, "%s: nothing can be predicted: the vocabulary has a word for none of the text, every token is special",
-                         o->datas ? o->data[0] : o->text[0]);
+        status = rf_fail(
+            why, RF_EDATA,
+            "%s: nothing can be predicted: the vocabulary has a word for none of the text, every token is special",
+            o->datas ? o->data[0] : o->text[0]);
     if (!status && o->datas && o->data_weight) status = rf__pieces_mix(&r->pieces, o->data_weight, why);
     return status;
 }
@@ -109,11 +121,15 @@ static rf_status cut_and_mix(rf__run *r, rf_error *why)
 static rf_status need_held_out(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
-    const char *what = o->load_best_model_at_end ? "load_best_model_at_end" : o->early_stopping_patience ? "early_stopping_patience" : NULL;
+    const char *what = o->load_best_model_at_end    ? "load_best_model_at_end"
+                       : o->early_stopping_patience ? "early_stopping_patience"
+                                                    : NULL;
     if (r->held.n) return RF_OK;
     if (what)
-        return rf_fail(why, RF_EARG, "%s: there is no held-out text to tell which model is best: validation_text names some, and a larger "
-                       "validation_split holds out documents", what);
+        return rf_fail(why, RF_EARG,
+                       "%s: there is no held-out text to tell which model is best: validation_text names some, and a "
+                       "larger validation_split holds out documents",
+                       what);
     if (r->sources && rf__options_chosen(o, &r->usual, "eval_steps") && o->eval_steps)
         rf__run_notify(r, "note", "eval_steps: there is no held-out text, so nothing is evaluated");
     return RF_OK;
@@ -124,7 +140,8 @@ static rf_status make_batches(rf__run *r, rf_error *why)
     const size_t n = (size_t)r->o.gradient_accumulation_steps;
     r->batch = rf__calloc(r->ctx, n, sizeof *r->batch);
     rf_status status = r->batch ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu batches", n);
-    for (size_t i = 0; i < n && !status; i++) status = rf__mlm_batch_new(r->ctx, r->o.tokens_per_batch, &r->batch[i], why);
+    for (size_t i = 0; i < n && !status; i++)
+        status = rf__mlm_batch_new(r->ctx, r->o.tokens_per_batch, &r->batch[i], why);
     return status;
 }
 
@@ -142,11 +159,13 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     r->train_samples = (int64_t)r->pieces.n;
     r->eval_samples = (int64_t)r->held.n;
     rf__run_notify(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
-                 (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6, r->held.documents);
+                   (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6,
+                   r->held.documents);
     r->order = rf__order_key(o->seed);
-    rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens", 100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
-    r->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0, &r->vocab,
-                               rf__run_next(r)};
+    rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens",
+                   100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));
+    r->masking = (rf__masking){rf__make_key(o->seed, 0x6d61736b), o->mlm_probability, o->whole_word_mask != 0,
+                               &r->vocab, rf__run_next(r)};
     r->eval_masking = r->masking;
     r->eval_masking.key = rf__evaluation_key(o->seed);
     return make_batches(r, why);

@@ -1,5 +1,5 @@
-/* test_position_report.c — mirrors src/analysis/position_report.c and position_text.c: measures of a trained model, against the
- * properties of its encoding and against sums made piece by piece. */
+/* test_position_report.c — mirrors src/analysis/position_report.c and position_text.c: measures of a trained model,
+ * against the properties of its encoding and against sums made piece by piece. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
@@ -15,10 +15,13 @@ static struct bench begin_as(const char *type, bool causal, int64_t length, int6
     const char *text = corpus;
     struct bench b = {.folder = strdup(t_folder()), .ctx = t_ctx(2, NULL)};
     rf_error why = {0};
-    const int n = snprintf(json, sizeof json,
-        "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, \"hidden_size\": 32, \"num_hidden_layers\": 2,"
-        " \"num_attention_heads\": 2, \"intermediate_size\": 64, \"max_position_embeddings\": 64, \"attention_probs_dropout_prob\": 0,"
-        " \"initializer_range\": 0.2, \"position_embedding_type\": \"%s\", \"is_decoder\": %s}", type, causal ? "true" : "false");
+    const int n =
+        snprintf(json, sizeof json,
+                 "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, \"hidden_size\": 32, "
+                 "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, "
+                 "\"max_position_embeddings\": 64, \"attention_probs_dropout_prob\": 0, \"initializer_range\": 0.2, "
+                 "\"position_embedding_type\": \"%s\", \"is_decoder\": %s}",
+                 type, causal ? "true" : "false");
     t_write(model, "config.json", json, (size_t)n);
     rf_train_options o = tiny_options(model, &text, b.folder);
     o.max_steps = o.eval_steps = o.save_steps = 2;
@@ -26,13 +29,17 @@ static struct bench begin_as(const char *type, bool causal, int64_t length, int6
         rf_session_open(b.model, &b.session, &why) ||
         rf__stretches_read(b.ctx, rf_model_tokenizer(b.model), &text, 1, NULL, length, most, &b.text, &why))
         fail_msg("%s: %s", type, why.text);
-    b.lab = (rf__lab){.ctx = b.ctx, .model = b.model, .session = b.session, .pieces = 3, .seed = 3, .mlm_probability = 0.3};
+    b.lab =
+        (rf__lab){.ctx = b.ctx, .model = b.model, .session = b.session, .pieces = 3, .seed = 3, .mlm_probability = 0.3};
     free(corpus);
     free(model);
     return b;
 }
 
-static struct bench begin(const char *type, int64_t length, int64_t most) { return begin_as(type, false, length, most); }
+static struct bench begin(const char *type, int64_t length, int64_t most)
+{
+    return begin_as(type, false, length, most);
+}
 
 static void end(struct bench *b)
 {
@@ -52,8 +59,8 @@ static rf__shift shift(struct bench *b, int64_t by)
     return s;
 }
 
-/* Rotated: the angles of a token 1000 places on are rounded anew (2^-24 of 1 for each cosine), and nothing else differs; learned:
- * each position has a vector of its own, and there are 64 of them. */
+/* Rotated: the angles of a token 1000 places on are rounded anew (2^-24 of 1 for each cosine), and nothing else
+ * differs; learned: each position has a vector of its own, and there are 64 of them. */
 static void shifts_show_the_encoding(void **state)
 {
     (void)state;
@@ -111,7 +118,8 @@ static void attention_adds_up(void **state)
     check_attention("xpos", true);
 }
 
-/* Losses of one length once more: each piece alone, its tokens masked as the documentation says, or seen up to the one before. */
+/* Losses of one length once more: each piece alone, its tokens masked as the documentation says, or seen up to the one
+ * before. */
 static double alone(struct bench *b, int64_t length, int64_t *labels)
 {
     rf__token_kinds vocab;
@@ -120,12 +128,14 @@ static double alone(struct bench *b, int64_t length, int64_t *labels)
     double loss = 0;
     const int64_t limit = length - 2, V = rf_model_config(b->model)->vocab_size;
     const bool causal = rf_model_config(b->model)->is_decoder != 0;
-    if (rf__vocab_new(b->ctx, rf_model_tokenizer(b->model), &vocab, &why) || rf__mlm_batch_new(b->ctx, 4096, &m, &why)) fail_msg("%s", why.text);
+    if (rf__vocab_new(b->ctx, rf_model_tokenizer(b->model), &vocab, &why) || rf__mlm_batch_new(b->ctx, 4096, &m, &why))
+        fail_msg("%s", why.text);
     const rf__masking masking = {rf__evaluation_key(3), 0.3, false, &vocab, false};
     *labels = 0;
     for (int64_t s = 0; s < b->text.n; s++) {
         rf__mlm_batch_clear(&m);
-        rf__mlm_batch_add(&m, (rf__ids){b->text.id + s * b->text.size, 4}, 0, (size_t)b->text.size, false, &masking, (uint64_t)s);
+        rf__mlm_batch_add(&m, (rf__ids){b->text.id + s * b->text.size, 4}, 0, (size_t)b->text.size, false, &masking,
+                          (uint64_t)s);
         for (int64_t from = 0; from < b->text.size; from += limit) {
             const int64_t n = rf__min64(limit, b->text.size - from);
             int32_t id[512];
@@ -169,7 +179,7 @@ static void check_lengths(const char *type, bool causal, int64_t longest)
         if (!l[k].defined) continue;
         const double expected = alone(&b, l[k].length, &labels);
         assert_true(l[k].length == 8 << k && l[k].labels == labels && l[k].bins <= RF__LOSS_BINS);
-        t_near(l[k].loss, expected, 1e-6);                             /* f32 logits below 10, and the same bits in most */
+        t_near(l[k].loss, expected, 1e-6);                          /* f32 logits below 10, and the same bits in most */
         t_near(l[k].change, l[k].loss - l[0].loss, 1e-9);
         for (int64_t i = 0; i < l[k].bins; i++) {
             binned += l[k].bin_labels[i];
@@ -233,7 +243,8 @@ static rf_status all_measures(rf_ctx *ctx, const struct bench *b, const char *co
     rf_status status = rf_model_open(ctx, b->folder, &model, why);
     if (!status) status = rf_session_open(model, &session, why);
     if (!status) status = rf__stretches_read(ctx, rf_model_tokenizer(model), &corpus, 1, NULL, 8, 2, &text, why);
-    const rf__lab lab = {.ctx = ctx, .model = model, .session = session, .text = &text, .pieces = 1, .seed = 3, .mlm_probability = 0.3};
+    const rf__lab lab = {
+        .ctx = ctx, .model = model, .session = session, .text = &text, .pieces = 1, .seed = 3, .mlm_probability = 0.3};
     if (!status) status = rf__measure_shift(&lab, &shifted, why);
     if (!status) status = rf__measure_attention(&lab, &r, why);
     if (!status) status = rf__measure_lengths(&lab, l, &n, why);
@@ -277,8 +288,11 @@ static void memory_may_run_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shifts_show_the_encoding), cmocka_unit_test(attention_adds_up), cmocka_unit_test(every_length_predicts_the_same),
-        cmocka_unit_test(what_cannot_be_measured), cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(shifts_show_the_encoding),
+        cmocka_unit_test(attention_adds_up),
+        cmocka_unit_test(every_length_predicts_the_same),
+        cmocka_unit_test(what_cannot_be_measured),
+        cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests_name("train/position_report", tests, NULL, NULL);
 }

@@ -198,8 +198,12 @@ static void only_files_are_opened(void **state)
     assert_true((size_t)snprintf(name.sun_path, sizeof name.sun_path, "%s/socket", folder) < sizeof name.sun_path);
     assert_int_equal(mkfifo(pipe_path, 0600), 0);
     assert_int_equal(bind(s, (struct sockaddr *)&name, sizeof name), 0);
-    const struct { const char *path, *part; } c[] = {{pipe_path, refused}, {name.sun_path, refused}, {"/dev/zero", refused},
-                                                     {folder, "is a directory, a file was expected"}};
+    const struct {
+        const char *path, *part;
+    } c[] = {{pipe_path, refused},
+             {name.sun_path, refused},
+             {"/dev/zero", refused},
+             {folder, "is a directory, a file was expected"}};
     for (size_t i = 0; i < RF_COUNT(c); i++) {
         rf_error why[4] = {0};
         int fd;
@@ -345,9 +349,10 @@ static void contexts_may_find_no_memory(void **state)
 static void paths_are_taken_apart(void **state)
 {
     (void)state;
-    static const struct { const char *path, *name, *last, *folder; } cases[] = {
-        {"a/b", "b", "b", "a"}, {"b", "b", "b", "."}, {"a/b/", "", "b", "a/b"}, {"/b", "b", "b", "/"}, {"/", "", "", "/"},
-        {"", "", "", "."}, {"./a//b", "b", "b", "./a/"}, {"a//", "", "a", "a/"},
+    static const struct { const char *path, *name, *last, *folder;
+    } cases[] = {
+        {"a/b", "b", "b", "a"}, {"b", "b", "b", "."}, {"a/b/", "", "b", "a/b"},     {"/b", "b", "b", "/"},
+        {"/", "", "", "/"},     {"", "", "", "."},    {"./a//b", "b", "b", "./a/"}, {"a//", "", "a", "a/"},
     };
     char out[8];
     rf_error why = {0};

@@ -20,7 +20,8 @@ typedef struct reading {
     rf_status status;
 } reading;
 
-static inline reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool with_labels)
+static inline reading *read_as(const rf_finetune_options *o, const char *name, const void *data, size_t size,
+                               bool with_labels)
 {
     static reading g;
     g = (reading){.ctx = t_ctx(1, NULL)};
@@ -49,7 +50,8 @@ static inline reading *fine(const char *task, const char *name, const char *text
     return g;
 }
 
-static inline void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size, bool with_labels, rf_status expected, const char *part)
+static inline void refuse(const rf_finetune_options *o, const char *name, const void *data, size_t size,
+                          bool with_labels, rf_status expected, const char *part)
 {
     reading *g = read_as(o, name, data, size, with_labels);
     if (g->status != expected || !strstr(g->why.text, part))
@@ -65,7 +67,8 @@ static inline void bad(const char *task, const char *name, const char *text, con
 
 static inline void same(rf__text got, const char *expected)
 {
-    if (got.size != strlen(expected) || memcmp(got.at, expected, got.size)) fail_msg("'%.*s', not '%s'", (int)got.size, got.at, expected);
+    if (got.size != strlen(expected) || memcmp(got.at, expected, got.size))
+        fail_msg("'%.*s', not '%s'", (int)got.size, got.at, expected);
 }
 
 #endif

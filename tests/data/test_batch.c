@@ -46,7 +46,8 @@ static void order_looks_random(void **state)
     double distance = 0;
     unsigned same = 0;
     for (uint64_t i = 0; i + 1 < n; i++) {
-        const double a = (double)rf__shuffled(i, n, rf__make_key(9, 2), 1), b = (double)rf__shuffled(i + 1, n, rf__make_key(9, 2), 1);
+        const double a = (double)rf__shuffled(i, n, rf__make_key(9, 2), 1),
+                     b = (double)rf__shuffled(i + 1, n, rf__make_key(9, 2), 1);
         distance += fabs(a - b) / (double)n;
         same += rf__shuffled(i, n, rf__make_key(9, 2), 2) == rf__shuffled(i, n, rf__make_key(9, 2), 1);
     }
@@ -158,7 +159,8 @@ static void whole_words_are_whole(void **state)
     uint16_t id[20000];
     rf_rng r;
     rf__rng_init(&r, 8, 1);
-    for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(rf__rng_below(&r, 50) ? 5 + rf__rng_below(&r, V - 5) : 1);
+    for (size_t i = 0; i < RF_COUNT(id); i++)
+        id[i] = (uint16_t)(rf__rng_below(&r, 50) ? 5 + rf__rng_below(&r, V - 5) : 1);
     assert_int_equal(rf__mlm_batch_new(ctx, 30000, &b, NULL), RF_OK);
     const rf__masking m = {rf__make_key(12, 3), 0.15, true, &v, false};
     rf__mlm_batch_clear(&b);
@@ -169,7 +171,8 @@ static void whole_words_are_whole(void **state)
         const bool joined = (v.kind[id[i]] & RF__CONTINUES) && !(v.kind[id[i - 1]] & RF__SPECIAL);
         if (joined) assert_int_equal(labelled[i + 1], labelled[i]);
     }
-    /* words are chosen, so the share of tokens is p; a word of k tokens counts k times: variance at most 3 times more */
+    /* words are chosen, so the share of tokens is p; a word of k tokens counts k times: variance at most 3 times
+     * more */
     t_near((double)b.n / (double)RF_COUNT(id), 0.15 * 0.98, 5 * sqrt(3 * 0.15 / (double)RF_COUNT(id)));
     assert_true(continues(&v, b.label, 0, b.n) > 0);
     free(labelled);
@@ -240,7 +243,8 @@ static void next_tokens(void **state)
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 0, 3, false, &m, 9);
     rf__mlm_batch_add(&b, (rf__ids){id, 2}, 3, 2, true, &m, 9);
     rf__mlm_batch_finish(&b, &m);
-    const int32_t sees[] = {v.cls, 7, 1, 9, v.sep, v.cls, 8, 30, v.sep}, row[] = {0, 1, 2, 5, 6, 7}, label[] = {7, 1, 9, 8, 30, v.sep};
+    const int32_t sees[] = {v.cls, 7, 1, 9, v.sep, v.cls, 8, 30, v.sep}, row[] = {0, 1, 2, 5, 6, 7},
+                  label[] = {7, 1, 9, 8, 30, v.sep};
     assert_int_equal(b.N, RF_COUNT(sees));
     assert_int_equal(b.n, RF_COUNT(row));
     assert_memory_equal(b.id, sees, sizeof sees);
@@ -319,22 +323,24 @@ static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, d
 static void batches_are_full(void **state)
 {
     (void)state;
-    static const struct { int64_t batch, length; double mean; } c[] = {
-        {8192, 128, 600}, {8192, 128, 60}, {1024, 128, 600}, {1024, 128, 60}, {4096, 512, 1500}, {4096, 512, 200}, {16384, 512, 3000},
+    static const struct { int64_t batch, length; double mean;
+    } c[] = {
+        {8192, 128, 600},  {8192, 128, 60},  {1024, 128, 600},   {1024, 128, 60},
+        {4096, 512, 1500}, {4096, 512, 200}, {16384, 512, 3000},
     };
     for (size_t i = 0; i < RF_COUNT(c); i++) {
         double efficiency;
         int misses;
         packing(c[i].batch, c[i].length, c[i].mean, &efficiency, &misses);
-        print_message("           %5lld tokens, pieces of %3lld, documents of %4.0f: %.2f %% full\n", (long long)c[i].batch,
-                      (long long)c[i].length, c[i].mean, 100 * efficiency);
+        print_message("           %5lld tokens, pieces of %3lld, documents of %4.0f: %.2f %% full\n",
+                      (long long)c[i].batch, (long long)c[i].length, c[i].mean, 100 * efficiency);
         assert_true(efficiency >= 0.98);
         assert_int_equal(misses, 0);                                 /* every piece once an epoch, or waiting */
     }
 }
 
-/* Three corpora of other sizes and lengths, mixed 0.6, 0.3, 0.1: the drawn tokens keep to it within a piece at all times,
- * and a copied position goes on in the same way. */
+/* Three corpora of other sizes and lengths, mixed 0.6, 0.3, 0.1: the drawn tokens keep to it within a piece at all
+ * times, and a copied position goes on in the same way. */
 static void corpora_are_mixed(void **state)
 {
     (void)state;
@@ -347,9 +353,10 @@ static void corpora_are_mixed(void **state)
     uint32_t length[SOURCES][400];
     uint16_t *id[SOURCES];
     for (int s = 0; s < SOURCES; s++) {
-        for (size_t d = 0; d < documents[s]; d++) tokens[s].tokens += length[s][d] = (uint32_t)(20 * (s + 1) + (int)(d % 50));
+        for (size_t d = 0; d < documents[s]; d++)
+            tokens[s].tokens += length[s][d] = (uint32_t)(20 * (s + 1) + (int)(d % 50));
         id[s] = malloc(tokens[s].tokens * sizeof *id[s]);
-        for (size_t i = 0; i < tokens[s].tokens; i++) id[s][i] = (uint16_t)(100 * (s + 1));       /* says where it is from */
+        for (size_t i = 0; i < tokens[s].tokens; i++) id[s][i] = (uint16_t)(100 * (s + 1));  /* says where it is from */
         tokens[s].ids = (rf__ids){id[s], 2};
         tokens[s].documents = documents[s];
         tokens[s].length = length[s];
@@ -378,7 +385,8 @@ static void corpora_are_mixed(void **state)
             for (int s = 0; s < SOURCES; s++) from[s] += b.id[i] == 100 * (s + 1);
         if (batch > 5) assert_true(from[0] > from[1] && from[1] > from[2]);
     }
-    t_near(rf__data_position_epoch(&at, &p), (double)(at.tokens + at.cursor[1].tokens + at.cursor[2].tokens) / (double)p.tokens, 1e-12);
+    t_near(rf__data_position_epoch(&at, &p),
+           (double)(at.tokens + at.cursor[1].tokens + at.cursor[2].tokens) / (double)p.tokens, 1e-12);
     assert_true(at.epoch > 1 && at.cursor[1].epoch > 1 && rf__data_position_inside(&at, &p));
     at.cursor[2].index = (int64_t)p.n + 1;
     assert_false(rf__data_position_inside(&at, &p));

@@ -1,5 +1,5 @@
-/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and presets.c: what is read of good files, and the
- * one sentence about bad ones. */
+/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and presets.c: what is read of good files,
+ * and the one sentence about bad ones. */
 #define _GNU_SOURCE
 #include <unistd.h>
 #include <zlib.h>
@@ -31,7 +31,9 @@ static void rows_are_what_they_say(void **state)
 static void quotes_of_csv(void **state)
 {
     (void)state;
-    reading *g = fine("cls", "a.csv", "\"label\",\"text\"\r\nyes,\"the cat, old\"\r\n\"no\",\"the \"\"red\"\"\ndog\"\nno,a \"b\" c\nyes,\"\"\n\"no\",\"end\"");
+    reading *g = fine("cls", "a.csv",
+                      "\"label\",\"text\"\r\nyes,\"the cat, old\"\r\n\"no\",\"the \"\"red\"\"\ndog\"\nno,a \"b\" "
+                      "c\nyes,\"\"\n\"no\",\"end\"");
     static const char *const text[] = {"the cat, old", "the \"red\"\ndog", "a \"b\" c", "", "end"};
     static const uint64_t line[] = {2, 3, 5, 6, 7};
     assert_int_equal(g->r.n, 5);
@@ -50,7 +52,8 @@ static void objects_of_json(void **state)
         {"a.jsonl", "\xef\xbb\xbf{\"text\": \"the cat\", \"label\": 10}\r\n\n{\"label\": 9, \"text\": \"the dog\"}"},
         {"a.json", "{\"text\": \"the cat\", \"label\": 10}\n{\"label\": 9, \"text\": \"the dog\"}\n"},
         {"a.json", "[{\"text\": \"the cat\", \"label\": 10},\n {\"label\": 9,\n \"text\": \"the dog\"}]\n"},
-        {"a.json", "{\"version\": 1,\n\"data\": [{\"text\": \"the cat\", \"label\": 10}, {\"label\": 9, \"text\": \"the dog\"}]}\n"},
+        {"a.json", "{\"version\": 1,\n\"data\": [{\"text\": \"the cat\", \"label\": 10}, {\"label\": 9, \"text\": "
+                   "\"the dog\"}]}\n"},
     };
     for (size_t i = 0; i < RF_COUNT(files); i++) {
         reading *g = fine("cls", files[i][0], files[i][1]);
@@ -66,9 +69,10 @@ static void squad_as_it_is_published(void **state)
 {
     (void)state;
     reading *g = fine("qa", "dev-v2.0.json",
-                      "{\"version\": \"v2.0\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"the old cat\", \"qas\": ["
-                      "{\"id\": \"1\", \"question\": \"the\", \"answers\": [{\"text\": \"cat\", \"answer_start\": 8}, {\"text\": \"old cat\", \"answer_start\": 4}]},"
-                      "{\"id\": \"2\", \"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]}]}]}");
+                      "{\"version\": \"v2.0\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"the old "
+                      "cat\", \"qas\": [{\"id\": \"1\", \"question\": \"the\", \"answers\": [{\"text\": \"cat\", "
+                      "\"answer_start\": 8}, {\"text\": \"old cat\", \"answer_start\": 4}]},{\"id\": \"2\", "
+                      "\"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]}]}]}");
     assert_int_equal(g->r.n, 2);
     assert_int_equal(g->items.n, 2);
     assert_int_equal(g->items.label[0], 5);                            /* [CLS] the [SEP] the old cat */
@@ -81,12 +85,14 @@ static void squad_as_it_is_published(void **state)
 static void sentences_of_conll(void **state)
 {
     (void)state;
-    reading *g = fine("tag", "a.conll", "\xef\xbb\xbf-DOCSTART- O\r\n\r\nthe O\r\ncat B-A\r\n\r\n\r\n  old\tO\nred B-A");
+    reading *g =
+        fine("tag", "a.conll", "\xef\xbb\xbf-DOCSTART- O\r\n\r\nthe O\r\ncat B-A\r\n\r\n\r\n  old\tO\nred B-A");
     assert_int_equal(g->items.n, 2);
     assert_int_equal(g->items.tokens, 8);
     assert_int_equal(g->items.label[2], 0);                            /* B-A, O */
     end(g);
-    reading *w = read_as(&(rf_finetune_options){.task = "tag", .labels = "O,B"}, "a.txt", TEXT("the\ncat\n\nold\n"), false);
+    reading *w =
+        read_as(&(rf_finetune_options){.task = "tag", .labels = "O,B"}, "a.txt", TEXT("the\ncat\n\nold\n"), false);
     assert_int_equal(w->status, RF_OK);                                /* without tags, to be tagged */
     assert_int_equal(w->items.n, 2);
     end(w);
@@ -97,14 +103,19 @@ static void sentences_of_conll(void **state)
 static void bad_bytes(void **state)
 {
     (void)state;
-    bad("cls", "e.tsv", "text\tlabel\nthe \xff cat\tyes\nthe dog\tno\n", "e.tsv:2: byte 5 of the line (0xFF) is not UTF-8");
+    bad("cls", "e.tsv", "text\tlabel\nthe \xff cat\tyes\nthe dog\tno\n",
+        "e.tsv:2: byte 5 of the line (0xFF) is not UTF-8");
     bad("cls", "e.tsv", "te\xc3xt\tlabel\nthe cat\tyes\n", "e.tsv:1: byte 3 of the line (0xC3) is not UTF-8");
-    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines \xed\xa0\x80\",c\n", "e.csv:4: byte 7 of the line (0xED) is not UTF-8");
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"\x80\", \"label\": \"x\"}\n", "e.jsonl:2: byte 11 of the line (0x80) is not UTF-8");
+    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines \xed\xa0\x80\",c\n",
+        "e.csv:4: byte 7 of the line (0xED) is not UTF-8");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"\x80\", \"label\": \"x\"}\n",
+        "e.jsonl:2: byte 11 of the line (0x80) is not UTF-8");
     bad("tag", "e.conll", "the O\n  c\xfft B\n", "e.conll:2: byte 4 of the line (0xFF) is not UTF-8");
     const rf_finetune_options cls = {.task = "cls"}, tag = {.task = "tag"};
-    refuse(&cls, "e.tsv", TEXT("text\tlabel\nthe\0cat\tyes\nb\tno\n"), true, RF_EDATA, "e.tsv:2: byte 4 of the line is NUL");
-    refuse(&cls, "e.csv", TEXT("text,label\n\"the\0cat\",yes\nb,no\n"), true, RF_EDATA, "e.csv:2: byte 5 of the line is NUL");
+    refuse(&cls, "e.tsv", TEXT("text\tlabel\nthe\0cat\tyes\nb\tno\n"), true, RF_EDATA,
+           "e.tsv:2: byte 4 of the line is NUL");
+    refuse(&cls, "e.csv", TEXT("text,label\n\"the\0cat\",yes\nb,no\n"), true, RF_EDATA,
+           "e.csv:2: byte 5 of the line is NUL");
     refuse(&cls, "e.jsonl", TEXT("{\"text\": \"\0\"}\n"), true, RF_EDATA, "e.jsonl:1: byte 11 of the line is NUL");
     refuse(&tag, "e.conll", TEXT("a\0 O\n"), true, RF_EDATA, "e.conll:1: byte 2 of the line is NUL");
     bad("cls", "e.jsonl", "{\"text\": \"\\u0000\", \"label\": \"x\"}\n", "e.jsonl:1: is not a JSON object");
@@ -122,35 +133,47 @@ static void bad_rows(void **state)
     bad("cls", "e.tsv", "text\tlabel\n", "e.tsv: holds no example");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "e.tsv:3: 1 column, the header has 2");
     bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\tno\nthe dog\tno\n", "e.tsv:2: 3 columns, the header has 2");
-    bad("cls", "e.csv", "text,label\nthe cat,yes\nthe, dog,no\nred\n", "e.csv:3: 3 columns, the header has 2 (and 1 more such line");
-    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines\",c\nd,\"open\nand, on\n", "e.csv:5: a quote opens here and never closes");
+    bad("cls", "e.csv", "text,label\nthe cat,yes\nthe, dog,no\nred\n",
+        "e.csv:3: 3 columns, the header has 2 (and 1 more such line");
+    bad("cls", "e.csv", "text,label\na,b\n\"two\nlines\",c\nd,\"open\nand, on\n",
+        "e.csv:5: a quote opens here and never closes");
     bad("cls", "e.csv", "\"text,label\na,b\n", "e.csv:1: a quote opens here and never closes");
-    bad("cls", "e.csv", "text,label\n\"a\"b,c\n", "e.csv:2: something stands between a closing quote and the next separator");
+    bad("cls", "e.csv", "text,label\n\"a\"b,c\n",
+        "e.csv:2: something stands between a closing quote and the next separator");
     for (int i = 0; i < 254; i++) strcat(wide, "\tx");
     bad("cls", "e.tsv", strcat(wide, "\na\tb\n"), "e.tsv:2: 2 columns, the header has 256");
     wide[strlen(wide) - 5] = 0;
     bad("cls", "e.tsv", strcat(wide, "\tx\na\tb\n"), "e.tsv:1: more than 256 columns");
     bad("tag", "e.conll", "the O\ncat\n", "e.conll:2: is not a word and its tag");
     bad("tag", "e.conll", "the x O\ncat O\n", "e.conll:2: 2 columns, the first line has 3");
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n", "e.jsonl:2: is a list, and must be a JSON object");
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\"\n", "e.jsonl:2: is not a JSON object: ");
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": \"x\"}\n", "e.jsonl:1: is not a JSON object: duplicate");
-    bad("cls", "e.json", "[{\"text\": \"a\", \"label\": \"x\"}, 3]\n", "e.json: example 2: is an integer, and must be an object");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n[1]\n",
+        "e.jsonl:2: is a list, and must be a JSON object");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": \"x\"}\n{\"text\": \"a\"\n",
+        "e.jsonl:2: is not a JSON object: ");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"text\": \"b\", \"label\": \"x\"}\n",
+        "e.jsonl:1: is not a JSON object: duplicate");
+    bad("cls", "e.json", "[{\"text\": \"a\", \"label\": \"x\"}, 3]\n",
+        "e.json: example 2: is an integer, and must be an object");
     bad("cls", "e.json", "[{\"text\": \"a\",\n \"label\": }]\n", "e.json:2: ");
 }
 
 static void bad_columns(void **state)
 {
     (void)state;
-    bad("cls", "e.tsv", "words\tlabel\na\tb\n", "e.tsv: no column text for the text, which text_column names or numbers; there are words, label");
+    bad("cls", "e.tsv", "words\tlabel\na\tb\n",
+        "e.tsv: no column text for the text, which text_column names or numbers; there are words, label");
     bad("cls", "e.tsv", "text\tklass\na\tb\n", "no column label for the label");
     bad("cls", "e.tsv", "text\ttext\tlabel\na\tb\tc\n", "the header has the column for the text twice");
-    const rf_finetune_options near = {.task = "cls", .text_column = "sentense", .label_column = "label"}, second = {.task = "cls", .pair_column = "text_2"};
+    const rf_finetune_options near = {.task = "cls", .text_column = "sentense", .label_column = "label"},
+                              second = {.task = "cls", .pair_column = "text_2"};
     refuse(&near, "e.tsv", TEXT("idx\tsentence\tlabel\n1\ta\tb\n"), true, RF_EDATA,
            "e.tsv: no column 'sentense' for the text, the nearest is 'sentence'; there are idx, sentence, label");
-    refuse(&near, "e.jsonl", TEXT("{\"sentence\": \"a\", \"label\": 0}\n"), true, RF_EDATA, "no column 'sentense' for the text, the nearest is 'sentence'");
-    refuse(&second, "e.csv", TEXT("text,text_b,label\na,b,c\n"), true, RF_EDATA, "no column 'text_2' for the pair, the nearest is 'text_b'");
-    const rf_finetune_options three = {.task = "cls", .text_column = "1", .label_column = "3"}, most = {.task = "cls", .text_column = "1", .label_column = "257"};
+    refuse(&near, "e.jsonl", TEXT("{\"sentence\": \"a\", \"label\": 0}\n"), true, RF_EDATA,
+           "no column 'sentense' for the text, the nearest is 'sentence'");
+    refuse(&second, "e.csv", TEXT("text,text_b,label\na,b,c\n"), true, RF_EDATA,
+           "no column 'text_2' for the pair, the nearest is 'text_b'");
+    const rf_finetune_options three = {.task = "cls", .text_column = "1", .label_column = "3"},
+                              most = {.task = "cls", .text_column = "1", .label_column = "257"};
     refuse(&three, "e.tsv", TEXT("a\tb\tc\nd\te\n"), true, RF_EDATA, "e.tsv:2: 2 columns, column 3 is needed");
     refuse(&most, "e.tsv", TEXT("a\tb\n"), true, RF_EARG, "numbered from 1 to 256, not 257");
     refuse(&three, "e.jsonl", TEXT("{}\n"), true, RF_EARG, "members of JSON have names");
@@ -161,22 +184,36 @@ static void bad_columns(void **state)
 static void bad_labels(void **state)
 {
     (void)state;
-    static const char *const kinds[][2] = {{"0.5", "a number with a fraction"}, {"null", "null"}, {"true", "true"}, {"[\"x\"]", "a list"}, {"{}", "an object"}};
+    static const char *const kinds[][2] = {{"0.5", "a number with a fraction"},
+                                           {"null", "null"},
+                                           {"true", "true"},
+                                           {"[\"x\"]", "a list"},
+                                           {"{}", "an object"}};
     char text[512];
     for (size_t i = 0; i < RF_COUNT(kinds); i++) {
         char part[96];
-        snprintf(text, sizeof text, "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\", \"label\": %s}\n", kinds[i][0]);
+        snprintf(text, sizeof text,
+                 "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\", \"label\": %s}\n",
+                 kinds[i][0]);
         snprintf(part, sizeof part, "e.jsonl:3: the label is %s, and must be a string or an integer", kinds[i][1]);
         bad("cls", "e.jsonl", text, part);
     }
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\"}\n", "e.jsonl:3: the label is not there");
-    bad("cls", "e.jsonl", "{\"text\": 3, \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2}\n", "e.jsonl:1: the text is an integer, and must be a string");
-    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 99999999999999999999}\n", "e.jsonl:1: is not a JSON object: too big integer");
-    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n", "e.jsonl:1: is not a JSON object: real number overflow");
-    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e99}\n", "e.jsonl:1: the label '9.9999999999999997e+98' is not a finite number");
-    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": \"NaN\"}\n", "e.jsonl:1: the label 'NaN' is not a finite number");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"a\"}\n",
+        "e.jsonl:3: the label is not there");
+    bad("cls", "e.jsonl",
+        "{\"text\": 3, \"label\": 0}\n{\"text\": \"b\", \"label\": 1}\n{\"text\": \"b\", \"label\": 2}\n",
+        "e.jsonl:1: the text is an integer, and must be a string");
+    bad("cls", "e.jsonl", "{\"text\": \"a\", \"label\": 99999999999999999999}\n",
+        "e.jsonl:1: is not a JSON object: too big integer");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e999}\n",
+        "e.jsonl:1: is not a JSON object: real number overflow");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": 1e99}\n",
+        "e.jsonl:1: the label '9.9999999999999997e+98' is not a finite number");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": \"NaN\"}\n",
+        "e.jsonl:1: the label 'NaN' is not a finite number");
     bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": NaN}\n", "e.jsonl:1: is not a JSON object");
-    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": false}\n", "e.jsonl:1: the label is false, and must be a string or a number");
+    bad("reg", "e.jsonl", "{\"text\": \"a\", \"label\": false}\n",
+        "e.jsonl:1: the label is false, and must be a string or a number");
     static const char *const numbers[] = {"nan", "inf", "-Infinity", "1e400", "0x10", "", "1 2", "1,5", "--1", "e5"};
     for (size_t i = 0; i < RF_COUNT(numbers); i++) {
         snprintf(text, sizeof text, "text\tscore\nthe cat\t1\nthe dog\t%s\n", numbers[i]);
@@ -187,14 +224,21 @@ static void bad_labels(void **state)
     snprintf(text, sizeof text, "text\tlabel\na\tx\nb\ty\nthe dog\t1%0300d\n", 0);
     bad("cls", "e.tsv", text, "e.tsv:4: a label of 301 bytes, at most 255");
     bad("cls", "e.tsv", "text\tlabel\na\tx\nb\ty\nc\t\n", "e.tsv:4: the label is empty");
-    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n", "e.tsv: 1 label, 'yes', for all examples: nothing to tell apart");
-    bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", 1, null]}\n", "e.jsonl:1: a label is neither a string nor an integer");
-    bad("tag", "e.jsonl", "{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\", \"B\"]}\n{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\"]}\n", "e.jsonl:2: 2 tokens, but 1 tags");
+    bad("cls", "e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\tyes\n",
+        "e.tsv: 1 label, 'yes', for all examples: nothing to tell apart");
+    bad("multilabel", "e.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", 1, null]}\n",
+        "e.jsonl:1: a label is neither a string nor an integer");
+    bad("tag", "e.jsonl",
+        "{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\", \"B\"]}\n{\"tokens\": [\"a\", \"b\"], \"tags\": [\"O\"]}\n",
+        "e.jsonl:2: 2 tokens, but 1 tags");
     bad("tag", "e.jsonl", "{\"tokens\": [\"a\", 1], \"tags\": [\"O\", \"B\"]}\n", "e.jsonl:1: token 2 is not a string");
-    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "e.jsonl:1: the label is not the number of a choice");
-    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\", 2], \"label\": 0}\n", "e.jsonl:1: choice 2 is not a string");
+    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n",
+        "e.jsonl:1: the label is not the number of a choice");
+    bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\", 2], \"label\": 0}\n",
+        "e.jsonl:1: choice 2 is not a string");
     bad("mc", "e.jsonl", "{\"text\": \"a\", \"choices\": [], \"label\": 0}\n", "e.jsonl:1: no list of choices");
-    bad("qa", "e.jsonl", "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n",
+    bad("qa", "e.jsonl",
+        "{\"question\": \"a\", \"context\": \"b c\", \"answers\": {\"text\": [\"c\"], \"answer_start\": [0]}}\n",
         "e.jsonl:1: the answer 'c' is not in the context where answer_start says");
     bad("qa", "e.jsonl", "{\"question\": \"a\"}\n", "e.jsonl:1: no question or no context");
 }
@@ -203,7 +247,8 @@ static void labels_that_are_given(void **state)
 {
     (void)state;
     const rf_finetune_options o = {.task = "cls", .labels = "no,yes"};
-    refuse(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tperhaps\n"), true, RF_EDATA, "e.tsv:3: label 'perhaps' is none of the 2 that are known: no, yes");
+    refuse(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tperhaps\n"), true, RF_EDATA,
+           "e.tsv:3: label 'perhaps' is none of the 2 that are known: no, yes");
     reading *g = read_as(&o, "e.tsv", TEXT("text\tlabel\na\tyes\nb\tyes\n"), true);       /* one class is enough */
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->items.label[1], 1);
@@ -214,9 +259,11 @@ static void labels_that_are_given(void **state)
 static void numbers_of_tags(void **state)
 {
     (void)state;
-    static const char text[] = "{\"tokens\": [\"the\", \"cat\"], \"ner_tags\": [0, 2]}\n{\"tokens\": [\"old\"], \"tags\": [\"O\"]}\n";
+    static const char text[] =
+        "{\"tokens\": [\"the\", \"cat\"], \"ner_tags\": [0, 2]}\n{\"tokens\": [\"old\"], \"tags\": [\"O\"]}\n";
     static const char ten[] = "{\"tokens\": [\"the\", \"cat\"], \"ner_tags\": [9, 10]}\n";
-    const rf_finetune_options names = {.task = "tag", .labels = "O,B-A,I-A"}, numbers = {.task = "tag", .labels = "10,9"}, none = {.task = "tag"};
+    const rf_finetune_options names = {.task = "tag", .labels = "O,B-A,I-A"},
+                              numbers = {.task = "tag", .labels = "10,9"}, none = {.task = "tag"};
     reading *g = read_as(&names, "a.jsonl", TEXT(text), true);
     if (g->status) fail_msg("%s", g->why.text);
     assert_int_equal(g->items.label[1], 0);
@@ -228,7 +275,8 @@ static void numbers_of_tags(void **state)
     g = read_as(&none, "a.jsonl", TEXT(ten), true);
     assert_string_equal(g->l.name[0], "9");
     end(g);
-    refuse(&names, "a.jsonl", TEXT("{\"tokens\": [\"the\"], \"ner_tags\": [3]}\n"), true, RF_EDATA, "label '3' is none of the 3 that are known");
+    refuse(&names, "a.jsonl", TEXT("{\"tokens\": [\"the\"], \"ner_tags\": [3]}\n"), true, RF_EDATA,
+           "label '3' is none of the 3 that are known");
 }
 
 static void some_bad_lines_may_be(void **state)
@@ -236,14 +284,15 @@ static void some_bad_lines_may_be(void **state)
     (void)state;
     static const char text[] = "text\tlabel\na\tx\nb\nc\ty\nd\t\ne\xff\tx\nf\tx\n";
     const rf_finetune_options two = {.task = "cls", .max_bad_lines = 2}, three = {.task = "cls", .max_bad_lines = 3};
-    refuse(&two, "e.tsv", text, sizeof text - 1, true, RF_EDATA, "e.tsv:3: 1 column, the header has 2 (and 2 more such lines");
+    refuse(&two, "e.tsv", text, sizeof text - 1, true, RF_EDATA,
+           "e.tsv:3: 1 column, the header has 2 (and 2 more such lines");
     reading *g = read_as(&three, "e.tsv", text, sizeof text - 1, true);
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->items.n, 3);
     assert_int_equal(g->l.bad, 3);
     t_failed(&g->l.first, RF_EDATA, "e.tsv:3: 1 column");
     end(g);
-    refuse(&three, "e.tsv", text, sizeof text - 1, false, RF_EDATA, "e.tsv:3: 1 column");        /* an answer for each line */
+    refuse(&three, "e.tsv", text, sizeof text - 1, false, RF_EDATA, "e.tsv:3: 1 column");  /* an answer for each line */
 }
 
 static void a_line_without_end(void **state)
@@ -253,7 +302,8 @@ static void a_line_without_end(void **state)
     char *text = malloc(size);
     memset(text, 'a', size);
     memcpy(text, "text\tlabel\n", 11);
-    refuse(&(rf_finetune_options){.task = "cls"}, "e.tsv", text, size, true, RF_EDATA, "e.tsv:2: a line of more than 64 MiB");
+    refuse(&(rf_finetune_options){.task = "cls"}, "e.tsv", text, size, true, RF_EDATA,
+           "e.tsv:2: a line of more than 64 MiB");
     free(text);
 }
 
@@ -290,7 +340,8 @@ static void parts_of(const char *path, const char *task, int K, uint64_t seed, i
         const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
         const rf_finetune_options o = {.task = task, .train = path, .k_fold = K, .t = {.seed = seed}};
         assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
-        if (rf__labelled_open(&l, ctx, &o, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why)) fail_msg("%s", why.text);
+        if (rf__labelled_open(&l, ctx, &o, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why))
+            fail_msg("%s", why.text);
         assert_int_equal(train.n + dev.n, FOLD_TEXTS);
         for (size_t i = 0; i < dev.n; i++) {
             const size_t text = rf__item_size(&dev, i) - 2;
@@ -316,7 +367,8 @@ static void dealt_evenly(const int part[], int K, int class)
             all++;
         }
     for (int k = 0; k < K; k++)
-        if (count[k] != all / K && count[k] != (all + K - 1) / K) fail_msg("class %d: %d of %d in part %d of %d", class, count[k], all, k, K);
+        if (count[k] != all / K && count[k] != (all + K - 1) / K)
+            fail_msg("class %d: %d of %d in part %d of %d", class, count[k], all, k, K);
 }
 
 static void folds_are_stratified_by_class(void **state)
@@ -416,8 +468,10 @@ static bool as_golden(char *line)
         crc = add_to_crc(crc, g.r.record[i].pair, '\t');
         crc = add_to_crc(crc, g.r.record[i].label, '\n');
     }
-    if (g.items.n != strtoull(word[3], NULL, 10) || g.r.bad != strtoull(word[4], NULL, 10) || crc != strtoul(word[5], NULL, 16))
-        fail_msg("%s: %zu rows, %llu bad, CRC %08x, not %s, %s, %s", path, g.items.n, (unsigned long long)g.r.bad, crc, word[3], word[4], word[5]);
+    if (g.items.n != strtoull(word[3], NULL, 10) || g.r.bad != strtoull(word[4], NULL, 10) ||
+        crc != strtoul(word[5], NULL, 16))
+        fail_msg("%s: %zu rows, %llu bad, CRC %08x, not %s, %s, %s", path, g.items.n, (unsigned long long)g.r.bad, crc,
+                 word[3], word[4], word[5]);
     assert_true(words == 6 || words - 6 == g.l.n);
     for (size_t k = 6; k < words; k++) {
         char *is = strchr(word[k], '=');
@@ -425,7 +479,8 @@ static bool as_golden(char *line)
         *is = 0;
         while (id < g.l.n && strcmp(g.l.name[id], word[k])) id++;
         for (size_t i = 0; i < g.items.n; i++) n += g.items.label[i] == (int32_t)id;
-        if (id == g.l.n || n != strtoull(is + 1, NULL, 10)) fail_msg("%s: %zu examples of %s, not %s", path, n, word[k], is + 1);
+        if (id == g.l.n || n != strtoull(is + 1, NULL, 10))
+            fail_msg("%s: %zu examples of %s, not %s", path, n, word[k], is + 1);
     }
     end(&g);
     return true;
@@ -456,7 +511,8 @@ static void real_files_are_read_as_python_reads_them(void **state)
 static void folders_of_glue(void **state)
 {
     (void)state;
-    static const char *const set[][3] = {{"CoLA", "train.tsv", "dev.tsv"}, {"SST-2", "train.tsv.gz", "dev.tsv"}, {"STS-B", "train.tsv", "dev.tsv"}};
+    static const char *const set[][3] = {
+        {"CoLA", "train.tsv", "dev.tsv"}, {"SST-2", "train.tsv.gz", "dev.tsv"}, {"STS-B", "train.tsv", "dev.tsv"}};
     char folder[4096], path[4096];
     if (!t_data()) skip();
     for (size_t i = 0; i < RF_COUNT(set); i++) {
@@ -472,7 +528,8 @@ static void folders_of_glue(void **state)
 static void memory_may_end(void **state)
 {
     (void)state;
-    static const char *const files[][3] = {{"cls", "a.csv", "text,label\n\"the cat\",a\nb,c\n"}, {"multilabel", "a.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", \"y\"]}\n"},
+    static const char *const files[][3] = {{"cls", "a.csv", "text,label\n\"the cat\",a\nb,c\n"},
+                                           {"multilabel", "a.jsonl", "{\"text\": \"a\", \"labels\": [\"x\", \"y\"]}\n"},
                                            {"tag", "a.conll", "the O\ncat B\n"}};
     for (size_t i = 0; i < RF_COUNT(files); i++) {
         for (long k = 1; k < 200; k++) {
@@ -489,7 +546,9 @@ static void memory_may_end(void **state)
             memory.fail = memory.calls + k;
             rf_status status = rf__labelled_open(&l, ctx, &o, &why);
             l.layout.with_labels = true;
-            if (!status) status = rf__records_from_memory(&r, ctx, files[i][2], strlen(files[i][2]), files[i][1], &l.layout, &why);
+            if (!status)
+                status =
+                    rf__records_from_memory(&r, ctx, files[i][2], strlen(files[i][2]), files[i][1], &l.layout, &why);
             if (!status) status = rf__labelled_items(&l, t, 32, &r, true, &items, &why);
             memory.fail = 0;
             if (status) assert_int_equal(status, RF_ENOMEM);
@@ -507,11 +566,24 @@ static void memory_may_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rows_are_what_they_say), cmocka_unit_test(quotes_of_csv),     cmocka_unit_test(objects_of_json),
-        cmocka_unit_test(squad_as_it_is_published), cmocka_unit_test(sentences_of_conll), cmocka_unit_test(bad_bytes),
-        cmocka_unit_test(bad_rows),               cmocka_unit_test(bad_columns),       cmocka_unit_test(bad_labels),
-        cmocka_unit_test(labels_that_are_given),  cmocka_unit_test(numbers_of_tags),  cmocka_unit_test(some_bad_lines_may_be), cmocka_unit_test(folds_are_stratified_by_class), cmocka_unit_test(a_line_without_end),
-        cmocka_unit_test(real_files_are_read_as_python_reads_them), cmocka_unit_test(folders_of_glue), cmocka_unit_test(files_of_a_folder),      cmocka_unit_test(memory_may_end),
+        cmocka_unit_test(rows_are_what_they_say),
+        cmocka_unit_test(quotes_of_csv),
+        cmocka_unit_test(objects_of_json),
+        cmocka_unit_test(squad_as_it_is_published),
+        cmocka_unit_test(sentences_of_conll),
+        cmocka_unit_test(bad_bytes),
+        cmocka_unit_test(bad_rows),
+        cmocka_unit_test(bad_columns),
+        cmocka_unit_test(bad_labels),
+        cmocka_unit_test(labels_that_are_given),
+        cmocka_unit_test(numbers_of_tags),
+        cmocka_unit_test(some_bad_lines_may_be),
+        cmocka_unit_test(folds_are_stratified_by_class),
+        cmocka_unit_test(a_line_without_end),
+        cmocka_unit_test(real_files_are_read_as_python_reads_them),
+        cmocka_unit_test(folders_of_glue),
+        cmocka_unit_test(files_of_a_folder),
+        cmocka_unit_test(memory_may_end),
     };
     return cmocka_run_group_tests_name("train/labelled", tests, NULL, NULL);
 }

@@ -40,7 +40,8 @@ static void gives(const char *data, const char *name, const rf_reader_options *o
     rf_reader_close(r);
 }
 
-static void refuses_bytes(const void *data, size_t size, const char *name, const rf_reader_options *o, rf_status code, const char *part)
+static void refuses_bytes(const void *data, size_t size, const char *name, const rf_reader_options *o, rf_status code,
+                          const char *part)
 {
     rf_error why = {0}, again = {0};
     rf_reader *r = reader(data, size, name, o);
@@ -89,7 +90,8 @@ static void json_lines(void **state)
     gives("{\"body\":\"x\",\"text\":\"y\"}", "f.ndjson", &(rf_reader_options){.field = "body"}, "[x]");
     gives("{\"text\":\"x\"}", "f", &(rf_reader_options){.format = RF_TEXT_JSONL}, "[x]");
     gives("{\"text\":\"x\"}", "f.txt", NULL, "[{\"text\":\"x\"}]");
-    refuses("{\"text\":\"a\"}\n{\"text\":7}\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:2: \"text\" is missing or not a string");
+    refuses("{\"text\":\"a\"}\n{\"text\":7}\n", "f.jsonl", NULL, RF_EDATA,
+            "f.jsonl:2: \"text\" is missing or not a string");
     refuses("{\"body\":\"a\"}\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: \"text\" is missing");
     refuses("\n\n{\"text\":\"a\"\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:3: not valid JSON");
     refuses("[1]\n", "f.jsonl", NULL, RF_EDATA, "f.jsonl:1: the JSON document is not an object");
@@ -108,7 +110,8 @@ static void json_lines(void **state)
 static void wiki(void **state)
 {
     (void)state;
-    const char *two = "<doc id=\"1\" url=\"u\" title=\"A &quot;B&quot; &amp; C\">\nA \"B\" &amp; C\n\nx &lt;y&gt; &amp;amp; &nbsp; &\n\nz\n\n</doc>\n"
+    const char *two = "<doc id=\"1\" url=\"u\" title=\"A &quot;B&quot; &amp; C\">\nA \"B\" &amp; C\n\nx &lt;y&gt; "
+                      "&amp;amp; &nbsp; &\n\nz\n\n</doc>\n"
                       "<doc id=\"2\" title=\"Empty\">\nEmpty\n\n\n</doc>\n\n<doc title=\"book/1\">\r\ntext\r\n</doc>";
     gives(two, "f", NULL, "[x <y> &amp; &nbsp; &\nz][text]");
     gives(two, "f", &titles, "[A \"B\" & C\nx <y> &amp; &nbsp; &\nz][Empty][text]");
@@ -161,13 +164,15 @@ static void cuts(void **state)
     for (int i = 0; i < 100; i++) strcat(text, "\xE4\xB8\xAD");
     strcat(text, "\n\nb");
     r = reader(text, strlen(text), "f", &o);
-    for (total = 0; !rf_reader_next(r, &d, &why) && d.text && d.size > 1; total += d.size) assert_int_equal(d.size % 3, 0);
+    for (total = 0; !rf_reader_next(r, &d, &why) && d.text && d.size > 1; total += d.size)
+        assert_int_equal(d.size % 3, 0);
     assert_int_equal(total, 300);
     assert_int_equal(d.continues, 0);
     rf_reader_close(r);
 
     /* A JSON document is cut like any other. */
-    r = reader("{\"text\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", 81, "f.jsonl", &o);
+    r = reader("{\"text\":\"0123456789012345678901234567890123456789012345678901234567890123456789\"}", 81, "f.jsonl",
+               &o);
     assert_int_equal(rf_reader_next(r, &d, &why), RF_OK);
     assert_int_equal(d.size, 64);
     assert_int_equal(rf_reader_next(r, &d, &why), RF_OK);
@@ -210,12 +215,14 @@ static void memory_is_bounded(void **state)
 static void random_text(void **state)
 {
     (void)state;
-    static const char *const piece[] = {"a", "bc", " ", "\n", "\n", "\n\n", "\r\n", "\xC3\xA9", "\xF0\x9F\x98\x80", "\t", "word "};
+    static const char *const piece[] = {"a",  "bc",   " ", "\n", "\n", "\n\n", "\r\n", "\xC3\xA9", "\xF0\x9F\x98\x80",
+                                        "\t", "word "};
     rf_rng rng;
     rf__rng_init(&rng, 7, 0);
     for (int round = 0; round < 2000; round++) {
         char text[256] = "", expected[512] = "";
-        for (uint32_t i = rf__rng_below(&rng, 30); i > 0; i--) strcat(text, piece[rf__rng_below(&rng, RF_COUNT(piece))]);
+        for (uint32_t i = rf__rng_below(&rng, 30); i > 0; i--)
+            strcat(text, piece[rf__rng_below(&rng, RF_COUNT(piece))]);
         char copy[256], doc[256] = "", *line = copy, *next;
         strcpy(copy, text);
         for (; line; line = next) {
@@ -272,9 +279,12 @@ static void compressed(void **state)
     for (int kind = 0; kind < 2; kind++) {
         size_t n;
         rf_error why = {0};
-        unsigned char *z = kind ? zstandard(text, strlen(text), &n) : gzipped(text, strlen(text), &n), *twice = t_bytes(2 * n + 5);
+        unsigned char *z = kind ? zstandard(text, strlen(text), &n) : gzipped(text, strlen(text), &n),
+                      *twice = t_bytes(2 * n + 5);
         for (size_t cut = 4; cut < n; cut++)
-            refuses_bytes(z, cut, kind ? "f.txt.zst" : "f.txt.gz", &none, RF_EDATA, kind ? "f.txt.zst: the compressed data is cut off at byte" : "f.txt.gz: the compressed data is cut off at byte");
+            refuses_bytes(z, cut, kind ? "f.txt.zst" : "f.txt.gz", &none, RF_EDATA,
+                          kind ? "f.txt.zst: the compressed data is cut off at byte"
+                               : "f.txt.gz: the compressed data is cut off at byte");
         rf_reader *r = reader(z, n, "anything", NULL);
         assert_string_equal(all(r, &why), "[one][two words][three]");
         t_near(rf_reader_share(r), 1, 0);
@@ -286,7 +296,8 @@ static void compressed(void **state)
         assert_string_equal(all(r, &why), "[one][two words][three][one][two words][three]");
         rf_reader_close(r);
         memcpy(twice + n, "garbage!", 8);
-        refuses_bytes(twice, n + 8, "f", NULL, RF_EDATA, kind ? "damaged zstd data at byte" : "neither the end nor another gzip member at byte");
+        refuses_bytes(twice, n + 8, "f", NULL, RF_EDATA,
+                      kind ? "damaged zstd data at byte" : "neither the end nor another gzip member at byte");
         memcpy(twice, z, n);
         twice[n / 2] ^= 0x55;
         if (!kind) refuses_bytes(twice, n, "f", NULL, RF_EDATA, "f: damaged gzip data at byte");
@@ -398,7 +409,9 @@ static void doors(void **state)
     t_failed(&why, RF_EIO, "is a directory");
     assert_int_equal(rf_reader_open(ctx, NULL, 0, NULL, &r, NULL), RF_EARG);
     assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-", "-"}, 2, NULL, &r, NULL), RF_EARG);
-    assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-"}, 1, &(rf_reader_options){.max_document = 63}, &r, NULL), RF_EARG);
+    assert_int_equal(
+        rf_reader_open(ctx, (const char *const[]){"-"}, 1, &(rf_reader_options){.max_document = 63}, &r, NULL),
+        RF_EARG);
     assert_null(r);
 
     /* A named pipe is opened once and read as it comes. */
@@ -484,10 +497,13 @@ static void real_files(void **state)
         rf_error why = {0};
         rf_document d;
         int64_t documents = 0;
-        assert_int_equal(rf_reader_open(ctx, (const char *const[]){path}, 1, &(rf_reader_options){.split = set[i].split}, &r, &why), RF_OK);
+        assert_int_equal(
+            rf_reader_open(ctx, (const char *const[]){path}, 1, &(rf_reader_options){.split = set[i].split}, &r, &why),
+            RF_OK);
         while (!rf_reader_next(r, &d, &why) && d.text) documents += !d.continues;
         if (why.code) fail_msg("%s", why.text);
-        if (documents != set[i].documents) fail_msg("%s: %lld documents, %lld expected", path, (long long)documents, (long long)set[i].documents);
+        if (documents != set[i].documents)
+            fail_msg("%s: %lld documents, %lld expected", path, (long long)documents, (long long)set[i].documents);
         rf_reader_close(r);
     }
 }

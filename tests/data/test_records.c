@@ -1,4 +1,5 @@
-/* test_records.c — mirrors src/data/records.c: tables with and without header, files that are something else than they are read as. */
+/* test_records.c — mirrors src/data/records.c: tables with and without header, files that are something else than they
+ * are read as. */
 #include "reading.h"
 
 /* ---- a line for every row ---- */
@@ -11,14 +12,15 @@ static void empty_texts_are_rows(void **state)
         {"a.csv", "text\n\"\"\n\n\"\"", NULL, 3, 0, 4},
         {"a.tsv", "text\nthe cat\n\nred\n\ndog\n", NULL, 5, 0, 6},
         {"a.tsv", "\nthe cat\n\n", "1", 3, 0, 3},
-        {"a.tsv", "\nthe cat\told\nred\tdog\n\nred\tdog\n\n", "1", 3, 2, 5},       /* two columns: an empty line is no row */
+        {"a.tsv", "\nthe cat\told\nred\tdog\n\nred\tdog\n\n", "1", 3, 2, 5},  /* two columns: an empty line is no row */
         {"a.jsonl", "\n{\"text\": \"the\"}\n \n{\"text\": \"\"}\n\n", NULL, 2, 2, 4},
     };
     for (size_t i = 0; i < RF_COUNT(files); i++) {
         const rf_finetune_options o = {.task = "cls", .labels = "a,b", .text_column = files[i].column};
         reading *g = read_as(&o, files[i].name, files[i].text, strlen(files[i].text), false);
         if (g->status) fail_msg("%s", g->why.text);
-        if (g->r.n != files[i].n || g->items.n != files[i].n) fail_msg("file %zu: %zu rows, not %zu", i, g->r.n, files[i].n);
+        if (g->r.n != files[i].n || g->items.n != files[i].n)
+            fail_msg("file %zu: %zu rows, not %zu", i, g->r.n, files[i].n);
         assert_int_equal(g->r.empty, files[i].empty);
         assert_int_equal(g->r.record[g->r.n - 1].line, files[i].last);
         end(g);
@@ -37,9 +39,11 @@ static void labels_are_not_needed(void **state)
     if (g->status) fail_msg("%s", g->why.text);
     assert_int_equal(g->r.n, 2);
     end(g);
-    const rf_finetune_options pair = {.task = "cls", .labels = "a,b", .text_column = "1", .pair_column = "2", .label_column = "3"};
+    const rf_finetune_options pair = {
+        .task = "cls", .labels = "a,b", .text_column = "1", .pair_column = "2", .label_column = "3"};
     g = read_as(&pair, "a.tsv", TEXT("the\tcat\nthe\nthe\n"), false);
-    t_failed(&g->why, RF_EDATA, "a.tsv:2: 1 column, column 2 is needed (and 1 more such lines)");      /* predict has no max_bad_lines */
+    /* predict has no max_bad_lines */
+    t_failed(&g->why, RF_EDATA, "a.tsv:2: 1 column, column 2 is needed (and 1 more such lines)");
     end(g);
 }
 
@@ -51,12 +55,16 @@ static void a_header_is_no_example(void **state)
     const rf_finetune_options auto_ = {.task = "cls", .text_column = "1", .label_column = "2"};
     const rf_finetune_options yes = {.task = "cls", .text_column = "1", .label_column = "2", .header = "yes"};
     const rf_finetune_options no = {.task = "cls", .text_column = "1", .label_column = "2", .header = "no"};
-    const rf_finetune_options named = {.task = "cls", .text_column = "text", .header = "no"}, wrong = {.task = "cls", .header = "maybe"};
-    static const char usual[] = "sentence\tlabel\nthe cat\t0\nthe dog\t1\nred\t0\n", own[] = "review\tmood\nthe cat\t0\nthe dog\t1\nred\t0\nold\t1\n";
+    const rf_finetune_options named = {.task = "cls", .text_column = "text", .header = "no"},
+                              wrong = {.task = "cls", .header = "maybe"};
+    static const char usual[] = "sentence\tlabel\nthe cat\t0\nthe dog\t1\nred\t0\n",
+                      own[] = "review\tmood\nthe cat\t0\nthe dog\t1\nred\t0\nold\t1\n";
     refuse(&auto_, "a.tsv", TEXT(usual), true, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
     refuse(&auto_, "a.tsv", TEXT(usual), false, RF_EDATA, "a.tsv:1: 'sentence' looks like the name of a column");
-    refuse(&auto_, "a.tsv", TEXT(own), true, RF_EDATA, "a.tsv:1: label 'mood' is on no other line, so this may be a header: header yes passes over it");
-    refuse(&auto_, "a.tsv", TEXT("the\tmood\tx\ncat\told\ty\nred\told\tz\n"), true, RF_EDATA, "label 'mood' is on no other line");
+    refuse(&auto_, "a.tsv", TEXT(own), true, RF_EDATA,
+           "a.tsv:1: label 'mood' is on no other line, so this may be a header: header yes passes over it");
+    refuse(&auto_, "a.tsv", TEXT("the\tmood\tx\ncat\told\ty\nred\told\tz\n"), true, RF_EDATA,
+           "label 'mood' is on no other line");
     refuse(&named, "a.tsv", TEXT(usual), true, RF_EARG, "header no: columns have no names then");
     refuse(&wrong, "a.tsv", TEXT(usual), true, RF_EARG, "header: 'maybe' is neither yes nor no");
 
@@ -69,14 +77,15 @@ static void a_header_is_no_example(void **state)
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->l.n, 3);
     end(g);
-    g = read_as(&auto_, "a.tsv", TEXT("the cat\t0\nthe dog\t1\nred\t0\n"), true);            /* a first line like the others */
+    g = read_as(&auto_, "a.tsv", TEXT("the cat\t0\nthe dog\t1\nred\t0\n"), true);     /* a first line like the others */
     assert_int_equal(g->status, RF_OK);
     assert_int_equal(g->r.n, 3);
     end(g);
     const rf_finetune_options given = {.task = "cls", .text_column = "1", .label_column = "2", .labels = "0,1"};
-    refuse(&given, "a.tsv", TEXT(own), true, RF_EDATA, "a.tsv:1: label 'mood' is none of the 2 that are known: 0, 1 (header yes passes over this line)");
+    refuse(&given, "a.tsv", TEXT(own), true, RF_EDATA,
+           "a.tsv:1: label 'mood' is none of the 2 that are known: 0, 1 (header yes passes over this line)");
     const rf_finetune_options many = {.task = "multilabel", .text_column = "1", .label_column = "2"};
-    g = read_as(&many, "a.tsv", TEXT("the cat\ta,c\nthe dog\ta\nred\tb\n"), true);              /* a is on another line */
+    g = read_as(&many, "a.tsv", TEXT("the cat\ta,c\nthe dog\ta\nred\tb\n"), true);            /* a is on another line */
     assert_int_equal(g->status, RF_OK);
     end(g);
 }
@@ -95,16 +104,21 @@ static void white_space_is_no_part_of_a_label(void **state)
     assert_int_equal(g->l.n, 3);
     assert_true(g->items.target[0] > 0 && g->items.target[1] > 0 && g->items.target[4] > 0 && g->items.target[6] == 0);
     end(g);
-    g = fine("cls", "a.jsonl", "{\"text\": \"the\", \"label\": \"a \"}\n{\"text\": \"cat\", \"label\": \"a\"}\n{\"text\": \"dog\", \"label\": \"b\"}\n");
+    g = fine("cls", "a.jsonl",
+             "{\"text\": \"the\", \"label\": \"a \"}\n{\"text\": \"cat\", \"label\": \"a\"}\n{\"text\": \"dog\", "
+             "\"label\": \"b\"}\n");
     assert_int_equal(g->l.n, 2);
     end(g);
-    const rf_finetune_options spaced = {.task = "cls", .labels = "no, yes"}, twice = {.task = "cls", .labels = "no,yes, no"}, none = {.task = "cls", .labels = "no,,yes"};
+    const rf_finetune_options spaced = {.task = "cls", .labels = "no, yes"},
+                              twice = {.task = "cls", .labels = "no,yes, no"},
+                              none = {.task = "cls", .labels = "no,,yes"};
     g = read_as(&spaced, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true);
     assert_int_equal(g->status, RF_OK);
     assert_string_equal(g->l.name[1], "yes");
     end(g);
     refuse(&twice, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG, "labels: 'no' is there twice");
-    refuse(&none, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG, "labels: one of \"no,,yes\" has no name");
+    refuse(&none, "a.tsv", TEXT("text\tlabel\na\tyes\nb\tno\n"), true, RF_EARG,
+           "labels: one of \"no,,yes\" has no name");
     bad("cls", "a.tsv", "text\tlabel\na\tx\nb\ty\nc\t \n", "a.tsv:4: the label is empty");
 }
 
@@ -126,16 +140,20 @@ static void other_encodings_are_named(void **state)
     char wide[128] = "\xff\xfe";
     const rf_finetune_options cls = {.task = "cls"}, tag = {.task = "tag"};
     size_t n = widen("text\tlabel\r\nthe cat\tyes\r\n", wide, true);
-    refuse(&cls, "a.tsv", wide, n, true, RF_EUNSUPPORTED, "a.tsv: UTF-16LE text, readable is UTF-8; iconv -f UTF-16LE -t UTF-8 converts it");
+    refuse(&cls, "a.tsv", wide, n, true, RF_EUNSUPPORTED,
+           "a.tsv: UTF-16LE text, readable is UTF-8; iconv -f UTF-16LE -t UTF-8 converts it");
     refuse(&tag, "a.conll", wide, n, true, RF_EUNSUPPORTED, "a.conll: UTF-16LE text");
     n = widen("{\"text\": \"a\"}\n", wide, false);
     refuse(&cls, "a.jsonl", wide, n, true, RF_EUNSUPPORTED, "a.jsonl: UTF-16BE text");
     memcpy(wide, "\xff\xfe", 2);
     n = 2 + widen("text\n", wide + 2, true);
     refuse(&cls, "a.csv", wide, n, true, RF_EUNSUPPORTED, "a.csv: UTF-16 text, readable is UTF-8");
-    refuse(&cls, "a.tsv", TEXT("text\tlabel\rthe cat\tyes\rthe dog\tno\r"), true, RF_EDATA, "a.tsv: its lines end with CR alone, as on old Macs");
-    refuse(&cls, "a.jsonl", TEXT("{\"text\": \"a\"}\r{\"text\": \"b\"}\r"), true, RF_EDATA, "a.jsonl: its lines end with CR alone");
-    reading *g = fine("cls", "a.json", "[{\"text\": \"a\",\r\"label\": 0},\r{\"text\": \"b\", \"label\": 1}]\r");       /* white space of JSON */
+    refuse(&cls, "a.tsv", TEXT("text\tlabel\rthe cat\tyes\rthe dog\tno\r"), true, RF_EDATA,
+           "a.tsv: its lines end with CR alone, as on old Macs");
+    refuse(&cls, "a.jsonl", TEXT("{\"text\": \"a\"}\r{\"text\": \"b\"}\r"), true, RF_EDATA,
+           "a.jsonl: its lines end with CR alone");
+    /* white space of JSON */
+    reading *g = fine("cls", "a.json", "[{\"text\": \"a\",\r\"label\": 0},\r{\"text\": \"b\", \"label\": 1}]\r");
     assert_int_equal(g->r.n, 2);
     end(g);
 }
@@ -144,20 +162,25 @@ static void separators_are_suggested_and_read(void **state)
 {
     (void)state;
     static const char text[] = "text;label\n\"the; cat\";yes\nthe, dog;no\n";
-    const rf_finetune_options cls = {.task = "cls"}, semicolon = {.task = "cls", .separator = ";"}, number = {.task = "cls", .text_column = "1"};
+    const rf_finetune_options cls = {.task = "cls"}, semicolon = {.task = "cls", .separator = ";"},
+                              number = {.task = "cls", .text_column = "1"};
     refuse(&cls, "a.csv", TEXT(text), true, RF_EDATA,
            "a.csv:1: fields are separated by \",\", the first line has none, but \";\": separator \";\" reads it so");
-    refuse(&cls, "a.tsv", TEXT("text,label\na,b\n"), true, RF_EDATA, "separated by \"tab\", the first line has none, but \",\": separator \",\"");
+    refuse(&cls, "a.tsv", TEXT("text,label\na,b\n"), true, RF_EDATA,
+           "separated by \"tab\", the first line has none, but \",\": separator \",\"");
     refuse(&cls, "a.csv", TEXT("text\tlabel\na\tb\n"), true, RF_EDATA, "but \"tab\": separator \"tab\"");
-    refuse(&number, "a.csv", TEXT("the cat;yes\nthe dog;no\n"), false, RF_EDATA, "separator \";\" reads it so, separator \",\" as it is");
-    refuse(&(rf_finetune_options){.task = "cls", .separator = "a"}, "a.csv", TEXT(text), true, RF_EARG, "separator: 'a' is neither tab nor one of");
+    refuse(&number, "a.csv", TEXT("the cat;yes\nthe dog;no\n"), false, RF_EDATA,
+           "separator \";\" reads it so, separator \",\" as it is");
+    refuse(&(rf_finetune_options){.task = "cls", .separator = "a"}, "a.csv", TEXT(text), true, RF_EARG,
+           "separator: 'a' is neither tab nor one of");
     reading *g = read_as(&semicolon, "a.csv", TEXT(text), true);
     if (g->status) fail_msg("%s", g->why.text);
     same(g->r.record[0].text, "the; cat");
     same(g->r.record[1].text, "the, dog");
     same(g->r.record[1].label, "no");
     end(g);
-    const rf_finetune_options tab = {.task = "cls", .separator = "tab"}, comma = {.task = "cls", .labels = "a,b", .text_column = "1", .separator = ","};
+    const rf_finetune_options tab = {.task = "cls", .separator = "tab"},
+                              comma = {.task = "cls", .labels = "a,b", .text_column = "1", .separator = ","};
     g = read_as(&tab, "a.csv", TEXT("text\tlabel\nthe, cat\tyes\nb\tno\n"), true);
     assert_int_equal(g->status, RF_OK);
     same(g->r.record[0].text, "the, cat");

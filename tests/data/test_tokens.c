@@ -6,7 +6,13 @@
 #include "tiny.h"
 #include "data/tokens.h"
 
-typedef struct fixture { rf_ctx *ctx; char *folder, *corpus; rf_tokenizer *t; const char *text[1]; rf__texts x; } fixture;
+typedef struct fixture {
+    rf_ctx *ctx;
+    char *folder, *corpus;
+    rf_tokenizer *t;
+    const char *text[1];
+    rf__texts x;
+} fixture;
 
 static void open_fixture(fixture *f, int threads)
 {
@@ -129,7 +135,7 @@ static void is_used_again_and_made_again(void **state)
     const uint64_t second = k.hash;
     rf__tokens_close(f.ctx, &k);
 
-    unlink(f.corpus);                                                /* the text is gone; the ids are what was asked for */
+    unlink(f.corpus);                                             /* the text is gone; the ids are what was asked for */
     rf_error why = {0};
     assert_int_equal(rf__tokens_open(f.ctx, f.t, &f.x, f.folder, second, NULL, NULL, &k, &why), RF_OK);
     rf__tokens_close(f.ctx, &k);

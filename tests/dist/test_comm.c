@@ -20,7 +20,8 @@ static rf_status talk(rf_comm *c, void *arg, rf_error *why)
         if (!status) status = rf__broadcast(c, text, sizeof text, why);
         char expected[32] = "";
         snprintf(expected, sizeof expected, "round %d", round);
-        if (!status && strcmp(text, expected)) return rf_fail(why, RF_EDATA, "broadcast: %s at rank %d of %d", text, c->rank, n);
+        if (!status && strcmp(text, expected))
+            return rf_fail(why, RF_EDATA, "broadcast: %s at rank %d of %d", text, c->rank, n);
         unsigned bits = 1u << c->rank;
         int64_t sum = (int64_t)(c->rank + 1) << 40;
         if (!status) status = rf__any(c, &bits, why);
@@ -122,8 +123,9 @@ static void one_rank_says_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everybody_hears), cmocka_unit_test(failures_are_shared), cmocka_unit_test(differences_are_named),
-        cmocka_unit_test(who_waits_is_told), cmocka_unit_test(one_rank_says_nothing),
+        cmocka_unit_test(everybody_hears),       cmocka_unit_test(failures_are_shared),
+        cmocka_unit_test(differences_are_named), cmocka_unit_test(who_waits_is_told),
+        cmocka_unit_test(one_rank_says_nothing),
     };
     return cmocka_run_group_tests_name("train/comm", tests, NULL, NULL);
 }

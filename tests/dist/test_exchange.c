@@ -10,7 +10,8 @@
 
 /* ---- who keeps what ---- */
 
-/* Every span has one owner; slots do not overlap; buckets cover the slab in order; nobody has much more than his share. */
+/* Every span has one owner; slots do not overlap; buckets cover the slab in order; nobody has much more than his
+ * share. */
 static void spans_are_shared_out(void **state)
 {
     (void)state;
@@ -40,7 +41,7 @@ static void spans_are_shared_out(void **state)
                 }
             }
             assert_int_equal(s.bucket[s.buckets - 1].whole.last, o.spans);
-            for (size_t b = 0; b < s.buckets; b++) {                        /* slots are given in the order of the buckets */
+            for (size_t b = 0; b < s.buckets; b++) {                   /* slots are given in the order of the buckets */
                 const rf__share *p = rf__share_of(&s, b, r);
                 for (size_t i = p->first; i < p->last; i++) {
                     assert_false(o.span[i].away);
@@ -56,7 +57,8 @@ static void spans_are_shared_out(void **state)
             rf__shares_free(ctx, &s);
         }
         for (size_t i = 0; i < o.spans; i++) assert_int_equal(owner[i], 1);
-        /* a span more than the fair share in each of the buckets would be the worst; one in all is what shifting leaves */
+        /* a span more than the fair share in each of the buckets would be the worst; one in all is what shifting
+         * leaves */
         assert_true((double)most <= (double)all / ranks * 1.1 + 3 * 65536);
         free(owner);
         rf__optimizer_free(&o);
@@ -69,10 +71,10 @@ static void spans_are_shared_out(void **state)
 
 typedef struct member {
     rf_train_options o;
-    const char *isa;                    /* its rung, NULL: the best                                                     */
-    int stop_at;                        /* this rank asks to stop after that step                                       */
-    int64_t nan_after, nan_until;       /* its gradients of the steps behind these are not finite; 0: they are          */
-    bool armed;                         /* the next of them to be sent                                                  */
+    const char *isa;                    /* its rung, NULL: the best                                                   */
+    int stop_at;                        /* this rank asks to stop after that step                                     */
+    int64_t nan_after, nan_until;       /* its gradients of the steps behind these are not finite; 0: they are        */
+    bool armed;                         /* the next of them to be sent                                                */
     char notes[2048];
 } member;
 
@@ -145,7 +147,8 @@ static uint32_t metrics_crc(const char *folder)
 
 static result result_of(const char *folder)
 {
-    return (result){tiny_crc(folder, "model.safetensors"), tiny_crc(folder, "checkpoint-8/optimizer.safetensors"), metrics_crc(folder)};
+    return (result){tiny_crc(folder, "model.safetensors"), tiny_crc(folder, "checkpoint-8/optimizer.safetensors"),
+                    metrics_crc(folder)};
 }
 
 static void same(result a, result b, const char *what)
@@ -267,13 +270,14 @@ static void refusals_are_shared(void **state)
     end_world(&w);
 }
 
-/* One rank's gradient has a number that is not one, in a share that another rank sums: all of them skip that update, and only
- * that one.  Ten in a row end all. */
+/* One rank's gradient has a number that is not one, in a share that another rank sums: all of them skip that update,
+ * and only that one.  Ten in a row end all. */
 static member *ill;
 
 static rf_status send_nan(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
 {
-    if (!ill->armed || number < RF__FIRST_BUCKET || bytes < sizeof(float)) return ranks_send(c, number, to, data, bytes, why);
+    if (!ill->armed || number < RF__FIRST_BUCKET || bytes < sizeof(float))
+        return ranks_send(c, number, to, data, bytes, why);
     float *copy = malloc(bytes);
     if (!copy) abort();
     ill->armed = false;
@@ -305,9 +309,11 @@ static void one_that_is_not_finite(void **state)
             for (int i = 0; i < ranks; i++) m[i].o = options_of(&w, folder, 6 / ranks);
             ill->nan_after = 2;
             ill->nan_until = 3;
-            if (ranks_run(ranks, train_ill, m, sizeof *m, out)) fail_msg("rank %d of %d: %s", who, ranks, out[0].why.text);
+            if (ranks_run(ranks, train_ill, m, sizeof *m, out))
+                fail_msg("rank %d of %d: %s", who, ranks, out[0].why.text);
             for (int i = 0; i < ranks; i++) {
-                assert_non_null(strstr(m[i].notes, "step 3: the gradient is not finite: the update is skipped (1 in a row)"));
+                assert_non_null(
+                    strstr(m[i].notes, "step 3: the gradient is not finite: the update is skipped (1 in a row)"));
                 assert_null(strstr(m[i].notes, "(2 in a row)"));
             }
             const result got = result_of(folder);
@@ -363,9 +369,9 @@ static void one_that_falls_ends_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spans_are_shared_out), cmocka_unit_test(every_split_trains_the_same),
-        cmocka_unit_test(any_number_resumes), cmocka_unit_test(refusals_are_shared), cmocka_unit_test(one_that_falls_ends_all),
-        cmocka_unit_test(one_that_is_not_finite),
+        cmocka_unit_test(spans_are_shared_out),    cmocka_unit_test(every_split_trains_the_same),
+        cmocka_unit_test(any_number_resumes),      cmocka_unit_test(refusals_are_shared),
+        cmocka_unit_test(one_that_falls_ends_all), cmocka_unit_test(one_that_is_not_finite),
     };
     return cmocka_run_group_tests_name("train/exchange", tests, NULL, NULL);
 }

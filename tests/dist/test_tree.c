@@ -69,8 +69,8 @@ static void every_split_has_the_same_bits(void **state)
             for (int64_t i = 0; i < n; i += n > 100 ? 97 : 1) {
                 const float expected = defined(0, level, M, i);
                 if (memcmp(&to[i], &expected, sizeof expected))
-                    fail_msg("%d micro-batches on %d ranks: element %d is %.9g instead of %.9g", (int)M, (int)ranks, (int)i,
-                             (double)to[i], (double)expected);
+                    fail_msg("%d micro-batches on %d ranks: element %d is %.9g instead of %.9g", (int)M, (int)ranks,
+                             (int)i, (double)to[i], (double)expected);
             }
             for (int64_t r = 0; r < ranks; r++) rf__tree_free(&tree[r]);
             t_check_fences();
@@ -112,7 +112,9 @@ static void no_memory_is_said(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_split_has_the_same_bits), cmocka_unit_test(slabs_are_few), cmocka_unit_test(no_memory_is_said),
+        cmocka_unit_test(every_split_has_the_same_bits),
+        cmocka_unit_test(slabs_are_few),
+        cmocka_unit_test(no_memory_is_said),
     };
     return cmocka_run_group_tests_name("train/tree", tests, NULL, NULL);
 }

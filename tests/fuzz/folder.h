@@ -12,7 +12,8 @@ static char folder[64];
 static inline void make_folder(const char *name)
 {
     const char *temporary = getenv("TMPDIR");
-    snprintf(folder, sizeof folder, "%.40s/rf-%.8s-XXXXXX", temporary && strlen(temporary) < 40 ? temporary : "/tmp", name);
+    snprintf(folder, sizeof folder, "%.40s/rf-%.8s-XXXXXX", temporary && strlen(temporary) < 40 ? temporary : "/tmp",
+             name);
     if (!mkdtemp(folder)) abort();
 }
 

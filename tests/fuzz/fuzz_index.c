@@ -1,8 +1,8 @@
-/* fuzz_index.c — any bytes as a model.safetensors.index.json beside four shards: refused with a sentence, or every tensor
- * that the index promises is found in the shard it names, and in that one only.
+/* fuzz_index.c — any bytes as a model.safetensors.index.json beside four shards: refused with a sentence, or every
+ * tensor that the index promises is found in the shard it names, and in that one only.
  *
  *     one.safetensors    tensors "a" and "b"             two.safetensors    tensor "c"
- *     twice.safetensors  "a" again                       cut.safetensors    a header without its data                 */
+ *     twice.safetensors  "a" again                       cut.safetensors    a header without its data                */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

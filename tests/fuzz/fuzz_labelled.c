@@ -3,8 +3,8 @@
  *     byte 0   bits 0-2 name of the file   bits 3-6 task   bit 7 with labels
  *     byte 1   bits 0-1 columns   bit 2 labels given   bit 3 some bad lines may be   bits 4-7 longest example
  *
- * Either there is a sentence, or items of which each has tokens of the vocabulary, labels within their number, and finite
- * targets; every record's text is UTF-8 and comes from the file.                                                        */
+ * Either there is a sentence, or items of which each has tokens of the vocabulary, labels within their number, and
+ * finite targets; every record's text is UTF-8 and comes from the file.                                              */
 #include <math.h>
 #include <stdlib.h>
 
@@ -15,7 +15,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##a\n##b\ntext\n,\n\"\n.\n1\n2\n";
 static const char *const names[] = {"a.tsv", "a.csv", "a.jsonl", "a.json", "a.conll", "a.csv.gz", "a.tsv.zst", "a"};
-static const char *const tasks[] = {"cls", "reg", "multilabel", "tag", "qa", "mc", "glue/cola", "glue/mrpc", "glue/stsb", "glue/qqp", "glue/rte"};
+static const char *const tasks[] = {"cls",       "reg",       "multilabel", "tag",      "qa",      "mc",
+                                    "glue/cola", "glue/mrpc", "glue/stsb",  "glue/qqp", "glue/rte"};
 
 static void check_records(const rf__records *r)
 {
@@ -42,7 +43,8 @@ static void check_label(const rf__items *t, size_t i)
             if (t->label[k] < -1 || t->label[k] >= t->K) abort();
         break;
     case RF_TASK_QA:
-        if (t->label[2 * i] < 0 || t->label[2 * i] > t->label[2 * i + 1] || at + (size_t)t->label[2 * i + 1] >= end) abort();
+        if (t->label[2 * i] < 0 || t->label[2 * i] > t->label[2 * i + 1] || at + (size_t)t->label[2 * i + 1] >= end)
+            abort();
         break;
     case RF_TASK_REG:
     case RF_TASK_MULTILABEL:
@@ -92,7 +94,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!status) status = rf__labelled_items(&l, tokenizer, max_length, &r, with_labels, &items, &why);
     if (!status) check_items(&items, tokenizer, max_length);
     if (status != why.code || (status && !*why.text) || status == RF_ENOMEM) abort();
-    if (status && rf__utf8_check(why.text, strlen(why.text)) != strlen(why.text) && strlen(why.text) < sizeof why.text - 4) abort();
+    if (status && rf__utf8_check(why.text, strlen(why.text)) != strlen(why.text) &&
+        strlen(why.text) < sizeof why.text - 4)
+        abort();
     rf__records_free(&r);
     rf__items_free(&items);
     rf__labelled_close(&l);

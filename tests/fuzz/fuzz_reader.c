@@ -2,7 +2,7 @@
  *
  *     bits 0-1 format   bits 2-3 split   bit 4 keep_titles   bit 5 max_document 64
  *
- * What comes out is UTF-8 of at most max_document bytes, is never empty, and comes out again after a seek.               */
+ * What comes out is UTF-8 of at most max_document bytes, is never empty, and comes out again after a seek.           */
 #include <stdlib.h>
 
 #include "text/text.h"
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { ENOUGH = 4 << 20 };              /* bytes of text after which an input has said what it had to say              */
+enum { ENOUGH = 4 << 20 };              /* bytes of text after which an input has said what it had to say             */
 
 static uint64_t read_all(rf_reader *r, size_t max, int64_t *documents)
 {

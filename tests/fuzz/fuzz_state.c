@@ -1,8 +1,8 @@
-/* fuzz_state.c — any bytes as a trainer_state.json: refused with a sentence, or a state of which every count is one that a run
- * can go on counting from, and options that either pass their check or are refused by it.
+/* fuzz_state.c — any bytes as a trainer_state.json: refused with a sentence, or a state of which every count is one
+ * that a run can go on counting from, and options that either pass their check or are refused by it.
  *
- * A state that lies within a text of a few pieces is gone on from: what is packed are pieces of the text, and batches are full
- * as those of any run.                                                                                                  */
+ * A state that lies within a text of a few pieces is gone on from: what is packed are pieces of the text, and batches
+ * are full as those of any run.                                                                                      */
 #include <math.h>
 #include <stdlib.h>
 

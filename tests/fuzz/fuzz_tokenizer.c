@@ -8,9 +8,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char vocab[] =
-    "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\ne\ni\nk\n##a\n##b\n##e\n##i\nab\n##ab\n!\n.\n[\n]\nmask\n<\n\xC3\xA9\n##\xC3\xA9\n"
-    "\xE6\xBC\xA2\n\xE0\xB8\x81\n##\xE0\xB8\xB3\n\xCC\x81\n##\xCC\x81\n\xE1\x84\x80\n##\xE1\x85\xA1\n\xEA\xB0\x80\n<mask>\n";
+static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\ne\ni\nk\n##a\n##b\n##e\n##i\nab\n##ab\n!\n.\n["
+                            "\n]\nmask\n<\n\xC3\xA9\n##\xC3\xA9\n"
+                            "\xE6\xBC\xA2\n\xE0\xB8\x81\n##\xE0\xB8\xB3\n\xCC\x81\n##\xCC\x81\n\xE1\x84\x80\n##"
+                            "\xE1\x85\xA1\n\xEA\xB0\x80\n<mask>\n";
 
 static rf_ctx *ctx;
 

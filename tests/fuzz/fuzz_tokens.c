@@ -1,11 +1,12 @@
-/* fuzz_tokens.c — any bytes as a token cache.  The first byte chooses what is set right before it is read, so that what is
- * behind it is met:
+/* fuzz_tokens.c — any bytes as a token cache.  The first byte chooses what is set right before it is read, so that what
+ * is behind it is met:
  *
- *     bit 0   magic and version     bit 1   width and tokenizer     bit 2   CRC of the content     bit 3   CRC of the header
+ *     bit 0   magic and version     bit 1   width and tokenizer     bit 2   CRC of the content     bit 3   CRC of the
+ *             header
  *     bit 4   number of tokens and of documents held out, from the lengths, when the documents fit into the file
  *
- * Refused with a sentence, or the ids are tokens of the vocabulary, lengths add up, and pieces and batches of them hold every
- * token once.                                                                                                           */
+ * Refused with a sentence, or the ids are tokens of the vocabulary, lengths add up, and pieces and batches of them hold
+ * every token once.                                                                                                  */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,13 +20,22 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { MOST = 1 << 16, HEADER = 104, MAX_LENGTH = 16, CAPACITY = 64 };
-enum { VERSION = 8, WIDTH = 12, TOKENS = 24, DOCUMENTS = 32, HELD = 40, CONTENT_CRC = 56, HEADER_CRC = 60, TOKENIZER = 64 };
+enum {
+    VERSION = 8,
+    WIDTH = 12,
+    TOKENS = 24,
+    DOCUMENTS = 32,
+    HELD = 40,
+    CONTENT_CRC = 56,
+    HEADER_CRC = 60,
+    TOKENIZER = 64
+};
 
 static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n##a\n##b\n.\n";
 static rf_ctx *ctx;
 static rf_tokenizer *tokenizer;
 static rf__token_kinds vocab;
-static unsigned char ours[HEADER];      /* the header of a cache that was made with this tokenizer                      */
+static unsigned char ours[HEADER];      /* the header of a cache that was made with this tokenizer                    */
 
 /* A cache of one line of text, whose header is the pattern of what can be set right. */
 static void prepare(void)

@@ -27,7 +27,7 @@ static void use(const rf_tokenizer *t)
     char *back = rf_decode(t, e.id, e.n, 1, 1);
     if (!back) abort();
     rf_text_free(t, back);
-    for (int32_t i = 0; i < n && i < 1000; i++) {          /* a token is found again, unless a zero byte cuts it short   */
+    for (int32_t i = 0; i < n && i < 1000; i++) {         /* a token is found again, unless a zero byte cuts it short */
         const char *token = rf_tokenizer_token(t, i);
         const int32_t id = token ? rf_tokenizer_id(t, token) : i;
         if (id != i && id >= 0 && strcmp(rf_tokenizer_token(t, id), token) != 0) abort();

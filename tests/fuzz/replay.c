@@ -1,4 +1,5 @@
-/* replay.c — stands in for libFuzzer: gives every file of the folders (or the files) that are named to the harness, once. */
+/* replay.c — stands in for libFuzzer: gives every file of the folders (or the files) that are named to the harness,
+ * once. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@ static int feed(const char *path)
         perror(path);
         return 1;
     }
-    uint8_t *data = malloc(size ? (size_t)size : 1);               /* of exactly this size: a sanitizer sees a byte too far */
+    uint8_t *data = malloc(size ? (size_t)size : 1);         /* of exactly this size: a sanitizer sees a byte too far */
     if (!data || fread(data, 1, (size_t)size, f) != (size_t)size) {
         perror(path);
         return 1;

@@ -1,5 +1,6 @@
-/* test_attention_relative.c — mirrors src/graph/ops/core/attention.c: tables of offsets and further columns, in packed sequences,
- * against the formula in double, values and gradients (gradient.h).  The kernels behind it: test_attention_relate.c. */
+/* test_attention_relative.c — mirrors src/graph/ops/core/attention.c: tables of offsets and further columns, in packed
+ * sequences, against the formula in double, values and gradients (gradient.h).  The kernels behind it:
+ * test_attention_relate.c. */
 #include "gradient.h"
 
 enum { HEADS = 2, B = 4 };
@@ -12,9 +13,18 @@ static int64_t rows_of(const struct relative *c) { return 2 * c->clip + 1; }
 static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const struct relative *c = what;
-    const rf_attention_spec spec = {.heads = HEADS, .B = B, .start = start, .causal = c->causal, .scale = 0.7, .clip = c->clip,
-                                    .relative_query = in[1], .relative_key = in[2], .relative_value = in[3], .relative_bias = in[4],
-                                    .more_query = in[5], .more_key = in[6]};
+    const rf_attention_spec spec = {.heads = HEADS,
+                                    .B = B,
+                                    .start = start,
+                                    .causal = c->causal,
+                                    .scale = 0.7,
+                                    .clip = c->clip,
+                                    .relative_query = in[1],
+                                    .relative_key = in[2],
+                                    .relative_value = in[3],
+                                    .relative_bias = in[4],
+                                    .more_query = in[5],
+                                    .more_key = in[6]};
     return rf_attention(g, in[0], &spec);
 }
 
@@ -49,7 +59,8 @@ static void formula(double *y, const double *const in[], const void *what)
                         const int64_t o = n - m, r = (o < -c->clip ? -c->clip : o > c->clip ? c->clip : o) + c->clip;
                         if (pass) {
                             for (int64_t i = 0; i < D; i++)
-                                y[m * C + h * D + i] += p[n - start[b]] / sum * (v[i] + (c->given[2] ? near(c, in, 3, h, r)[i] : 0));
+                                y[m * C + h * D + i] +=
+                                    p[n - start[b]] / sum * (v[i] + (c->given[2] ? near(c, in, 3, h, r)[i] : 0));
                             continue;
                         }
                         double s = inner(q, k, D);
@@ -73,8 +84,13 @@ static void values_and_gradients(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct relative *c = &cases[i];
-        t_gradient_case t = {.op = RF_OP_attention, .in = {{2, {start[B], 3 * HEADS * c->D}}}, .ys = start[B] * HEADS * c->D,
-                             .depth = (double)(8 * c->D + 96), .run = run, .formula = formula, .what = c};
+        t_gradient_case t = {.op = RF_OP_attention,
+                             .in = {{2, {start[B], 3 * HEADS * c->D}}},
+                             .ys = start[B] * HEADS * c->D,
+                             .depth = (double)(8 * c->D + 96),
+                             .run = run,
+                             .formula = formula,
+                             .what = c};
         for (int j = 0; j < 3; j++)
             if (c->given[j]) t.in[1 + j] = (t_shape){2, {rows_of(c), (c->shared[j] ? 1 : HEADS) * c->D}};
         if (c->given[3]) t.in[4] = (t_shape){2, {rows_of(c), HEADS}};
@@ -86,7 +102,8 @@ static void values_and_gradients(void **state)
 static void refusals(void **state)
 {
     (void)state;
-    static const char *const says[] = {"relative_query is [5,4]; clip 3", "clip is -1", "relative_bias is [5,4]", "belong together"};
+    static const char *const says[] = {"relative_query is [5,4]; clip 3", "clip is -1", "relative_bias is [5,4]",
+                                       "belong together"};
     static const int32_t one[] = {0, 2};
     rf_ctx *ctx = t_ctx(1, NULL);
     for (size_t i = 0; i < RF_COUNT(says); i++) {

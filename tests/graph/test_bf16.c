@@ -1,8 +1,9 @@
-/* test_bf16.c — mirrors src/graph/ops/core/linear.c, src/graph/ops/loss/vocab_loss.c, src/graph/ops/core/attention.c and src/graph/work.c in
- * bf16.
+/* test_bf16.c — mirrors src/graph/ops/core/linear.c, src/graph/ops/loss/vocab_loss.c, src/graph/ops/core/attention.c
+ * and src/graph/work.c in bf16.
  *
  * Where the operands are known the result is: sums in double of rounded numbers, and k roundings of f32 on top of them
- * (test_gemm_bf16.c).  Where a rounding hangs on the last bit of what was rounded, one unit of bf16 is allowed for it. */
+ * (test_gemm_bf16.c).  Where a rounding hangs on the last bit of what was rounded, one unit of bf16 is allowed for
+ * it. */
 #include <float.h>
 
 #include "gradient.h"
@@ -32,7 +33,8 @@ static void linear_of_rounded_numbers(void **state)
     for (int run = 0; run < 4; run++) {
         rf_ctx *ctx = t_ctx(2, isa[run % 2]);
         rf_graph *g = graph(ctx, RF_BF16);
-        float *x = t_normal(N * K), *w = t_normal(M * K), *b = t_normal(M), *dy = t_normal(N * M), *dx = zeros(N * K), *dw = zeros(M * K);
+        float *x = t_normal(N * K), *w = t_normal(M * K), *b = t_normal(M), *dy = t_normal(N * M), *dx = zeros(N * K),
+              *dw = zeros(M * K);
         uint16_t *half = t_bytes(M * K * sizeof *half);
         for (int i = 0; i < M * K; i++) half[i] = run < 2 ? rf__bf16(w[i]) : rf__bf16(2 * w[i]);
         rf_tensor *tx = rf_input(g, x, dx, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, dw, 2, (int64_t[]){M, K});
@@ -83,7 +85,8 @@ static void an_activation_sees_the_rounded_sum(void **state)
                 const double t = slope * (double)dy[n * M + m] * near(w[m * K + k]);
                 expected[n * K + k] += t;
                 /* dz is rounded (half a unit); GELU'' is at most 0.8, and z was half a unit of itself off */
-                size[n * K + k] += UNIT / 2 * fabs(t) + UNIT * 0.8 * fabs(z * (double)dy[n * M + m] * near(w[m * K + k])) * exp(-z * z / 4);
+                size[n * K + k] += UNIT / 2 * fabs(t) +
+                                   UNIT * 0.8 * fabs(z * (double)dy[n * M + m] * near(w[m * K + k])) * exp(-z * z / 4);
             }
         }
     assert_int_equal(rf_backward(g, t_weighted(g, y, dy), NULL), RF_OK);
@@ -105,7 +108,8 @@ static void what_is_spent_is_made_again(void **state)
             rf_graph *g = graph(ctx, (rf_type)type);
             float **d = grad[spend];
             d[0] = zeros(N * K), d[1] = zeros(M * K), d[2] = zeros(K * M);
-            rf_tensor *tx = rf_input(g, x, d[0], 2, (int64_t[]){N, K}), *t1 = rf_parameter(g, w1, d[1], 2, (int64_t[]){M, K});
+            rf_tensor *tx = rf_input(g, x, d[0], 2, (int64_t[]){N, K}),
+                      *t1 = rf_parameter(g, w1, d[1], 2, (int64_t[]){M, K});
             rf_tensor *t2 = rf_parameter(g, w2, d[2], 2, (int64_t[]){K, M}), *y = tx, *f = NULL;
             for (int lap = 0; lap < 4; lap++) {
                 f = rf_linear(g, y, t1, NULL, RF_ACT_GELU);
@@ -125,7 +129,8 @@ static void what_is_spent_is_made_again(void **state)
     }
 }
 
-/* Spending what an earlier operation's backward reads, or what is the caller's, has no effect; a later look is refused. */
+/* Spending what an earlier operation's backward reads, or what is the caller's, has no effect; a later look is
+ * refused. */
 static void spending_is_safe(void **state)
 {
     (void)state;
@@ -171,7 +176,8 @@ static void loss_over_the_vocabulary(void **state)
     for (int type = RF_F32; type <= RF_BF16; type++) {
         rf_graph *g = graph(ctx, (rf_type)type);
         float *d = grad[type] = zeros(N * K + V * K);
-        rf_tensor *tx = rf_input(g, x, d, 2, (int64_t[]){N, K}), *tw = rf_parameter(g, w, d + N * K, 2, (int64_t[]){V, K});
+        rf_tensor *tx = rf_input(g, x, d, 2, (int64_t[]){N, K}),
+                  *tw = rf_parameter(g, w, d + N * K, 2, (int64_t[]){V, K});
         rf_tensor *y = rf_vocab_loss(g, tx, tw, NULL, label, N, 1.0 / N, NULL, NULL);
         loss[type] = *y->f32;
         assert_int_equal(rf_backward(g, y, NULL), RF_OK);
@@ -190,9 +196,10 @@ static void loss_over_the_vocabulary(void **state)
     t_free_all();
 }
 
-/* Attention of two texts, rotated: each head is what the kernel gives (test_attention_bf16.c), for any number of threads and
- * recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which make a score of size
- * 1, of v and the result's adjoint, of powers and the scores' adjoints: 4 units allow for that and once more. */
+/* Attention of two texts, rotated: each head is what the kernel gives (test_attention_bf16.c), for any number of
+ * threads and recorded or not; the gradient is that in f32 but for the rounding, half a unit each, of q and k, which
+ * make a score of size 1, of v and the result's adjoint, of powers and the scores' adjoints: 4 units allow for that and
+ * once more. */
 static void attention_of_rounded_numbers(void **state)
 {
     (void)state;
@@ -221,10 +228,23 @@ static void attention_of_rounded_numbers(void **state)
                 for (int h = 0; h < HEADS; h++) {
                     const int64_t s = start[b], n = start[b + 1] - s;
                     const float *q = qkv + s * 3 * C + h * D;
-                    const rfk_attention p = {.q = q, .k = q + C, .v = q + 2 * C, .q_stride = 3 * C, .k_stride = 3 * C, .v_stride = 3 * C,
-                                             .queries = n, .keys = n, .width = D, .scale = (float)(1 / sqrt((double)D)),
-                                             .cos = rf_rope_cos(rope), .sin = rf_rope_sin(rope), .q_row = row + s, .k_row = row + s,
-                                             .rotary = D, .out = expected + s * C + h * D, .out_stride = C};
+                    const rfk_attention p = {.q = q,
+                                             .k = q + C,
+                                             .v = q + 2 * C,
+                                             .q_stride = 3 * C,
+                                             .k_stride = 3 * C,
+                                             .v_stride = 3 * C,
+                                             .queries = n,
+                                             .keys = n,
+                                             .width = D,
+                                             .scale = (float)(1 / sqrt((double)D)),
+                                             .cos = rf_rope_cos(rope),
+                                             .sin = rf_rope_sin(rope),
+                                             .q_row = row + s,
+                                             .k_row = row + s,
+                                             .rotary = D,
+                                             .out = expected + s * C + h * D,
+                                             .out_stride = C};
                     k->attention_bf16(&p, 0, n, t_bytes(rfk_attention_scratch(&p)));
                 }
             assert_memory_equal(out, expected, T * C * sizeof *out);
@@ -251,7 +271,8 @@ static void attention_of_rounded_numbers(void **state)
     t_free_all();
 }
 
-/* The same with tables of offsets and further columns, for their adjoints, too: what is rounded is as above, and the tables are not. */
+/* The same with tables of offsets and further columns, for their adjoints, too: what is rounded is as above, and the
+ * tables are not. */
 static void relative_attention_of_rounded_numbers(void **state)
 {
     (void)state;
@@ -268,8 +289,16 @@ static void relative_attention_of_rounded_numbers(void **state)
             dx[i][type] = zeros(dim[i][0] * dim[i][1]);
             in[i] = rf_input(g, x[i], dx[i][type], 2, dim[i]);
         }
-        const rf_attention_spec spec = {.heads = HEADS, .B = 2, .start = start, .clip = ROWS / 2, .relative_query = in[1], .relative_key = in[2],
-                                        .relative_value = in[3], .relative_bias = in[4], .more_query = in[5], .more_key = in[6]};
+        const rf_attention_spec spec = {.heads = HEADS,
+                                        .B = 2,
+                                        .start = start,
+                                        .clip = ROWS / 2,
+                                        .relative_query = in[1],
+                                        .relative_key = in[2],
+                                        .relative_value = in[3],
+                                        .relative_bias = in[4],
+                                        .more_query = in[5],
+                                        .more_key = in[6]};
         rf_tensor *a = rf_attention(g, in[0], &spec);
         y[type] = t_floats(T * C);
         memcpy(y[type], a->f32, T * C * sizeof(float));

@@ -4,7 +4,7 @@
 #include "gradient.h"
 #include "roformer/rope.h"
 
-/* ---- a small encoder: embed, norm, attention, norm, feed-forward, norm, rows, loss over the vocabulary ------------- */
+/* ---- a small encoder: embed, norm, attention, norm, feed-forward, norm, rows, loss over the vocabulary ----------- */
 
 enum { WORD, TYPE, G0, B0, QKV, QKV_B, OUT, OUT_B, G1, B1, UP, UP_B, DOWN, DOWN_B, G2, B2, BIAS, WEIGHTS };
 
@@ -69,7 +69,8 @@ static rf_tensor *run_layer(rf_graph *g, rf_tensor *h, const void *arg)
     const layer *l = arg;
     const net *e = l->e;
     rf_tensor *const *w = l->w;
-    const rf_attention_spec spec = {.heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->position, .drop = e->p};
+    const rf_attention_spec spec = {
+        .heads = e->H, .B = e->B, .start = e->start, .rope = e->rope, .row = e->position, .drop = e->p};
     const double eps = 1e-5;
     rf_tensor *a = rf_attention(g, rf_linear(g, h, w[QKV], w[QKV_B], RF_ACT_NONE), &spec);
     a = rf_linear(g, a, w[OUT], w[OUT_B], RF_ACT_NONE);
@@ -83,13 +84,16 @@ static rf_tensor *run_net(rf_graph *g, const net *e, rf_tensor **hidden)
 {
     layer l = {.e = e};
     rf_graph_products(g, e->products);
-    for (int i = 0; i < WEIGHTS; i++) l.w[i] = rf_parameter(g, e->value[i], e->grad[i], e->shape[i].rank, e->shape[i].dim);
+    for (int i = 0; i < WEIGHTS; i++)
+        l.w[i] = rf_parameter(g, e->value[i], e->grad[i], e->shape[i].rank, e->shape[i].dim);
     rf_tensor *word = rf_embed(g, l.w[WORD], e->id, e->N), *type = rf_embed(g, l.w[TYPE], e->type, e->N);
     rf_tensor *h = rf_norm(g, rf_spend(word), rf_spend(type), 0, l.w[G0], l.w[B0], 1e-5, RF_NORM_LAYER);
     h = rf_dropout(g, h, e->p);
-    for (int i = 0; i < e->layers; i++) h = e->again ? rf_recompute(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
+    for (int i = 0; i < e->layers; i++)
+        h = e->again ? rf_recompute(g, h, run_layer, &l, sizeof l) : run_layer(g, h, &l);
     if (hidden) *hidden = h;
-    return rf_vocab_loss(g, rf_rows(g, h, e->row, e->n), l.w[WORD], l.w[BIAS], e->label, e->n, 1 / (double)e->n, NULL, NULL);
+    return rf_vocab_loss(g, rf_rows(g, h, e->row, e->n), l.w[WORD], l.w[BIAS], e->label, e->n, 1 / (double)e->n, NULL,
+                         NULL);
 }
 
 /* Forward and backward from zeroed gradients. */
@@ -163,7 +167,8 @@ static void attended(const net *e, double *y, const double *qkv, uint32_t drop)
                     uint32_t word[4];
                     rf__philox(rf__make_key(T_SEED, T_STEP), (uint64_t)(t * ((T + 3) / 4) + s / 4),
                                ((uint64_t)drop << 32) + (uint64_t)(b * e->H + h), word);
-                    const double p = (double)(float)e->p, keep = word[s % 4] >= (uint32_t)(p * 0x1p32) ? 1 / (1 - p) : 0;
+                    const double p = (double)(float)e->p,
+                                 keep = word[s % 4] >= (uint32_t)(p * 0x1p32) ? 1 / (1 - p) : 0;
                     const double *v = qkv + (from + s) * 3 * e->C + 2 * e->C + h * D;
                     for (int64_t d = 0; d < D; d++) out[d] += prob[s] / sum * (e->p > 0 ? keep : 1) * v[d];
                 }
@@ -251,7 +256,8 @@ static void the_encoder_has_its_gradient(void **state)
                 for (int64_t j = 0; j < count(&e, i); j++) w[i][j] = (double)e.value[i][j];
             }
             const int64_t NC = e.N * e.C;
-            const space s = {doubles(NC), doubles(NC), doubles(NC), doubles(3 * NC), doubles(NC), doubles(NC), doubles(e.N * e.F)};
+            const space s = {doubles(NC), doubles(NC), doubles(NC),       doubles(3 * NC),
+                             doubles(NC), doubles(NC), doubles(e.N * e.F)};
             t_near(loss, net_in_double(&e, w, &s), 100 * FLT_EPSILON * loss);
             check_directions(&e, w, &s);
             rf_rope_free(rope);
@@ -261,7 +267,7 @@ static void the_encoder_has_its_gradient(void **state)
         }
 }
 
-/* ---- bits ------------------------------------------------------------------------------------------------------------ */
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 static void workers_do_not_change_bits(void **state)
 {
@@ -282,7 +288,8 @@ static void workers_do_not_change_bits(void **state)
             for (int w = 0; w < WEIGHTS; w++) {
                 const size_t bytes = (size_t)count(&e, w) * sizeof(float);
                 if (threads == 1) first[w] = memcpy(t_floats(count(&e, w)), e.grad[w], bytes);
-                else if (memcmp(first[w], e.grad[w], bytes)) fail_msg("weight %d: other bits with %d workers", w, threads);
+                else if (memcmp(first[w], e.grad[w], bytes))
+                    fail_msg("weight %d: other bits with %d workers", w, threads);
             }
             if (threads == 1) first_loss = loss;
             assert_memory_equal(&loss, &first_loss, sizeof loss);
@@ -345,10 +352,11 @@ static void recomputation_does_not_change_bits(void **state)
     }
 }
 
-/* Products in bf16 against f32.  Rounding an operand to 8 digits has a relative error of 2^-9 / sqrt 3 = 0.0011 (standard
- * deviation), both operands of a product 0.0016.  A gradient has passed at most five products and one rounding forward and
- * five products back: sqrt 11 times that, 0.0053, if all of it arrived.  Norms and softmax may stretch what is left after
- * them; 0.03 allows for a factor of five, and a wrong term in one of the products would be of order 1. */
+/* Products in bf16 against f32.  Rounding an operand to 8 digits has a relative error of 2^-9 / sqrt 3 = 0.0011
+ * (standard deviation), both operands of a product 0.0016.  A gradient has passed at most five products and one
+ * rounding forward and five products back: sqrt 11 times that, 0.0053, if all of it arrived.  Norms and softmax may
+ * stretch what is left after them; 0.03 allows for a factor of five, and a wrong term in one of the products would be
+ * of order 1. */
 static void bf16_has_nearly_the_gradient_of_f32(void **state)
 {
     (void)state;
@@ -372,7 +380,7 @@ static void bf16_has_nearly_the_gradient_of_f32(void **state)
     t_free_all();
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------------------------------------------------ */
 
 static void a_step_of_known_shape_allocates_nothing(void **state)
 {
@@ -442,7 +450,7 @@ static void every_allocation_may_fail(void **state)
     t_free_all();
 }
 
-/* ---- inference -------------------------------------------------------------------------------------------------------- */
+/* ---- inference --------------------------------------------------------------------------------------------------- */
 
 /* Nothing is dropped unless the graph records, and packed weights give the same product. */
 static void inference_is_the_same_network(void **state)
@@ -463,11 +471,12 @@ static void inference_is_the_same_network(void **state)
     rf_tensor *l = run_net(g, &e, NULL);
     assert_int_equal(rf_graph_error(g)->code, RF_OK);
     assert_int_equal(l->tracked, 0);
-    t_near(*l->f32, loss, 30 * FLT_EPSILON * loss);              /* bias and activation at the store round differently */
+    t_near(*l->f32, loss, 30 * FLT_EPSILON * loss);             /* bias and activation at the store round differently */
 
     rf_packed *packed = NULL;
     if (rf_pack(ctx, RF_F32, 32, 16, e.value[UP], &packed, &why)) fail_msg("%s", why.text);
-    rf_tensor *x = rf_constant(g, e.value[OUT], 2, (int64_t[]){16, 16}), *w = rf_parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
+    rf_tensor *x = rf_constant(g, e.value[OUT], 2, (int64_t[]){16, 16}),
+              *w = rf_parameter(g, e.value[UP], NULL, 2, (int64_t[]){32, 16});
     rf_tensor *b = rf_parameter(g, e.value[UP_B], NULL, 1, (int64_t[]){32});
     rf_tensor *y = rf_linear(g, x, w, b, RF_ACT_GELU);
     w = rf_parameter(g, NULL, NULL, 2, (int64_t[]){32, 16});     /* the packed form is all there is */

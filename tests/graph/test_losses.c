@@ -1,8 +1,8 @@
-/* test_losses.c — mirrors src/graph/loss.c and the losses in src/graph/ops: values and gradients against their formulas in double, as
- * test_ops.c has them for the other operations. */
+/* test_losses.c — mirrors src/graph/loss.c and the losses in src/graph/ops: values and gradients against their formulas
+ * in double, as test_ops.c has them for the other operations. */
 #include "gradient.h"
 
-/* ---- vocab_loss ----------------------------------------------------------------------------------------------------------- */
+/* ---- vocab_loss -------------------------------------------------------------------------------------------------- */
 
 struct vocab { int64_t n, K, V; bool bias; double smoothing; };
 static const int32_t labels[] = {3, 0, 4, 4, 2, 1, 0, 3, 1};
@@ -45,11 +45,12 @@ static void vocab_loss(void **state)
     }
 }
 
-/* ---- losses over a head's logits -------------------------------------------------------------------------------------------- */
+/* ---- losses over a head's logits --------------------------------------------------------------------------------- */
 
 struct loss { int64_t n, K, B; bool weighted; int32_t start[5]; double smoothing; };
 static const int32_t loss_label[] = {1, 0, -1, 1, 0, 0, 1, -1, 1};
-static const float loss_weight[] = {0.5F, 2, 1}, loss_target[] = {1, 0, 0.25F, 1, 0, 1, 1, 0, 0, 1, 0.5F, 0, 1, 1, 0, 1};
+static const float loss_weight[] = {0.5F, 2, 1},
+                   loss_target[] = {1, 0, 0.25F, 1, 0, 1, 1, 0, 0, 1, 0.5F, 0, 1, 1, 0, 1};
 
 static double log_sum_exp(const double *z, int64_t n, int64_t stride)
 {
@@ -150,15 +151,23 @@ static void divergence_formula(double *y, const double *const in[], const void *
 static void head_losses(void **state)
 {
     (void)state;
-    static const struct loss rows[] = {{.n = 9, .K = 3, .weighted = true}, {.n = 4, .K = 2}, {.n = 1, .K = 5},
-                                       {.n = 9, .K = 3, .weighted = true, .smoothing = 0.2}, {.n = 4, .K = 2, .smoothing = 0.1}};
-    static const struct loss spans[] = {{.n = 7, .K = 1, .B = 3, .start = {0, 3, 5, 7}}, {.n = 9, .K = 2, .B = 2, .start = {0, 2, 9}},
+    static const struct loss rows[] = {{.n = 9, .K = 3, .weighted = true},
+                                       {.n = 4, .K = 2},
+                                       {.n = 1, .K = 5},
+                                       {.n = 9, .K = 3, .weighted = true, .smoothing = 0.2},
+                                       {.n = 4, .K = 2, .smoothing = 0.1}};
+    static const struct loss spans[] = {{.n = 7, .K = 1, .B = 3, .start = {0, 3, 5, 7}},
+                                        {.n = 9, .K = 2, .B = 2, .start = {0, 2, 9}},
                                         {.n = 2, .K = 1, .B = 1, .start = {0, 2}}};
     static const struct loss flat[] = {{.n = 4, .K = 4}, {.n = 5, .K = 1}, {.n = 1, .K = 3}};
     static const struct loss pairs[] = {{.n = 6, .K = 3, .weighted = true}, {.n = 2, .K = 2}, {.n = 10, .K = 4}};
     for (size_t i = 0; i < 3; i++) {
-        const struct { rf_op_id op; const struct loss *l; rf_tensor *(*run)(rf_graph *, rf_tensor *const[], const void *);
-                       void (*formula)(double *, const double *const[], const void *); } all[] = {
+        const struct {
+            rf_op_id op;
+            const struct loss *l;
+            rf_tensor *(*run)(rf_graph *, rf_tensor *const[], const void *);
+            void (*formula)(double *, const double *const[], const void *);
+        } all[] = {
             {RF_OP_row_loss, &rows[i], row_loss_run, row_loss_formula},
             {RF_OP_span_loss, &spans[i], span_loss_run, span_loss_formula},
             {RF_OP_binary_loss, &flat[i], binary_loss_run, binary_loss_formula},

@@ -1,4 +1,5 @@
-/* test_ops.c — mirrors src/graph/ops: every operation against its formula in double, values and gradients; losses are in test_losses.c.
+/* test_ops.c — mirrors src/graph/ops: every operation against its formula in double, values and gradients; losses are
+ * in test_losses.c.
  *
  * The formulas below are those at the top of the operations' files, written once more, with loops and no shortcuts. */
 #include "gradient.h"
@@ -17,7 +18,7 @@ static double act_of(rf_act act, double x)
     return NAN;
 }
 
-/* ---- linear -------------------------------------------------------------------------------------------------------- */
+/* ---- linear ------------------------------------------------------------------------------------------------------ */
 
 struct linear { int64_t N, K, M; rf_act act; bool bias; };
 
@@ -68,25 +69,32 @@ static rf_tensor *linear_part_run(rf_graph *g, rf_tensor *const in[], const void
 static void linear_part_formula(double *y, const double *const in[], const void *what)
 {
     const struct linear_part *p = what;
-    linear_formula(y, (const double *const[]){in[0], in[1] + p->first * p->l.K, in[2] ? in[2] + p->first : NULL}, &p->l);
+    linear_formula(y, (const double *const[]){in[0], in[1] + p->first * p->l.K, in[2] ? in[2] + p->first : NULL},
+                   &p->l);
 }
 
 static void linear_part(void **state)
 {
     (void)state;
     static const struct linear_part cases[] = {
-        {{3, 4, 5, RF_ACT_NONE, true}, 5, 15}, {{7, 3, 2, RF_ACT_GELU, false}, 1, 3}, {{5, 6, 19, RF_ACT_NONE, true}, 0, 40},
+        {{3, 4, 5, RF_ACT_NONE, true}, 5, 15},
+        {{7, 3, 2, RF_ACT_GELU, false}, 1, 3},
+        {{5, 6, 19, RF_ACT_NONE, true}, 0, 40},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct linear_part *p = &cases[i];
-        t_gradient(&(t_gradient_case){
-            .op = RF_OP_linear, .ys = p->l.N * p->l.M, .depth = (double)(p->l.K + p->l.N + 8), .what = p, .run = linear_part_run,
-            .formula = linear_part_formula,
-            .in = {{2, {p->l.N, p->l.K}}, {2, {p->rows, p->l.K}}, {p->l.bias ? 1 : 0, {p->rows}}}});
+        t_gradient(
+            &(t_gradient_case){.op = RF_OP_linear,
+                               .ys = p->l.N * p->l.M,
+                               .depth = (double)(p->l.K + p->l.N + 8),
+                               .what = p,
+                               .run = linear_part_run,
+                               .formula = linear_part_formula,
+                               .in = {{2, {p->l.N, p->l.K}}, {2, {p->rows, p->l.K}}, {p->l.bias ? 1 : 0, {p->rows}}}});
     }
 }
 
-/* ---- add, activate, dropout ------------------------------------------------------------------------------------------ */
+/* ---- add, activate, dropout -------------------------------------------------------------------------------------- */
 
 struct flat { int64_t n; rf_act act; double p; int64_t dims[3]; };
 
@@ -166,11 +174,16 @@ static void dropout(void **state)
     (void)state;
     static const struct flat cases[] = {{.n = 37 * 5, .p = 0.5}, {.n = 5, .p = 0.1}, {.n = 60, .p = 0}};
     for (size_t i = 0; i < RF_COUNT(cases); i++)
-        t_gradient(&(t_gradient_case){.op = RF_OP_dropout, .in = {{2, {cases[i].n / 5, 5}}}, .ys = cases[i].n, .depth = 4,
-                                      .run = dropout_run, .formula = dropout_formula, .what = &cases[i]});
+        t_gradient(&(t_gradient_case){.op = RF_OP_dropout,
+                                      .in = {{2, {cases[i].n / 5, 5}}},
+                                      .ys = cases[i].n,
+                                      .depth = 4,
+                                      .run = dropout_run,
+                                      .formula = dropout_formula,
+                                      .what = &cases[i]});
 }
 
-/* ---- embed and rows: gathers ------------------------------------------------------------------------------------------ */
+/* ---- embed and rows: gathers ------------------------------------------------------------------------------------- */
 
 static const int32_t some_rows[] = {3, 0, 3, 3, 6, 1, 0, 5, 3};
 struct gather { int64_t rows, width, n; bool embed; };
@@ -205,7 +218,7 @@ static void gathers(void **state)
     }
 }
 
-/* ---- pool ------------------------------------------------------------------------------------------------------------- */
+/* ---- pool -------------------------------------------------------------------------------------------------------- */
 
 struct pool { int64_t B, C; int32_t start[5]; rf_pooling how; };
 
@@ -248,7 +261,7 @@ static void pool(void **state)
     }
 }
 
-/* ---- rotate ------------------------------------------------------------------------------------------------------------ */
+/* ---- rotate ------------------------------------------------------------------------------------------------------ */
 
 enum { TABLE = 50 };
 static const int32_t positions[] = {0, 7, 31, 49, 7, 1, 2, 3, 12, 13, 14, 40};
@@ -315,7 +328,7 @@ static void rotate(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- norm --------------------------------------------------------------------------------------------------------------- */
+/* ---- norm -------------------------------------------------------------------------------------------------------- */
 
 struct norm { int64_t N, C; rf_norm_kind kind; double p; bool residual, gamma, beta; };
 
@@ -357,10 +370,16 @@ static void norm(void **state)
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct norm *s = &cases[i];
-        t_gradient(&(t_gradient_case){
-            .op = RF_OP_norm, .ys = s->N * s->C, .depth = (double)(24 + s->C + s->N), .run = norm_run,
-            .formula = norm_formula, .what = s,
-            .in = {{2, {s->N, s->C}}, {s->residual ? 2 : 0, {s->N, s->C}}, {s->gamma ? 1 : 0, {s->C}}, {s->beta ? 1 : 0, {s->C}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_norm,
+                                      .ys = s->N * s->C,
+                                      .depth = (double)(24 + s->C + s->N),
+                                      .run = norm_run,
+                                      .formula = norm_formula,
+                                      .what = s,
+                                      .in = {{2, {s->N, s->C}},
+                                             {s->residual ? 2 : 0, {s->N, s->C}},
+                                             {s->gamma ? 1 : 0, {s->C}},
+                                             {s->beta ? 1 : 0, {s->C}}}});
     }
 }
 
@@ -374,7 +393,8 @@ static rf_tensor *twice_run(rf_graph *g, rf_tensor *const in[], const void *what
 static void twice_formula(double *y, const double *const in[], const void *what)
 {
     double twice[64];
-    for (int64_t i = 0; i < ((const struct norm *)what)->N * ((const struct norm *)what)->C; i++) twice[i] = 2 * in[0][i];
+    for (int64_t i = 0; i < ((const struct norm *)what)->N * ((const struct norm *)what)->C; i++)
+        twice[i] = 2 * in[0][i];
     norm_formula(y, (const double *const[]){twice, NULL, in[2], in[3]}, what);
 }
 
@@ -386,7 +406,7 @@ static void norm_of_itself(void **state)
                                   .run = twice_run, .formula = twice_formula, .what = &s});
 }
 
-/* ---- attention ---------------------------------------------------------------------------------------------------------- */
+/* ---- attention --------------------------------------------------------------------------------------------------- */
 
 struct attention { int64_t D; int32_t start[4]; rf_attention_spec spec; int64_t r; rf_rope_layout layout; };
 
@@ -440,7 +460,8 @@ static void attention_formula(double *y, const double *const in[], const void *w
                 for (int64_t s = 0; s < T; s++) {
                     double score = 0;
                     for (int64_t d = 0; d < D; d++) score += q[d] * k[s][d];
-                    prob[s] = sees(p, t, s) ? exp(score * (p->scale > 0 ? (double)(float)p->scale : 1 / sqrt((double)D))) : 0;
+                    prob[s] =
+                        sees(p, t, s) ? exp(score * (p->scale > 0 ? (double)(float)p->scale : 1 / sqrt((double)D))) : 0;
                     sum += prob[s];
                 }
                 for (int64_t d = 0; d < D; d++) {
@@ -474,15 +495,19 @@ static void attention(void **state)
         rf_rope *rope = a.r ? angles(ctx, a.r, a.layout) : NULL;
         a.spec.rope = rope;
         const int64_t N = a.start[a.spec.B], C = a.spec.heads * a.D;
-        t_gradient(&(t_gradient_case){.op = RF_OP_attention, .in = {{2, {N, 3 * C}}}, .ys = N * C,
-                                      .depth = (double)(4 * a.D + 48), .run = attention_run, .formula = attention_formula,
+        t_gradient(&(t_gradient_case){.op = RF_OP_attention,
+                                      .in = {{2, {N, 3 * C}}},
+                                      .ys = N * C,
+                                      .depth = (double)(4 * a.D + 48),
+                                      .run = attention_run,
+                                      .formula = attention_formula,
                                       .what = &a});
         rf_rope_free(rope);
     }
     rf_ctx_free(ctx);
 }
 
-/* ---- recompute ------------------------------------------------------------------------------------------------------------ */
+/* ---- recompute --------------------------------------------------------------------------------------------------- */
 
 /* y = dropout(tanh(x w^T)) + x, of which x and w needs a gradient: one is the argument, the other is met inside. */
 static rf_tensor *stretch(rf_graph *g, rf_tensor *x, const void *arg)
@@ -519,8 +544,13 @@ static void recompute(void **state)
     static const struct linear cases[] = {{.N = 3, .K = 4}, {.N = 1, .K = 1}, {.N = 10, .K = 6}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct linear *l = &cases[i];
-        t_gradient(&(t_gradient_case){.op = RF_OP_recompute, .ys = l->N * l->K, .depth = (double)(4 * (l->K + l->N) + 24), .what = l,
-                                      .run = recompute_run, .formula = recompute_formula, .in = {{2, {l->N, l->K}}, {2, {l->K, l->K}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_recompute,
+                                      .ys = l->N * l->K,
+                                      .depth = (double)(4 * (l->K + l->N) + 24),
+                                      .what = l,
+                                      .run = recompute_run,
+                                      .formula = recompute_formula,
+                                      .in = {{2, {l->N, l->K}}, {2, {l->K, l->K}}}});
     }
 }
 

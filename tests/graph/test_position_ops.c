@@ -1,9 +1,9 @@
-/* test_position_ops.c — mirrors src/graph/ops: the operations that position encodings brought, against their formulas in
- * double, values and gradients (gradient.h).  The list below is checked; test_ops.c has the other operations. */
+/* test_position_ops.c — mirrors src/graph/ops: the operations that position encodings brought, against their formulas
+ * in double, values and gradients (gradient.h).  The list below is checked; test_ops.c has the other operations. */
 #include "gradient.h"
 #include "roformer/rope.h"
 
-/* ---- mul, mix --------------------------------------------------------------------------------------------------------- */
+/* ---- mul, mix ---------------------------------------------------------------------------------------------------- */
 
 static rf_tensor *mul_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
@@ -50,7 +50,8 @@ static void mix_formula(double *y, const double *const in[], const void *what)
     for (int64_t n = 0; n < m->n; n++)
         for (int64_t c = 0; c < m->width; c++) {
             y[n * m->width + c] = 0;
-            for (int k = 0; k < m->terms; k++) y[n * m->width + c] += (double)weight[k] * in[0][mixed[k][n] * m->width + c];
+            for (int k = 0; k < m->terms; k++)
+                y[n * m->width + c] += (double)weight[k] * in[0][mixed[k][n] * m->width + c];
         }
 }
 
@@ -59,18 +60,25 @@ static void mix(void **state)
     (void)state;
     static const struct mix cases[] = {{5, 3, 6, 1}, {5, 17, 6, 3}, {5, 1, 4, 4}, {5, 130, 6, 2}};
     for (size_t i = 0; i < RF_COUNT(cases); i++)
-        t_gradient(&(t_gradient_case){.op = RF_OP_mix, .in = {{2, {cases[i].rows, cases[i].width}}},
-                                      .ys = cases[i].n * cases[i].width, .depth = 24, .run = mix_run, .formula = mix_formula,
+        t_gradient(&(t_gradient_case){.op = RF_OP_mix,
+                                      .in = {{2, {cases[i].rows, cases[i].width}}},
+                                      .ys = cases[i].n * cases[i].width,
+                                      .depth = 24,
+                                      .run = mix_run,
+                                      .formula = mix_formula,
                                       .what = &cases[i]});
 }
 
-/* ---- rotate_parts, rotate_learned -------------------------------------------------------------------------------------- */
+/* ---- rotate_parts, rotate_learned -------------------------------------------------------------------------------- */
 
 static const int32_t positions[] = {0, 7, 31, 49, 7};
 enum { TABLE = 50 };
 
 static double angle_of(int part, int64_t i, int64_t r) { return pow(100 + 50 * part, -2 * (double)i / (double)r); }
-static double gain_of(int part, int64_t m) { return part == 0 ? 1 + 0.01 * (double)m : part == 1 ? 1 / (1 + 0.01 * (double)m) : 1; }
+static double gain_of(int part, int64_t m)
+{
+    return part == 0 ? 1 + 0.01 * (double)m : part == 1 ? 1 / (1 + 0.01 * (double)m) : 1;
+}
 
 struct table { int part; int64_t r; };
 
@@ -81,7 +89,12 @@ static void angle(const void *what, int64_t row, int64_t i, double *out, double 
     *gain = gain_of(t->part, row);
 }
 
-struct rotate_parts { int64_t N, parts, heads, rotated, D, r, tables; rf_rope_layout layout; int back; const rf_rope *rope[3]; };
+struct rotate_parts {
+    int64_t N, parts, heads, rotated, D, r, tables;
+    rf_rope_layout layout;
+    int back;
+    const rf_rope *rope[3];
+};
 
 static rf_tensor *rotate_parts_run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
@@ -108,7 +121,8 @@ static void rotate_parts_formula(double *y, const double *const in[], const void
             for (int64_t h = 0; h < t->rotated; h++)
                 for (int64_t i = 0; i < t->r / 2; i++) {
                     const bool pairs = t->layout == RF_ROPE_PAIRS;
-                    const int64_t at = n * width + (p * t->heads + h) * t->D, a = at + (pairs ? 2 * i : i), b = at + (pairs ? 2 * i + 1 : i + t->r / 2);
+                    const int64_t at = n * width + (p * t->heads + h) * t->D, a = at + (pairs ? 2 * i : i),
+                                  b = at + (pairs ? 2 * i + 1 : i + t->r / 2);
                     const double m = positions[n], x0 = in[0][a], x1 = in[0][b], gain = gain_of(p, positions[n]);
                     const double phi = (t->back ? -1 : 1) * m * angle_of(p, i, t->r);
                     y[a] = gain * (cos(phi) * x0 - sin(phi) * x1);
@@ -129,12 +143,18 @@ static void rotate_parts(void **state)
         rf_rope *made[3] = {0};
         rf_error why = {0};
         for (int p = 0; p < t.tables; p++) {
-            if (rf_rope_make(ctx, t.r, t.layout, TABLE, angle, &(struct table){p, t.r}, &made[p], &why)) fail_msg("%s", why.text);
+            if (rf_rope_make(ctx, t.r, t.layout, TABLE, angle, &(struct table){p, t.r}, &made[p], &why))
+                fail_msg("%s", why.text);
             t.rope[p] = made[p];
         }
         const int64_t width = t.parts * t.heads * t.D;
-        t_gradient(&(t_gradient_case){.op = RF_OP_rotate_parts, .in = {{2, {t.N, width}}}, .ys = t.N * width, .depth = 4,
-                                      .run = rotate_parts_run, .formula = rotate_parts_formula, .what = &t});
+        t_gradient(&(t_gradient_case){.op = RF_OP_rotate_parts,
+                                      .in = {{2, {t.N, width}}},
+                                      .ys = t.N * width,
+                                      .depth = 4,
+                                      .run = rotate_parts_run,
+                                      .formula = rotate_parts_formula,
+                                      .what = &t});
         for (int p = 0; p < t.tables; p++) rf_rope_free(made[p]);
     }
     rf_ctx_free(ctx);
@@ -164,29 +184,36 @@ static void rotate_learned_formula(double *y, const double *const in[], const vo
     for (int64_t n = 0; n < s->N; n++)
         for (int64_t h = 0; h < s->rotated * s->heads; h++)
             for (int64_t i = 0; i < s->r / 2; i++) {
-                const double w = in[1][s->each ? n * (s->r / 2) + i : i], phi = positions[n] * 0.1 * angle_of(0, i, s->r) * (1 + w);
+                const double w = in[1][s->each ? n * (s->r / 2) + i : i],
+                             phi = positions[n] * 0.1 * angle_of(0, i, s->r) * (1 + w);
                 const int64_t at = n * width + h * s->D + 2 * i;
                 y[at] = cos(phi) * in[0][at] - sin(phi) * in[0][at + 1];
                 y[at + 1] = sin(phi) * in[0][at] + cos(phi) * in[0][at + 1];
             }
 }
 
-/* depth: 4 for the rotation; an angle up to 49 * 0.1 * 4 enters dw as a factor, and w itself is an f32: the gradient's sum has
- * heads * N terms. */
+/* depth: 4 for the rotation; an angle up to 49 * 0.1 * 4 enters dw as a factor, and w itself is an f32: the gradient's
+ * sum has heads * N terms. */
 static void rotate_learned(void **state)
 {
     (void)state;
-    static const struct rotate_learned cases[] = {{5, 3, 2, 2, 6, 4, false}, {5, 1, 1, 1, 8, 8, true}, {4, 3, 2, 1, 34, 34, false}};
+    static const struct rotate_learned cases[] = {
+        {5, 3, 2, 2, 6, 4, false}, {5, 1, 1, 1, 8, 8, true}, {4, 3, 2, 1, 34, 34, false}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct rotate_learned *s = &cases[i];
         const int64_t width = s->parts * s->heads * s->D;
         t_gradient(&(t_gradient_case){
-            .op = RF_OP_rotate_learned, .in = {{2, {s->N, width}}, s->each ? (t_shape){2, {s->N, s->r / 2}} : (t_shape){1, {s->r / 2}}},
-            .ys = s->N * width, .depth = 40, .run = rotate_learned_run, .formula = rotate_learned_formula, .what = s});
+            .op = RF_OP_rotate_learned,
+            .in = {{2, {s->N, width}}, s->each ? (t_shape){2, {s->N, s->r / 2}} : (t_shape){1, {s->r / 2}}},
+            .ys = s->N * width,
+            .depth = 40,
+            .run = rotate_learned_run,
+            .formula = rotate_learned_formula,
+            .what = s});
     }
 }
 
-/* ---- unfold, recur ------------------------------------------------------------------------------------------------------ */
+/* ---- unfold, recur ----------------------------------------------------------------------------------------------- */
 
 struct window { int64_t N, W, before, after, B; int32_t start[5]; };
 
@@ -208,19 +235,26 @@ static void unfold_formula(double *y, const double *const in[], const void *what
             for (int64_t j = -w->before; j <= w->after; j++)
                 for (int64_t c = 0; c < w->W; c++) {
                     const bool inside = n + j >= w->start[b] && n + j < w->start[b + 1];
-                    y[(n * (w->before + w->after + 1) + j + w->before) * w->W + c] = inside ? in[0][(n + j) * w->W + c] : 0;
+                    y[(n * (w->before + w->after + 1) + j + w->before) * w->W + c] =
+                        inside ? in[0][(n + j) * w->W + c] : 0;
                 }
 }
 
 static void unfold(void **state)
 {
     (void)state;
-    static const struct window cases[] = {{7, 3, 1, 1, 2, {0, 4, 7}}, {6, 17, 2, 2, 3, {0, 1, 1, 6}}, {5, 2, 0, 0, 1, {0, 5}},
-                                         {2, 5, 4, 4, 1, {0, 2}},    {7, 2, 2, 0, 2, {0, 4, 7}},     {5, 3, 0, 3, 1, {0, 5}}};
+    static const struct window cases[] = {{7, 3, 1, 1, 2, {0, 4, 7}}, {6, 17, 2, 2, 3, {0, 1, 1, 6}},
+                                          {5, 2, 0, 0, 1, {0, 5}},    {2, 5, 4, 4, 1, {0, 2}},
+                                          {7, 2, 2, 0, 2, {0, 4, 7}}, {5, 3, 0, 3, 1, {0, 5}}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct window *w = &cases[i];
-        t_gradient(&(t_gradient_case){.op = RF_OP_unfold, .in = {{2, {w->N, w->W}}}, .ys = w->N * w->W * (w->before + w->after + 1),
-                                      .depth = 9, .run = unfold_run, .formula = unfold_formula, .what = w});
+        t_gradient(&(t_gradient_case){.op = RF_OP_unfold,
+                                      .in = {{2, {w->N, w->W}}},
+                                      .ys = w->N * w->W * (w->before + w->after + 1),
+                                      .depth = 9,
+                                      .run = unfold_run,
+                                      .formula = unfold_formula,
+                                      .what = w});
     }
 }
 
@@ -241,7 +275,8 @@ static void recur_formula(double *y, const double *const in[], const void *what)
         for (int64_t n = w->start[b]; n < w->start[b + 1]; n++)
             for (int64_t i = 0; i < w->W; i++) {
                 double sum = in[0][n * w->W + i];
-                for (int64_t j = 0; j < w->W && n > w->start[b]; j++) sum += in[1][i * w->W + j] * y[(n - 1) * w->W + j];
+                for (int64_t j = 0; j < w->W && n > w->start[b]; j++)
+                    sum += in[1][i * w->W + j] * y[(n - 1) * w->W + j];
                 y[n * w->W + i] = tanh(sum);
             }
 }
@@ -250,15 +285,21 @@ static void recur_formula(double *y, const double *const in[], const void *what)
 static void recur(void **state)
 {
     (void)state;
-    static const struct window cases[] = {{7, 3, 0, 0, 2, {0, 4, 7}}, {6, 5, 0, 0, 3, {0, 1, 1, 6}}, {5, 1, 0, 0, 1, {0, 5}}, {4, 17, 0, 0, 1, {0, 4}}};
+    static const struct window cases[] = {
+        {7, 3, 0, 0, 2, {0, 4, 7}}, {6, 5, 0, 0, 3, {0, 1, 1, 6}}, {5, 1, 0, 0, 1, {0, 5}}, {4, 17, 0, 0, 1, {0, 4}}};
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct window *w = &cases[i];
-        t_gradient(&(t_gradient_case){.op = RF_OP_recur, .in = {{2, {w->N, w->W}}, {2, {w->W, w->W}}}, .ys = w->N * w->W,
-                                      .depth = 20 * (double)(w->W + w->N), .run = recur_run, .formula = recur_formula, .what = w});
+        t_gradient(&(t_gradient_case){.op = RF_OP_recur,
+                                      .in = {{2, {w->N, w->W}}, {2, {w->W, w->W}}},
+                                      .ys = w->N * w->W,
+                                      .depth = 20 * (double)(w->W + w->N),
+                                      .run = recur_run,
+                                      .formula = recur_formula,
+                                      .what = w});
     }
 }
 
-/* ---- flow ---------------------------------------------------------------------------------------------------------------- */
+/* ---- flow -------------------------------------------------------------------------------------------------------- */
 
 struct flow { rf_flow_kind how; int64_t T, W, F; };
 
@@ -300,7 +341,8 @@ static void flow_formula(double *y, const double *const in[], const void *what)
             slope(h[j], at, t + s * c, in[1], in[2], f);
         }
         for (int64_t i = 0; i < f->W; i++)
-            next[i] = p[i] + (f->how == RF_FLOW_EULER ? s * h[0][i] : s / 6 * (h[0][i] + 2 * h[1][i] + 2 * h[2][i] + h[3][i]));
+            next[i] = p[i] +
+                      (f->how == RF_FLOW_EULER ? s * h[0][i] : s / 6 * (h[0][i] + 2 * h[1][i] + 2 * h[2][i] + h[3][i]));
     }
 }
 
@@ -316,12 +358,17 @@ static void flow(void **state)
         const struct flow *f = &cases[i];
         const bool recursion = f->how == RF_FLOW_RECURSION;
         t_gradient(&(t_gradient_case){
-            .op = RF_OP_flow, .ys = f->T * f->W, .depth = 4 * (double)(f->T * (f->W + f->F)), .run = flow_run, .formula = flow_formula,
-            .what = f, .in = {{1, {f->W}}, {2, {f->F, f->W + (recursion ? 1 : 2)}}, {recursion ? 0 : 2, {f->W, f->F + 1}}}});
+            .op = RF_OP_flow,
+            .ys = f->T * f->W,
+            .depth = 4 * (double)(f->T * (f->W + f->F)),
+            .run = flow_run,
+            .formula = flow_formula,
+            .what = f,
+            .in = {{1, {f->W}}, {2, {f->F, f->W + (recursion ? 1 : 2)}}, {recursion ? 0 : 2, {f->W, f->F + 1}}}});
     }
 }
 
-/* ---- near_far -------------------------------------------------------------------------------------------------------------- */
+/* ---- near_far ---------------------------------------------------------------------------------------------------- */
 
 struct far { int64_t N, H, D, B, window; int32_t start[4], position[30]; int causal; };
 
@@ -348,7 +395,8 @@ static void far_formula(double *y, const double *const in[], const void *what)
                     const int64_t d = f->position[m] - f->position[n];
                     const double *x = in[d >= f->window ? 1 : d <= -f->window ? 2 : 0];
                     double s = 0;
-                    for (int64_t i = 0; i < f->D; i++) s += x[m * 3 * C + h * f->D + i] * x[n * 3 * C + C + h * f->D + i];
+                    for (int64_t i = 0; i < f->D; i++)
+                        s += x[m * 3 * C + h * f->D + i] * x[n * 3 * C + C + h * f->D + i];
                     sum += p[n] = exp(s / sqrt((double)f->D));
                 }
                 for (int64_t i = 0; i < f->D; i++) out[i] = 0;
@@ -357,15 +405,16 @@ static void far_formula(double *y, const double *const in[], const void *what)
             }
 }
 
-/* Positions twice as far apart with a window twice as wide go by the same sides, but row by row: results agree to a few roundings of
- * scores of size 8 (4 sigma of D = 16), and gradients to as many of the largest. */
+/* Positions twice as far apart with a window twice as wide go by the same sides, but row by row: results agree to a few
+ * roundings of scores of size 8 (4 sigma of D = 16), and gradients to as many of the largest. */
 static void near_far_by_rows(void **state)
 {
     (void)state;
     enum { H = 2, D = 16, C = H * D, TEXTS = 3, N = 1260 };
     int32_t start[TEXTS + 1] = {0, 40, 1200, N}, position[2][N];
     for (int b = 0; b < TEXTS; b++)
-        for (int32_t n = start[b]; n < start[b + 1]; n++) position[0][n] = n - start[b] + 5, position[1][n] = 2 * position[0][n];
+        for (int32_t n = start[b]; n < start[b + 1]; n++)
+            position[0][n] = n - start[b] + 5, position[1][n] = 2 * position[0][n];
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g;
     rf_error why = {0};
@@ -407,25 +456,44 @@ static void near_far(void **state)
 {
     (void)state;
     static const struct far cases[] = {
-        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}, 0}, {5, 1, 3, 1, 1, {0, 5}, {4, 9, 2, 2, -7}, 0},
+        {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}, 0},
+        {5, 1, 3, 1, 1, {0, 5}, {4, 9, 2, 2, -7}, 0},
         {6, 1, 2, 3, 100, {0, 1, 1, 6}, {0, 0, 1, 2, 3, 4}, 0},
         {9, 2, 4, 2, 3, {0, 7, 9}, {0, 1, 2, 3, 4, 5, 6, 0, 1}, 1},
-        {30, 1, 6, 2, 11, {0, 27, 30}, {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 0, 1, 2}, 0},
+        {30,
+         1,
+         6,
+         2,
+         11,
+         {0, 27, 30},
+         {3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 0, 1, 2},
+         0},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         const struct far *f = &cases[i];
         const t_shape s = {2, {f->N, 3 * f->H * f->D}};
-        t_gradient(&(t_gradient_case){.op = RF_OP_near_far, .in = {s, s, s}, .ys = f->N * f->H * f->D, .depth = 60, .run = far_run,
-                                      .formula = far_formula, .what = f});
+        t_gradient(&(t_gradient_case){.op = RF_OP_near_far,
+                                      .in = {s, s, s},
+                                      .ys = f->N * f->H * f->D,
+                                      .depth = 60,
+                                      .run = far_run,
+                                      .formula = far_formula,
+                                      .what = f});
     }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(mul),  cmocka_unit_test(mix),    cmocka_unit_test(rotate_parts), cmocka_unit_test(rotate_learned),
-        cmocka_unit_test(unfold), cmocka_unit_test(recur), cmocka_unit_test(flow),
-        cmocka_unit_test(near_far), cmocka_unit_test(near_far_by_rows),
+        cmocka_unit_test(mul),
+        cmocka_unit_test(mix),
+        cmocka_unit_test(rotate_parts),
+        cmocka_unit_test(rotate_learned),
+        cmocka_unit_test(unfold),
+        cmocka_unit_test(recur),
+        cmocka_unit_test(flow),
+        cmocka_unit_test(near_far),
+        cmocka_unit_test(near_far_by_rows),
     };
     return cmocka_run_group_tests_name("graph/position_ops", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_relative_ops.c — mirrors src/graph/ops: the operations that relative positions brought, against their formulas in
- * double, values and gradients (gradient.h). */
+/* test_relative_ops.c — mirrors src/graph/ops: the operations that relative positions brought, against their formulas
+ * in double, values and gradients (gradient.h). */
 #include "gradient.h"
 
 enum { N = 5, H = 3, D = 4, C = H * D, TYPES = 3, R = 6 };
@@ -22,7 +22,11 @@ static void dots_formula(double *y, const double *const in[], const void *what)
 static void dots(void **state)
 {
     (void)state;
-    t_gradient(&(t_gradient_case){.op = RF_OP_dots, .in = {{2, {N, C}}, {1, {C}}}, .ys = N * H, .depth = D + 8, .run = dots_run,
+    t_gradient(&(t_gradient_case){.op = RF_OP_dots,
+                                  .in = {{2, {N, C}}, {1, {C}}},
+                                  .ys = N * H,
+                                  .depth = D + 8,
+                                  .run = dots_run,
                                   .formula = dots_formula});
 }
 
@@ -51,8 +55,13 @@ static void segment(void **state)
 {
     (void)state;
     for (int64_t W = C; W <= 3 * C; W += C)
-        t_gradient(&(t_gradient_case){.op = RF_OP_segment, .in = {{2, {N, W}}, {1, {C}}, {2, {2, C}}}, .ys = N * H * TYPES,
-                                      .depth = 4 * D + 8 * N, .run = segment_run, .formula = segment_formula, .what = &W});
+        t_gradient(&(t_gradient_case){.op = RF_OP_segment,
+                                      .in = {{2, {N, W}}, {1, {C}}, {2, {2, C}}},
+                                      .ys = N * H * TYPES,
+                                      .depth = 4 * D + 8 * N,
+                                      .run = segment_run,
+                                      .formula = segment_formula,
+                                      .what = &W});
 }
 
 static rf_tensor *beside_run(rf_graph *g, rf_tensor *const in[], const void *what)
@@ -71,8 +80,12 @@ static void beside_formula(double *y, const double *const in[], const void *what
 static void beside(void **state)
 {
     (void)state;
-    t_gradient(&(t_gradient_case){.op = RF_OP_beside, .in = {{2, {N, C}}, {2, {N, H}}, {2, {N, H}}}, .ys = N * H * (D + 2),
-                                  .depth = 1, .run = beside_run, .formula = beside_formula});
+    t_gradient(&(t_gradient_case){.op = RF_OP_beside,
+                                  .in = {{2, {N, C}}, {2, {N, H}}, {2, {N, H}}},
+                                  .ys = N * H * (D + 2),
+                                  .depth = 1,
+                                  .run = beside_run,
+                                  .formula = beside_formula});
 }
 
 static rf_tensor *bias_run(rf_graph *g, rf_tensor *const in[], const void *what)
@@ -93,8 +106,13 @@ static void kernel_bias(void **state)
 {
     (void)state;
     for (int power = 0; power < 2; power++)
-        t_gradient(&(t_gradient_case){.op = RF_OP_kernel_bias, .in = {{1, {H}}, {1, {H}}}, .ys = (2 * R + 1) * H, .depth = 8,
-                                      .run = bias_run, .formula = bias_formula, .what = &power});
+        t_gradient(&(t_gradient_case){.op = RF_OP_kernel_bias,
+                                      .in = {{1, {H}}, {1, {H}}},
+                                      .ys = (2 * R + 1) * H,
+                                      .depth = 8,
+                                      .run = bias_run,
+                                      .formula = bias_formula,
+                                      .what = &power});
 }
 
 static void refusals(void **state)
@@ -102,12 +120,14 @@ static void refusals(void **state)
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
     for (int i = 0; i < 4; i++) {
-        static const char *const says[] = {"dots: rows of 12, 5 heads", "segment: rows of 12", "beside: x is [5,12], a [5,5]",
-                                           "kernel_bias: a is [5], b [12]"};
+        static const char *const says[] = {"dots: rows of 12, 5 heads", "segment: rows of 12",
+                                           "beside: x is [5,12], a [5,5]", "kernel_bias: a is [5], b [12]"};
         rf_graph *g = NULL;
         assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-        rf_tensor *x = rf_input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}), *w = rf_input(g, t_normal(C), NULL, 1, (int64_t[]){C});
-        rf_tensor *five = rf_input(g, t_normal(25), NULL, 2, (int64_t[]){N, 5}), *v = rf_input(g, t_normal(5), NULL, 1, (int64_t[]){5});
+        rf_tensor *x = rf_input(g, t_normal(N * C), NULL, 2, (int64_t[]){N, C}),
+                  *w = rf_input(g, t_normal(C), NULL, 1, (int64_t[]){C});
+        rf_tensor *five = rf_input(g, t_normal(25), NULL, 2, (int64_t[]){N, 5}),
+                  *v = rf_input(g, t_normal(5), NULL, 1, (int64_t[]){5});
         if (i == 0) rf_dots(g, x, w, 5, 1);
         if (i == 1) rf_segment(g, x, w, x, H, types, TYPES);
         if (i == 2) rf_beside(g, x, five, five);

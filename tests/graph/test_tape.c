@@ -2,7 +2,7 @@
 #include "gradient.h"
 #include "roformer/rope.h"
 
-/* ---- marks ------------------------------------------------------------------------------------------------------------ */
+/* ---- marks ------------------------------------------------------------------------------------------------------- */
 
 enum { LAYERS = 40 };
 
@@ -65,7 +65,7 @@ static void keep_leaves_alone_what_need_not_move(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- failing ------------------------------------------------------------------------------------------------------------ */
+/* ---- failing ----------------------------------------------------------------------------------------------------- */
 
 typedef struct bench { rf_graph *g; const rf_rope *rope; rf_tensor *x23, *x46, *v3, *w43, *x3d, *hollow; } bench;
 
@@ -107,7 +107,8 @@ WRONG(attend_heads, rf_attention(b->g, b->x46, SPEC(.heads = 4, .B = 1, .start =
 WRONG(attend_end, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 1, .start = cut)))
 WRONG(attend_order, rf_attention(b->g, b->x46, SPEC(.heads = 1, .B = 3, .start = gap)))
 WRONG(attend_rope, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .row = ids)))
-WRONG(attend_row, rf_attention(b->g, b->x3d, SPEC(.heads = 1, .B = 1, .start = (int32_t[]){0, 4}, .rope = b->rope, .row = ids)))
+WRONG(attend_row,
+      rf_attention(b->g, b->x3d, SPEC(.heads = 1, .B = 1, .start = (int32_t[]){0, 4}, .rope = b->rope, .row = ids)))
 WRONG(attend_drop, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .drop = 1.5)))
 WRONG(attend_window, rf_attention(b->g, b->x23, SPEC(.heads = 1, .B = 1, .start = cut, .window = -3)))
 WRONG(rows_high, rf_rows(b->g, b->x23, ids, 3))
@@ -160,7 +161,8 @@ static const wrong mistakes[] = {
     {"vocab_loss: label -1 of row 1, table has 4 rows", RF_ERANGE, loss_label},
     {"tensor: rank 5 is not in 1..4", RF_ESHAPE, tensor_rank},
     {"tensor: dimension 0 is -4", RF_ESHAPE, tensor_negative},
-    {"tensor: dimension 0 is 4611686018427387903, which is negative or makes too many elements", RF_ESHAPE, tensor_huge},
+    {"tensor: dimension 0 is 4611686018427387903, which is negative or makes too many elements", RF_ESHAPE,
+     tensor_huge},
 };
 
 /* ---- starts: every operation that takes some, with every wrong list ----------------------------------------- */
@@ -221,11 +223,21 @@ static void all_on_nil(rf_graph *g, rf_tensor *nil, const rf_rope *rope)
 {
     const rf_attention_spec spec = {.heads = 2, .B = 1, .start = cut, .rope = rope, .row = ids};
     rf_tensor *const got[] = {
-        rf_embed(g, nil, ids, 4), rf_linear(g, nil, nil, nil, RF_ACT_GELU), rf_add(g, nil, nil),
-        rf_activate(g, nil, RF_ACT_TANH), rf_dropout(g, nil, 0.5), rf_rotate(g, rope, nil, 2, ids),
-        rf_norm(g, nil, nil, 0.1, nil, nil, 1e-5, RF_NORM_LAYER), rf_attention(g, nil, &spec), rf_rows(g, nil, ids, 4),
-        rf_pool(g, nil, cut, 1, RF_POOL_MAX), rf_vocab_loss(g, nil, nil, nil, ids, 4, 1, NULL, NULL),
-        rf_recompute(g, nil, itself, NULL, 0), rf_spend(nil), rf_keep(g, rf_graph_here(g), nil), rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
+        rf_embed(g, nil, ids, 4),
+        rf_linear(g, nil, nil, nil, RF_ACT_GELU),
+        rf_add(g, nil, nil),
+        rf_activate(g, nil, RF_ACT_TANH),
+        rf_dropout(g, nil, 0.5),
+        rf_rotate(g, rope, nil, 2, ids),
+        rf_norm(g, nil, nil, 0.1, nil, nil, 1e-5, RF_NORM_LAYER),
+        rf_attention(g, nil, &spec),
+        rf_rows(g, nil, ids, 4),
+        rf_pool(g, nil, cut, 1, RF_POOL_MAX),
+        rf_vocab_loss(g, nil, nil, nil, ids, 4, 1, NULL, NULL),
+        rf_recompute(g, nil, itself, NULL, 0),
+        rf_spend(nil),
+        rf_keep(g, rf_graph_here(g), nil),
+        rf_parameter(g, NULL, NULL, 2, (int64_t[]){1, 1}),
     };
     for (size_t i = 0; i < RF_COUNT(got); i++) {
         assert_ptr_equal(got[i], nil);
@@ -286,7 +298,8 @@ static void backward_refuses_what_is_no_loss(void **state)
         rf_error why = {0};
         assert_int_equal(rf_graph_reset(g), RF_OK);
         rf_graph_record(g, 1, 1, 1);
-        rf_tensor *x = rf_input(g, v, d, 2, two_three), *s = rf_input(g, v, d, 1, one), *frozen = rf_constant(g, v, 1, one);
+        rf_tensor *x = rf_input(g, v, d, 2, two_three), *s = rf_input(g, v, d, 1, one),
+                  *frozen = rf_constant(g, v, 1, one);
         rf_tensor *loss = NULL;
         switch (cases[i].what) {
         case 0: loss = rf_add(g, x, x); break;
@@ -309,7 +322,7 @@ static void backward_refuses_what_is_no_loss(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- details that the formulas do not show ------------------------------------------------------------------------------ */
+/* ---- details that the formulas do not show ----------------------------------------------------------------------- */
 
 /* A branch that the loss does not depend on, and frozen weights, change nothing. */
 static void dead_branches_and_frozen_weights(void **state)
@@ -348,7 +361,8 @@ static void vocab_loss_in_chunks(void **state)
     enum { ROWS = 140, WIDTH = 3, WORDS = 66000 };
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_graph *g = t_graph(ctx);
-    float *x = t_normal(ROWS * WIDTH), *table = t_normal(WORDS * WIDTH), *bias = t_normal(WORDS), *dx = t_floats(ROWS * WIDTH);
+    float *x = t_normal(ROWS * WIDTH), *table = t_normal(WORDS * WIDTH), *bias = t_normal(WORDS),
+          *dx = t_floats(ROWS * WIDTH);
     double expected = 0, *expected_dx = doubles(ROWS * WIDTH), *z = doubles(WORDS);
     int32_t label[ROWS];
     int64_t expected_hits = 0;
@@ -378,10 +392,11 @@ static void vocab_loss_in_chunks(void **state)
         rf_graph_record(g, record, 1, 1);
         memset(dx, 0, ROWS * WIDTH * sizeof *dx);
         rf_tensor *in = rf_input(g, x, dx, 2, (int64_t[]){ROWS, WIDTH});
-        rf_tensor *words = rf_constant(g, table, 2, (int64_t[]){WORDS, WIDTH}), *b = rf_constant(g, bias, 1, (int64_t[]){WORDS});
+        rf_tensor *words = rf_constant(g, table, 2, (int64_t[]){WORDS, WIDTH}),
+                  *b = rf_constant(g, bias, 1, (int64_t[]){WORDS});
         rf_tensor *loss = rf_vocab_loss(g, in, words, b, label, ROWS, 0.5, &sum, &hits);
         assert_int_equal(rf_graph_error(g)->code, RF_OK);
-        t_near(sum - 1000, expected, 1e-5 * expected);           /* logits right to 4 roundings of up to 10, in 140 sums */
+        t_near(sum - 1000, expected, 1e-5 * expected);        /* logits right to 4 roundings of up to 10, in 140 sums */
         t_near(*loss->f32, 0.5 * expected, 1e-5 * expected);
         assert_int_equal(hits - 10, expected_hits);
         if (!record) continue;
@@ -424,7 +439,8 @@ typedef struct told { const float *grad[TOLD]; float first[TOLD], last[TOLD]; in
 static void take_note(void *user, const float *grad, int64_t n)
 {
     told *t = user;
-    if (t->calls < TOLD) t->grad[t->calls] = grad, t->n[t->calls] = n, t->first[t->calls] = grad[0], t->last[t->calls] = grad[n - 1];
+    if (t->calls < TOLD)
+        t->grad[t->calls] = grad, t->n[t->calls] = n, t->first[t->calls] = grad[0], t->last[t->calls] = grad[n - 1];
     t->calls++;
 }
 
@@ -444,25 +460,27 @@ static void final_gradients_are_told(void **state)
     const int64_t table_dim[] = {V, C}, square_dim[] = {C, C}, bias_dim[] = {V};
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     for (int recomputed = 0; recomputed < 2; recomputed++) {
-        float *table = t_normal(V * C), *one = t_normal(C * C), *two = t_normal(C * C), *bias = t_normal(V), *idle = t_normal(C * C);
+        float *table = t_normal(V * C), *one = t_normal(C * C), *two = t_normal(C * C), *bias = t_normal(V),
+              *idle = t_normal(C * C);
         float d_table[V * C] = {0}, d_one[C * C] = {0}, d_two[C * C] = {0}, d_bias[V] = {0}, d_idle[C * C] = {0};
         told t = {.calls = 0};
         rf_error why = {0};
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, 1);
         rf__graph_ready(g, take_note, &t);
-        rf_tensor *word = rf_parameter(g, table, d_table, 2, table_dim), *w[2] = {rf_parameter(g, one, d_one, 2, square_dim),
-                                                                                  rf_parameter(g, two, d_two, 2, square_dim)};
+        rf_tensor *word = rf_parameter(g, table, d_table, 2, table_dim),
+                  *w[2] = {rf_parameter(g, one, d_one, 2, square_dim), rf_parameter(g, two, d_two, 2, square_dim)};
         rf_tensor *x = rf_embed(g, word, id, N);
-        rf_linear(g, x, rf_parameter(g, idle, d_idle, 2, square_dim), NULL, RF_ACT_NONE);      /* the loss does not see it */
+        rf_linear(g, x, rf_parameter(g, idle, d_idle, 2, square_dim), NULL, RF_ACT_NONE); /* the loss does not see it */
         for (int i = 0; i < 2; i++)
             x = recomputed ? rf_recompute(g, x, square, &w[i], sizeof w[i]) : square(g, x, &w[i]);
-        x = rf_linear(g, x, w[1], NULL, RF_ACT_NONE);                                            /* `two` a second time */
-        rf_tensor *loss = rf_vocab_loss(g, x, word, rf_parameter(g, bias, d_bias, 1, bias_dim), label, N, 1, NULL, NULL);
+        x = rf_linear(g, x, w[1], NULL, RF_ACT_NONE);                                          /* `two` a second time */
+        rf_tensor *loss =
+            rf_vocab_loss(g, x, word, rf_parameter(g, bias, d_bias, 1, bias_dim), label, N, 1, NULL, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
         const float *const expected[] = {d_bias, d_two, d_one, d_idle, d_table};
         const int64_t size[] = {V, C * C, C * C, C * C, V * C};
-        assert_int_equal(t.calls, recomputed ? 6 : 5);               /* `two` lies in a stretch and outside: told twice */
+        assert_int_equal(t.calls, recomputed ? 6 : 5);             /* `two` lies in a stretch and outside: told twice */
         for (int i = 0, k = 0; i < 5; i++, k++) {
             if (recomputed && i == 1) k++;                           /* the second time counts */
             assert_ptr_equal(t.grad[k], expected[i]);

@@ -1,4 +1,5 @@
-/* attention_problem.h — what the tests of attention in f32 and in bf16 share: problems, which keys a query sees, and what holds for both.
+/* attention_problem.h — what the tests of attention in f32 and in bf16 share: problems, which keys a query sees, and
+ * what holds for both.
  *
  * FORWARD and BACK, defined before, name the members of rfk_table under test. */
 #ifndef ATTENTION_PROBLEM_H
@@ -6,7 +7,7 @@
 
 #include "rungs.h"
 
-/* ---- problems ----------------------------------------------------------------------------------------------------- */
+/* ---- problems ---------------------------------------------------------------------------------------------------- */
 
 enum { ANGLES = 97 };
 
@@ -42,12 +43,26 @@ static inline void tables(rfk_attention *a, int64_t rotary)
 static inline problem make(shape s)
 {
     if (!s.keys) s.keys = s.queries;
-    const int64_t D = s.width, stride = D + s.gap, q_size = (s.queries - 1) * stride + D, k_size = (s.keys - 1) * (stride + 1) + D;
-    problem p = {.a = {.q_stride = stride, .k_stride = stride + 1, .v_stride = stride + 1, .queries = s.queries, .keys = s.keys, .width = D,
-                       .scale = (float)(1 / sqrt((double)D)), .layout = s.layout, .rotate_value = s.rotate_value,
-                       .causal = s.causal, .prefix = s.prefix, .window = s.window, .drop = s.drop,
-                       .key = {0x12345678u, 0x9abcdef0u}, .stream = 0x123456789ull, .out_stride = stride + 2},
-                 .g = {.d_out_stride = stride + 3, .dq_stride = stride + 4, .dk_stride = stride + 5, .dv_stride = stride + 6}};
+    const int64_t D = s.width, stride = D + s.gap, q_size = (s.queries - 1) * stride + D,
+                  k_size = (s.keys - 1) * (stride + 1) + D;
+    problem p = {
+        .a = {.q_stride = stride,
+              .k_stride = stride + 1,
+              .v_stride = stride + 1,
+              .queries = s.queries,
+              .keys = s.keys,
+              .width = D,
+              .scale = (float)(1 / sqrt((double)D)),
+              .layout = s.layout,
+              .rotate_value = s.rotate_value,
+              .causal = s.causal,
+              .prefix = s.prefix,
+              .window = s.window,
+              .drop = s.drop,
+              .key = {0x12345678u, 0x9abcdef0u},
+              .stream = 0x123456789ull,
+              .out_stride = stride + 2},
+        .g = {.d_out_stride = stride + 3, .dq_stride = stride + 4, .dk_stride = stride + 5, .dv_stride = stride + 6}};
     rfk_attention *a = &p.a;
     float *q = t_normal(q_size);
     if (s.size > 0)
@@ -79,15 +94,17 @@ static inline void gaps_are_untouched(const char *isa, const float *x, int64_t r
 {
     for (int64_t r = 0; r + 1 < rows; r++)
         for (int64_t i = width; i < stride; i++)
-            if (!isnan(x[r * stride + i])) fail_msg("%s: row %lld: column %lld beyond the width was written", isa, (long long)r, (long long)i);
+            if (!isnan(x[r * stride + i]))
+                fail_msg("%s: row %lld: column %lld beyond the width was written", isa, (long long)r, (long long)i);
 }
 
-/* ---- what a query sees --------------------------------------------------------------------------------------------- */
+/* ---- what a query sees ------------------------------------------------------------------------------------------- */
 
 static inline int sees(const rfk_attention *a, int64_t t, int64_t s)
 {
     const int64_t position = t + a->keys - a->queries;
-    return (!a->causal || s <= position || s < a->prefix) && (!a->window || llabs((long long)(s - position)) <= a->window);
+    return (!a->causal || s <= position || s < a->prefix) &&
+           (!a->window || llabs((long long)(s - position)) <= a->window);
 }
 
 static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
@@ -97,7 +114,7 @@ static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
     return (double)word[s % 4] >= floor((double)a->drop * 4294967296.0) ? 1 / (1 - (double)a->drop) : 0;
 }
 
-/* ---- what holds for both ----------------------------------------------------------------------------------------------- */
+/* ---- what holds for both ----------------------------------------------------------------------------------------- */
 
 static void a_query_that_sees_nothing_gives_zeros(void **state)
 {
@@ -115,7 +132,8 @@ static void a_query_that_sees_nothing_gives_zeros(void **state)
         p.a.keys = 0;
         k.FORWARD(&p.a, 0, 20, p.scratch);
         k.BACK(&p.a, &p.g, p.back_scratch);
-        for (int64_t i = 0; i < 10; i++) assert_true(p.a.out[19 * p.a.out_stride + i] == 0 && p.g.dq[19 * p.g.dq_stride + i] == 0);
+        for (int64_t i = 0; i < 10; i++)
+            assert_true(p.a.out[19 * p.a.out_stride + i] == 0 && p.g.dq[19 * p.g.dq_stride + i] == 0);
         p.a.keys = 5;
     }
     t_free_all();
@@ -149,8 +167,8 @@ static void the_next_head_may_be_known(void **state)
         for (p.a.next = 0; p.a.next <= 16; p.a.next += 16) {
             k.FORWARD(&p.a, 0, 40, p.scratch);
             k.BACK(&p.a, &p.g, p.back_scratch);
-            const float *const now[] = {result_of(&p), dense(p.g.dq, 40, p.g.dq_stride, 16), dense(p.g.dk, 40, p.g.dk_stride, 16),
-                                        dense(p.g.dv, 40, p.g.dv_stride, 16)};
+            const float *const now[] = {result_of(&p), dense(p.g.dq, 40, p.g.dq_stride, 16),
+                                        dense(p.g.dk, 40, p.g.dk_stride, 16), dense(p.g.dv, 40, p.g.dv_stride, 16)};
             for (int i = 0; i < 4; i++) {
                 if (p.a.next) same_bits(now[i], was[i], 40 * 16, "with the next head's place");
                 was[i] = now[i];

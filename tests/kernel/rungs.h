@@ -11,7 +11,8 @@
 /* for (EACH_RUNG(k)) ... with `k` an rfk_table. */
 #define EACH_RUNG(k) int k##_at = 0; rfk_rung(k##_at, &k); k##_at++
 
-static const int64_t sizes[] = {0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 255, 768, 1000};
+static const int64_t sizes[] = {0,  1,  2,  3,  4,  5,   7,   8,   15,  16,  17,  31,
+                                32, 33, 63, 64, 65, 100, 127, 128, 255, 768, 1000};
 
 /* A copy of n numbers at an address that is `shift` floats beyond a multiple of 64 bytes, fenced behind. */
 static inline float *copied(const float *x, int64_t n, int64_t shift)

@@ -1,9 +1,9 @@
 /* test_activation.c — mirrors src/kernel/activation.inc, src/kernel/vec_math.h and src/kernel/ref/activation.c.
  *
  * Tolerances are relative to the result, also where it is small, in units of EPS = 2^-23.  What enters: exp loses about
- * half an ulp for each rounding of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a quotient of polynomials
- * with positive coefficients about 4, a division, product or sum half of one each.  Results below 1e-36 may lose their
- * digits, because e^x ends there.                                                                                    */
+ * half an ulp for each rounding of its argument (so half of |argument| EPS of its value) and 1 EPS of its own, a
+ * quotient of polynomials with positive coefficients about 4, a division, product or sum half of one each.  Results
+ * below 1e-36 may lose their digits, because e^x ends there.                                                         */
 #include "rungs.h"
 
 typedef double function(double x);
@@ -71,9 +71,9 @@ static backward *backward_of(const rfk_table *k, size_t i)
 /* -100 to 100, dense near 0, and the ends of the format. */
 static float *arguments(int64_t n)
 {
-    static const float special[] = {0, -0.0f, 1e-45f, -1e-45f, 1e-38f, -1e-38f, 1e-20f, -1e-20f, 1, -1, 0.625f, -0.625f,
-                                    13.9f, -13.9f, 14.1f, -14.1f, 88, -88, 89, -89, 104, -104, 1e4f, -1e4f, 1e30f, -1e30f,
-                                    FLT_MAX, -FLT_MAX};
+    static const float special[] = {0,      -0.0f,   1e-45f, -1e-45f, 1e-38f, -1e-38f, 1e-20f,  -1e-20f, 1,  -1,
+                                    0.625f, -0.625f, 13.9f,  -13.9f,  14.1f,  -14.1f,  88,      -88,     89, -89,
+                                    104,    -104,    1e4f,   -1e4f,   1e30f,  -1e30f,  FLT_MAX, -FLT_MAX};
     float *x = t_uniform(n, -1, 1);
     for (int64_t i = 0; i < n; i++) x[i] = i % 3 ? 6 * x[i] : 100 * x[i] * x[i] * x[i];
     for (size_t i = 0; i < RF_COUNT(special) && (int64_t)i < n; i++) x[(int64_t)i * 31 % n] = special[i];
@@ -83,8 +83,8 @@ static float *arguments(int64_t n)
 static void check(const char *isa, const char *name, float x, double got, double expected, double slack)
 {
     if (fabs(got - expected) <= EPS * slack + 1e-36) return;
-    fail_msg("%s %s(%.9g): got %.9g, expected %.9g, off by %.3g of %.3g", isa, name, (double)x, got, expected, fabs(got - expected),
-             EPS * slack);
+    fail_msg("%s %s(%.9g): got %.9g, expected %.9g, off by %.3g of %.3g", isa, name, (double)x, got, expected,
+             fabs(got - expected), EPS * slack);
 }
 
 static void values_and_slopes(void **state)

@@ -6,7 +6,7 @@
 #define BACK attention_back
 #include "attention_problem.h"
 
-/* ---- the printed formula ------------------------------------------------------------------------------------------ */
+/* ---- the printed formula ----------------------------------------------------------------------------------------- */
 
 /* Column i of R x as the complex product of its plane with e^(i angle). */
 static double rotated(const rfk_attention *a, const double *x, int32_t row, int64_t i)
@@ -14,7 +14,8 @@ static double rotated(const rfk_attention *a, const double *x, int32_t row, int6
     const int64_t half = a->rotary / 2;
     if (i >= a->rotary) return x[i];
     const int64_t plane = a->layout == RF_ROPE_PAIRS ? i / 2 : i % half;
-    const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane, im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+    const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane,
+                  im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
     const double c = (double)a->cos[row * half + plane], s = (double)a->sin[row * half + plane];
     return i == re ? c * x[re] - s * x[im] : s * x[re] + c * x[im];
 }
@@ -77,7 +78,8 @@ static void the_reference_is_the_formula(void **state)
     for (size_t i = 0; i < RF_COUNT(small); i++) {
         problem p = make(small[i]);
         const rfk_attention *a = &p.a;
-        double *out = t_bytes((size_t)(a->queries * a->width) * sizeof *out), *lse = t_bytes((size_t)a->queries * sizeof *lse);
+        double *out = t_bytes((size_t)(a->queries * a->width) * sizeof *out),
+               *lse = t_bytes((size_t)a->queries * sizeof *lse);
         formula(a, doubles(a->q, a->queries, a->q_stride, a->width), doubles(a->k, a->keys, a->k_stride, a->width),
                 doubles(a->v, a->keys, a->v_stride, a->width), out, lse);
         ref.attention(a, 0, a->queries, p.scratch);
@@ -96,7 +98,8 @@ static double objective(const rfk_attention *a, double *const x[3], const double
     return sum;
 }
 
-/* Central differences with h = 1e-4 in double: the error is h^2 times a third derivative, below 1e-7 here, and 1e-16 / h. */
+/* Central differences with h = 1e-4 in double: the error is h^2 times a third derivative, below 1e-7 here, and 1e-16 /
+ * h. */
 static void its_adjoints_are_the_derivatives(void **state)
 {
     (void)state;
@@ -131,7 +134,7 @@ static void its_adjoints_are_the_derivatives(void **state)
     }
 }
 
-/* ---- rungs against the reference ---------------------------------------------------------------------------------- */
+/* ---- rungs against the reference --------------------------------------------------------------------------------- */
 
 static double largest(const float *x, int64_t n)
 {
@@ -140,18 +143,19 @@ static double largest(const float *x, int64_t n)
     return m;
 }
 
-/* What a rung may differ by, as a share of the largest result.  A sum of n terms is off by a random walk of n roundings,
- * sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for rotating q and k) lies
- * within +-6 for unit normal rows, and its absolute error is the relative one of its probability, in the numerator and in
- * the sum; the exponential adds 2 EPS; the sum over keys adds its own walk.  A result is as large as the largest one only
- * in some columns, and the adjoints subtract two such numbers: twice more. */
+/* What a rung may differ by, as a share of the largest result.  A sum of n terms is off by a random walk of n
+ * roundings, sqrt(n) EPS / 2 of its terms' size, taken four times.  A score (D terms, and 3 roundings each for rotating
+ * q and k) lies within +-6 for unit normal rows, and its absolute error is the relative one of its probability, in the
+ * numerator and in the sum; the exponential adds 2 EPS; the sum over keys adds its own walk.  A result is as large as
+ * the largest one only in some columns, and the adjoints subtract two such numbers: twice more. */
 static double share(const rfk_attention *a, int64_t terms)
 {
     const double score = 6 * 4 * sqrt((double)a->width + 6) * EPS / 2, sum = 4 * sqrt((double)terms) * EPS / 2;
     return 2 * score + sum + 2 * EPS;
 }
 
-static void compare(const char *isa, const char *what, const float *got, const float *expected, int64_t n, double allowed)
+static void compare(const char *isa, const char *what, const float *got, const float *expected, int64_t n,
+                    double allowed)
 {
     for (int64_t i = 0; i < n; i++) {
         const double d = fabs((double)got[i] - (double)expected[i]);
@@ -187,7 +191,8 @@ static void one(shape s)
         compare(k.isa, "out", got, out, T * D, share(a, S) * largest(out, T * D));
         compare(k.isa, "lse", got_lse, lse, T, share(a, S));
         compare(k.isa, "dv", v, dv, S * D, 2 * share(a, T) * largest(dv, S * D));
-        /* dP - delta may cancel altogether: what is left is the rounding of <o, v>, made larger by dropout, over all queries */
+        /* dP - delta may cancel altogether: what is left is the rounding of <o, v>, made larger by dropout, over all
+         * queries */
         const double left = 4 * sqrt((double)D) * EPS / (1 - (double)s.drop);
         compare(k.isa, "dq", q, dq, T * D, 2 * share(a, S) * largest(dq, T * D) + left);
         compare(k.isa, "dk", kk, dk, S * D, 2 * share(a, T) * largest(dk, S * D) + sqrt((double)T) * left);
@@ -261,19 +266,30 @@ static void values_may_be_rotated(void **state)
     (void)state;
     for (int layout = 0; layout < 2; layout++) {
         one((shape){.queries = 100, .width = 64, .rotary = 64, .rotate_value = 1, .layout = (rf_rope_layout)layout});
-        one((shape){.queries = 100, .width = 37, .rotary = 20, .rotate_value = 1, .causal = 1, .layout = (rf_rope_layout)layout});
+        one((shape){.queries = 100,
+                    .width = 37,
+                    .rotary = 20,
+                    .rotate_value = 1,
+                    .causal = 1,
+                    .layout = (rf_rope_layout)layout});
     }
 }
 
-/* ---- bits --------------------------------------------------------------------------------------------------------- */
+/* ---- bits -------------------------------------------------------------------------------------------------------- */
 
 /* Whoever computes which rows, with whatever lies in scratch. */
 static void a_row_does_not_see_the_partition(void **state)
 {
     (void)state;
     static const shape shapes[] = {
-        {.queries = 1}, {.queries = 50}, {.queries = 513}, {.queries = 1100}, {.queries = 600, .causal = 1},
-        {.queries = 600, .window = 40}, {.queries = 200, .drop = 0.3F}, {.queries = 30, .keys = 700, .causal = 1, .prefix = 600},
+        {.queries = 1},
+        {.queries = 50},
+        {.queries = 513},
+        {.queries = 1100},
+        {.queries = 600, .causal = 1},
+        {.queries = 600, .window = 40},
+        {.queries = 200, .drop = 0.3F},
+        {.queries = 30, .keys = 700, .causal = 1, .prefix = 600},
         {.queries = 700, .keys = 30, .causal = 1},
     };
     static const int64_t cut[] = {1, 2, 5, 7, 64, 333};
@@ -291,7 +307,8 @@ static void a_row_does_not_see_the_partition(void **state)
             const float *expected = result_of(&p), *expected_lse = copied(p.a.lse, T, 0);
             for (size_t c = 0; c < RF_COUNT(cut); c++) {
                 memset(p.scratch, c % 2 ? 0xFF : 0x7F, bytes);
-                for (int64_t t = 0; t < T; t += cut[c]) k.attention(&p.a, t, t + cut[c] < T ? t + cut[c] : T, p.scratch);
+                for (int64_t t = 0; t < T; t += cut[c])
+                    k.attention(&p.a, t, t + cut[c] < T ? t + cut[c] : T, p.scratch);
                 same_bits(result_of(&p), expected, T * p.a.width, "out");
                 same_bits(p.a.lse, expected_lse, T, "lse");
             }
@@ -310,9 +327,10 @@ static void a_row_does_not_see_the_partition(void **state)
     }
 }
 
-/* ---- properties --------------------------------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------------------------------- */
 
-/* Equal values come out as they are, whatever the scores: weights sum to one.  Two roundings at most, and those of a sum. */
+/* Equal values come out as they are, whatever the scores: weights sum to one.  Two roundings at most, and those of a
+ * sum. */
 static void weights_sum_to_one(void **state)
 {
     (void)state;
@@ -364,8 +382,10 @@ static void the_future_changes_nothing(void **state)
             p.a.k = key, p.a.v = value;
             k.attention(&p.a, 0, 300, p.scratch);
             const float *before = result_of(&p);
-            float *other_key = copied(key, 299 * p.a.k_stride + 16, 0), *other_value = copied(value, 299 * p.a.v_stride + 16, 0);
-            for (int64_t i = now * p.a.k_stride; i < 299 * p.a.k_stride + 16; i++) other_key[i] *= -2, other_value[i] = 1;
+            float *other_key = copied(key, 299 * p.a.k_stride + 16, 0),
+                  *other_value = copied(value, 299 * p.a.v_stride + 16, 0);
+            for (int64_t i = now * p.a.k_stride; i < 299 * p.a.k_stride + 16; i++)
+                other_key[i] *= -2, other_value[i] = 1;
             p.a.k = other_key, p.a.v = other_value;
             k.attention(&p.a, 0, 300, p.scratch);
             const float *after = result_of(&p);
@@ -375,8 +395,8 @@ static void the_future_changes_nothing(void **state)
     t_free_all();
 }
 
-/* Eq. 16: all positions moved by as much give the same scores; the tables' and the rotations' roundings remain, EPS each of a
- * term, and the probability is off by its score's error. */
+/* Eq. 16: all positions moved by as much give the same scores; the tables' and the rotations' roundings remain, EPS
+ * each of a term, and the probability is off by its score's error. */
 static void only_distances_matter(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* test_attention_bf16.c — mirrors src/kernel/attention_bf16*.inc, attention_bf16.h and src/kernel/ref/attention_bf16.c.
  *
- * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double, and
- * carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then, its
- * rounded value is another.  Beside that interval stands the distance from attention that rounds nothing.              */
+ * What is rounded to bf16, and where, is part of the kernel's description, so the formula here rounds too, in double,
+ * and carries an interval along with every number: f32's roundings may push a number over a tie, and then, only then,
+ * its rounded value is another.  Beside that interval stands the distance from attention that rounds nothing.        */
 #define FORWARD attention_bf16
 #define BACK attention_bf16_back
 #include "attention_problem.h"
@@ -10,7 +10,7 @@
 /* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */
 static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
-/* ---- the formula, with intervals ------------------------------------------------------------------------------------ */
+/* ---- the formula, with intervals --------------------------------------------------------------------------------- */
 
 typedef struct about { double x, e; } about;          /* x, give or take e */
 
@@ -23,8 +23,8 @@ static about rounded(double x, double e)
 }
 
 /* Rows of scale R x: exact, and rounded.  A rotation in f32 rounds each of its two terms three times. */
-static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_t stride, const int32_t *angle, double scale,
-                    double *exact, about *y)
+static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_t stride, const int32_t *angle,
+                    double scale, double *exact, about *y)
 {
     const int64_t D = a->width, half = angle ? a->rotary / 2 : 0;
     for (int64_t r = 0; r < rows; r++)
@@ -33,7 +33,8 @@ static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_
             double here = scale * (double)at[i], there = 0;
             if (i < 2 * half) {
                 const int64_t plane = a->layout == RF_ROPE_PAIRS ? i / 2 : i % half;
-                const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane, im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+                const int64_t re = a->layout == RF_ROPE_PAIRS ? 2 * plane : plane,
+                              im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
                 const double c = (double)a->cos[angle[r] * half + plane], s = (double)a->sin[angle[r] * half + plane];
                 here *= c;
                 there = scale * (i == re ? -s * (double)at[im] : s * (double)at[re]);
@@ -45,7 +46,10 @@ static void rows_of(const rfk_attention *a, const float *x, int64_t rows, int64_
 
 typedef struct answer { double *out, *out_e, *lse, *lse_e, *exact, *exact_e; } answer;
 
-static double *doubles(int64_t n) { return memset(t_bytes((size_t)(n + 1) * sizeof(double)), 0, (size_t)(n + 1) * sizeof(double)); }
+static double *doubles(int64_t n)
+{
+    return memset(t_bytes((size_t)(n + 1) * sizeof(double)), 0, (size_t)(n + 1) * sizeof(double));
+}
 
 static answer formula(const rfk_attention *a)
 {
@@ -75,14 +79,14 @@ static answer formula(const rfk_attention *a)
                 p[s].x += x.x * z.x;
                 p[s].e += fabs(x.x) * z.e + x.e * fabs(z.x) + x.e * z.e;
             }
-            p[s].e += (double)(D + 2) * U * size * (1 + 4 * H);              /* a sum of D terms, two after each other */
+            p[s].e += (double)(D + 2) * U * size * (1 + 4 * H);             /* a sum of D terms, two after each other */
             loose[s] = (2 * H + H * H) * size + (double)(D + 2) * U * size * (1 + 4 * H);
             loosest = fmax(loosest, loose[s]);
             top = fmax(top, p[s].x);
         }
         top = ceil(top);
-        /* Were the largest score to lie on the other side of an integer, all powers would be halved or doubled: no digit moves.
-         * The power is off by its fit and a few roundings, and x - top is rounded. */
+        /* Were the largest score to lie on the other side of an integer, all powers would be halved or doubled: no
+         * digit moves. The power is off by its fit and a few roundings, and x - top is rounded. */
         for (int64_t s = 0; s < S; s++) {
             if (!sees(a, t, s)) continue;
             exact_sum += exp2(exact[s] - top);
@@ -94,7 +98,7 @@ static answer formula(const rfk_attention *a)
         sum.e += (double)terms * U * sum.x;
         y.lse[t] = (top + log2(sum.x)) * log(2);
         y.lse_e[t] = terms ? sum.e / (sum.x - sum.e) + 4 * U * (fabs(top) + fabs(log(sum.x))) : 0;
-        const double ratio = exp2(2 * loosest) * (1 + H) / (1 - H) * (1 + 3 * FIT);          /* of two powers, at most */
+        const double ratio = exp2(2 * loosest) * (1 + H) / (1 - H) * (1 + 3 * FIT);         /* of two powers, at most */
         for (int64_t i = 0; i < D && terms; i++) {
             double n = 0, e = 0, size = 0, exact_n = 0, exact_size = 0;
             for (int64_t s = 0; s < S; s++) {
@@ -112,17 +116,20 @@ static answer formula(const rfk_attention *a)
             y.out[t * D + i] = out;
             y.out_e[t * D + i] = (e + fabs(out) * sum.e) / (sum.x - sum.e) + 4 * U * fabs(out);
             y.exact[t * D + i] = exact_n;
-            y.exact_e[t * D + i] = (ratio * (1 + H) * (1 + (double)(2 * terms + 8) * U) - 1) * exact_size + 4 * U * fabs(exact_n);
+            y.exact_e[t * D + i] =
+                (ratio * (1 + H) * (1 + (double)(2 * terms + 8) * U) - 1) * exact_size + 4 * U * fabs(exact_n);
         }
     }
     return y;
 }
 
-static void within(const char *isa, const char *what, const float *got, const double *expected, const double *e, int64_t n)
+static void within(const char *isa, const char *what, const float *got, const double *expected, const double *e,
+                   int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
         if (!(fabs((double)got[i] - expected[i]) <= e[i] + 1e-30) && !((double)got[i] == expected[i]))
-            fail_msg("%s: %s, element %lld: got %.9g, expected %.9g +- %.3g", isa, what, (long long)i, (double)got[i], expected[i], e[i]);
+            fail_msg("%s: %s, element %lld: got %.9g, expected %.9g +- %.3g", isa, what, (long long)i, (double)got[i],
+                     expected[i], e[i]);
 }
 
 /* <x, z> of D columns: what their intervals give, and D roundings, two after each other. */
@@ -163,7 +170,8 @@ static void rotate_back(const rfk_attention *a, total y, int64_t rows, const int
     }
     for (int64_t r = 0; r < rows; r++)
         for (int64_t j = 0; j < half; j++) {
-            const int64_t re = r * D + (a->layout == RF_ROPE_PAIRS ? 2 * j : j), im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
+            const int64_t re = r * D + (a->layout == RF_ROPE_PAIRS ? 2 * j : j),
+                          im = a->layout == RF_ROPE_PAIRS ? re + 1 : re + half;
             const double cosine = (double)a->cos[angle[r] * half + j], sine = (double)a->sin[angle[r] * half + j];
             const double x0 = y.x[re], x1 = y.x[im], e0 = y.e[re] + 4 * U * fabs(x0), e1 = y.e[im] + 4 * U * fabs(x1);
             y.x[re] = cosine * x0 + sine * x1;
@@ -180,7 +188,8 @@ static void adjoints(const problem *p, total *dq, total *dk, total *dv)
     const rfk_attention *a = &p->a;
     const int64_t D = a->width, T = a->queries, S = a->keys;
     const int32_t *const q_row = a->cos ? a->q_row : NULL, *const k_row = a->cos ? a->k_row : NULL;
-    about *q = t_bytes((size_t)(T * D) * sizeof *q), *k = t_bytes((size_t)(S * D) * sizeof *k), *v = t_bytes((size_t)(S * D) * sizeof *v);
+    about *q = t_bytes((size_t)(T * D) * sizeof *q), *k = t_bytes((size_t)(S * D) * sizeof *k),
+          *v = t_bytes((size_t)(S * D) * sizeof *v);
     about *o = t_bytes((size_t)(T * D) * sizeof *o), *out = t_bytes((size_t)D * sizeof *out);
     double *exact = doubles((T + S) * D);
     rows_of(a, a->q, T, a->q_stride, q_row, (double)(a->scale * 1.44269504F), exact, q);
@@ -197,7 +206,8 @@ static void adjoints(const problem *p, total *dq, total *dk, total *dv)
             const about score = inner(q + t * D, k + s * D, D), dp = inner(o + t * D, v + s * D, D);
             const double keep = kept(a, t, s), P = exp2(score.x - lse);
             const double off = P * (exp2(score.e + 3 * U * fabs(lse)) * (1 + FIT + (8 + fabs(score.x - lse)) * U) - 1);
-            const double ds = keep * dp.x - delta.x, e = keep * dp.e + delta.e + 4 * U * (keep * fabs(dp.x) + fabs(delta.x));
+            const double ds = keep * dp.x - delta.x,
+                         e = keep * dp.e + delta.e + 4 * U * (keep * fabs(dp.x) + fabs(delta.x));
             const about kp = rounded(keep * P, keep * off + 2 * U * keep * P);
             const about d = rounded(P * ds, off * (fabs(ds) + e) + P * e + 2 * U * fabs(P * ds));
             add_to(*dv, s, kp, o + t * D, D);
@@ -225,7 +235,8 @@ static void back(shape s)
             adjoints(&p, &expected[0], &expected[1], &expected[2]);
         }
         k.attention_bf16_back(a, &p.g, p.back_scratch);
-        const float *dq = dense(p.g.dq, T, p.g.dq_stride, D), *dk = dense(p.g.dk, S, p.g.dk_stride, D), *dv = dense(p.g.dv, S, p.g.dv_stride, D);
+        const float *dq = dense(p.g.dq, T, p.g.dq_stride, D), *dk = dense(p.g.dk, S, p.g.dk_stride, D),
+                    *dv = dense(p.g.dv, S, p.g.dv_stride, D);
         within(k.isa, "dq", dq, expected[0].x, expected[0].e, T * D);
         within(k.isa, "dk", dk, expected[1].x, expected[1].e, S * D);
         within(k.isa, "dv", dv, expected[2].x, expected[2].e, S * D);
@@ -267,7 +278,7 @@ static void one(shape s)
     t_free_all();
 }
 
-/* ---- cases ---------------------------------------------------------------------------------------------------------- */
+/* ---- cases ------------------------------------------------------------------------------------------------------- */
 
 static void every_length(void **state)
 {
@@ -306,7 +317,8 @@ static void every_mask(void **state)
                 one((shape){.queries = T, .width = 16, .rotary = 16, .causal = causal, .window = window});
                 one((shape){.queries = T, .width = 16, .causal = causal, .window = window, .prefix = T / 3});
                 one((shape){.queries = T, .keys = T + 45, .width = 16, .causal = causal, .window = window});
-                one((shape){.queries = T + 31, .keys = T, .width = 16, .causal = causal, .window = window, .prefix = 2});
+                one((shape){
+                    .queries = T + 31, .keys = T, .width = 16, .causal = causal, .window = window, .prefix = 2});
             }
     one((shape){.queries = 530, .width = 8, .rotary = 8, .window = 9});       /* whole blocks are unseen at the ends */
     one((shape){.queries = 20, .keys = 1500, .width = 8, .causal = 1, .window = 900});
@@ -353,7 +365,8 @@ static void a_row_does_not_see_the_partition(void **state)
             k.attention_bf16(&p.a, 0, 101, p.scratch);
             const float *expected = result_of(&p), *expected_lse = copied(p.a.lse, 101, 0);
             for (int64_t step = 1; step < 101; step += step < 8 ? 1 : 31) {
-                for (int64_t t = 0; t < 101; t += step) k.attention_bf16(&p.a, t, t + step < 101 ? t + step : 101, p.scratch);
+                for (int64_t t = 0; t < 101; t += step)
+                    k.attention_bf16(&p.a, t, t + step < 101 ? t + step : 101, p.scratch);
                 same_bits(result_of(&p), expected, 101 * 20, "out");
                 same_bits(p.a.lse, expected_lse, 101, "lse");
             }
@@ -362,10 +375,10 @@ static void a_row_does_not_see_the_partition(void **state)
     }
 }
 
-/* ---- properties ----------------------------------------------------------------------------------------------------- */
+/* ---- properties -------------------------------------------------------------------------------------------------- */
 
-/* Equal values, of few digits, come out as they are, whatever the scores: the weights that are summed are those that the
- * values are multiplied by.  Roundings of two sums. */
+/* Equal values, of few digits, come out as they are, whatever the scores: the weights that are summed are those that
+ * the values are multiplied by.  Roundings of two sums. */
 static void weights_sum_to_one(void **state)
 {
     (void)state;

@@ -1,9 +1,9 @@
-/* test_attention_relate.c — mirrors src/kernel/attention/attention_relate.inc and attention_relate_back.inc: attention with tables of
- * offsets and further columns, in f32 and in bf16.
+/* test_attention_relate.c — mirrors src/kernel/attention/attention_relate.inc and attention_relate_back.inc: attention
+ * with tables of offsets and further columns, in f32 and in bf16.
  *
- * The reference rung against the printed formula with whole matrices in double, its adjoints against central differences of
- * that; every other rung against the reference rung; and bf16 against the reference rung of f32, on numbers that bf16 has,
- * with bounds for what it rounds.                                                                                        */
+ * The reference rung against the printed formula with whole matrices in double, its adjoints against central
+ * differences of that; every other rung against the reference rung; and bf16 against the reference rung of f32, on
+ * numbers that bf16 has, with bounds for what it rounds.                                                             */
 #include "rungs.h"
 
 enum { QUERY = 1, KEY = 2, VALUE = 4, BIAS = 8, ALL = 15, TABLES = 4, INPUTS = 9 };
@@ -30,26 +30,72 @@ static void make(problem *p, shape s)
 {
     if (!s.keys) s.keys = s.queries;
     const int64_t D = s.width, E = s.width2, rows = 2 * s.clip + 1;
-    const int64_t n[INPUTS] = {s.queries * D, s.keys * D, s.keys * D, s.queries * E, s.keys * E,
-                               s.tables & QUERY ? rows * D : 0, s.tables & KEY ? rows * D : 0, s.tables & VALUE ? rows * D : 0,
+    const int64_t n[INPUTS] = {s.queries * D,
+                               s.keys * D,
+                               s.keys * D,
+                               s.queries * E,
+                               s.keys * E,
+                               s.tables & QUERY ? rows * D : 0,
+                               s.tables & KEY ? rows * D : 0,
+                               s.tables & VALUE ? rows * D : 0,
                                s.tables & BIAS ? rows : 0};
     for (int i = 0; i < INPUTS; i++) {
         p->n[i] = n[i];
         p->x[i] = n[i] ? t_normal(n[i]) : NULL;
         p->dx[i] = n[i] ? t_floats(n[i]) : NULL;
     }
-    p->is = (rfk_relative){.clip = s.clip, .query = p->x[5], .key = p->x[6], .value = p->x[7], .query_stride = D, .key_stride = D,
-                           .value_stride = D, .bias = p->x[8]};
-    p->d = (rfk_relative_grad){.query = p->dx[5], .key = p->dx[6], .value = p->dx[7], .query_stride = D, .key_stride = D,
-                               .value_stride = D, .bias = p->dx[8]};
-    p->a = (rfk_attention){.q = p->x[0], .k = p->x[1], .v = p->x[2], .q_stride = D, .k_stride = D, .v_stride = D, .queries = s.queries,
-                           .keys = s.keys, .width = D, .scale = (float)(1 / sqrt((double)(D + E))), .causal = s.causal,
-                           .window = s.window, .drop = s.drop, .key = {1, 2}, .stream = 3, .out = t_floats(s.queries * D),
-                           .out_stride = D, .lse = t_floats(s.queries), .q2 = p->x[3], .k2 = p->x[4], .q2_stride = E, .k2_stride = E,
-                           .width2 = E, .relative = s.tables ? &p->is : NULL};
-    p->g = (rfk_attention_grad){.d_out = t_normal(s.queries * D), .d_out_stride = D, .dq = p->dx[0], .dk = p->dx[1], .dv = p->dx[2],
-                                .dq_stride = D, .dk_stride = D, .dv_stride = D, .dq2 = p->dx[3], .dk2 = p->dx[4], .dq2_stride = E,
-                                .dk2_stride = E, .relative = s.tables ? &p->d : NULL};
+    p->is = (rfk_relative){.clip = s.clip,
+                           .query = p->x[5],
+                           .key = p->x[6],
+                           .value = p->x[7],
+                           .query_stride = D,
+                           .key_stride = D,
+                           .value_stride = D,
+                           .bias = p->x[8]};
+    p->d = (rfk_relative_grad){.query = p->dx[5],
+                               .key = p->dx[6],
+                               .value = p->dx[7],
+                               .query_stride = D,
+                               .key_stride = D,
+                               .value_stride = D,
+                               .bias = p->dx[8]};
+    p->a = (rfk_attention){.q = p->x[0],
+                           .k = p->x[1],
+                           .v = p->x[2],
+                           .q_stride = D,
+                           .k_stride = D,
+                           .v_stride = D,
+                           .queries = s.queries,
+                           .keys = s.keys,
+                           .width = D,
+                           .scale = (float)(1 / sqrt((double)(D + E))),
+                           .causal = s.causal,
+                           .window = s.window,
+                           .drop = s.drop,
+                           .key = {1, 2},
+                           .stream = 3,
+                           .out = t_floats(s.queries * D),
+                           .out_stride = D,
+                           .lse = t_floats(s.queries),
+                           .q2 = p->x[3],
+                           .k2 = p->x[4],
+                           .q2_stride = E,
+                           .k2_stride = E,
+                           .width2 = E,
+                           .relative = s.tables ? &p->is : NULL};
+    p->g = (rfk_attention_grad){.d_out = t_normal(s.queries * D),
+                                .d_out_stride = D,
+                                .dq = p->dx[0],
+                                .dk = p->dx[1],
+                                .dv = p->dx[2],
+                                .dq_stride = D,
+                                .dk_stride = D,
+                                .dv_stride = D,
+                                .dq2 = p->dx[3],
+                                .dk2 = p->dx[4],
+                                .dq2_stride = E,
+                                .dk2_stride = E,
+                                .relative = s.tables ? &p->d : NULL};
     if (s.rotary) {                                          /* one plane, by the position */
         const int64_t most = s.queries > s.keys ? s.queries : s.keys;
         float *const c = t_floats(most), *const i = t_floats(most);
@@ -67,7 +113,7 @@ static void back(const rfk_table *k, const problem *p)
     k->attention_back(&p->a, &p->g, p->back_scratch);
 }
 
-/* ---- the printed formula -------------------------------------------------------------------------------------------- */
+/* ---- the printed formula ----------------------------------------------------------------------------------------- */
 
 static void rotate(const rfk_attention *a, double *x, int64_t n, int64_t D, const int32_t *row)
 {
@@ -108,7 +154,8 @@ static void formula(const problem *p, double *const x[INPUTS], double *out)
             if (p->n[5]) score += dot(q + t * D, x[5] + r * D, D);
             if (p->n[6]) score += dot(k + s * D, x[6] + r * D, D);
             score = (double)a->scale * score + (p->n[8] ? x[8][r] : 0);
-            const int seen = (!a->causal || s <= position) && (!a->window || llabs((long long)(s - position)) <= a->window);
+            const int seen =
+                (!a->causal || s <= position) && (!a->window || llabs((long long)(s - position)) <= a->window);
             w[s] = seen ? exp(score) : 0;
             sum += w[s];
         }
@@ -142,8 +189,8 @@ static double *doubles(const float *x, int64_t n)
     return y;
 }
 
-/* The reference sums in double and rounds once; the differences (h = 1e-4) are good to h^2 times a third derivative, below
- * 1e-6 here; adjoints of tables are rounded once for each pair, of at most 81. */
+/* The reference sums in double and rounds once; the differences (h = 1e-4) are good to h^2 times a third derivative,
+ * below 1e-6 here; adjoints of tables are rounded once for each pair, of at most 81. */
 static void the_reference_is_the_formula(void **state)
 {
     (void)state;
@@ -171,13 +218,14 @@ static void the_reference_is_the_formula(void **state)
                 x[i][j] = before;
                 const double got = (double)p.dx[i][j];
                 if (!(fabs(got - expected) <= 2e-6 + 81 * EPS * fabs(expected)))
-                    fail_msg("shape %zu: input %d, adjoint %lld is %.9g, differences give %.9g", n, i, (long long)j, got, expected);
+                    fail_msg("shape %zu: input %d, adjoint %lld is %.9g, differences give %.9g", n, i, (long long)j,
+                             got, expected);
             }
         t_free_all();
     }
 }
 
-/* ---- rungs against the reference ------------------------------------------------------------------------------------- */
+/* ---- rungs against the reference --------------------------------------------------------------------------------- */
 
 static double largest(const float *x, int64_t n)
 {
@@ -186,11 +234,12 @@ static double largest(const float *x, int64_t n)
     return m;
 }
 
-/* As in test_attention.c: a share of the largest result; a score is now four products and a number, and adjoints of tables
- * sum over all pairs of a run. */
+/* As in test_attention.c: a share of the largest result; a score is now four products and a number, and adjoints of
+ * tables sum over all pairs of a run. */
 static double share(const rfk_attention *a, int64_t terms)
 {
-    const double score = 6 * 4 * sqrt(3 * (double)(a->width + a->width2) + 6) * EPS / 2, sum = 4 * sqrt((double)terms) * EPS / 2;
+    const double score = 6 * 4 * sqrt(3 * (double)(a->width + a->width2) + 6) * EPS / 2,
+                 sum = 4 * sqrt((double)terms) * EPS / 2;
     return 4 * (2 * score + sum + 2 * EPS);
 }
 
@@ -217,8 +266,9 @@ static void one(shape s)
             const double allowed = 2 * share(a, terms) * largest(d[i], p.n[i]) + sqrt((double)terms) * left;
             for (int64_t j = 0; j < p.n[i]; j++)
                 if (!(fabs((double)di[j] - (double)d[i][j]) <= allowed))
-                    fail_msg("%s: %lld x %lld, input %d, adjoint %lld: got %.9g, expected %.9g +- %.3g", k.isa, (long long)a->queries,
-                             (long long)a->keys, i, (long long)j, (double)di[j], (double)d[i][j], allowed);
+                    fail_msg("%s: %lld x %lld, input %d, adjoint %lld: got %.9g, expected %.9g +- %.3g", k.isa,
+                             (long long)a->queries, (long long)a->keys, i, (long long)j, (double)di[j], (double)d[i][j],
+                             allowed);
         }
         if (!out) out = got;
         else t_close(got, out, p.n[0], share(a, a->keys) * largest(out, p.n[0]), 0);
@@ -256,17 +306,23 @@ static void every_mask(void **state)
     for (size_t i = 0; i < RF_COUNT(size); i++)
         for (int causal = 0; causal < 2; causal++)
             for (int64_t window = 0; window < 200; window += 33)
-                one((shape){.queries = size[i][0], .keys = size[i][1], .width = 24, .clip = 40, .tables = ALL, .causal = causal,
-                            .window = window, .drop = window % 2 ? 0.2F : 0});
+                one((shape){.queries = size[i][0],
+                            .keys = size[i][1],
+                            .width = 24,
+                            .clip = 40,
+                            .tables = ALL,
+                            .causal = causal,
+                            .window = window,
+                            .drop = window % 2 ? 0.2F : 0});
 }
 
-/* ---- bf16 -------------------------------------------------------------------------------------------------------------- */
+/* ---- bf16 -------------------------------------------------------------------------------------------------------- */
 
 /* Half a unit of f32 and of bf16, as shares of a number, and what the fit of v_exp2_near is off by. */
 static const double U = 0x1p-24, H = 0x1p-8, FIT = 2.7e-6;
 
-/* q, k, v, the further columns, the tables of queries and keys and the result's adjoint become numbers that bf16 has, and the scale one that keeps q such a number
- * when it is in units of log 2: then nothing that is packed is rounded. */
+/* q, k, v, the further columns, the tables of queries and keys and the result's adjoint become numbers that bf16 has,
+ * and the scale one that keeps q such a number when it is in units of log 2: then nothing that is packed is rounded. */
 static void make_halves(problem *p)
 {
     for (int i = 0; i < 7; i++)
@@ -358,8 +414,10 @@ static void allowances(const problem *p, double *e[INPUTS + 1])
             const int64_t r = y[s].r;
             const float *const k = p->x[1] + s * D;
             const double kept = drop > 0 ? keeps(a, t, s) : 1, pairs = (double)(a->queries * S + 8) * U, P = y[s].P;
-            const double dp = kept * (sizes_of(o, p->x[2] + s * D, D) + (p->n[7] ? sizes_of(o, p->x[7] + r * D, D) : 0));
-            const double d = P * (1.01 * (2 * H + 2 * power + (double)(D + 8) * U + pairs) * (dp + mean) + off), scaled = (double)a->scale * d;
+            const double dp =
+                kept * (sizes_of(o, p->x[2] + s * D, D) + (p->n[7] ? sizes_of(o, p->x[7] + r * D, D) : 0));
+            const double d = P * (1.01 * (2 * H + 2 * power + (double)(D + 8) * U + pairs) * (dp + mean) + off),
+                         scaled = (double)a->scale * d;
             const double kp = 1.01 * (2 * H + 2 * power + pairs) * kept * P;
             for (int64_t i = 0; i < D; i++) {
                 const double oi = fabs((double)o[i]), qi = fabs((double)q[i]), ki = fabs((double)k[i]);
@@ -383,8 +441,9 @@ static void near_enough(const char *isa, int input, const float *got, const floa
 {
     for (int64_t j = 0; j < n; j++)
         if (!(fabs((double)got[j] - (double)expected[j]) <= e[j]))
-            fail_msg("%s in bf16, %s %d, number %lld: got %.9g, expected %.9g +- %.3g", isa, input < INPUTS ? "adjoint" : "result", input,
-                     (long long)j, (double)got[j], (double)expected[j], e[j]);
+            fail_msg("%s in bf16, %s %d, number %lld: got %.9g, expected %.9g +- %.3g", isa,
+                     input < INPUTS ? "adjoint" : "result", input, (long long)j, (double)got[j], (double)expected[j],
+                     e[j]);
 }
 
 static void one_in_bf16(shape s)
@@ -398,7 +457,8 @@ static void one_in_bf16(shape s)
     rfk_rung(0, &k);
     k.attention(&p.a, 0, p.a.queries, p.scratch);
     back(&k, &p);
-    for (int i = 0; i <= INPUTS; i++) expected[i] = i < INPUTS ? copied(p.dx[i], p.n[i], 0) : copied(p.a.out, p.n[0], 0);
+    for (int i = 0; i <= INPUTS; i++)
+        expected[i] = i < INPUTS ? copied(p.dx[i], p.n[i], 0) : copied(p.a.out, p.n[0], 0);
     allowances(&p, e);
     for (EACH_RUNG(k)) {
         k.attention_bf16(&p.a, 0, p.a.queries, p.scratch);
@@ -422,7 +482,8 @@ static void one_in_bf16(shape s)
 static void everything_in_bf16(void **state)
 {
     (void)state;
-    static const int64_t length[] = {1, 2, 7, 64, 65, 97, 130, 200}, clip[] = {0, 5, 64, 199, 1000}, width[] = {1, 5, 24, 72};
+    static const int64_t length[] = {1, 2, 7, 64, 65, 97, 130, 200}, clip[] = {0, 5, 64, 199, 1000},
+                         width[] = {1, 5, 24, 72};
     for (size_t n = 0; n < RF_COUNT(small); n++) {
         shape s = small[n];
         s.rotary = 0;                                             /* a rotated number is not one that bf16 has */
@@ -434,19 +495,28 @@ static void everything_in_bf16(void **state)
     for (int tables = 0; tables <= ALL; tables++)
         for (size_t j = 0; j < RF_COUNT(width); j++) {
             one_in_bf16((shape){.queries = 70, .width = width[j], .width2 = tables % 3, .clip = 20, .tables = tables});
-            one_in_bf16((shape){.queries = 50, .keys = 75, .width = width[j], .width2 = 17, .clip = 200, .tables = tables});
+            one_in_bf16(
+                (shape){.queries = 50, .keys = 75, .width = width[j], .width2 = 17, .clip = 200, .tables = tables});
         }
     for (int64_t window = 0; window < 70; window += 33)
         for (int causal = 0; causal < 2; causal++) {
-            one_in_bf16((shape){.queries = 7, .keys = 150, .width = 24, .clip = 40, .tables = ALL, .causal = causal, .window = window});
-            one_in_bf16((shape){.queries = 230, .width = 24, .clip = 40, .tables = ALL, .causal = causal, .window = window, .drop = 0.2F});
+            one_in_bf16((shape){
+                .queries = 7, .keys = 150, .width = 24, .clip = 40, .tables = ALL, .causal = causal, .window = window});
+            one_in_bf16((shape){.queries = 230,
+                                .width = 24,
+                                .clip = 40,
+                                .tables = ALL,
+                                .causal = causal,
+                                .window = window,
+                                .drop = 0.2F});
         }
     one_in_bf16((shape){.queries = 40, .keys = 600, .width = 16, .clip = 599, .tables = ALL});
     one_in_bf16((shape){.queries = 400, .width = 16, .clip = 100, .tables = ALL, .causal = 1});
 }
 
-/* Rotated queries and keys meet the tables rotated: to bf16's digits, the result is that of f32.  Scores have sizes below 8 here, so that
- * what is rounded moves a score by less than 2 H 8, and a mean of values below 8 by twice that. */
+/* Rotated queries and keys meet the tables rotated: to bf16's digits, the result is that of f32.  Scores have sizes
+ * below 8 here, so that what is rounded moves a score by less than 2 H 8, and a mean of values below 8 by twice
+ * that. */
 static void rotated_rows_in_bf16(void **state)
 {
     (void)state;
@@ -465,7 +535,7 @@ static void rotated_rows_in_bf16(void **state)
     t_free_all();
 }
 
-/* ---- bits and workspace ------------------------------------------------------------------------------------------------ */
+/* ---- bits and workspace ------------------------------------------------------------------------------------------ */
 
 static void a_row_does_not_see_the_partition(void **state)
 {
@@ -474,17 +544,21 @@ static void a_row_does_not_see_the_partition(void **state)
     rfk_table k;
     for (int i = 0; i < 4; i++) {
         problem p;
-        make(&p, (shape){.queries = 620, .width = 20, .width2 = 3, .clip = i % 2 ? 619 : 30, .tables = ALL, .causal = i / 2});
+        make(&p,
+             (shape){
+                 .queries = 620, .width = 20, .width2 = 3, .clip = i % 2 ? 619 : 30, .tables = ALL, .causal = i / 2});
         const size_t bytes = rfk_attention_scratch(&p.a);
         for (EACH_RUNG(k)) {
             if (k_at == 0) continue;
             for (int type = 0; type < 2; type++) {
-                void (*const attention)(const rfk_attention *, int64_t, int64_t, void *) = type ? k.attention_bf16 : k.attention;
+                void (*const attention)(const rfk_attention *, int64_t, int64_t, void *) =
+                    type ? k.attention_bf16 : k.attention;
                 attention(&p.a, 0, 620, p.scratch);
                 const float *expected = copied(p.a.out, p.n[0], 0);
                 for (size_t c = 0; c < RF_COUNT(cut); c++) {
                     memset(p.scratch, c % 2 ? 0x3F : 0, bytes);
-                    for (int64_t t = 0; t < 620; t += cut[c]) attention(&p.a, t, t + cut[c] < 620 ? t + cut[c] : 620, p.scratch);
+                    for (int64_t t = 0; t < 620; t += cut[c])
+                        attention(&p.a, t, t + cut[c] < 620 ? t + cut[c] : 620, p.scratch);
                     same_bits(p.a.out, expected, p.n[0], "out");
                 }
             }
@@ -522,7 +596,8 @@ static void long_texts(void **state)
     problem p;
     make(&p, (shape){.queries = 30000, .width = 16, .clip = 29999, .tables = ALL});
     assert_true(rfk_attention_scratch(&p.a) < 2000000 + 30000 * 16);
-    assert_true(rfk_attention_back_scratch(&p.a) < 2000000 + 30000 * 8 * 16 * sizeof(float));     /* eight rows for each query */
+    /* eight rows for each query */
+    assert_true(rfk_attention_back_scratch(&p.a) < 2000000 + 30000 * 8 * 16 * sizeof(float));
     float *expected = NULL;
     for (EACH_RUNG(k)) {
         k.attention(&p.a, 29997, 30000, p.scratch);

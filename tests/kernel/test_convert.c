@@ -98,8 +98,9 @@ static void any_bits_as_in_plain_c(void **state)
         const uint32_t u = rf__rng_u32(&r);
         memcpy(&x[i], &u, sizeof u);
     }
-    static const uint32_t special[] = {0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff, 0x7fc00000, 0x7f800000, 0xff800000,
-                                       0x7f7fffff, 0x80000000, 1, 0x007fffff, 0x33000000, 0x33000001, 0x477fefff, 0x477ff000};
+    static const uint32_t special[] = {0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff, 0x7fc00000,
+                                       0x7f800000, 0xff800000, 0x7f7fffff, 0x80000000, 1,
+                                       0x007fffff, 0x33000000, 0x33000001, 0x477fefff, 0x477ff000};
     memcpy(x, special, sizeof special);
     rfk_table k;
     for (EACH_RUNG(k)) {
@@ -107,8 +108,10 @@ static void any_bits_as_in_plain_c(void **state)
         k.to_bf16(b, x, n);
         k.to_f16(f, x, n);
         for (int64_t i = 0; i < n; i++) {
-            if (b[i] != rf__bf16(x[i])) fail_msg("%s: bf16 of %g is %#x, expected %#x", k.isa, (double)x[i], b[i], rf__bf16(x[i]));
-            if (f[i] != rf__f16(x[i])) fail_msg("%s: f16 of %g is %#x, expected %#x", k.isa, (double)x[i], f[i], rf__f16(x[i]));
+            if (b[i] != rf__bf16(x[i]))
+                fail_msg("%s: bf16 of %g is %#x, expected %#x", k.isa, (double)x[i], b[i], rf__bf16(x[i]));
+            if (f[i] != rf__f16(x[i]))
+                fail_msg("%s: f16 of %g is %#x, expected %#x", k.isa, (double)x[i], f[i], rf__f16(x[i]));
         }
         /* NaN is quiet: the highest bit of the mantissa is set, so that arithmetic on it raises nothing */
         for (int i = 0; i < 5; i++) assert_true((b[i] & 0x7fc0) == 0x7fc0 && (f[i] & 0x7e00) == 0x7e00);

@@ -123,7 +123,8 @@ static void finite_finds_the_one_that_is_not(void **state)
             for (int64_t i = 0; i < n; i++) {
                 const float kept = x[i];
                 x[i] = bad[i % 4];
-                if (k.finite(x, n)) fail_msg("%s: %g at %lld of %lld passed", k.isa, (double)x[i], (long long)i, (long long)n);
+                if (k.finite(x, n))
+                    fail_msg("%s: %g at %lld of %lld passed", k.isa, (double)x[i], (long long)i, (long long)n);
                 x[i] = kept;
             }
             t_free_all();

@@ -1,4 +1,5 @@
-/* test_gemm.c — mirrors src/kernel/gemm: products against the triple loop in double, and the promise "same row, same bits".
+/* test_gemm.c — mirrors src/kernel/gemm: products against the triple loop in double, and the promise "same row, same
+ * bits".
  *
  * Tolerance.  A sum of k products in f32, in any order and with FMA or not, differs from the exact one by at most
  * (k + 1) u sum |a b|, u = 2^-24 (Higham 2002, 3.1).  We allow half of it plus a few u of the result for bias and
@@ -42,11 +43,13 @@ static void check(const char *way, const rf_gemm_call *g, const float *before)
             const double expected = activate(g->act, sum), got = (double)g->c[i * g->ldc + j];
             const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(expected) + 1e-30;
             if (!(fabs(got - expected) <= allowed))
-                fail_msg("%s m %lld n %lld k %lld transposed %d%d beta %g act %d: c[%lld,%lld] = %.9g, not %.9g +- %.3g", way,
-                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed, (double)g->beta,
-                         (int)g->act, (long long)i, (long long)j, got, expected, allowed);
+                fail_msg(
+                    "%s m %lld n %lld k %lld transposed %d%d beta %g act %d: c[%lld,%lld] = %.9g, not %.9g +- %.3g",
+                    way, (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed,
+                    (double)g->beta, (int)g->act, (long long)i, (long long)j, got, expected, allowed);
         }
-        for (int64_t j = g->n; j < g->ldc; j++) assert_memory_equal(&g->c[i * g->ldc + j], &before[i * g->ldc + j], sizeof(float));
+        for (int64_t j = g->n; j < g->ldc; j++)
+            assert_memory_equal(&g->c[i * g->ldc + j], &before[i * g->ldc + j], sizeof(float));
     }
 }
 
@@ -97,7 +100,7 @@ static void everywhere(body *f, int threads)
     }
 }
 
-/* ---- the two kernels, against the reference rung ----------------------------------------------------------------------- */
+/* ---- the two kernels, against the reference rung ----------------------------------------------------------------- */
 
 static void panels_of_every_height(void **state)
 {
@@ -105,7 +108,8 @@ static void panels_of_every_height(void **state)
     static const int64_t depth[] = {1, 2, 17, RFK_DEPTH};
     rfk_table ref, k;
     assert_true(rfk_rung(0, &ref));
-    const float *a = t_uniform(45 * RFK_STRIDE, -1, 1), *b = t_uniform(RFK_DEPTH * RFK_PANEL, -1, 1), *bias = t_normal(RFK_PANEL);
+    const float *a = t_uniform(45 * RFK_STRIDE, -1, 1), *b = t_uniform(RFK_DEPTH * RFK_PANEL, -1, 1),
+                *bias = t_normal(RFK_PANEL);
     const float *start = t_normal(45 * (RFK_PANEL + 4));
     float *got = t_floats(45 * (RFK_PANEL + 4)), *expected = t_floats(45 * (RFK_PANEL + 4));
     for (int rung = 1; rfk_rung(rung, &k); rung++)
@@ -135,7 +139,8 @@ static void transposed_matrices(void **state)
                 float *y = t_floats(columns * ldy + 1);
                 k.transpose(y, ldy, x, ldx, rows, columns);
                 for (int64_t j = 0; j < columns; j++) {
-                    for (int64_t i = 0; i < rows; i++) assert_memory_equal(&y[j * ldy + i], &x[i * ldx + j], sizeof(float));
+                    for (int64_t i = 0; i < rows; i++)
+                        assert_memory_equal(&y[j * ldy + i], &x[i * ldx + j], sizeof(float));
                     for (int64_t i = rows; i < ldy; i++) assert_true(isnan(y[j * ldy + i]));
                 }
                 t_check_fences();
@@ -143,24 +148,26 @@ static void transposed_matrices(void **state)
             }
 }
 
-/* ---- against the formula -------------------------------------------------------------------------------------------- */
+/* ---- against the formula ----------------------------------------------------------------------------------------- */
 
 static void sizes_body(const rf_ctx *ctx, const rf__products *by)
 {
-    static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},     {1, 1, 300},  {2, 33, 17},  {14, 32, 16},
-                                      {15, 31, 15}, {17, 65, 33}, {29, 100, 64}, {64, 64, 64}, {31, 96, 257}, {100, 40, 520},
-                                      {3, 200, 1},  {200, 3, 2},  {7, 129, 385}};
+    static const int64_t size[][3] = {{1, 1, 1},     {1, 7, 1},      {5, 1, 9},    {1, 1, 300},   {2, 33, 17},
+                                      {14, 32, 16},  {15, 31, 15},   {17, 65, 33}, {29, 100, 64}, {64, 64, 64},
+                                      {31, 96, 257}, {100, 40, 520}, {3, 200, 1},  {200, 3, 2},   {7, 129, 385}};
     for (size_t s = 0; s < RF_COUNT(size); s++)
         for (int transposed = 0; transposed < 4; transposed++)
             for (int add = 0; add < 2; add++)
-                one(ctx, by, size[s][0], size[s][1], size[s][2], (extra){.transposed = transposed, .gap = (int)s % 3, .beta = (float)add});
+                one(ctx, by, size[s][0], size[s][1], size[s][2],
+                    (extra){.transposed = transposed, .gap = (int)s % 3, .beta = (float)add});
 }
 static void every_size_and_transpose(void **state) { (void)state; everywhere(sizes_body, 1); }
 
 static void acts_body(const rf_ctx *ctx, const rf__products *by)
 {
     for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++)
-        for (int bias = 0; bias < 2; bias++) one(ctx, by, 19, 70, 40, (extra){.transposed = 2, .gap = 1, .bias = bias, .act = act});
+        for (int bias = 0; bias < 2; bias++)
+            one(ctx, by, 19, 70, 40, (extra){.transposed = 2, .gap = 1, .bias = bias, .act = act});
 }
 static void every_activation(void **state) { (void)state; everywhere(acts_body, 2); }
 
@@ -192,16 +199,26 @@ static void empty_body(const rf_ctx *ctx, const rf__products *by)
 }
 static void nothing_to_sum(void **state) { (void)state; everywhere(empty_body, 2); }
 
-/* ---- packed weights --------------------------------------------------------------------------------------------------- */
+/* ---- packed weights ---------------------------------------------------------------------------------------------- */
 
 static void packed_body(const rf_ctx *ctx, const rf__products *by)
 {
-    static const int64_t size[][3] = {{1, 1, 1}, {1, 40, 3}, {3, 33, 70}, {16, 96, 64}, {50, 31, 300}, {530, 70, 66}, {37, 130, 801}};
+    static const int64_t size[][3] = {{1, 1, 1},     {1, 40, 3},    {3, 33, 70},   {16, 96, 64},
+                                      {50, 31, 300}, {530, 70, 66}, {37, 130, 801}};
     for (size_t s = 0; s < RF_COUNT(size); s++)
         for (rf_act act = RF_ACT_NONE; act <= RF_ACT_TANH; act++) {
             const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
-            rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
-                              .b_transposed = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = act};
+            rf_gemm_call g = {.m = m,
+                              .n = n,
+                              .k = k,
+                              .a = t_normal(m * (k + 5)),
+                              .lda = k + 5,
+                              .b = t_normal(n * k),
+                              .ldb = k,
+                              .b_transposed = 1,
+                              .c = t_normal(m * (n + 2)),
+                              .ldc = n + 2,
+                              .act = act};
             if (act % 2) g.bias = t_normal(n);
             float *before = t_floats(m * g.ldc);
             memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
@@ -217,16 +234,19 @@ static void packed_body(const rf_ctx *ctx, const rf__products *by)
 }
 static void packed_weights(void **state) { (void)state; everywhere(packed_body, 1); }
 
-/* ---- same row, same bits ------------------------------------------------------------------------------------------------ */
+/* ---- same row, same bits ----------------------------------------------------------------------------------------- */
 
-static void same_rows(const char *way, const float *got, const float *expected, int64_t m, int64_t n, const char *what, int64_t value)
+static void same_rows(const char *way, const float *got, const float *expected, int64_t m, int64_t n, const char *what,
+                      int64_t value)
 {
     for (int64_t i = 0; i < m; i++)
         if (memcmp(got + i * n, expected + i * n, (size_t)n * sizeof *got))
-            fail_msg("%s: row %lld of n %lld differs for %s %lld", way, (long long)i, (long long)n, what, (long long)value);
+            fail_msg("%s: row %lld of n %lld differs for %s %lld", way, (long long)i, (long long)n, what,
+                     (long long)value);
 }
 
-static void product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t k, const float *bias, float *y, int64_t n)
+static void product(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t k, const float *bias,
+                    float *y, int64_t n)
 {
     rf_error why = {0};
     if (rf_packed_product(ctx, w, m, x, k, bias, RF_ACT_NONE, y, n, &why)) fail_msg("%s", why.text);
@@ -322,7 +342,7 @@ static void threads_do_not_show(void **state)
     }
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------------------------------- */
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void refuse(const rf_ctx *ctx, rf_gemm_call g, rf_status code, const char *part)
 {
@@ -376,7 +396,8 @@ static void no_memory(void **state)
     (void)state;
     const float *w = t_normal(40 * 50), *x = t_normal(20 * 50);
     float *y = t_floats(20 * 40);
-    const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40};
+    const rf_gemm_call g = {
+        .m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40};
     for (int way = 0; way < 3; way++) {
         for (long n = 1;; n++) {
             t_memory memory = {0};
@@ -406,10 +427,17 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(panels_of_every_height), cmocka_unit_test(transposed_matrices),
-        cmocka_unit_test(every_size_and_transpose), cmocka_unit_test(every_activation), cmocka_unit_test(training_shapes),
-        cmocka_unit_test(nothing_to_sum),      cmocka_unit_test(packed_weights),   cmocka_unit_test(a_row_does_not_see_the_others),
-        cmocka_unit_test(threads_do_not_show), cmocka_unit_test(refusals),         cmocka_unit_test(no_memory),
+        cmocka_unit_test(panels_of_every_height),
+        cmocka_unit_test(transposed_matrices),
+        cmocka_unit_test(every_size_and_transpose),
+        cmocka_unit_test(every_activation),
+        cmocka_unit_test(training_shapes),
+        cmocka_unit_test(nothing_to_sum),
+        cmocka_unit_test(packed_weights),
+        cmocka_unit_test(a_row_does_not_see_the_others),
+        cmocka_unit_test(threads_do_not_show),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("kernel/gemm", tests, NULL, NULL);
 }

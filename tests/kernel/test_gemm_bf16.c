@@ -1,9 +1,9 @@
 /* test_gemm_bf16.c — products in bf16 against sums in double of the rounded numbers; packing and rounding kernels.
  *
- * Tolerance.  A product of two bf16 numbers has at most 16 digits: it is exact in f32.  What is left is the rounding of k
- * additions, at most k u sum |a b| in all (u = 2^-24, any order), plus what is lost when the instruction takes numbers
- * below 2^-126 for zeros, which the numbers here never are.  We allow half of that as in test_gemm.c, and a few u for
- * bias and activation.                                                                                               */
+ * Tolerance.  A product of two bf16 numbers has at most 16 digits: it is exact in f32.  What is left is the rounding of
+ * k additions, at most k u sum |a b| in all (u = 2^-24, any order), plus what is lost when the instruction takes
+ * numbers below 2^-126 for zeros, which the numbers here never are.  We allow half of that as in test_gemm.c, and a few
+ * u for bias and activation.                                                                                         */
 #include "rungs.h"
 
 #include "kernel/gemm/products.h"
@@ -20,7 +20,7 @@ static uint16_t *halves(const float *x, int64_t n)
     return h;
 }
 
-/* ---- the kernels ------------------------------------------------------------------------------------------------------ */
+/* ---- the kernels ------------------------------------------------------------------------------------------------- */
 
 static void panels_of_every_height(void **state)
 {
@@ -38,7 +38,11 @@ static void panels_of_every_height(void **state)
             const int64_t p = depth[what % 4], n = what % 3 ? RFK_PANEL : 1 + rows % RFK_PANEL, ldc = n + what % 5;
             const int add = what % 2;
             memcpy(expected, start, (size_t)(rows * ldc) * sizeof *expected);
-            ref.gemm_panel_bf16(expected, ldc, a, b, rows, n, p, add ? expected : what % 4 ? bias : NULL, add ? ldc : 0);
+            ref.gemm_panel_bf16(expected, ldc, a, b, rows, n, p,
+                                add        ? expected
+                                : what % 4 ? bias
+                                           : NULL,
+                                add ? ldc : 0);
             for (int rung = 1; rfk_rung(rung, &k); rung++) {
                 memcpy(got, start, (size_t)(rows * ldc) * sizeof *got);
                 k.gemm_panel_bf16(got, ldc, a, b, rows, n, p, add ? got : what % 4 ? bias : NULL, add ? ldc : 0);
@@ -71,7 +75,7 @@ static void pairs_are_two_roundings(void **state)
         }
 }
 
-/* ---- rounding at random ------------------------------------------------------------------------------------------------- */
+/* ---- rounding at random ------------------------------------------------------------------------------------------ */
 
 static void random_rounding_is_one_function_on_every_rung(void **state)
 {
@@ -84,7 +88,8 @@ static void random_rounding_is_one_function_on_every_rung(void **state)
             const int64_t n = sizes[s];
             float *x = t_normal(n + 1);
             if (n > 4) x[0] = NAN, x[1] = INFINITY, x[2] = -INFINITY, x[3] = -0.0F, x[4] = 1e-40F;
-            uint16_t *got = t_bytes((size_t)(n + 1) * sizeof *got), *expected = t_bytes((size_t)(n + 1) * sizeof *expected);
+            uint16_t *got = t_bytes((size_t)(n + 1) * sizeof *got),
+                     *expected = t_bytes((size_t)(n + 1) * sizeof *expected);
             k.to_bf16_random(got, x, n, key, 5, 48);
             ref.to_bf16_random(expected, x, n, key, 5, 48);
             for (int64_t i = 0; i < n; i++) assert_int_equal(got[i], expected[i]);
@@ -94,14 +99,15 @@ static void random_rounding_is_one_function_on_every_rung(void **state)
                     memcpy(&u, &x[i], sizeof u);
                     assert_true(got[i] == u >> 16 || (u & 0xffff && got[i] == (u >> 16) + 1));
                 }
-            if (n > 4) assert_true(isnan(rf__from_bf16(got[0])) && isinf(rf__from_bf16(got[1])) && rf__from_bf16(got[2]) < 0);
+            if (n > 4)
+                assert_true(isnan(rf__from_bf16(got[0])) && isinf(rf__from_bf16(got[1])) && rf__from_bf16(got[2]) < 0);
             t_check_fences();
             t_free_all();
         }
 }
 
-/* The mean of n roundings of x is x: each is Bernoulli between two neighbours `gap` apart, so five deviations are at most
- * 5 gap / (2 sqrt n); rounding to nearest would miss by 0.3 gap. */
+/* The mean of n roundings of x is x: each is Bernoulli between two neighbours `gap` apart, so five deviations are at
+ * most 5 gap / (2 sqrt n); rounding to nearest would miss by 0.3 gap. */
 static void random_rounding_has_no_bias(void **state)
 {
     (void)state;
@@ -121,7 +127,7 @@ static void random_rounding_has_no_bias(void **state)
     }
 }
 
-/* ---- products ----------------------------------------------------------------------------------------------------------- */
+/* ---- products ---------------------------------------------------------------------------------------------------- */
 
 static double activate(rf_act act, double x)
 {
@@ -145,10 +151,11 @@ static void check(const char *isa, const rf_gemm_call *g, const float *before)
             const double allowed = (0.5 * (double)g->k + 4) * U * size + 16 * U * fabs(expected);
             if (!(fabs(got - expected) <= allowed))
                 fail_msg("%s m %lld n %lld k %lld transposed %d%d beta %g: c[%lld,%lld] = %.9g, not %.9g +- %.3g", isa,
-                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed, (double)g->beta,
-                         (long long)i, (long long)j, got, expected, allowed);
+                         (long long)g->m, (long long)g->n, (long long)g->k, g->a_transposed, g->b_transposed,
+                         (double)g->beta, (long long)i, (long long)j, got, expected, allowed);
         }
-        assert_memory_equal(&g->c[i * g->ldc + g->n], &before[i * g->ldc + g->n], (size_t)(g->ldc - g->n) * sizeof(float));
+        assert_memory_equal(&g->c[i * g->ldc + g->n], &before[i * g->ldc + g->n],
+                            (size_t)(g->ldc - g->n) * sizeof(float));
     }
 }
 
@@ -156,7 +163,8 @@ static void check(const char *isa, const rf_gemm_call *g, const float *before)
 static void one(const rf_ctx *ctx, int64_t m, int64_t n, int64_t k, int how, int gap)
 {
     const int at = how & 1, bt = how >> 1 & 1, add = how >> 4 & 1;
-    rf_gemm_call g = {.m = m, .n = n, .k = k, .a_transposed = at, .b_transposed = bt, .beta = (float)add, .type = RF_BF16};
+    rf_gemm_call g = {
+        .m = m, .n = n, .k = k, .a_transposed = at, .b_transposed = bt, .beta = (float)add, .type = RF_BF16};
     g.lda = (at ? m : k) + gap;
     g.ldb = (bt ? k : n) + 2 * gap;
     g.ldc = n + gap;
@@ -179,8 +187,9 @@ static void one(const rf_ctx *ctx, int64_t m, int64_t n, int64_t k, int how, int
 static void every_size_transpose_and_storage(void **state)
 {
     (void)state;
-    static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},    {1, 1, 300},  {2, 33, 17},  {14, 32, 16}, {15, 31, 15},
-                                      {17, 65, 33}, {29, 100, 64}, {31, 96, 257}, {3, 200, 1}, {200, 3, 2},  {7, 129, 385}};
+    static const int64_t size[][3] = {{1, 1, 1},    {1, 7, 1},    {5, 1, 9},    {1, 1, 300},   {2, 33, 17},
+                                      {14, 32, 16}, {15, 31, 15}, {17, 65, 33}, {29, 100, 64}, {31, 96, 257},
+                                      {3, 200, 1},  {200, 3, 2},  {7, 129, 385}};
     rfk_table table;
     for (int i = 0; rfk_rung(i, &table); i++) {
         rf_ctx *ctx = t_ctx(1, table.isa);
@@ -200,8 +209,19 @@ static void the_peer_agrees(void **state)
     for (int how = 0; peer && how < 8; how++) {
         const int at = how & 1, bt = how >> 1 & 1, add = how >> 2;
         const float *a = t_normal(M * K), *b = t_normal(N * K);
-        rf_gemm_call g = {.m = M, .n = N, .k = K, .lda = at ? M : K, .a_transposed = at, .ldb = bt ? K : N, .b_transposed = bt, .beta = (float)add,
-                          .c = t_normal(M * N), .ldc = N, .type = RF_BF16, .a16 = halves(a, M * K), .b16 = halves(b, N * K)};
+        rf_gemm_call g = {.m = M,
+                          .n = N,
+                          .k = K,
+                          .lda = at ? M : K,
+                          .a_transposed = at,
+                          .ldb = bt ? K : N,
+                          .b_transposed = bt,
+                          .beta = (float)add,
+                          .c = t_normal(M * N),
+                          .ldc = N,
+                          .type = RF_BF16,
+                          .a16 = halves(a, M * K),
+                          .b16 = halves(b, N * K)};
         float *before = t_floats(M * N);
         memcpy(before, g.c, M * N * sizeof *before);
         rf_error why = {0};
@@ -231,14 +251,25 @@ static void training_shapes(void **state)
 static void packed_weights(void **state)
 {
     (void)state;
-    static const int64_t size[][3] = {{1, 1, 1}, {1, 40, 3}, {3, 33, 70}, {50, 31, 300}, {190, 70, 67}, {37, 130, 1701}};
+    static const int64_t size[][3] = {{1, 1, 1},     {1, 40, 3},    {3, 33, 70},
+                                      {50, 31, 300}, {190, 70, 67}, {37, 130, 1701}};
     rfk_table table;
     for (int i = 0; rfk_rung(i, &table); i++)
         for (size_t s = 0; s < RF_COUNT(size); s++) {
             rf_ctx *ctx = t_ctx(2, table.isa);
             const int64_t m = size[s][0], n = size[s][1], k = size[s][2];
-            rf_gemm_call g = {.m = m, .n = n, .k = k, .a = t_normal(m * (k + 5)), .lda = k + 5, .b = t_normal(n * k), .ldb = k,
-                              .b_transposed = 1, .c = t_normal(m * (n + 2)), .ldc = n + 2, .act = RF_ACT_TANH, .type = RF_BF16};
+            rf_gemm_call g = {.m = m,
+                              .n = n,
+                              .k = k,
+                              .a = t_normal(m * (k + 5)),
+                              .lda = k + 5,
+                              .b = t_normal(n * k),
+                              .ldb = k,
+                              .b_transposed = 1,
+                              .c = t_normal(m * (n + 2)),
+                              .ldc = n + 2,
+                              .act = RF_ACT_TANH,
+                              .type = RF_BF16};
             g.bias = t_normal(n);
             float *before = t_floats(m * g.ldc), *same = t_floats(m * g.ldc);
             memcpy(before, g.c, (size_t)(m * g.ldc) * sizeof *before);
@@ -250,7 +281,8 @@ static void packed_weights(void **state)
             g.c = same;                                           /* packed or not: the same bits */
             assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
             float *y = t_floats(g.ldc);
-            assert_int_equal(rf_packed_product(ctx, w, 1, g.a + (m - 1) * g.lda, g.lda, g.bias, g.act, y, g.ldc, NULL), RF_OK);
+            assert_int_equal(rf_packed_product(ctx, w, 1, g.a + (m - 1) * g.lda, g.lda, g.bias, g.act, y, g.ldc, NULL),
+                             RF_OK);
             same_bits(y, same + (m - 1) * g.ldc, n, "a row alone");
             rf_packed_free(w);
             rf_ctx_free(ctx);
@@ -272,8 +304,17 @@ static void a_row_sees_itself_alone(void **state)
         for (int64_t m = 1; m <= M; m += m < 20 ? 1 : 93)
             for (int bt = 0; bt < 2; bt++) {
                 rf_ctx *ctx = t_ctx(threads, isa);
-                rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = bt ? K : N, .b_transposed = bt, .c = expected,
-                                  .ldc = N, .type = RF_BF16};
+                rf_gemm_call g = {.m = M,
+                                  .n = N,
+                                  .k = K,
+                                  .a = x,
+                                  .lda = K,
+                                  .b = b,
+                                  .ldb = bt ? K : N,
+                                  .b_transposed = bt,
+                                  .c = expected,
+                                  .ldc = N,
+                                  .type = RF_BF16};
                 if (m == 1 && threads == 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
                 g.m = m, g.a = x + (M - m) * K, g.c = got;
                 if (m > 1) assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
@@ -281,7 +322,17 @@ static void a_row_sees_itself_alone(void **state)
                 rf_ctx_free(ctx);
             }
     rf_ctx *ctx = t_ctx(2, isa);
-    rf_gemm_call g = {.m = M, .n = N, .k = K, .a = x, .lda = K, .b = b, .ldb = K, .b_transposed = 1, .c = expected, .ldc = N, .type = RF_BF16};
+    rf_gemm_call g = {.m = M,
+                      .n = N,
+                      .k = K,
+                      .a = x,
+                      .lda = K,
+                      .b = b,
+                      .ldb = K,
+                      .b_transposed = 1,
+                      .c = expected,
+                      .ldc = N,
+                      .type = RF_BF16};
     assert_int_equal(rf_gemm(ctx, &g, NULL), RF_OK);
     for (int64_t i = 0; i < M * K; i++)
         if (i / K % 2) x[i] = NAN;
@@ -304,7 +355,17 @@ static void no_memory(void **state)
         memory.fail = memory.calls + n;
         rf_packed *p = NULL;
         rf_error why = {0};
-        const rf_gemm_call g = {.m = 20, .n = 40, .k = 50, .a = x, .lda = 50, .b = w, .ldb = 50, .b_transposed = 1, .c = y, .ldc = 40, .type = RF_BF16};
+        const rf_gemm_call g = {.m = 20,
+                                .n = 40,
+                                .k = 50,
+                                .a = x,
+                                .lda = 50,
+                                .b = w,
+                                .ldb = 50,
+                                .b_transposed = 1,
+                                .c = y,
+                                .ldc = 40,
+                                .type = RF_BF16};
         rf_status s = rf_gemm(ctx, &g, &why);
         if (!s) s = rf_pack(ctx, RF_BF16, 40, 50, w, &p, &why);
         if (!s) s = rf_packed_product(ctx, p, 20, x, 50, NULL, RF_ACT_NONE, y, 40, &why);

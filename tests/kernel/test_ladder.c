@@ -1,5 +1,5 @@
-/* test_ladder.c — mirrors src/kernel/select.c, context.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c, src/kernel/isa_avx512bf16.c,
- * mirrors src/kernel/isa_neon.c, peak.c and src/kernel/ref/ref.c. */
+/* test_ladder.c — mirrors src/kernel/select.c, context.c, src/kernel/isa_avx2.c, src/kernel/isa_avx512.c,
+ * mirrors src/kernel/isa_avx512bf16.c, src/kernel/isa_neon.c, peak.c and src/kernel/ref/ref.c. */
 #include <math.h>
 
 #include "kernel/peak.h"
@@ -76,7 +76,8 @@ static void an_unknown_rung_is_refused_by_name(void **state)
     assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = "abacus"}, &ctx, &why), RF_EARG);
     t_failed(&why, RF_EARG, "\"abacus\"");
     const char *name, *lacks;
-    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {       /* one that there is, but not here, says what is missing */
+    /* one that there is, but not here, says what is missing */
+    for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
         if (!lacks) continue;
         why = (rf_error){0};
         assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = name}, &ctx, &why), RF_EARG);

@@ -1,8 +1,8 @@
 /* test_norm.c — mirrors src/kernel/norm.inc and src/kernel/ref/norm.c.
  *
- * Both norms run through one set of checks, `centred` saying which.  A mean is a sum of at most d/16 + 8 terms in a lane
- * and a quotient, each off by half an ulp of what is there; so is the mean, in units of the row's spread, and rstd by as much
- * of itself. */
+ * Both norms run through one set of checks, `centred` saying which.  A mean is a sum of at most d/16 + 8 terms in a
+ * lane and a quotient, each off by half an ulp of what is there; so is the mean, in units of the row's spread, and rstd
+ * by as much of itself. */
 #include "rungs.h"
 
 #define SLACK(d) (((double)(d) / 16 + 12) * EPS)
@@ -29,8 +29,8 @@ static void printed(const problem *p, const double *x, double *xh, double *stat)
     }
 }
 
-static void forward(const rfk_table *k, bool centred, float *y, float *sum, float *stat, const float *x, const float *residual,
-                    const float *gamma, const float *beta, float eps, int64_t rows, int64_t d)
+static void forward(const rfk_table *k, bool centred, float *y, float *sum, float *stat, const float *x,
+                    const float *residual, const float *gamma, const float *beta, float eps, int64_t rows, int64_t d)
 {
     (centred ? k->layer_norm : k->rms_norm)(y, sum, stat, x, residual, gamma, beta, eps, rows, d);
 }
@@ -72,9 +72,10 @@ static void rows_are_as_printed(void **state)
                     const int64_t d = sizes[z], rows = 3;
                     float *x = t_normal(rows * d);
                     for (int64_t i = 0; i < rows * d; i++) x[i] = o < 3 ? offset[o] + x[i] : 1e18f * x[i];
-                    const problem p = {centred, rows, d, 1e-6f, x, weights ? t_normal(d) : NULL, weights ? t_normal(d) : NULL, NULL};
+                    const problem p = {
+                        centred, rows, d, 1e-6f, x, weights ? t_normal(d) : NULL, weights ? t_normal(d) : NULL, NULL};
                     rfk_table k;
-                    if (d < 3 && o > 0) continue;          /* the spread of two numbers may be as small as their rounding */
+                    if (d < 3 && o > 0) continue;      /* the spread of two numbers may be as small as their rounding */
                     for (EACH_RUNG(k)) check_forward(&k, &p);
                     t_free_all();
                 }
@@ -132,7 +133,8 @@ static void the_residual_is_added_first(void **state)
             const float *x = t_normal(n), *residual = t_normal(n), *gamma = t_normal(d), *beta = t_normal(d);
             rfk_table k;
             for (EACH_RUNG(k)) {
-                float *added = t_floats(n), *expected = t_floats(n), *y = t_floats(n), *sum = t_floats(n), *at_x = copied(x, n, 1);
+                float *added = t_floats(n), *expected = t_floats(n), *y = t_floats(n), *sum = t_floats(n),
+                      *at_x = copied(x, n, 1);
                 float *at_residual = copied(residual, n, 0), *sum_at_x = copied(x, n, 0), stat[6], stat2[6];
                 k.add(added, x, residual, n);
                 forward(&k, centred, expected, NULL, stat, added, NULL, gamma, beta, 1e-5f, rows, d);
@@ -170,7 +172,8 @@ static void rows_do_not_see_each_other(void **state)
             for (int64_t r = 0; r < rows; r++) {
                 forward(&k, centred, one, NULL, NULL, copied(x + r * d, d, r), NULL, gamma, beta, 1e-5f, 1, d);
                 same_bits(one, y + r * d, d, "one row");
-                (centred ? k.layer_norm_back : k.rms_norm_back)(one, NULL, NULL, dy + r * d, x + r * d, stat + 2 * r, gamma, 1, d);
+                (centred ? k.layer_norm_back : k.rms_norm_back)(one, NULL, NULL, dy + r * d, x + r * d, stat + 2 * r,
+                                                                gamma, 1, d);
                 same_bits(one, dx + r * d, d, "one row's adjoint");
             }
             k.layer_norm(NULL, NULL, NULL, NULL, NULL, NULL, NULL, 1e-5f, 0, d);
@@ -178,7 +181,7 @@ static void rows_do_not_see_each_other(void **state)
     t_free_all();
 }
 
-/* ---- backward -------------------------------------------------------------------------------------------------------- */
+/* ---- backward ---------------------------------------------------------------------------------------------------- */
 
 static void adjoints_are_as_printed(void **state)
 {
@@ -186,7 +189,8 @@ static void adjoints_are_as_printed(void **state)
     for (size_t z = 1; z < RF_COUNT(sizes); z++)
         for (int centred = 0; centred < 2; centred++) {
             const int64_t d = sizes[z], rows = 4, n = rows * d;
-            const float *x = t_normal(n), *dy = t_normal(n), *gamma = t_normal(d), *dg0 = t_normal(d), *db0 = t_normal(d);
+            const float *x = t_normal(n), *dy = t_normal(n), *gamma = t_normal(d), *dg0 = t_normal(d),
+                        *db0 = t_normal(d);
             rfk_table k;
             assert_true(rfk_rung(0, &k));
             float *y = t_floats(n), *stat = t_floats(2 * rows);
@@ -214,14 +218,16 @@ static void adjoints_are_as_printed(void **state)
                 }
             }
             for (EACH_RUNG(k)) {
-                float *dx = t_floats(n), *position = copied(dy, n, 1), *dgamma = copied(dg0, d, 1), *dbeta = copied(db0, d, 3);
+                float *dx = t_floats(n), *position = copied(dy, n, 1), *dgamma = copied(dg0, d, 1),
+                      *dbeta = copied(db0, d, 3);
                 (centred ? k.layer_norm_back : k.rms_norm_back)(dx, dgamma, dbeta, dy, x, stat, gamma, rows, d);
                 for (int64_t i = 0; i < n; i++) t_near(dx[i], expected[i], slack[i]);
                 for (int64_t i = 0; i < d; i++) {
                     t_near(dgamma[i], dg[i], (double)(rows + 3) * EPS * size[i]);
                     t_near(dbeta[i], db[i], (double)(rows + 3) * EPS * size[i]);
                 }
-                (centred ? k.layer_norm_back : k.rms_norm_back)(position, NULL, NULL, position, x, stat, gamma, rows, d);
+                (centred ? k.layer_norm_back : k.rms_norm_back)(position, NULL, NULL, position, x, stat, gamma, rows,
+                                                                d);
                 same_bits(position, dx, n, "adjoint in place, without the parameters'");
             }
             t_free_all();

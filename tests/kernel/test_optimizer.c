@@ -30,7 +30,8 @@ static void a_step_is_as_printed(void **state)
                         const double mean = (double)o->b1 * m0[i] + (1 - (double)o->b1) * g;
                         const double square = (double)o->b2 * v0[i] + (1 - (double)o->b2) * g * g;
                         const double step = c1 * mean / (sqrt(c2 * square) + o->eps), decay = (double)o->wd * p0[i];
-                        const double mean_slack = 2 * EPS * (fabs(o->b1 * (double)m0[i]) + fabs((1 - (double)o->b1) * g));
+                        const double mean_slack =
+                            2 * EPS * (fabs(o->b1 * (double)m0[i]) + fabs((1 - (double)o->b1) * g));
                         t_near(m[i], mean, mean_slack);
                         t_near(v[i], square, 3 * EPS * square);
                         t_near(p[i], p0[i] - o->lr * (step + decay),
@@ -109,9 +110,11 @@ static void lamb_makes_a_direction(void **state)
                 float *u = copied(grad, n, 0), *m = copied(m0, n, 1), *v = copied(v0, n, 2);
                 k.lamb(u, p, m, v, n, o->b1, o->b2, o->eps, o->wd, c1, c2, o->gscale);
                 for (int64_t i = 0; i < n; i++) {
-                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i], right = (1 - (double)o->b1) * g;
+                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i],
+                                 right = (1 - (double)o->b1) * g;
                     const double square = (double)o->b2 * v0[i] + (1 - (double)o->b2) * g * g;
-                    const double below = sqrt(c2 * square) + o->eps, step = c1 * (left + right) / below, decay = (double)o->wd * p[i];
+                    const double below = sqrt(c2 * square) + o->eps, step = c1 * (left + right) / below,
+                                 decay = (double)o->wd * p[i];
                     const double slack = 2 * EPS * (fabs(left) + fabs(right));
                     t_near(m[i], left + right, slack);
                     t_near(v[i], square, 3 * EPS * square);
@@ -137,12 +140,14 @@ static void lion_follows_the_sign(void **state)
                 float *p = copied(p0, n, 1), *m = copied(m0, n, 0);
                 k.lion(p, m, grad, n, o->lr, o->b1, o->b2, o->wd, o->gscale);
                 for (int64_t i = 0; i < n; i++) {
-                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i], right = (1 - (double)o->b1) * g;
+                    const double g = (double)o->gscale * grad[i], left = (double)o->b1 * m0[i],
+                                 right = (1 - (double)o->b1) * g;
                     const double c = left + right, sign = c > 0 ? 1 : -1, decay = (double)o->wd * p0[i];
                     const double mean = (double)o->b2 * m0[i] + (1 - (double)o->b2) * g;
                     t_near(m[i], mean, 2 * EPS * (fabs((double)o->b2 * m0[i]) + fabs((1 - (double)o->b2) * g)));
                     if (fabs(c) < 2 * EPS * (fabs(left) + fabs(right))) continue;
-                    t_near(p[i], p0[i] - o->lr * (sign + decay), EPS * fabs((double)p0[i]) + 3 * EPS * o->lr * (1 + fabs(decay)));
+                    t_near(p[i], p0[i] - o->lr * (sign + decay),
+                           EPS * fabs((double)p0[i]) + 3 * EPS * o->lr * (1 + fabs(decay)));
                 }
             }
             t_check_fences();
@@ -171,8 +176,10 @@ static void sgd_with_and_without_momentum(void **state)
                     float *p = copied(p0, n, 0), *m = copied(m0, n, 1);
                     k.sgd(p, way ? m : NULL, grad, n, o->lr, o->b1, way == 2, o->wd, o->gscale);
                     for (int64_t i = 0; i < n; i++) {
-                        const double g = (double)o->gscale * grad[i], decay = (double)o->wd * p0[i], old = (double)o->b1 * m0[i];
-                        const double mean = way ? old + g + decay : g + decay, step = way == 2 ? g + decay + o->b1 * mean : mean;
+                        const double g = (double)o->gscale * grad[i], decay = (double)o->wd * p0[i],
+                                     old = (double)o->b1 * m0[i];
+                        const double mean = way ? old + g + decay : g + decay,
+                                     step = way == 2 ? g + decay + o->b1 * mean : mean;
                         const double size = fabs(g) + fabs(decay) + (way ? fabs(old) : 0);
                         if (way) t_near(m[i], mean, 2 * EPS * size);
                         t_near(p[i], p0[i] - o->lr * step, EPS * fabs((double)p0[i]) + 6 * EPS * o->lr * size);

@@ -9,8 +9,8 @@ static bool kept(rf_key key, uint64_t stream, uint64_t at, double p)
     return word[at % 4] >= (uint64_t)(p * 4294967296.0);
 }
 
-/* Exactly the numbers that Philox keeps, on every rung, also where the counter passes 32 bits; each times 1/(1-p), which
- * is a difference, a quotient and a product. */
+/* Exactly the numbers that Philox keeps, on every rung, also where the counter passes 32 bits; each times 1/(1-p),
+ * which is a difference, a quotient and a product. */
 static void the_generator_decides(void **state)
 {
     (void)state;
@@ -25,7 +25,8 @@ static void the_generator_decides(void **state)
             const float p = rate[(z + f) % RF_COUNT(rate)], *x = t_uniform(n, 1, 2);
             const uint64_t s = stream[(z + f) % RF_COUNT(stream)];
             double *expected = t_bytes((size_t)n * sizeof *expected);
-            for (int64_t i = 0; i < n; i++) expected[i] = kept(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
+            for (int64_t i = 0; i < n; i++)
+                expected[i] = kept(key, s, first[f] + (uint64_t)i, p) ? x[i] / (1 - (double)p) : 0;
             rfk_table k;
             for (EACH_RUNG(k)) {
                 float *y = t_floats(n), *position = copied(x, n, 1);

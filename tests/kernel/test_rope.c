@@ -19,8 +19,8 @@ static rf_rope *angles(const rf_ctx *ctx, int64_t r, rf_rope_layout layout, int6
 }
 
 /* Eqs. 14-15 in double: each plane is multiplied with its 2 x 2 matrix. */
-static void printed(double *y, const float *x, const float *c, const float *s, double dir, int64_t heads, int64_t d, int64_t r,
-                    rf_rope_layout layout)
+static void printed(double *y, const float *x, const float *c, const float *s, double dir, int64_t heads, int64_t d,
+                    int64_t r, rf_rope_layout layout)
 {
     for (int64_t j = 0; j < heads * d; j++) y[j] = x[j];
     for (int64_t h = 0; h < heads; h++)
@@ -171,7 +171,7 @@ static void layouts_differ_by_a_permutation(void **state)
     t_free_all();
 }
 
-/* ---- numbers of others ---------------------------------------------------------------------------------------------- */
+/* ---- numbers of others ------------------------------------------------------------------------------------------- */
 
 /* Hugging Face, tests/models/roformer/test_modeling_roformer.py, to the 1e-4 that it prints. */
 static void golden_sinusoids(void **state)
@@ -246,7 +246,7 @@ static void golden_decay(void **state)
     rf_ctx_free(ctx);
 }
 
-/* ---- tables ---------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
 /* Against long double: the angle in double is off by |m theta| 2^-53, the table by half an ulp of 1. */
 static void tables_are_exact(void **state)
@@ -299,7 +299,8 @@ static void many_tokens_rotate_like_one(void **state)
     same_bits(y, z, N * width, "one worker and two");
     for (int64_t n = 0; n < N; n++) {
         const int64_t at = row[n] * r / 2;
-        rf_ctx_kernels(one)->rope_pairs(token, x + n * width, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, -1, H, d, r);
+        rf_ctx_kernels(one)->rope_pairs(token, x + n * width, rf_rope_cos(rope) + at, rf_rope_sin(rope) + at, -1, H, d,
+                                        r);
         same_bits(token, y + n * width, width, "one token and many");
     }
     assert_int_equal(rf_rope_rotate(one, rope, NULL, NULL, NULL, 0, H, d, 1, NULL), RF_OK);

@@ -109,7 +109,8 @@ static void adjoints(void **state)
             float *dx = t_floats(n), *position = copied(dy, n, 1);
             k.softmax_back(dx, dy, y, n);
             for (int64_t i = 0; i < n; i++)      /* the inner product's order, a difference, a product */
-                t_near(dx[i], expected[i], y[i] * EPS * (((double)n / 32 + 5) * size + 2 * (fabs(dy[i]) + fabs(inner))) + 1e-44);
+                t_near(dx[i], expected[i],
+                       y[i] * EPS * (((double)n / 32 + 5) * size + 2 * (fabs(dy[i]) + fabs(inner))) + 1e-44);
             k.softmax_back(position, position, y, n);
             same_bits(position, dx, n, "in place");
         }
@@ -150,7 +151,7 @@ static void adjoints_are_derivatives(void **state)
     t_free_all();
 }
 
-/* ---- cross-entropy ---------------------------------------------------------------------------------------------------- */
+/* ---- cross-entropy ----------------------------------------------------------------------------------------------- */
 
 static void losses_and_gradients(void **state)
 {
@@ -172,7 +173,8 @@ static void losses_and_gradients(void **state)
                 const double loss = k.cross_entropy(g, n, label, scale, &best), true_loss = log_sum - x[label];
                 /* the loss rounds once, and carries the relative error of the sum */
                 t_near(loss, true_loss, slack(x, n) + EPS * true_loss);
-                for (int64_t i = 0; i < n; i++) t_near(g[i], expected[i], scale * (slack(x, n) * p[i] + EPS * (i == label)) + 1e-43);
+                for (int64_t i = 0; i < n; i++)
+                    t_near(g[i], expected[i], scale * (slack(x, n) * p[i] + EPS * (i == label)) + 1e-43);
                 assert_int_equal(best, top);
             }
         }

@@ -1,4 +1,5 @@
-/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they rotate and add, and attention. */
+/* layer.h — an attention layer of the library, for the tests of rotary and relative encodings: what they rotate and
+ * add, and attention. */
 #ifndef TESTS_MODEL_LAYER_H
 #define TESTS_MODEL_LAYER_H
 
@@ -16,10 +17,10 @@ struct layer {
     rf_graph *g;
     rf_params params;
     rf_positions *kept;
-    bool still;                                                  /* as in a session: parameters never change           */
-    size_t n;                                                    /* the encoding's parameters                          */
+    bool still;                                                  /* as in a session: parameters never change          */
+    size_t n;                                                    /* the encoding's parameters                         */
     const rf_param *p[PARAMETERS];
-    size_t count[PARAMETERS];                                    /* with share_att_key the last two are of q, k and v  */
+    size_t count[PARAMETERS];                                    /* with share_att_key the last two are of q, k and v */
     float *value[PARAMETERS], *grad[PARAMETERS];
 };
 
@@ -28,8 +29,10 @@ static inline rf_config config_of(int64_t H, int64_t D, bool causal, const char 
     char text[1024];
     rf_config c;
     rf_error why = {0};
-    snprintf(text, sizeof text, "{\"vocab_size\":8,\"hidden_size\":%d,\"num_hidden_layers\":1,\"num_attention_heads\":%d,\"type_vocab_size\":2,"
-             "\"intermediate_size\":8,\"is_decoder\":%s,%s}", (int)(H * D), (int)H, causal ? "true" : "false", keys);
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":8,\"hidden_size\":%d,\"num_hidden_layers\":1,\"num_attention_heads\":%d,\"type_vocab_"
+             "size\":2,\"intermediate_size\":8,\"is_decoder\":%s,%s}",
+             (int)(H * D), (int)H, causal ? "true" : "false", keys);
     if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
 }
@@ -48,7 +51,8 @@ static inline void open_layer(struct layer *l, const rf_config *c, const char *i
 {
     rf_error why = {0};
     *l = (struct layer){.ctx = t_ctx(2, isa)};
-    if (rf__params_new(l->ctx, c, &l->params, &why) || rf__positions_new(l->ctx, c, &l->kept, &why) || rf_graph_new(l->ctx, &l->g, &why))
+    if (rf__params_new(l->ctx, c, &l->params, &why) || rf__positions_new(l->ctx, c, &l->kept, &why) ||
+        rf_graph_new(l->ctx, &l->g, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < l->params.n; i++)
         if (l->params.p[i].looked_up) add_parameter(l, &l->params.p[i], 1);
@@ -77,7 +81,8 @@ static inline rf_tensor *attend(struct layer *l, float *qkv, float *dqkv, const 
     rf_graph_record(l->g, dqkv != NULL, T_SEED, T_STEP);
     assert_true(rf__positions_bind(l->g, l->kept, c, b, &at));
     for (size_t i = 0; i < l->n; i++) {
-        const int64_t joined = (int64_t)(l->count[i] / l->p[i]->count), dim[2] = {joined * l->p[i]->dim[0], l->p[i]->dim[1]};
+        const int64_t joined = (int64_t)(l->count[i] / l->p[i]->count),
+                      dim[2] = {joined * l->p[i]->dim[0], l->p[i]->dim[1]};
         rf_tensor *t = rf_parameter(l->g, l->value[i], dqkv ? l->grad[i] : NULL, l->p[i]->rank, dim);
         if (joined > 1) *(l->p[i]->rank == 2 ? &at.qkv : &at.qkv_bias) = t;
         else if (l->p[i]->layer < 0) shared[n[0]++] = t;
@@ -109,7 +114,8 @@ struct printed {
 };
 
 /* y_m = sum_n softmax_n(score(m,n)) value_n over the keys that m sees, with all scores of a row at once. */
-static inline void attend_as_printed(const rf_config *c, const struct printed *f, int texts, const int32_t *start, double *y, const double *qkv)
+static inline void attend_as_printed(const rf_config *c, const struct printed *f, int texts, const int32_t *start,
+                                     double *y, const double *qkv)
 {
     enum { LENGTH = 64, WIDTH = 64 };
     const int H = (int)c->num_attention_heads, C = (int)c->hidden_size, D = C / H;
@@ -124,7 +130,8 @@ static inline void attend_as_printed(const rf_config *c, const struct printed *f
             for (at.m = 0; at.m < at.T; at.m++) {
                 const int sees = c->is_decoder ? at.m + 1 : at.T;
                 double all = 0;
-                for (at.n = 0; at.n < sees; at.n++) all += s[at.n] = exp(f->score(f->of, x + at.m * 3 * C, x + at.n * 3 * C + C, &at));
+                for (at.n = 0; at.n < sees; at.n++)
+                    all += s[at.n] = exp(f->score(f->of, x + at.m * 3 * C, x + at.n * 3 * C + C, &at));
                 for (at.n = 0; at.n < sees; at.n++) {
                     f->value(f->of, v, x + at.n * 3 * C + 2 * C, &at);
                     for (int i = 0; i < D; i++) y[(start[b] + at.m) * C + h * D + i] += s[at.n] / all * v[i];

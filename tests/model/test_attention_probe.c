@@ -1,4 +1,5 @@
-/* test_attention_probe.c — mirrors src/model/attention_probe.c: probabilities are what attention used, and sums of queries and keys give mean scores. */
+/* test_attention_probe.c — mirrors src/model/attention_probe.c: probabilities are what attention used, and sums of
+ * queries and keys give mean scores. */
 #include "t.h"
 
 #include "model/attention_probe.h"
@@ -11,8 +12,11 @@ static rf_config small(const char *keys)
     char text[1024];
     rf_config c;
     rf_error why = {0};
-    snprintf(text, sizeof text, "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
-             "\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,\"max_position_embeddings\":144,%s}", keys);
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_"
+             "heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,\"max_"
+             "position_embeddings\":144,%s}",
+             keys);
     if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
 }
@@ -30,7 +34,8 @@ static float *watch(const char *keys, rf__observer *observer, void *user)
     rf_rng random;
     rf__rng_init(&random, 5, 0);
     for (int i = 0; i < T; i++) id[i] = (int32_t)rf__rng_below(&random, 97);
-    if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why)) fail_msg("%s: %s", keys, why.text);
+    if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why))
+        fail_msg("%s: %s", keys, why.text);
     rf__session_observe(session, observer, user);
     const rf_batch b = {.N = T, .B = 1, .id = id, .start = (const int32_t[]){0, T}};
     if (rf_session_hidden(session, &b, &y, &why)) fail_msg("%s: %s", keys, why.text);
@@ -61,7 +66,8 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
     rf_error why = {0};
     rf__attention_probabilities(g, v, p);
     for (int64_t n = 0; n < T; n++) memcpy(value + n * C, v->rotated->f32 + n * 3 * C + 2 * C, C * sizeof *value);
-    if (v->spec->rotate_value && rf_rope_rotate(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why)) fail_msg("%s", why.text);
+    if (v->spec->rotate_value && rf_rope_rotate(g->ctx, v->spec->rope, value, value, v->spec->row, T, H, D, 1, &why))
+        fail_msg("%s", why.text);
     rf_tensor *rotated = rf_constant(g, v->rotated->f32, 2, (int64_t[]){T, 3 * C});
     const rf_tensor *y = v->is->attend ? v->is->attend(g, v->at, rotated, v->spec) : rf_attention(g, rotated, v->spec);
     if (g->error.code) fail_msg("%s: %s", s->keys, g->error.text);
@@ -77,7 +83,9 @@ static void check_product(void *user, rf_graph *g, const rf__view *v)
             t_near(sum, 1, 4e-6);
             for (int64_t i = 0; i < D; i++) {
                 double expected = 0;
-                for (int64_t n = 0; n < T; n++) expected += (double)row[n] * ((double)value[n * C + h * D + i] + offset_value(v->spec, n - m, h, i));
+                for (int64_t n = 0; n < T; n++)
+                    expected +=
+                        (double)row[n] * ((double)value[n * C + h * D + i] + offset_value(v->spec, n - m, h, i));
                 /* |v| < 8, and 2^-24 times a few for each of T products and for P itself */
                 t_near((double)y->f32[m * C + h * D + i], expected, 8 * T * 3e-7);
             }
@@ -89,14 +97,20 @@ static void probabilities_reproduce_attention(void **state)
 {
     (void)state;
     static const char *const variant[] = {
-        "\"rope_interleave\":false", "\"partial_rotary_factor\":0.5", "\"rotary_heads\":2", "\"rotary_value\":true", "\"use_logn_attn\":true",
-        "\"rotary_value\":true,\"rotary_value_inverse\":true", "\"position_embedding_type\":\"rerope\",\"rerope_window\":5",
+        "\"rope_interleave\":false",
+        "\"partial_rotary_factor\":0.5",
+        "\"rotary_heads\":2",
+        "\"rotary_value\":true",
+        "\"use_logn_attn\":true",
+        "\"rotary_value\":true,\"rotary_value_inverse\":true",
+        "\"position_embedding_type\":\"rerope\",\"rerope_window\":5",
         "\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":4}",
     };
     for (const rf_position *const *p = rf__position_list; *p; p++)
         for (int causal = ((*p)->flags & RF_POSITION_CAUSAL) != 0; causal < 2; causal++) {
             char keys[128];
-            snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\",\"is_decoder\":%s", (*p)->name, causal ? "true" : "false");
+            snprintf(keys, sizeof keys, "\"position_embedding_type\":\"%s\",\"is_decoder\":%s", (*p)->name,
+                     causal ? "true" : "false");
             struct seen s = {.keys = keys, .causal = causal};
             watch(keys, check_product, &s);
             assert_int_equal(s.layers, 2);
@@ -137,7 +151,8 @@ static void offsets_are_seen(void **state)
                 for (int64_t n = 0; n < T; n++) {
                     const int64_t r = rf__min64(rf__max64(n - m, -CLIP), CLIP) + CLIP;
                     sum += (double)p[(h * T + m) * T + n];
-                    expected += (double)p[(h * T + m) * T + n] * ((double)qkv->f32[n * 3 * C + 2 * C + h * D + i] + (double)spec.relative_value->f32[r * D + i]);
+                    expected += (double)p[(h * T + m) * T + n] * ((double)qkv->f32[n * 3 * C + 2 * C + h * D + i] +
+                                                                  (double)spec.relative_value->f32[r * D + i]);
                 }
                 t_near(sum, 1, 4e-6);
                 t_near((double)y->f32[m * C + h * D + i], expected, 8 * T * 3e-7);  /* as above, |v + W| < 8 */
@@ -163,7 +178,7 @@ static void check_formula(void *user, rf_graph *g, const rf__view *v)
             for (int64_t n = 0; n < T; n++) {
                 const float *q = v->qkv->f32 + m * 3 * C + h * D, *k = v->qkv->f32 + n * 3 * C + C + h * D;
                 double score = 0;
-                for (int64_t i = 0; i < f->r / 2; i++) {                 /* Re(q conj(k) e^(i (m-n) theta)) of plane i */
+                for (int64_t i = 0; i < f->r / 2; i++) {                /* Re(q conj(k) e^(i (m-n) theta)) of plane i */
                     const int64_t a = f->halves ? i : 2 * i, b = f->halves ? i + f->r / 2 : 2 * i + 1;
                     const double t = (double)(m - n) * pow(10000, -2.0 * (double)i / (double)f->r);
                     const double re = (double)q[a] * (double)k[a] + (double)q[b] * (double)k[b];
@@ -174,7 +189,8 @@ static void check_formula(void *user, rf_graph *g, const rf__view *v)
                 sum += expected[n] = exp(score / sqrt(D));
             }
             for (int64_t n = 0; n < T; n++)
-                /* a score below 30 in f32 is off by less than 30 * 2^-22, and a probability by that share of itself, twice */
+                /* a score below 30 in f32 is off by less than 30 * 2^-22, and a probability by that share of itself,
+                 * twice */
                 t_near((double)p[(h * T + m) * T + n], expected[n] / sum, 2e-5);
         }
 }
@@ -210,8 +226,10 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
                 for (int64_t i = 0; i < D / 2; i++) {
                     const int64_t a = c->rope_interleave ? 2 * i : i, b = c->rope_interleave ? 2 * i + 1 : i + D / 2;
                     const double theta = (h < s.rotated ? 1 : 0) * rf__rope_theta(c, 10000, D, 0, i);
-                    const double by = h < s.rotated ? gain : 1, x = by * cos(delta * theta), y = by * sin(delta * theta);
-                    score += (double)q[a] * (x * (double)k[a] - y * (double)k[b]) + (double)q[b] * (y * (double)k[a] + x * (double)k[b]);
+                    const double by = h < s.rotated ? gain : 1, x = by * cos(delta * theta),
+                                 y = by * sin(delta * theta);
+                    score += (double)q[a] * (x * (double)k[a] - y * (double)k[b]) +
+                             (double)q[b] * (y * (double)k[a] + x * (double)k[b]);
                 }
                 mean += score / sqrt(D) / (T * T);
                 square += score * score / D / (T * T);
@@ -237,7 +255,8 @@ static void sums_give_mean_scores(void **state)
         watch("\"rope_theta\":10000", check_sums, &delta);
         watch("\"rope_interleave\":false", check_sums, &delta);
         watch("\"rotary_heads\":2", check_sums, &delta);
-        watch("\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}", check_sums, &delta);
+        watch("\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
+              check_sums, &delta);
     }
     t_free_all();
 }
@@ -246,7 +265,8 @@ static void watching_changes_nothing(void **state)
 {
     (void)state;
     struct seen s = {.keys = "rotary"};
-    const float *alone = watch("\"rope_theta\":10000", NULL, NULL), *watched = watch("\"rope_theta\":10000", check_product, &s);
+    const float *alone = watch("\"rope_theta\":10000", NULL, NULL),
+                *watched = watch("\"rope_theta\":10000", check_product, &s);
     assert_memory_equal(alone, watched, T * C * sizeof *alone);
     assert_int_equal(s.layers, 2);
     t_free_all();

@@ -1,5 +1,5 @@
-/* test_cache.c — mirrors src/model/cache.c: tokens that come one after the other, or in pieces, have the bits that they have in the
- * whole text. */
+/* test_cache.c — mirrors src/model/cache.c: tokens that come one after the other, or in pieces, have the bits that they
+ * have in the whole text. */
 #include "t.h"
 
 #include "model/position.h"
@@ -21,14 +21,23 @@ static rf_config small(const char *keys)
 }
 
 static const char *const variants[] = {
-    "\"rope_interleave\":false", "\"partial_rotary_factor\":0.5", "\"rotary_heads\":2", "\"rotary_value\":true",
-    "\"rotary_heads\":3,\"rotary_value\":true,\"rotary_value_inverse\":true", "\"rotary_value\":true,\"rotary_value_inverse\":true",
-    "\"use_logn_attn\":true,\"max_position_embeddings\":12", "\"rope_theta_per_layer\":[10000,50]",
-    "\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}", "\"tie_word_embeddings\":false",
-    "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":9", "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":1",
+    "\"rope_interleave\":false",
+    "\"partial_rotary_factor\":0.5",
+    "\"rotary_heads\":2",
+    "\"rotary_value\":true",
+    "\"rotary_heads\":3,\"rotary_value\":true,\"rotary_value_inverse\":true",
+    "\"rotary_value\":true,\"rotary_value_inverse\":true",
+    "\"use_logn_attn\":true,\"max_position_embeddings\":12",
+    "\"rope_theta_per_layer\":[10000,50]",
+    "\"position_grid_width\":7,\"rope_scaling\":{\"mrope_section\":[1,1,2]}",
+    "\"tie_word_embeddings\":false",
+    "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":9",
+    "\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":1",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"share_att_key\":true",
-    "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", "\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":2}",
-    "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_max_position_embeddings\":64}",
+    "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}",
+    "\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":2}",
+    "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_"
+    "max_position_embeddings\":64}",
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
 };
 
@@ -70,9 +79,11 @@ static float *whole(const struct work *w, const int32_t *id, int32_t n)
     return memcpy(t_floats((int64_t)n * V), v, (size_t)n * V * sizeof *v);
 }
 
-/* Tokens [from, to) of one text, which are the next ones.  The rung ref rotates in double and rounds nothing: a key that is kept is
- * rounded to f32 once, which moves scores, and after two layers logits, by some tens of roundings of numbers near 10. */
-static void more(const struct work *w, const char *name, const int32_t *id, int32_t from, int32_t to, const float *expected)
+/* Tokens [from, to) of one text, which are the next ones.  The rung ref rotates in double and rounds nothing: a key
+ * that is kept is rounded to f32 once, which moves scores, and after two layers logits, by some tens of roundings of
+ * numbers near 10. */
+static void more(const struct work *w, const char *name, const int32_t *id, int32_t from, int32_t to,
+                 const float *expected)
 {
     int32_t row[T];
     const int32_t start[2] = {0, to - from};
@@ -89,7 +100,8 @@ static void more(const struct work *w, const char *name, const int32_t *id, int3
     }
     for (int32_t i = from; i < to; i++)
         if (memcmp(v + (i - from) * V, expected + i * V, V * sizeof *v))
-            fail_msg("%s: token %d has other bits after %d together, %g for %g", name, i, from, (double)v[(i - from) * V], (double)expected[i * V]);
+            fail_msg("%s: token %d has other bits after %d together, %g for %g", name, i, from,
+                     (double)v[(i - from) * V], (double)expected[i * V]);
 }
 
 /* A text's first n tokens together, then one after the other; and in pieces. */
@@ -221,7 +233,8 @@ static void tokens_in_bf16(void **state)
         assert_int_equal(rf__position_find(&c, &is, NULL), RF_OK);
         if (rf__position_caches(is, &c, NULL)) continue;
         struct work w = {.ctx = t_ctx(2, NULL)};
-        if (rf_model_random_as(w.ctx, &c, 7, RF_BF16, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s: %s", name, why.text);
+        if (rf_model_random_as(w.ctx, &c, 7, RF_BF16, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+            fail_msg("%s: %s", name, why.text);
         fill(4, id, T);
         const float *expected = whole(&w, id, 40);
         more(&w, name, id, 0, 17, expected);
@@ -236,7 +249,8 @@ static void refusals(void **state)
     (void)state;
     const int32_t id[4] = {1, 2, 3, 97}, one[2] = {0, 1}, two[3] = {0, 1, 2}, four[2] = {0, 4}, row[1] = {0};
     const rf_batch b = {.N = 1, .B = 1, .id = id, .start = one}, b2 = {.N = 2, .B = 2, .id = id, .start = two},
-                   bad = {.N = 4, .B = 1, .id = id, .start = four}, placed = {.N = 1, .B = 1, .id = id, .position = id, .start = one};
+                   bad = {.N = 4, .B = 1, .id = id, .start = four},
+                   placed = {.N = 1, .B = 1, .id = id, .position = id, .start = one};
     const float *v;
     rf_error why = {0};
     static const struct { const char *keys, *part; } cases[] = {
@@ -260,9 +274,16 @@ static void refusals(void **state)
     c.is_decoder = 1;
     w = begin(&c, 1, NULL);
     assert_int_equal(rf_session_length(w.session, 0), 0);
-    const struct { const rf_batch *b; rf_status code; const char *part; } steps[] = {
-        {&placed, RF_EARG, "none may be given"},   {&bad, RF_ERANGE, "97"}, {&b, RF_OK, NULL}, {&b2, RF_EARG, "2 sequences, 1 were begun"},
-        {&b, RF_OK, NULL}, {&bad, RF_ERANGE, "97"}, {&b, RF_OK, NULL}, {&b, RF_ERANGE, "position 3"},
+    const struct { const rf_batch *b; rf_status code; const char *part;
+    } steps[] = {
+        {&placed, RF_EARG, "none may be given"},
+        {&bad, RF_ERANGE, "97"},
+        {&b, RF_OK, NULL},
+        {&b2, RF_EARG, "2 sequences, 1 were begun"},
+        {&b, RF_OK, NULL},
+        {&bad, RF_ERANGE, "97"},
+        {&b, RF_OK, NULL},
+        {&b, RF_ERANGE, "position 3"},
     };
     int length = 0;
     for (size_t i = 0; i < RF_COUNT(steps); i++) {
@@ -321,8 +342,10 @@ static void every_allocation_may_fail(void **state)
             rf_session *session = NULL;
             rf_error why = {0};
             const float *v;
-            if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why)) fail_msg("%s", why.text);
-            const rf_batch first = {.N = 90, .B = 1, .id = id, .start = start}, next = {.N = 1, .B = 1, .id = id + 90, .start = one};
+            if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why))
+                fail_msg("%s", why.text);
+            const rf_batch first = {.N = 90, .B = 1, .id = id, .start = start},
+                           next = {.N = 1, .B = 1, .id = id + 90, .start = one};
             memory.calls = 0;
             memory.fail = n;
             rf_status status = rf_session_continue(session, &first, row, 1, &v, &why);
@@ -355,8 +378,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens_one_by_one), cmocka_unit_test(a_failed_beginning_begins_nothing),
-        cmocka_unit_test(long_texts),  cmocka_unit_test(sequences_side_by_side),
-        cmocka_unit_test(rungs_and_types),   cmocka_unit_test(tokens_in_bf16),  cmocka_unit_test(refusals),    cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(long_texts),        cmocka_unit_test(sequences_side_by_side),
+        cmocka_unit_test(rungs_and_types),   cmocka_unit_test(tokens_in_bf16),
+        cmocka_unit_test(refusals),          cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests_name("model/cache", tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* test_cape.c — mirrors src/model/positions/cape.c: a text's positions in training are m' = lambda (m + Delta), a little off each. */
+/* test_cape.c — mirrors src/model/positions/cape.c: a text's positions in training are m' = lambda (m + Delta), a
+ * little off each. */
 #include "layer.h"
 
 static void cape_moves_and_stretches(void **state)
@@ -6,8 +7,9 @@ static void cape_moves_and_stretches(void **state)
     (void)state;
     enum { WIDTH = 24, T = 40 };
     rf_ctx *ctx = t_ctx(2, NULL);
-    rf_config c = config_of(3, 8, false, "\"position_embedding_type\":\"cape\",\"cape_max_global_shift\":5,\"cape_max_local_shift\":0,"
-                                         "\"cape_max_global_scaling\":2");
+    rf_config c = config_of(3, 8, false,
+                            "\"position_embedding_type\":\"cape\",\"cape_max_global_shift\":5,\"cape_max_local_shift\":"
+                            "0,\"cape_max_global_scaling\":2");
     rf_graph *g;
     rf_positions *kept;
     rf_layer_context at;
@@ -31,7 +33,8 @@ static void cape_moves_and_stretches(void **state)
             for (int n = 0; n < 2 * T; n++) {
                 const float *row = p->f32 + n * WIDTH;
                 m[n] = atan2((double)row[22], (double)row[23]) / slowest;
-                /* the last bit of the slowest angle is 6e-8 / slowest = 3e-4 of a position, which the fastest columns see whole */
+                /* the last bit of the slowest angle is 6e-8 / slowest = 3e-4 of a position, which the fastest columns
+                 * see whole */
                 for (int j = 0; j < WIDTH; j++) {
                     const double angle = m[n] * pow(10000, -(double)(j - j % 2) / WIDTH);
                     t_near((double)row[j], j % 2 ? cos(angle) : sin(angle), 1e-3);

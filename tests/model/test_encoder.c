@@ -17,10 +17,12 @@ static float *hidden(int scale_embedding, float times)
     rf_graph *g;
     rf_error why = {0};
     char text[512];
-    snprintf(text, sizeof text, "{\"vocab_size\":11,\"hidden_size\":%d,\"embedding_size\":%d,\"num_hidden_layers\":1,\"num_attention_heads\":2,"
-             "\"intermediate_size\":8,\"position_embedding_type\":\"sinusoidal\",\"scale_embedding\":%s}", C, C,
-             scale_embedding ? "true" : "false");
-    if (rf_config_parse(ctx, text, strlen(text), "config.json", &c, &why) || rf__params_new(ctx, &c, &p, &why)) fail_msg("%s", why.text);
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":11,\"hidden_size\":%d,\"embedding_size\":%d,\"num_hidden_layers\":1,\"num_attention_"
+             "heads\":2,\"intermediate_size\":8,\"position_embedding_type\":\"sinusoidal\",\"scale_embedding\":%s}",
+             C, C, scale_embedding ? "true" : "false");
+    if (rf_config_parse(ctx, text, strlen(text), "config.json", &c, &why) || rf__params_new(ctx, &c, &p, &why))
+        fail_msg("%s", why.text);
     float *slab = t_floats((int64_t)p.total), *kept = t_floats(N * C);
     rf__params_init(&p, slab, 4);
     assert_string_equal(p.p[0].name, "roformer.embeddings.word_embeddings.weight");

@@ -1,9 +1,10 @@
-/* test_generate.c — mirrors src/model/generate.c: transformers' tokens and probabilities, and what a caller may rely on. */
+/* test_generate.c — mirrors src/model/generate.c: transformers' tokens and probabilities, and what a caller may rely
+ * on. */
 #include "t.h"
 
 #include "model/generate.h"
 
-/* ---- transformers: tests/golden/generate.txt ---------------------------------------------------------------------------- */
+/* ---- transformers: tests/golden/generate.txt --------------------------------------------------------------------- */
 
 static int number(FILE *f)
 {
@@ -54,12 +55,14 @@ static void check_greedy(FILE *f)
     struct text x = {0};
     o.max_new_tokens = more;
     snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
-    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) || rf_generate(s, prompt, n, &o, take, &x, &end, &why))
+    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) ||
+        rf_generate(s, prompt, n, &o, take, &x, &end, &why))
         fail_msg("%s", why.text);
     assert_int_equal(end, RF_GENERATE_LENGTH);
     assert_int_equal(x.n, more);
     for (int i = 0; i < more; i++)
-        if (x.id[i] != expected[i]) fail_msg("%s, prompt of %d: token %d is %d, expected %d", name, n, i, x.id[i], expected[i]);
+        if (x.id[i] != expected[i])
+            fail_msg("%s, prompt of %d: token %d is %d, expected %d", name, n, i, x.id[i], expected[i]);
     rf_session_close(s);
     rf_model_close(m);
     rf_ctx_free(ctx);
@@ -130,7 +133,7 @@ static void agrees_with_transformers(void **state)
     assert_true(greedy == 10 && warps == 14);
 }
 
-/* ---- a random model ------------------------------------------------------------------------------------------------------- */
+/* ---- a random model ---------------------------------------------------------------------------------------------- */
 
 struct work { rf_ctx *ctx; rf_model *model; rf_session *session; };
 
@@ -140,10 +143,13 @@ static struct work begin(const char *keys, int threads)
     char text[512];
     rf_config c;
     rf_error why = {0};
-    snprintf(text, sizeof text, "{\"vocab_size\":61,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,"
-             "\"intermediate_size\":64,\"initializer_range\":0.2,\"max_position_embeddings\":40,\"is_decoder\":true%s}", keys);
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why) || rf_model_random(w.ctx, &c, 7, &w.model, &why) ||
-        rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":61,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"intermediate_"
+             "size\":64,\"initializer_range\":0.2,\"max_position_embeddings\":40,\"is_decoder\":true%s}",
+             keys);
+    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why) ||
+        rf_model_random(w.ctx, &c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+        fail_msg("%s", why.text);
     return w;
 }
 
@@ -229,7 +235,8 @@ static void draws_have_their_shares(void **state)
     }
     double sum = 0;
     for (int i = 0; i < 61; i++) {
-        if (fabs(count[i] - DRAWS * p[i]) > 5 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1) fail_msg("token %d: %d draws, p %g", i, count[i], p[i]);
+        if (fabs(count[i] - DRAWS * p[i]) > 5 * sqrt(DRAWS * p[i] * (1 - p[i])) + 1)
+            fail_msg("token %d: %d draws, p %g", i, count[i], p[i]);
         sum += p[i];
     }
     assert_true(sum > 0.99 && sum < 1 + 1e-6);                       /* unlikely ones may not have come */

@@ -1,18 +1,36 @@
 /* test_golden.c — the encoder against transformers: tests/golden/models and the models of tests/golden/relative, see
  * tests/golden/README.md.
  *
- * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64
- * ones, which leaves the rest for ours.                                                                                */
+ * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its
+ * f64 ones, which leaves the rest for ours.                                                                          */
 #include "t.h"
 
 #include "roformer/model.h"
 
-static const char *const models[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond",
-                                     "bf16",  "f16",       "untied",   "sharded",      "causal", "causal_value",
-                                     "relative/bert_model", "relative/nezha_model", "relative/deberta_model", "relative/deberta_log_model",
+static const char *const models[] = {"plain",
+                                     "projected",
+                                     "one_head",
+                                     "rotary_value",
+                                     "long",
+                                     "beyond",
+                                     "bf16",
+                                     "f16",
+                                     "untied",
+                                     "sharded",
+                                     "causal",
+                                     "causal_value",
+                                     "relative/bert_model",
+                                     "relative/nezha_model",
+                                     "relative/deberta_model",
+                                     "relative/deberta_log_model",
                                      "relative/deberta_v3_model",
-                                     "relative/xlnet_model", "relative/xlnet_causal_model", "relative/transformer_xl_model",
-                                     "relative/bloom_model", "relative/mpt_model", "relative/mpnet_model", "relative/t5_model",
+                                     "relative/xlnet_model",
+                                     "relative/xlnet_causal_model",
+                                     "relative/transformer_xl_model",
+                                     "relative/bloom_model",
+                                     "relative/mpt_model",
+                                     "relative/mpnet_model",
+                                     "relative/t5_model",
                                      "relative/t5_causal_model"};
 
 static int number(FILE *f)
@@ -32,7 +50,8 @@ static double real(FILE *f)
 static int32_t *numbers(FILE *f, const char *name, int n)
 {
     char word[32];
-    if (fscanf(f, "%31s", word) != 1 || strcmp(word, name)) fail_msg("golden file: %s where %s was expected", word, name);
+    if (fscanf(f, "%31s", word) != 1 || strcmp(word, name))
+        fail_msg("golden file: %s where %s was expected", word, name);
     int32_t *x = t_bytes((size_t)n * sizeof *x);
     for (int i = 0; i < n; i++) x[i] = number(f);
     return x;
@@ -66,7 +85,8 @@ static void check_case(FILE *f, rf_session *s, const char *model, const rf_confi
     char name[64];
     if (fscanf(f, "%63s", name) != 1) fail_msg("a golden file is cut short");
     const int B = number(f), L = number(f);
-    const int32_t *ids = numbers(f, "ids", B * L), *mask = numbers(f, "mask", B * L), *types = numbers(f, "types", B * L);
+    const int32_t *ids = numbers(f, "ids", B * L), *mask = numbers(f, "mask", B * L),
+                  *types = numbers(f, "types", B * L);
     const int32_t K = *numbers(f, "columns", 1);
     int32_t *column = t_bytes((size_t)K * sizeof *column);
     for (int i = 0; i < K; i++) column[i] = number(f);
@@ -119,7 +139,8 @@ static double check_model(const char *model, const char *isa, rf_type type)
     rf_session *s;
     rf_error why = {0};
     snprintf(folder, sizeof folder, "tests/golden/%s%s", strchr(model, '/') ? "" : "models/", model);
-    if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s: %s", model, why.text);
+    if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why))
+        fail_msg("%s: %s", model, why.text);
     const rf_config *c = rf_model_config(m);
 
     snprintf(path, sizeof path, "%s/golden.txt", folder);
@@ -156,9 +177,9 @@ static void so_does_the_reference(void **state)
 }
 
 /* Matrices in bf16: both operands of a product are off by 2^-9 / sqrt 3 each (standard deviation), 0.0016 of its size
- * together, and the 6 products of a layer (two of them attention's) add up, before a norm brings the sum back to size 1, to
- * about 0.004; the largest of some thousand numbers is 4 deviations out.  Of sqrt(layers) 0.016 we allow three times as much,
- * for logits are longer than hidden states. */
+ * together, and the 6 products of a layer (two of them attention's) add up, before a norm brings the sum back to size
+ * 1, to about 0.004; the largest of some thousand numbers is 4 deviations out.  Of sqrt(layers) 0.016 we allow three
+ * times as much, for logits are longer than hidden states. */
 static void bf16_is_near(void **state)
 {
     (void)state;

@@ -1,16 +1,18 @@
-/* test_heads.c — mirrors src/model/heads.c and src/store/task.c: fine-tuned heads against transformers (tests/golden/heads),
- * their labels, and what happens to them on the way through a folder of ours.
+/* test_heads.c — mirrors src/model/heads.c and src/store/task.c: fine-tuned heads against transformers
+ * (tests/golden/heads), their labels, and what happens to them on the way through a folder of ours.
  *
- * Logits agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64 ones.          */
+ * Logits agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64 ones.       */
 #include "gradient.h"
 
 #include <unistd.h>
 
 #include "model/encoder.h"
 
-static const struct { const char *name; rf_head head; } models[] = {
-    {"sequence", RF_HEAD_SEQUENCE}, {"two_labels", RF_HEAD_SEQUENCE}, {"regression", RF_HEAD_SEQUENCE}, {"token", RF_HEAD_TOKEN},
-    {"span", RF_HEAD_SPAN},         {"choice", RF_HEAD_CHOICE},       {"choice_first", RF_HEAD_CHOICE},
+static const struct { const char *name; rf_head head;
+} models[] = {
+    {"sequence", RF_HEAD_SEQUENCE},   {"two_labels", RF_HEAD_SEQUENCE}, {"regression", RF_HEAD_SEQUENCE},
+    {"token", RF_HEAD_TOKEN},         {"span", RF_HEAD_SPAN},           {"choice", RF_HEAD_CHOICE},
+    {"choice_first", RF_HEAD_CHOICE},
 };
 
 typedef struct golden { int64_t rows, K; double *logit; rf_batch batch; } golden;
@@ -25,7 +27,8 @@ static int number(FILE *f)
 static void word(FILE *f, const char *expected)
 {
     char got[32];
-    if (fscanf(f, "%31s", got) != 1 || strcmp(got, expected)) fail_msg("golden file: %s where %s was expected", got, expected);
+    if (fscanf(f, "%31s", got) != 1 || strcmp(got, expected))
+        fail_msg("golden file: %s where %s was expected", got, expected);
 }
 
 static golden read_golden(const char *folder)
@@ -72,7 +75,8 @@ static void compare(const rf_ctx *ctx, const char *folder, rf_head head, const g
     if (rf_session_logits(s, &g->batch, &z, &rows, &why)) fail_msg("%s: %s", folder, why.text);
     assert_int_equal(rows, g->rows);
     for (int64_t i = 0; i < g->rows * g->K; i++)
-        if (!(fabs((double)z[i] - g->logit[i]) <= 1e-4)) fail_msg("%s: logit %d is %g, not %g", folder, (int)i, (double)z[i], g->logit[i]);
+        if (!(fabs((double)z[i] - g->logit[i]) <= 1e-4))
+            fail_msg("%s: logit %d is %g, not %g", folder, (int)i, (double)z[i], g->logit[i]);
     rf_session_close(s);
     rf_model_close(m);
 }
@@ -108,18 +112,21 @@ static void survive_our_own_folder(void **state)
         bool has;
         snprintf(folder, sizeof folder, "tests/golden/heads/%s", models[i].name);
         const golden g = read_golden(folder);
-        if (rf_config_read(ctx, folder, &c, &why) || rf_labels_read(ctx, folder, &labels, &why)) fail_msg("%s", why.text);
+        if (rf_config_read(ctx, folder, &c, &why) || rf_labels_read(ctx, folder, &labels, &why))
+            fail_msg("%s", why.text);
         assert_int_equal(rf__params_new_head(ctx, &c, models[i].head, &p, &why), RF_OK);
         float *slab = t_floats((int64_t)p.total);
         snprintf(path, sizeof path, "%s/model.safetensors", folder);
-        if (rf_weights_open(ctx, path, &w, &why) || rf__params_load(&p, w, slab, &has, NULL, &why)) fail_msg("%s", why.text);
+        if (rf_weights_open(ctx, path, &w, &why) || rf__params_load(&p, w, slab, &has, NULL, &why))
+            fail_msg("%s", why.text);
         assert_true(has);
         rf_weights_close(w);
 
         c.label = (const char *const *)labels.name;
         const char *ours = t_folder();
         snprintf(path, sizeof path, "%s/model.safetensors", ours);
-        if (rf_config_write(ctx, ours, &c, &why) || rf__params_save(&p, slab, RF_F32, path, &why)) fail_msg("%s", why.text);
+        if (rf_config_write(ctx, ours, &c, &why) || rf__params_save(&p, slab, RF_F32, path, &why))
+            fail_msg("%s", why.text);
         compare(ctx, ours, models[i].head, &g);
         rf_labels again;
         assert_int_equal(rf_labels_read(ctx, ours, &again, &why), RF_OK);
@@ -146,7 +153,8 @@ static void survive_our_own_folder(void **state)
 /* ---- the last layer for the tokens that a head looks at alone ---- */
 
 /* Logits of two texts and, recorded, the gradient of their weighted sum; `whole`: all tokens through all layers. */
-static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *grad, bool whole, bool again, float logit[64], int64_t *n)
+static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *grad, bool whole, bool again,
+                   float logit[64], int64_t *n)
 {
     static const int32_t id[] = {2, 5, 7, 3, 2, 9, 3, 2, 1, 4, 6, 8, 3}, start[] = {0, 4, 7, 13};
     const rf_batch b = {.N = 13, .B = 3, .id = id, .start = start};
@@ -174,10 +182,13 @@ static void answer(const rf_ctx *ctx, const rf_params *p, float *slab, float *gr
 static void work_is_done_where_the_answer_is(void **state)
 {
     (void)state;
-    static const struct { rf_head head; rf_summary summary; const char *positions; int causal; } cases[] = {
-        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_POOLED, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "t5", 0},
-        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary_learned", 0}, {RF_HEAD_CHOICE, RF_SUMMARY_FIRST, "rotary", 0}, {RF_HEAD_CHOICE, RF_SUMMARY_LAST, "alibi", 1},
-        {RF_HEAD_CHOICE, RF_SUMMARY_MEAN, "rotary", 0}, {RF_HEAD_TOKEN, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_SPAN, RF_SUMMARY_LAST, "deberta", 0},
+    static const struct { rf_head head; rf_summary summary; const char *positions; int causal;
+    } cases[] = {
+        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary", 0}, {RF_HEAD_POOLED, RF_SUMMARY_LAST, "rotary", 0},
+        {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "t5", 0},     {RF_HEAD_SEQUENCE, RF_SUMMARY_LAST, "rotary_learned", 0},
+        {RF_HEAD_CHOICE, RF_SUMMARY_FIRST, "rotary", 0},  {RF_HEAD_CHOICE, RF_SUMMARY_LAST, "alibi", 1},
+        {RF_HEAD_CHOICE, RF_SUMMARY_MEAN, "rotary", 0},   {RF_HEAD_TOKEN, RF_SUMMARY_LAST, "rotary", 0},
+        {RF_HEAD_SPAN, RF_SUMMARY_LAST, "deberta", 0},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++)
         for (int layers = 1; layers <= 3; layers += 2) {
@@ -187,12 +198,17 @@ static void work_is_done_where_the_answer_is(void **state)
             float whole[64], rows[64];
             int64_t n, m;
             rf_config_defaults(&c);
-            c.vocab_size = 11, c.hidden_size = 16, c.embedding_size = 12, c.num_hidden_layers = layers, c.num_attention_heads = 2, c.intermediate_size = 32;
-            c.num_labels = cases[i].head == RF_HEAD_SPAN ? 2 : cases[i].head == RF_HEAD_CHOICE ? 1 : 3, c.summary = cases[i].summary, c.is_decoder = cases[i].causal;
+            c.vocab_size = 11, c.hidden_size = 16, c.embedding_size = 12, c.num_hidden_layers = layers,
+            c.num_attention_heads = 2, c.intermediate_size = 32;
+            c.num_labels = cases[i].head == RF_HEAD_SPAN     ? 2
+                           : cases[i].head == RF_HEAD_CHOICE ? 1
+                                                             : 3,
+            c.summary = cases[i].summary, c.is_decoder = cases[i].causal;
             c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;
             snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", cases[i].positions);
             assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
-            float *slab = t_floats((int64_t)p.total), *expected = t_floats((int64_t)p.total), *got = t_floats((int64_t)p.total);
+            float *slab = t_floats((int64_t)p.total), *expected = t_floats((int64_t)p.total),
+                  *got = t_floats((int64_t)p.total);
             rf__params_init(&p, slab, 4);
             for (size_t k = 0; k < p.total; k++) slab[k] *= 5;
             answer(ctx, &p, slab, NULL, true, false, whole, &n);
@@ -263,7 +279,8 @@ static void pooled_head_is_berts(void **state)
             double expected = (double)slab[w[3].offset + (size_t)k];
             for (size_t i = 0; i < 8; i++) {
                 double a = (double)slab[w[1].offset + i];
-                for (size_t j = 0; j < 8; j++) a += (double)slab[w[0].offset + i * 8 + j] * (double)h->f32[(size_t)start[b] * 8 + j];
+                for (size_t j = 0; j < 8; j++)
+                    a += (double)slab[w[0].offset + i * 8 + j] * (double)h->f32[(size_t)start[b] * 8 + j];
                 expected += tanh(a) * (double)slab[w[2].offset + (size_t)k * 8 + i];
             }
             assert_true(fabs(expected - (double)z->f32[b * 3 + k]) < 1e-5);   /* 8 + 8 products of numbers below 4 */
@@ -299,8 +316,12 @@ static void bad_labels_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agree_with_transformers), cmocka_unit_test(survive_our_own_folder), cmocka_unit_test(work_is_done_where_the_answer_is), cmocka_unit_test(labels_have_names),
-        cmocka_unit_test(pooled_head_is_berts),    cmocka_unit_test(bad_labels_are_refused),
+        cmocka_unit_test(agree_with_transformers),
+        cmocka_unit_test(survive_our_own_folder),
+        cmocka_unit_test(work_is_done_where_the_answer_is),
+        cmocka_unit_test(labels_have_names),
+        cmocka_unit_test(pooled_head_is_berts),
+        cmocka_unit_test(bad_labels_are_refused),
     };
     return cmocka_run_group_tests_name("model/heads", tests, NULL, NULL);
 }

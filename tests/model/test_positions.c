@@ -12,8 +12,9 @@ static rf_config small(const char *keys)
     char text[1024];
     rf_config c;
     rf_error why = {0};
-    snprintf(text, sizeof text, "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,"
-             "\"num_attention_heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,%s%s}",
+    snprintf(text, sizeof text,
+             "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_"
+             "heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,%s%s}",
              strstr(keys, ",\"max_pos") ? "" : "\"max_position_embeddings\":144,", keys);
     if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
@@ -44,7 +45,8 @@ static const struct { const char *keys; bool moves; } variants[] = {
      "\"original_max_position_embeddings\":64}", false},
 };
 
-/* Configuration i: first a row of the registry (in an encoder, or in a causal model when it needs one), then the variants.  false: there is none. */
+/* Configuration i: first a row of the registry (in an encoder, or in a causal model when it needs one), then the
+ * variants.  false: there is none. */
 struct config { rf_config c; const char *name; const rf_position *is; bool moves; };
 
 static bool config_at(size_t i, struct config *out)
@@ -115,11 +117,13 @@ static void packed_is_alone(void **state)
 static void stir(const rf_model *m)
 {
     for (size_t i = 0; i < m->params.n; i++)
-        for (size_t j = 0; m->params.p[i].looked_up && j < m->params.p[i].count; j++) m->value[i][j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
+        for (size_t j = 0; m->params.p[i].looked_up && j < m->params.p[i].count; j++)
+            m->value[i][j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
 }
 
-/* The order of tokens changes the answer, but for encodings that see distances alone, or nothing.  For those the mean over a text
- * and over its reverse are sums of the same numbers in another order: 130 terms and two layers, below 1000 roundings. */
+/* The order of tokens changes the answer, but for encodings that see distances alone, or nothing.  For those the mean
+ * over a text and over its reverse are sums of the same numbers in another order: 130 terms and two layers, below 1000
+ * roundings. */
 static void order_is_seen(void **state)
 {
     (void)state;
@@ -141,17 +145,19 @@ static void order_is_seen(void **state)
         double most = 0;
         for (int i = 0; i < 32; i++) most = fmax(most, fabs((double)v[i] - (double)first[i]));
         if (t.is->flags & RF_POSITION_SYMMETRIC) {
-            if (!(most < 1e-4)) fail_msg("%s is RF_POSITION_SYMMETRIC; a text and its reverse differ by %g", t.name, most);
+            if (!(most < 1e-4))
+                fail_msg("%s is RF_POSITION_SYMMETRIC; a text and its reverse differ by %g", t.name, most);
         } else if (most < 1e-3) {
-            fail_msg("%s: a text and its reverse differ by %g only (an encoding of |n - m| is RF_POSITION_SYMMETRIC)", t.name, most);
+            fail_msg("%s: a text and its reverse differ by %g only (an encoding of |n - m| is RF_POSITION_SYMMETRIC)",
+                     t.name, most);
         }
         end(&w);
         t_free_all();
     }
 }
 
-/* m -> m + s changes nothing but rounding, for those that say so.  Angles are formed in double, so the size of s does not
- * matter; products of two layers of width 32 stay within a few hundred ulp of values near 1. */
+/* m -> m + s changes nothing but rounding, for those that say so.  Angles are formed in double, so the size of s does
+ * not matter; products of two layers of width 32 stay within a few hundred ulp of values near 1. */
 static void check_shifts(const struct config *t, bool causal)
 {
     rf_config c = t->c;
@@ -188,8 +194,9 @@ static void shift_invariant_ones_are(void **state)
         for (int causal = t.c.is_decoder; causal < 2 && !t.moves; causal++) check_shifts(&t, causal);
 }
 
-/* Products in bf16 round operands to 2^-9 of themselves.  Two layers have some ten of them after each other, with scores of size 3 among
- * them: 3 sqrt(10) 2^-9, 2 % of outputs of size 1, and never more than 8 %.  A text's bits are its own there, too. */
+/* Products in bf16 round operands to 2^-9 of themselves.  Two layers have some ten of them after each other, with
+ * scores of size 3 among them: 3 sqrt(10) 2^-9, 2 % of outputs of size 1, and never more than 8 %.  A text's bits are
+ * its own there, too. */
 static void check_bf16(const struct config *t, bool causal)
 {
     enum { LONG = 64, SHORT = 17 };
@@ -204,9 +211,11 @@ static void check_bf16(const struct config *t, bool causal)
     float *hidden[2];
     for (int half = 0; half < 2; half++) {
         struct work w = {.ctx = t_ctx(2, NULL)};
-        if (rf_model_random_as(w.ctx, &c, 7, half ? RF_BF16 : RF_F32, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+        if (rf_model_random_as(w.ctx, &c, 7, half ? RF_BF16 : RF_F32, &w.model, &why) ||
+            rf_session_open(w.model, &w.session, &why))
             fail_msg("%s: %s", t->name, why.text);
-        const rf_batch alone = {.N = LONG, .B = 1, .id = id + SHORT, .start = one}, packed = {.N = SHORT + LONG, .B = 2, .id = id, .start = both};
+        const rf_batch alone = {.N = LONG, .B = 1, .id = id + SHORT, .start = one},
+                       packed = {.N = SHORT + LONG, .B = 2, .id = id, .start = both};
         if (rf_session_hidden(w.session, &alone, &v, &why)) fail_msg("%s: %s", t->name, why.text);
         hidden[half] = memcpy(t_floats(LONG * 32), v, LONG * 32 * sizeof *v);
         if (rf_session_hidden(w.session, &packed, &v, &why)) fail_msg("%s: %s", t->name, why.text);
@@ -280,12 +289,13 @@ static void beyond_the_trained_length(void **state)
     }
 }
 
-/* ReRoPE without a far key is RoPE; with a leak of 1 its distances are the true ones.  Two layers of width 32 stay within a
- * few hundred ulp of values near 1. */
+/* ReRoPE without a far key is RoPE; with a leak of 1 its distances are the true ones.  Two layers of width 32 stay
+ * within a few hundred ulp of values near 1. */
 static void rerope_begins_at_rope(void **state)
 {
     (void)state;
-    static const char *const keys[] = {"\"rope_theta\":10000", "\"position_embedding_type\":\"rerope\",\"rerope_window\":64",
+    static const char *const keys[] = {"\"rope_theta\":10000",
+                                       "\"position_embedding_type\":\"rerope\",\"rerope_window\":64",
                                        "\"position_embedding_type\":\"rerope\",\"rerope_window\":3,\"rerope_leak\":1",
                                        "\"position_embedding_type\":\"rerope\",\"rerope_window\":3"};
     float *expected = NULL;
@@ -309,7 +319,7 @@ static void rerope_begins_at_rope(void **state)
     t_free_all();
 }
 
-/* ---- what is done to the words, against the formulas at the top of the files, in double with loops ----------------------- */
+/* ---- what is done to the words, against the formulas at the top of the files, in double with loops --------------- */
 
 enum { N = 11, E = 24 };
 static const int32_t at[N] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4};
@@ -344,7 +354,8 @@ static void follow(const char *name, double *p, int32_t m, double *const w[])
             for (int i = 0; i < E; i++) mid[i] = p[i] + (s == 3 ? 0.1 : 0.05) * h[s - 1][i];
             slope(h[s], mid, 0.1 * k + (s == 3 ? 0.1 : 0.05), w[1], w[2]);
         }
-        for (int i = 0; i < E; i++) p[i] += euler ? 0.1 * h[0][i] : 0.1 / 6 * (h[0][i] + 2 * h[1][i] + 2 * h[2][i] + h[3][i]);
+        for (int i = 0; i < E; i++)
+            p[i] += euler ? 0.1 * h[0][i] : 0.1 / 6 * (h[0][i] + 2 * h[1][i] + 2 * h[2][i] + h[3][i]);
     }
 }
 
@@ -361,15 +372,18 @@ static bool formula(const char *name, double *y, const double *x, double *const 
         for (int e = 0; e < E; e++) {
             const double omega = pow(10000, -(double)(e - e % 2) / E), half = pow(10000, -2.0 * (e % (E / 2)) / E);
             const double a = 0.4, *u = w[0];
-            if (!strcmp(name, "sinusoidal") || !strcmp(name, "cape")) out[e] = in[e] + (e % 2 ? cos(m * omega) : sin(m * omega));
+            if (!strcmp(name, "sinusoidal") || !strcmp(name, "cape"))
+                out[e] = in[e] + (e % 2 ? cos(m * omega) : sin(m * omega));
             else if (!strcmp(name, "sinusoidal_halves")) out[e] = in[e] + (e < E / 2 ? sin(m * half) : cos(m * half));
             else if (!strcmp(name, "absolute")) out[e] = in[e] + u[m * E + e];
             else if (!strcmp(name, "product")) out[e] = in[e] * (1 + u[m * E + e]);
             else if (!strcmp(name, "hierarchical"))        /* max_position_embeddings is 3 here: m = 3 i + j */
-                out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) + (1 - a) * (u[m % 3 * E + e] - a * u[e]) / (1 - a);
+                out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) +
+                         (1 - a) * (u[m % 3 * E + e] - a * u[e]) / (1 - a);
             else if (!strcmp(name, "axial")) out[e] = in[e] + u[m / 4 * E + e] + w[1][m % 4 * E + e];
             else if (!strcmp(name, "complex_order")) {
-                const double angle = m * omega * (1 + u[id[n] * (E / 2) + e / 2]), re = in[e - e % 2], im = in[e - e % 2 + 1];
+                const double angle = m * omega * (1 + u[id[n] * (E / 2) + e / 2]), re = in[e - e % 2],
+                             im = in[e - e % 2 + 1];
                 out[e] = e % 2 ? re * sin(angle) + im * cos(angle) : re * cos(angle) - im * sin(angle);
             } else if (!strcmp(name, "recurrent")) {
                 double z = w[1][e];
@@ -416,7 +430,8 @@ static void words_are_their_formulas(void **unused)
         const int32_t start[] = {0, 6, N};
         fill(3, id, N);
         const rf_batch b = {.N = N, .B = 2, .id = id, .start = start};
-        if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) || rf__params_new(ctx, &c, &params, &why))
+        if (rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, &c, &kept, &why) ||
+            rf__params_new(ctx, &c, &params, &why))
             fail_msg("%s: %s", t.name, why.text);
         assert_true(rf__positions_bind(g, kept, &c, &b, &context));
         for (size_t i = 0; i < params.n; i++) {
@@ -443,8 +458,9 @@ static void words_are_their_formulas(void **unused)
     rf_ctx_free(ctx);
 }
 
-/* Every parameter of an encoding takes part: its gradient is there, and the step is as long as the gradient says.  The loss
- * along the gradient is measured in f32 with steps that move it by about 1e-2; its rounding (1e-6) and curvature leave 5 %. */
+/* Every parameter of an encoding takes part: its gradient is there, and the step is as long as the gradient says.  The
+ * loss along the gradient is measured in f32 with steps that move it by about 1e-2; its rounding (1e-6) and curvature
+ * leave 5 %. */
 static void every_parameter_has_its_gradient(void **state)
 {
     (void)state;
@@ -471,14 +487,16 @@ static void every_parameter_has_its_gradient(void **state)
         for (int i = 0; i < 40; i++) type[i] = i % 15 > 7;
         const rf_batch b = {.N = 40, .B = 2, .id = id, .type = type, .start = start};
         for (size_t i = 0; i < params.n; i++) {
-            if (!params.p[i].looked_up || strstr(params.p[i].name, "pos_key_proj.bias")) continue;   /* one number for all keys */
+            /* one number for all keys */
+            if (!params.p[i].looked_up || strstr(params.p[i].name, "pos_key_proj.bias")) continue;
             double size = 0, loss[3] = {0};
             const rf_param *one = &params.p[i];
             for (int side = 0; side < 3; side++) {
                 memset(grad, 0, params.total * sizeof *grad);
                 if (rf_graph_reset(g)) fail();
                 rf_graph_record(g, 1, 1, 1);
-                rf_tensor *l = rf__mlm_loss(g, e, rf__encoder_forward(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
+                rf_tensor *l =
+                    rf__mlm_loss(g, e, rf__encoder_forward(g, e, &b), row, label, 6, 1.0 / 6, &loss[side], NULL);
                 if (rf_backward(g, l, &why)) fail_msg("%s: %s", t.name, why.text);
                 loss[side] /= 6;
                 static float along[1 << 14];
@@ -487,7 +505,9 @@ static void every_parameter_has_its_gradient(void **state)
                     for (size_t j = 0; j < one->count; j++) size += pow((double)(along[j] = grad[one->offset + j]), 2);
                     if (!(size > 1e-12)) fail_msg("%s: %s has no gradient", t.name, one->name);
                 }
-                const double h = 0.01 / sqrt(size) * (sqrt(size) > 1 ? 1 / sqrt(size) : 1), to = side == 0 ? 1 : side == 1 ? -2 : 1;
+                const double h = 0.01 / sqrt(size) * (sqrt(size) > 1 ? 1 / sqrt(size) : 1), to = side == 0   ? 1
+                                                                                                 : side == 1 ? -2
+                                                                                                             : 1;
                 for (size_t j = 0; j < one->count; j++) value[one->offset + j] += (float)(to * h * (double)along[j]);
                 if (side == 2) {
                     const double slope = (loss[1] - loss[2]) / (2 * h);
@@ -523,8 +543,8 @@ static void parameters_are_counted(void **state)
     }
 }
 
-/* With is_decoder, what a text begins with is all that its states depend on: to the last bit whatever follows, and not before
- * the first token that differs.  Angles of dynamic and longrope are those of the whole text's length. */
+/* With is_decoder, what a text begins with is all that its states depend on: to the last bit whatever follows, and not
+ * before the first token that differs.  Angles of dynamic and longrope are those of the whole text's length. */
 static void causal_models_do_not_look_ahead(void **state)
 {
     (void)state;
@@ -543,13 +563,16 @@ static void causal_models_do_not_look_ahead(void **state)
         for (int32_t i = 1; i < 130; i += 43) {
             id[i] = (id[i] + 1) % 97;
             if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", t.name, why.text);
-            if (memcmp(v, whole, (size_t)i * 32 * sizeof *v)) fail_msg("%s: token %d is seen before its time", t.name, i);
+            if (memcmp(v, whole, (size_t)i * 32 * sizeof *v))
+                fail_msg("%s: token %d is seen before its time", t.name, i);
             for (int32_t n = i; n < 130; n += 64)
-                if (!memcmp(v + n * 32, whole + n * 32, 32 * sizeof *v)) fail_msg("%s: token %d is not seen at %d", t.name, i, n);
+                if (!memcmp(v + n * 32, whole + n * 32, 32 * sizeof *v))
+                    fail_msg("%s: token %d is not seen at %d", t.name, i, n);
             id[i] = (id[i] + 96) % 97;
             b.N = start[1] = i;
             if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", t.name, why.text);
-            if (!by_length && memcmp(v, whole, (size_t)i * 32 * sizeof *v)) fail_msg("%s: %d tokens alone have other bits", t.name, i);
+            if (!by_length && memcmp(v, whole, (size_t)i * 32 * sizeof *v))
+                fail_msg("%s: %d tokens alone have other bits", t.name, i);
             b.N = start[1] = 130;
         }
         end(&w);
@@ -600,7 +623,8 @@ static float *gradient(const rf_config *c, rf_type type, bool again)
     const rf_batch batch = {.N = 97, .B = 5, .id = id, .start = start};
     rf_tensor *h = rf__encoder_forward(g, e, &batch);
     memset(start, 0x7f, sizeof start);                               /* the caller's again */
-    if (rf_backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why)) fail_msg("%s: %s", c->position_embedding_type, why.text);
+    if (rf_backward(g, rf__mlm_loss(g, e, h, row, label, 6, 1, NULL, NULL), &why))
+        fail_msg("%s: %s", c->position_embedding_type, why.text);
     rf_graph_free(g);
     rf__encoder_free(e);
     rf__params_free(&p);

@@ -1,5 +1,5 @@
-/* test_relative.c — mirrors src/model/positions/relative.c: every relative encoding against its printed formula with explicit
- * [T,T] scores in double, values and the gradient of every parameter, in an encoder and in a causal model. */
+/* test_relative.c — mirrors src/model/positions/relative.c: every relative encoding against its printed formula with
+ * explicit [T,T] scores in double, values and the gradient of every parameter, in an encoder and in a causal model. */
 #include <float.h>
 
 #include "layer.h"
@@ -11,7 +11,8 @@ static const int32_t start[TEXTS + 1] = {0, 1, 14, 19};
 static const int32_t type[N] = {1, 0, 0, 0, 1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0, 0, 1, 0};
 
 /* Numbers that the result must not depend on: u of Transformer-XL, TUPE's theta_1. */
-static const double u[C] = {0.3, -0.7, 0.2, 0.9, -0.4, 0.1, -0.8, 0.5, 0.6, -0.2, 0.7, -0.3, 0.4, -0.9, 0.8, -0.1, -0.6, 0.5};
+static const double u[C] = {0.3,  -0.7, 0.2,  0.9, -0.4, 0.1, -0.8, 0.5,  0.6,
+                            -0.2, 0.7,  -0.3, 0.4, -0.9, 0.8, -0.1, -0.6, 0.5};
 static const double theta_1[H] = {0.7, -1.1, 0.4};
 
 /* Vectors that one evaluation needs more than once. */
@@ -50,7 +51,8 @@ static int t5_bucket(int r, bool two_sided, int buckets, int farthest)
     }
     const int exact = buckets / 2;
     if (n < exact) return behind + n;
-    return behind + at_most(exact + (int)(log((double)n / exact) / log((double)farthest / exact) * (buckets - exact)), buckets - 1);
+    return behind + at_most(exact + (int)(log((double)n / exact) / log((double)farthest / exact) * (buckets - exact)),
+                            buckets - 1);
 }
 
 /* He et al.'s row delta for the distance d = query - key: of version 1, or with buckets that of version 2. */
@@ -58,7 +60,8 @@ static int deberta_row(int d, int buckets, int farthest)
 {
     const int span = buckets > 0 ? buckets : farthest, middle = buckets / 2;
     if (buckets > 0 && abs(d) > middle) {
-        const int far = (int)ceil(log((double)abs(d) / middle) / log((farthest - 1.0) / middle) * (middle - 1)) + middle;
+        const int far =
+            (int)ceil(log((double)abs(d) / middle) / log((farthest - 1.0) / middle) * (middle - 1)) + middle;
         d = d < 0 ? -far : far;
     }
     return at_most(at_least(d + span, 0), 2 * span - 1);
@@ -106,15 +109,16 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
         for (int r = 0; r < 2 * span; r++) {
             double x[C];
             layer_norm(x, w[0] + r * C, w[1], w[2], c->layer_norm_eps);
-            const bool share = c->share_att_key;                                       /* w[3], w[4]: of queries, keys, values */
-            times_matrix(p->a[r], x, share ? w[3] + C * C : w[3], share ? w[4] + C : w[4]);            /* keys of places */
-            times_matrix(p->b[r], x, share ? w[3] : w[5], share ? w[4] : w[6]);                        /* queries        */
+            const bool share = c->share_att_key;                              /* w[3], w[4]: of queries, keys, values */
+            times_matrix(p->a[r], x, share ? w[3] + C * C : w[3], share ? w[4] + C : w[4]);         /* keys of places */
+            times_matrix(p->b[r], x, share ? w[3] : w[5], share ? w[4] : w[6]);                        /* queries     */
         }
     }
 }
 
 /* score(m,n) of head h; q and k are the head's columns, `same` tells whether both are of one segment. */
-static double score(const rf_config *c, double *const w[], const struct projected *p, const double *q, const double *k, int m, int n, int h, bool same)
+static double score(const rf_config *c, double *const w[], const struct projected *p, const double *q, const double *k,
+                    int m, int n, int h, bool same)
 {
     const int r = n - m;
     const double root = sqrt(D), plain = inner(q, k) / root;
@@ -128,13 +132,16 @@ static double score(const rf_config *c, double *const w[], const struct projecte
         for (int i = 1; i <= d / 2; i++) sum += cos(r / pow(10000, 2.0 * i / d));
         return plain + (sum - d / 2) / (8 * (h + 1.0) / H);
     }
-    const int bucket = t5_bucket(r, two_sided, (int)c->relative_attention_num_buckets, (int)c->relative_attention_max_distance);
+    const int bucket =
+        t5_bucket(r, two_sided, (int)c->relative_attention_num_buckets, (int)c->relative_attention_max_distance);
     if (is(c, "t5")) return inner(q, k) + w[0][bucket * H + h];
     if (is(c, "shaw") || is(c, "nezha")) {
         double key[D];
         const int K = (int)c->max_relative_position, row = cut(r, K) + K;
         for (int i = 0; i < D; i++)
-            key[i] = k[i] + (is(c, "shaw") ? w[0][row * D + i] : i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D)));
+            key[i] = k[i] + (is(c, "shaw") ? w[0][row * D + i]
+                             : i % 2       ? cos(row * pow(10000, -(i - 1.0) / D))
+                                           : sin(row * pow(10000, -(double)i / D)));
         return inner(q, key) / root;
     }
     if (is(c, "tupe")) {
@@ -148,9 +155,10 @@ static double score(const rf_config *c, double *const w[], const struct projecte
         return (inner(q, k) + inner(q, p->a[row] + h * D) + inner(k, p->b[row] + h * D)) / sqrt(3.0 * D);
     }
     assert_true(is(c, "transformer_xl") || is(c, "xlnet"));
-    double q_u[D], q_v[D], q_s[D], sum;                          /* the query's bias here holds u, relative_bias v - u, segment_bias s - u */
+    double q_u[D], q_v[D], q_s[D], sum;     /* the query's bias here holds u, relative_bias v - u, segment_bias s - u */
     for (int i = 0; i < D; i++) {
-        const double bare = q[i] - u[h * D + i], v = w[1][h * D + i] + u[h * D + i], s = is(c, "xlnet") ? w[2][h * D + i] + u[h * D + i] : 0;
+        const double bare = q[i] - u[h * D + i], v = w[1][h * D + i] + u[h * D + i],
+                     s = is(c, "xlnet") ? w[2][h * D + i] + u[h * D + i] : 0;
         q_u[i] = bare + u[h * D + i], q_v[i] = bare + v, q_s[i] = bare + s;
     }
     sum = inner(q_u, k) + inner(q_v, p->a[m - n + LONGEST] + h * D);
@@ -174,7 +182,8 @@ static void pair_value(const void *of, double *out, const double *v, const struc
     for (int i = 0; i < D; i++) {
         out[i] = v[i];
         if (is(e->c, "shaw")) out[i] += e->w[1][row * D + i];
-        if (is(e->c, "nezha")) out[i] += i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D));
+        if (is(e->c, "nezha"))
+            out[i] += i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D));
     }
 }
 
@@ -198,13 +207,15 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"transformer_xl\",\"clamp_len\":5",
     "\"position_embedding_type\":\"xlnet\"",
     "\"position_embedding_type\":\"xlnet\",\"clamp_len\":3",
-    "\"position_embedding_type\":\"tupe\",\"relative_attention_num_buckets\":8,\"relative_attention_max_distance\":9,\"max_position_embeddings\":15",
+    "\"position_embedding_type\":\"tupe\",\"relative_attention_num_buckets\":8,\"relative_attention_max_distance\":9,"
+    "\"max_position_embeddings\":15",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":5",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10",
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":5,\"max_relative_positions\":5",
     "\"position_embedding_type\":\"deberta\",\"max_relative_positions\":15,\"share_att_key\":true",
-    "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10,\"share_att_key\":true",
+    "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"max_relative_positions\":10,\"share_att_key\":"
+    "true",
     "\"position_embedding_type\":\"kerple_log\"",
     "\"position_embedding_type\":\"kerple_power\"",
     "\"position_embedding_type\":\"sandwich\",\"sandwich_width\":8",
@@ -218,10 +229,11 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
     return sum;
 }
 
-/* Central differences of the formula by each of n numbers, and the library's gradient of them: a gradient passes chains of 3 C products
- * and a sum over all pairs of a text, forwards and backwards: 600 roundings of numbers not larger than the largest.  Differences
- * with a step of 1e-5 are right to 1e-8. */
-static void compare(const char *what, const rf_config *c, const float *got, double *at, size_t n, const double *qkv, double *const w[], const float *weight)
+/* Central differences of the formula by each of n numbers, and the library's gradient of them: a gradient passes chains
+ * of 3 C products and a sum over all pairs of a text, forwards and backwards: 600 roundings of numbers not larger than
+ * the largest.  Differences with a step of 1e-5 are right to 1e-8. */
+static void compare(const char *what, const rf_config *c, const float *got, double *at, size_t n, const double *qkv,
+                    double *const w[], const float *weight)
 {
     static double y[N * C];
     double *expected = t_bytes(n * sizeof *expected), most = 1;
@@ -236,11 +248,12 @@ static void compare(const char *what, const rf_config *c, const float *got, doub
     }
     for (size_t i = 0; i < n; i++)
         if (!(fabs((double)got[i] - expected[i]) <= 600 * FLT_EPSILON * most + 1e-8))
-            fail_msg("%s%s: gradient %d of %s is %.9g, expected %.9g", c->position_embedding_type, c->is_decoder ? ", causal" : "", (int)i, what,
-                     (double)got[i], expected[i]);
+            fail_msg("%s%s: gradient %d of %s is %.9g, expected %.9g", c->position_embedding_type,
+                     c->is_decoder ? ", causal" : "", (int)i, what, (double)got[i], expected[i]);
 }
 
-/* Values are the end of scores of size 10, each a sum of up to 3 C products, and of a softmax: 200 roundings of the largest. */
+/* Values are the end of scores of size 10, each a sum of up to 3 C products, and of a softmax: 200 roundings of the
+ * largest. */
 static void check(const rf_config *c)
 {
     struct layer l;
@@ -290,8 +303,8 @@ static void formulas_and_gradients(void **state)
         }
 }
 
-/* What a session keeps of one batch for the next changes no bit, whatever lengths come after each other; and it is kept: parameters
- * that are overwritten (which nobody may do) are not looked at again. */
+/* What a session keeps of one batch for the next changes no bit, whatever lengths come after each other; and it is
+ * kept: parameters that are overwritten (which nobody may do) are not looked at again. */
 static void kept_tables_are_the_same(void **state)
 {
     (void)state;

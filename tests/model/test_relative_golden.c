@@ -1,5 +1,5 @@
-/* test_relative_golden.c — mirrors src/model/positions/relative.c beside transformers: its layers, buckets and slopes, as
- * tools/golden_relative.py left them in tests/golden/relative. */
+/* test_relative_golden.c — mirrors src/model/positions/relative.c beside transformers: its layers, buckets and slopes,
+ * as tools/golden_relative.py left them in tests/golden/relative. */
 #include <float.h>
 
 #include "layer.h"
@@ -56,7 +56,7 @@ static double value_of(const struct arrays *all, const char *name, size_t i)
     if (!strcmp(name, "segment_embeddings.weight")) return array(all, "seg_embed")->x[i];
     if (!strcmp(name, "relative_key.weight")) return array(all, "relative.weight")->x[i];
     if (!strcmp(name, "position_norm.weight")) return 1 + array(all, "position_norm.weight-1")->x[i];
-    if (!strcmp(name, "relative_values.weight") && !optional(all, name)) return 0;           /* shaw_keys: of keys alone */
+    if (!strcmp(name, "relative_values.weight") && !optional(all, name)) return 0;        /* shaw_keys: of keys alone */
     return array(all, name)->x[i];
 }
 
@@ -77,19 +77,38 @@ static void columns(float *qkv, const struct arrays *all, int part, int64_t T, i
         }
 }
 
-static const struct { const char *file, *encoding; bool causal; } layers[] = {
-    {"t5", "t5", false}, {"t5_causal", "t5", true}, {"alibi", "alibi", false}, {"alibi_causal", "alibi", true},
-    {"xlnet", "xlnet", false}, {"xlnet_clamped", "xlnet", false}, {"xlnet_plain", "transformer_xl", false},
-    {"transformer_xl_causal", "transformer_xl", true}, {"nezha", "nezha", false}, {"shaw", "shaw", false}, {"shaw_keys", "shaw", false},
-    {"deberta", "deberta", false}, {"deberta_far", "deberta", false}, {"deberta_log", "deberta", false}, {"tupe", "tupe", false},
-    {"kerple_log", "kerple_log", false}, {"kerple_power", "kerple_power", false}, {"sandwich", "sandwich", false},
+static const struct { const char *file, *encoding; bool causal;
+} layers[] = {
+    {"t5", "t5", false},
+    {"t5_causal", "t5", true},
+    {"alibi", "alibi", false},
+    {"alibi_causal", "alibi", true},
+    {"xlnet", "xlnet", false},
+    {"xlnet_clamped", "xlnet", false},
+    {"xlnet_plain", "transformer_xl", false},
+    {"transformer_xl_causal", "transformer_xl", true},
+    {"nezha", "nezha", false},
+    {"shaw", "shaw", false},
+    {"shaw_keys", "shaw", false},
+    {"deberta", "deberta", false},
+    {"deberta_far", "deberta", false},
+    {"deberta_log", "deberta", false},
+    {"tupe", "tupe", false},
+    {"kerple_log", "kerple_log", false},
+    {"kerple_power", "kerple_power", false},
+    {"sandwich", "sandwich", false},
 };
 
 /* keys of config.json, by the names of the golden files */
 static const char *const keys[][2] = {
-    {"buckets", "relative_attention_num_buckets"}, {"distance", "relative_attention_max_distance"}, {"clamp_len", "clamp_len"},
-    {"max_relative_position", "max_relative_position"}, {"max_relative_positions", "max_relative_positions"},
-    {"position_buckets", "position_buckets"}, {"sandwich_width", "sandwich_width"}, {"layer_norm_eps", "layer_norm_eps"},
+    {"buckets", "relative_attention_num_buckets"},
+    {"distance", "relative_attention_max_distance"},
+    {"clamp_len", "clamp_len"},
+    {"max_relative_position", "max_relative_position"},
+    {"max_relative_positions", "max_relative_positions"},
+    {"position_buckets", "position_buckets"},
+    {"sandwich_width", "sandwich_width"},
+    {"layer_norm_eps", "layer_norm_eps"},
 };
 
 static void layer_of_transformers(const char *file, const char *encoding, bool causal, const char *isa)
@@ -107,7 +126,8 @@ static void layer_of_transformers(const char *file, const char *encoding, bool c
         snprintf(one, sizeof one, ",\"%s\":%.17g", keys[i][1], a->x[0]);
         strncat(text, one, sizeof text - strlen(text) - 1);
     }
-    const struct array *expected = array(&all, "context"), *types = optional(&all, "types"), *places = optional(&all, "position_embeddings.weight");
+    const struct array *expected = array(&all, "context"), *types = optional(&all, "types"),
+                       *places = optional(&all, "position_embeddings.weight");
     const int64_t T = expected->dim[0];
     if (places) {
         snprintf(one, sizeof one, ",\"max_position_embeddings\":%d", (int)places->dim[0]);
@@ -116,13 +136,15 @@ static void layer_of_transformers(const char *file, const char *encoding, bool c
     const rf_config c = config_of(HEADS, WIDE, causal, text);
     open_layer(&l, &c, isa);
     for (size_t i = 0; i < l.n; i++) {
-        const char *name = l.p[i]->name, *self = strstr(name, "attention.self."), *encoder = strstr(name, "roformer.encoder.");
+        const char *name = l.p[i]->name, *self = strstr(name, "attention.self."),
+                   *encoder = strstr(name, "roformer.encoder.");
         name = self ? self + strlen("attention.self.") : encoder ? encoder + strlen("roformer.encoder.") : name;
         for (size_t j = 0; j < l.p[i]->count; j++) l.value[i][j] = (float)value_of(&all, name, j);
     }
     float *qkv = t_floats(T * 3 * WIDTH);
     for (int part = 0; part < 3; part++) columns(qkv, &all, part, T, WIDTH);
-    int32_t *id = t_bytes((size_t)T * sizeof *id), *type_of = t_bytes((size_t)T * sizeof *type_of), ends[2] = {0, (int32_t)T};
+    int32_t *id = t_bytes((size_t)T * sizeof *id), *type_of = t_bytes((size_t)T * sizeof *type_of),
+            ends[2] = {0, (int32_t)T};
     for (int64_t t = 0; t < T; t++) id[t] = 0, type_of[t] = types ? (int32_t)types->x[t] : 0;
     const rf_batch b = {.N = T, .B = 1, .id = id, .type = type_of, .start = ends};
     rf_tensor *y = attend(&l, qkv, NULL, &b, &spec);
@@ -134,8 +156,9 @@ static void layer_of_transformers(const char *file, const char *encoding, bool c
     t_free_all();
 }
 
-/* Scores of size 10 with 24 roundings each of f32 are off by at most 3e-5 in the worst case and 4e-6 as a rule; so are the
- * probabilities, relative, and contexts of size 3 by 1.2e-5.  Three of the files have a softmax in float32 themselves. */
+/* Scores of size 10 with 24 roundings each of f32 are off by at most 3e-5 in the worst case and 4e-6 as a rule; so are
+ * the probabilities, relative, and contexts of size 3 by 1.2e-5.  Three of the files have a softmax in float32
+ * themselves. */
 static void layers_of_transformers(void **state)
 {
     (void)state;
@@ -160,8 +183,9 @@ static const float *bias_of(struct layer *l, int64_t T, rf_attention_spec *spec)
 
 static int64_t clamp(int64_t x, int64_t most) { return x > most ? most : x < -most ? -most : x; }
 
-/* Buckets: the table holds its own row numbers (DeBERTa's, which passes a norm, angles on a circle), so what attention would
- * add tells the row.  Slopes: what it adds at distance 1; they pass through float32 in transformers, over up to 40 products. */
+/* Buckets: the table holds its own row numbers (DeBERTa's, which passes a norm, angles on a circle), so what attention
+ * would add tells the row.  Slopes: what it adds at distance 1; they pass through float32 in transformers, over up to
+ * 40 products. */
 static void buckets_and_slopes_of_transformers(void **state)
 {
     (void)state;
@@ -178,15 +202,25 @@ static void buckets_and_slopes_of_transformers(void **state)
             char text[256];
             const bool past = !strncmp(a->name, "past/", 5);
             if (sscanf(a->name, kind == 2 ? "heads/%d" : past ? "past/%d/%d" : "both/%d/%d", &n, &most) < 1) continue;
-            snprintf(text, sizeof text, kind == 0 ? "\"position_embedding_type\":\"t5\",\"relative_attention_num_buckets\":%d,\"relative_attention_max_distance\":%d"
-                     : kind == 1 ? "\"position_embedding_type\":\"deberta\",\"position_buckets\":%d,\"max_relative_positions\":%d"
-                                 : "\"position_embedding_type\":\"alibi\"", n, most);
+            snprintf(
+                text, sizeof text,
+                kind == 0 ? "\"position_embedding_type\":\"t5\",\"relative_attention_num_buckets\":%d,\"relative_"
+                            "attention_max_distance\":%d"
+                : kind == 1
+                    ? "\"position_embedding_type\":\"deberta\",\"position_buckets\":%d,\"max_relative_positions\":%d"
+                    : "\"position_embedding_type\":\"alibi\"",
+                n, most);
             const rf_config c = config_of(kind == 2 ? n : 1, kind == 2 ? 2 : 4, past, text);
             open_layer(&l, &c, NULL);
             for (size_t p = 0; p < l.n; p++)
                 for (size_t j = 0; j < l.p[p]->count; j++) {
-                    const double angle = 6.283185307179586 * (double)(j / 4) / (2 * n), wave = j % 2 ? sin(angle) : cos(angle);
-                    l.value[p][j] = kind == 0 ? (float)j : p == 0 ? (float)(j % 4 < 2 ? wave : -wave) : p == 1 ? 1 : p == 3 ? (float)(j % 5 == 0) : 0;
+                    const double angle = 6.283185307179586 * (double)(j / 4) / (2 * n),
+                                 wave = j % 2 ? sin(angle) : cos(angle);
+                    l.value[p][j] = kind == 0 ? (float)j
+                                    : p == 0  ? (float)(j % 4 < 2 ? wave : -wave)
+                                    : p == 1  ? 1
+                                    : p == 3  ? (float)(j % 5 == 0)
+                                              : 0;
                 }
             const struct array *offset = kind < 2 ? array(&all, "offset") : NULL;
             const int64_t T = offset ? (int64_t)offset->x[offset->n - 1] + 1 : 2;
@@ -195,11 +229,14 @@ static void buckets_and_slopes_of_transformers(void **state)
                 t_near((double)got[clamp((int64_t)offset->x[j], spec.clip) + spec.clip], a->x[j], 0);
             for (int64_t j = 0; kind == 1 && j < a->n; j++) {           /* offset is query - key */
                 const float *row = got + 4 * (clamp(-(int64_t)offset->x[j], spec.clip) + spec.clip);
-                const double at = fmod(atan2((double)row[1], (double)row[0]) / 6.283185307179586 * 2 * n + 2 * n, 2 * n);
+                const double at =
+                    fmod(atan2((double)row[1], (double)row[0]) / 6.283185307179586 * 2 * n + 2 * n, 2 * n);
                 const double expected = fmin(fmax(a->x[j] + n, 0), 2 * n - 1), apart = fabs(at - expected);
-                if (!(fmin(apart, 2 * n - apart) < 1e-2)) fail_msg("%s: offset %d is in row %.3f, expected %.0f", a->name, (int)offset->x[j], at, expected);
+                if (!(fmin(apart, 2 * n - apart) < 1e-2))
+                    fail_msg("%s: offset %d is in row %.3f, expected %.0f", a->name, (int)offset->x[j], at, expected);
             }
-            for (int h = 0; kind == 2 && h < n; h++) t_near(-(double)got[2 * n + h], a->x[h], 40 * FLT_EPSILON * a->x[h]);
+            for (int h = 0; kind == 2 && h < n; h++)
+                t_near(-(double)got[2 * n + h], a->x[h], 40 * FLT_EPSILON * a->x[h]);
             checked++;
             close_layer(&l);
         }

@@ -1,5 +1,5 @@
-/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config_rope.c: stretched frequencies against
- * transformers, tables against their printed formulas, and what config.json can say wrong. */
+/* test_rope_scaling.c — mirrors src/model/positions/rope_scaling.c, src/store/config_rope.c: stretched frequencies
+ * against transformers, tables against their printed formulas, and what config.json can say wrong. */
 #include <float.h>
 
 #include "t.h"
@@ -42,20 +42,24 @@ static void frequencies_of_transformers(void **state)
     for (int t = RF_ROPE_LINEAR; t <= RF_ROPE_LLAMA3; t++) assert_int_equal(seen[t], 8);
 }
 
-/* By the printed formula, too, for transformers has it only as a point of its dynamic one: base b f^(r/(r-2)), at every length. */
+/* By the printed formula, too, for transformers has it only as a point of its dynamic one: base b f^(r/(r-2)), at every
+ * length. */
 static void ntk_is_its_formula(void **state)
 {
     (void)state;
-    const rf_config c = parsed("{\"hidden_size\":256,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":8}}");
+    const rf_config c =
+        parsed("{\"hidden_size\":256,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":8}}");
     for (int64_t i = 0; i < 32; i++) {
         const double expected = pow(10000 * pow(8, 64.0 / 62), -(double)i / 32);
-        for (int64_t length = 0; length < 20000; length += 9999) t_near(rf__rope_theta(&c, c.rope_theta, 64, length, i), expected, 1e-12 * expected);
+        for (int64_t length = 0; length < 20000; length += 9999)
+            t_near(rf__rope_theta(&c, c.rope_theta, 64, length, i), expected, 1e-12 * expected);
     }
 }
 
-/* ---- tables ----------------------------------------------------------------------------------------------------------- */
+/* ---- tables ------------------------------------------------------------------------------------------------------ */
 
-/* The angle and the gain of plane i at position m in a text of L tokens; part 0 queries, 1 keys; written from the papers. */
+/* The angle and the gain of plane i at position m in a text of L tokens; part 0 queries, 1 keys; written from the
+ * papers. */
 typedef void formula(double m, double L, int64_t i, int part, int64_t layer, double *angle, double *gain);
 
 static void plain(double m, double L, int64_t i, int part, int64_t layer, double *angle, double *gain)
@@ -112,24 +116,29 @@ static void dynamic(double m, double L, int64_t i, int part, int64_t layer, doub
 static void yarn(double m, double L, int64_t i, int part, int64_t layer, double *angle, double *gain)
 {
     (void)L, (void)part, (void)layer;
-    const double low = floor(16 * log(20 / (64 * acos(-1))) / (2 * log(10000))), high = ceil(16 * log(20 / (2 * acos(-1))) / (2 * log(10000)));
-    const double ramp = fmin(fmax(((double)i - fmax(low, 0)) / (high - fmax(low, 0)), 0), 1), theta = pow(10000, -2 * (double)i / 16);
+    const double low = floor(16 * log(20 / (64 * acos(-1))) / (2 * log(10000))),
+                 high = ceil(16 * log(20 / (2 * acos(-1))) / (2 * log(10000)));
+    const double ramp = fmin(fmax(((double)i - fmax(low, 0)) / (high - fmax(low, 0)), 0), 1),
+                 theta = pow(10000, -2 * (double)i / 16);
     *angle = m * (theta / 4 * ramp + theta * (1 - ramp));
     *gain = 0.1 * log(4) + 1;
 }
 
-/* The angle is formed in double and its cosine rounded once: half an ulp of a number not above its gain, and as much again
- * for the gain's own rounding in the formula's other order. */
+/* The angle is formed in double and its cosine rounded once: half an ulp of a number not above its gain, and as much
+ * again for the gain's own rounding in the formula's other order. */
 static void tables_are_their_formulas(void **state)
 {
     (void)state;
-    static const struct { const char *config; formula *f; } cases[] = {
+    static const struct { const char *config; formula *f;
+    } cases[] = {
         {"\"position_embedding_type\":\"rotary\"", plain},
         {"\"rope_interleave\":false", plain},
         {"\"rotary_heads\":1", plain},
         {"\"use_logn_attn\":true", logn},
         {"\"position_embedding_type\":\"rotary_axial\",\"position_grid_width\":7", axial},
-        {"\"position_grid_width\":5,\"position_grid_height\":3,\"rope_scaling\":{\"type\":\"mrope\",\"mrope_section\":[2,3,3]}", sections},
+        {"\"position_grid_width\":5,\"position_grid_height\":3,\"rope_scaling\":{\"type\":\"mrope\",\"mrope_section\":["
+         "2,3,3]}",
+         sections},
         {"\"rope_scaling\":{\"mrope_section\":[2,3,3]}", plain},
         {"\"rope_theta_per_layer\":[10000,100]", bases},
         {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2}", dynamic},
@@ -178,13 +187,14 @@ static void tables_are_their_formulas(void **state)
     rf_ctx_free(ctx);
 }
 
-/* R_a R_b = R_(a+b), R_a^T R_a = 1, R_a^-1 = R_-a, and the halves layout is the pairs layout with columns exchanged; for a
- * table that was stretched.  Two rotations of numbers below 1: 4 roundings. */
+/* R_a R_b = R_(a+b), R_a^T R_a = 1, R_a^-1 = R_-a, and the halves layout is the pairs layout with columns exchanged;
+ * for a table that was stretched.  Two rotations of numbers below 1: 4 roundings. */
 static void rotations_are_a_group(void **state)
 {
     (void)state;
-    const rf_config c = parsed("{\"hidden_size\":64,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,"
-                               "\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_max_position_embeddings\":64}}");
+    const rf_config c =
+        parsed("{\"hidden_size\":64,\"num_attention_heads\":4,\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,"
+               "\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_max_position_embeddings\":64}}");
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_error why = {0};
     rf_config halves = c;
@@ -199,22 +209,28 @@ static void rotations_are_a_group(void **state)
         int32_t id[4] = {0}, position[4] = {3, 41, 44, -41};
         const int32_t start[] = {0, 4};
         const rf_batch b = {.N = 4, .B = 1, .id = id, .position = position, .start = start};
-        if (rf__position_find(one, &is, &why) || rf_graph_new(ctx, &g, &why) || rf__positions_new(ctx, one, &kept, &why)) fail_msg("%s", why.text);
+        if (rf__position_find(one, &is, &why) || rf_graph_new(ctx, &g, &why) ||
+            rf__positions_new(ctx, one, &kept, &why))
+            fail_msg("%s", why.text);
         assert_true(rf__positions_bind(g, kept, one, &b, &context));
         context.layer = 0;
         if (is->angles(g, &context, &spec, &why)) fail_msg("%s", why.text);
-        float *x = t_normal(16), *ab = t_floats(16), *once = t_floats(16), *back = t_floats(16), *mixed = t_floats(16), *other = t_floats(16);
+        float *x = t_normal(16), *ab = t_floats(16), *once = t_floats(16), *back = t_floats(16), *mixed = t_floats(16),
+              *other = t_floats(16);
         const int32_t *row = spec.row;
-        if (rf_rope_rotate(ctx, spec.rope, ab, x, &row[0], 1, 1, 16, 1, &why) || rf_rope_rotate(ctx, spec.rope, ab, ab, &row[1], 1, 1, 16, 1, &why) ||
-            rf_rope_rotate(ctx, spec.rope, once, x, &row[2], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
+        if (rf_rope_rotate(ctx, spec.rope, ab, x, &row[0], 1, 1, 16, 1, &why) ||
+            rf_rope_rotate(ctx, spec.rope, ab, ab, &row[1], 1, 1, 16, 1, &why) ||
+            rf_rope_rotate(ctx, spec.rope, once, x, &row[2], 1, 1, 16, 1, &why))
+            fail_msg("%s", why.text);
         t_close(ab, once, 16, 8 * FLT_EPSILON * 4, 0);
         if (rf_rope_rotate(ctx, spec.rope, back, x, &row[1], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
         double size[2] = {0};
-        for (int i = 0; i < 16; i++) size[0] += (double)x[i] * (double)x[i], size[1] += (double)back[i] * (double)back[i];
+        for (int i = 0; i < 16; i++)
+            size[0] += (double)x[i] * (double)x[i], size[1] += (double)back[i] * (double)back[i];
         t_near(size[1], size[0], 16 * FLT_EPSILON * size[0]);                                       /* orthogonal */
         if (rf_rope_rotate(ctx, spec.rope, back, back, &row[3], 1, 1, 16, 1, &why)) fail_msg("%s", why.text);
-        t_close(back, x, 16, 8 * FLT_EPSILON * 4, 0);                                               /* R_41 then R_-41 */
-        if (layout) {                                               /* halves(P x) = P pairs(x), P: 2i -> i, 2i+1 -> i + 8 */
+        t_close(back, x, 16, 8 * FLT_EPSILON * 4, 0);                                              /* R_41 then R_-41 */
+        if (layout) {                                          /* halves(P x) = P pairs(x), P: 2i -> i, 2i+1 -> i + 8 */
             const float *cosines = rf_rope_cos(spec.rope) + row[1] * 8, *sines = rf_rope_sin(spec.rope) + row[1] * 8;
             for (int i = 0; i < 8; i++) mixed[i] = x[2 * i], mixed[i + 8] = x[2 * i + 1];
             ctx->k->rope_pairs(other, x, cosines, sines, 1, 1, 16, 16);
@@ -231,12 +247,13 @@ static void rotations_are_a_group(void **state)
     t_free_all();
 }
 
-/* ---- bad input ---------------------------------------------------------------------------------------------------------- */
+/* ---- bad input --------------------------------------------------------------------------------------------------- */
 
 static void bad_configs_are_refused(void **state)
 {
     (void)state;
-    static const struct { const char *keys; rf_status code; const char *part; } cases[] = {
+    static const struct { const char *keys; rf_status code; const char *part;
+    } cases[] = {
         {"\"partial_rotary_factor\":0.3", RF_EDATA, "partial_rotary_factor 0.3 rotates 3 of a head's 10 columns"},
         {"\"partial_rotary_factor\":1.5", RF_EDATA, "partial_rotary_factor is 1.5"},
         {"\"partial_rotary_factor\":0", RF_EDATA, "partial_rotary_factor is 0"},
@@ -245,18 +262,25 @@ static void bad_configs_are_refused(void **state)
         {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0.5}", RF_EDATA, "factor is 0.5"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\"}", RF_EDATA, "factor is missing or 0"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":\"two\"}", RF_EDATA, "factor: expected is a number"},
-        {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":2}", RF_EDATA, "original_max_position_embeddings is missing"},
-        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2}", RF_EDATA, "original_max_position_embeddings is missing"},
-        {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":2,\"low_freq_factor\":1,\"high_freq_factor\":4}", RF_EDATA, "original_max_position_embeddings is missing"},
-        {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":2,\"low_freq_factor\":4,\"high_freq_factor\":4,\"original_max_position_embeddings\":64}",
+        {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":2}", RF_EDATA,
+         "original_max_position_embeddings is missing"},
+        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2}", RF_EDATA,
+         "original_max_position_embeddings is missing"},
+        {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":2,\"low_freq_factor\":1,\"high_freq_factor\":4}",
+         RF_EDATA, "original_max_position_embeddings is missing"},
+        {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":2,\"low_freq_factor\":4,\"high_freq_factor\":4,"
+         "\"original_max_position_embeddings\":64}",
          RF_EDATA, "low_freq_factor is 4 and high_freq_factor 4"},
-        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_factor\":[1,1,1],\"long_factor\":[1,1,1,1,1]}",
+        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_"
+         "factor\":[1,1,1],\"long_factor\":[1,1,1,1,1]}",
          RF_EDATA, "short_factor has 3 numbers, a head has 5 planes"},
-        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_factor\":[1,1,1,1,1],\"long_factor\":[1,1,0,1,1]}",
+        {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2,\"original_max_position_embeddings\":64,\"short_"
+         "factor\":[1,1,1,1,1],\"long_factor\":[1,1,0,1,1]}",
          RF_EDATA, "long_factor[2] is 0"},
         {"\"rope_scaling\":{\"mrope_section\":[2,2]}", RF_EDATA, "mrope_section has 4 planes, a head has 5"},
         {"\"rope_scaling\":{\"mrope_section\":[1,1,1,2]}", RF_EDATA, "mrope_section has 4 numbers, the limit is 3"},
-        {"\"rope_scaling\":{\"rope_type\":\"cubic\"}", RF_EUNSUPPORTED, "rope_type is \"cubic\", known are default, linear"},
+        {"\"rope_scaling\":{\"rope_type\":\"cubic\"}", RF_EUNSUPPORTED,
+         "rope_type is \"cubic\", known are default, linear"},
         {"\"rope_scaling\":7", RF_EDATA, "rope_scaling: expected is an object"},
         {"\"rope_theta_per_layer\":[1,2]", RF_EDATA, "rope_theta_per_layer has 2 numbers, there are 3 layers"},
         {"\"rope_theta_per_layer\":[1,2,-1]", RF_EDATA, "rope_theta_per_layer[2] is -1"},
@@ -265,7 +289,8 @@ static void bad_configs_are_refused(void **state)
         {"\"position_embedding_type\":\"rotary_axial\"", RF_EDATA, "10 rotated columns"},
         {"\"position_embedding_type\":\"absolut\"", RF_EDATA, "the nearest is \"absolute\""},
         {"\"position_embedding_type\":\"xpos\"", RF_EUNSUPPORTED, "causal attention only"},
-        {"\"position_embedding_type\":\"absolute\",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", RF_EDATA, "does not rotate"},
+        {"\"position_embedding_type\":\"absolute\",\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}", RF_EDATA,
+         "does not rotate"},
         {"\"position_embedding_type\":\"convolution\",\"conv_kernel_size\":4", RF_EDATA, "conv_kernel_size is 4"},
         {"\"position_embedding_type\":\"hierarchical\",\"hierarchical_alpha\":1", RF_EDATA, "hierarchical_alpha is 1"},
         {"\"position_embedding_type\":\"rotary_learned\",\"use_logn_attn\":true", RF_EDATA, "rotary_learned knows"},
@@ -278,7 +303,8 @@ static void bad_configs_are_refused(void **state)
         rf_config c;
         rf_error why = {0};
         const rf_position *p;
-        snprintf(text, sizeof text, "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,%s}", cases[i].keys);
+        snprintf(text, sizeof text, "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,%s}",
+                 cases[i].keys);
         if (!rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) rf__position_find(&c, &p, &why);
         t_failed(&why, cases[i].code, cases[i].part);
     }
@@ -289,27 +315,33 @@ static void configs_survive(void **state)
 {
     (void)state;
     static const char text[] =
-        "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,\"partial_rotary_factor\":0.8,\"rope_interleave\":false,"
-        "\"rotary_heads\":1,\"rotary_value\":true,\"use_logn_attn\":true,\"position_grid_width\":5,\"position_grid_height\":4,"
-        "\"rope_theta_per_layer\":[10000,500.25,1],\"position_step\":0.25,\"conv_kernel_size\":5,\"hierarchical_alpha\":0.3,\"share_att_key\":true,"
-        "\"xpos_scale_base\":256,\"position_embedding_type\":\"rotary_axial\","
-        "\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2.5,\"attention_factor\":1.1,\"original_max_position_embeddings\":64,"
-        "\"short_factor\":[1,1.5,2,3],\"long_factor\":[1,2.5,4,5],\"mrope_section\":[1,1,2]}}";
+        "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,\"partial_rotary_factor\":0.8,\"rope_"
+        "interleave\":false,\"rotary_heads\":1,\"rotary_value\":true,\"use_logn_attn\":true,\"position_grid_width\":5,"
+        "\"position_grid_height\":4,\"rope_theta_per_layer\":[10000,500.25,1],\"position_step\":0.25,\"conv_kernel_"
+        "size\":5,\"hierarchical_alpha\":0.3,\"share_att_key\":true,\"xpos_scale_base\":256,\"position_embedding_"
+        "type\":\"rotary_axial\",\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2.5,\"attention_factor\":1.1,"
+        "\"original_max_position_embeddings\":64,\"short_factor\":[1,1.5,2,3],\"long_factor\":[1,2.5,4,5],\"mrope_"
+        "section\":[1,1,2]}}";
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_error why = {0};
     const rf_config c = parsed(text);
     rf_config back;
     const char *folder = t_folder();
     if (rf_config_write(ctx, folder, &c, &why) || rf_config_read(ctx, folder, &back, &why)) fail_msg("%s", why.text);
-    assert_memory_equal(&c.rope_scaling.short_factor, &back.rope_scaling.short_factor, sizeof c.rope_scaling.short_factor);
+    assert_memory_equal(&c.rope_scaling.short_factor, &back.rope_scaling.short_factor,
+                        sizeof c.rope_scaling.short_factor);
     assert_memory_equal(&c.rope_scaling.long_factor, &back.rope_scaling.long_factor, sizeof c.rope_scaling.long_factor);
-    assert_memory_equal(&c.rope_scaling.mrope_section, &back.rope_scaling.mrope_section, sizeof c.rope_scaling.mrope_section);
+    assert_memory_equal(&c.rope_scaling.mrope_section, &back.rope_scaling.mrope_section,
+                        sizeof c.rope_scaling.mrope_section);
     assert_memory_equal(&c.rope_theta_per_layer, &back.rope_theta_per_layer, sizeof c.rope_theta_per_layer);
     assert_string_equal(c.position_embedding_type, back.position_embedding_type);
-    assert_true(c.rope_scaling.rope_type == back.rope_scaling.rope_type && c.rope_scaling.factor == back.rope_scaling.factor);
+    assert_true(c.rope_scaling.rope_type == back.rope_scaling.rope_type &&
+                c.rope_scaling.factor == back.rope_scaling.factor);
     assert_true(c.partial_rotary_factor == back.partial_rotary_factor && c.rope_interleave == back.rope_interleave);
-    assert_true(c.rotary_heads == back.rotary_heads && c.use_logn_attn == back.use_logn_attn && c.position_step == back.position_step);
-    assert_true(c.position_grid_width == back.position_grid_width && c.position_grid_height == back.position_grid_height);
+    assert_true(c.rotary_heads == back.rotary_heads && c.use_logn_attn == back.use_logn_attn &&
+                c.position_step == back.position_step);
+    assert_true(c.position_grid_width == back.position_grid_width &&
+                c.position_grid_height == back.position_grid_height);
     assert_true(c.conv_kernel_size == back.conv_kernel_size && c.hierarchical_alpha == back.hierarchical_alpha);
     assert_true(c.share_att_key && back.share_att_key);
     assert_true(c.xpos_scale_base == back.xpos_scale_base && back.rope_thetas == 3 && back.rope_scaling.sections == 3);

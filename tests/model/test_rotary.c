@@ -1,5 +1,5 @@
-/* test_rotary.c — mirrors src/model/positions/rotary.c, rotary_learned.c, xpos.c and rerope.c: each against its printed formula with explicit
- * [T,T] scores in double, values and gradients, in an encoder and in a causal model. */
+/* test_rotary.c — mirrors src/model/positions/rotary.c, rotary_learned.c, xpos.c and rerope.c: each against its printed
+ * formula with explicit [T,T] scores in double, values and gradients, in an encoder and in a causal model. */
 #include <float.h>
 
 #include "layer.h"
@@ -18,15 +18,18 @@ static double ramp(double i, double low, double high) { return fmin(fmax((i - lo
 static double theta(const rf_config *c, int r, double L, int i)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
-    const double f = s->factor, P = (double)c->max_position_embeddings, L0 = (double)s->original_max_position_embeddings;
-    const double b = c->rope_thetas ? c->rope_theta_per_layer[0] : c->rope_theta, grows = (double)r / (r - 2), x = -2.0 * i / r;
+    const double f = s->factor, P = (double)c->max_position_embeddings,
+                 L0 = (double)s->original_max_position_embeddings;
+    const double b = c->rope_thetas ? c->rope_theta_per_layer[0] : c->rope_theta, grows = (double)r / (r - 2),
+                 x = -2.0 * i / r;
     const double t = pow(b, x), wave = 2 * pi() / t;
     if (s->rope_type == RF_ROPE_LINEAR) return t / f;
     if (s->rope_type == RF_ROPE_NTK) return pow(b * pow(f, grows), x);
     if (s->rope_type == RF_ROPE_DYNAMIC) return L > P ? pow(b * pow(f * L / P - (f - 1), grows), x) : t;
     if (s->rope_type == RF_ROPE_LONGROPE) return t / (L > L0 ? s->long_factor[i] : s->short_factor[i]);
     if (s->rope_type == RF_ROPE_YARN) {                             /* beta_fast 32, beta_slow 1 */
-        const double low = fmax(floor(r * log(L0 / (32 * 2 * pi())) / (2 * log(b))), 0), high = ceil(r * log(L0 / (2 * pi())) / (2 * log(b)));
+        const double low = fmax(floor(r * log(L0 / (32 * 2 * pi())) / (2 * log(b))), 0),
+                     high = ceil(r * log(L0 / (2 * pi())) / (2 * log(b)));
         return t / f * ramp(i, low, high) + t * (1 - ramp(i, low, high));
     }
     if (s->rope_type == RF_ROPE_LLAMA3) {
@@ -46,7 +49,7 @@ static double position_angle(const rf_config *c, int m, int L, int i)
         const int j = i % (r / 4);
         return (i < r / 4 ? m / 4 : m % 4) * theta(c, r / 2, L, j);
     }
-    if (c->rope_scaling.sections) {                                 /* images of 3 rows of 2; planes: 1 of time, 1 of height, 2 of width */
+    if (c->rope_scaling.sections) {              /* images of 3 rows of 2; planes: 1 of time, 1 of height, 2 of width */
         const int coordinate = i == 0 ? m / 6 : i == 1 ? m / 2 % 3 : m % 2;
         return coordinate * theta(c, r, L, i);
     }
@@ -62,7 +65,8 @@ static void make_angles(const rf_config *c)
     learned = is(c, "rotary_learned");
     for (int b = 0; b < TEXTS; b++)
         for (int m = 0, L = start[b + 1] - start[b]; m <= LONGEST; m++)
-            for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++) made[L][m][i] = position_angle(c, m, L, i);
+            for (int i = 0; i < (int)(D * c->partial_rotary_factor) / 2; i++)
+                made[L][m][i] = position_angle(c, m, L, i);
 }
 
 static double angle(double *const w[], int m, int L, int i) { return made[L][m][i] * (learned ? 1 + w[0][i] : 1); }
@@ -88,7 +92,10 @@ static double gain(const rf_config *c, int m, int n, int i)
 
 /* Columns of plane i. */
 static int one(const rf_config *c, int i) { return c->rope_interleave ? 2 * i : i; }
-static int two(const rf_config *c, int i) { return c->rope_interleave ? 2 * i + 1 : i + (int)(D * c->partial_rotary_factor) / 2; }
+static int two(const rf_config *c, int i)
+{
+    return c->rope_interleave ? 2 * i + 1 : i + (int)(D * c->partial_rotary_factor) / 2;
+}
 
 static bool rotated(const rf_config *c, int h) { return !c->rotary_heads || h < c->rotary_heads; }
 
@@ -102,7 +109,8 @@ static double score(const void *of, const double *q, const double *k, const stru
     const int r = rotated(c, h) ? (int)(D * c->partial_rotary_factor) : 0;
     double sum = 0;
     for (int i = 0; i < r / 2; i++) {
-        const double a = rotation(c, w, m, n, L, i), q0 = q[one(c, i)], q1 = q[two(c, i)], k0 = k[one(c, i)], k1 = k[two(c, i)];
+        const double a = rotation(c, w, m, n, L, i), q0 = q[one(c, i)], q1 = q[two(c, i)], k0 = k[one(c, i)],
+                     k1 = k[two(c, i)];
         sum += gain(c, m, n, i) * ((q0 * cos(a) - q1 * sin(a)) * k0 + (q0 * sin(a) + q1 * cos(a)) * k1);
     }
     for (int i = r; i < D; i++) sum += q[i] * k[i];
@@ -134,7 +142,8 @@ static void formula(const rf_config *c, double *y, const double *qkv, double *co
 /* ---- the library beside them ---- */
 
 enum { BOTH, CAUSAL };
-static const struct { const char *keys; int only; } cases[] = {
+static const struct { const char *keys; int only;
+} cases[] = {
     {"\"position_embedding_type\":\"rotary\"", BOTH},
     {"\"rope_theta\":50,\"rope_interleave\":false", BOTH},
     {"\"partial_rotary_factor\":0.5", BOTH},
@@ -143,7 +152,9 @@ static const struct { const char *keys; int only; } cases[] = {
     {"\"rotary_heads\":1,\"partial_rotary_factor\":0.75,\"rotary_value\":true", BOTH},
     {"\"rotary_value\":true", BOTH},
     {"\"rotary_value\":true,\"rotary_value_inverse\":true", BOTH},
-    {"\"rotary_value\":true,\"rotary_value_inverse\":true,\"rotary_heads\":2,\"partial_rotary_factor\":0.5,\"rope_interleave\":false", BOTH},
+    {"\"rotary_value\":true,\"rotary_value_inverse\":true,\"rotary_heads\":2,\"partial_rotary_factor\":0.5,\"rope_"
+     "interleave\":false",
+     BOTH},
     {"\"rope_theta_per_layer\":[30]", BOTH},
     {"\"use_logn_attn\":true,\"max_position_embeddings\":4", BOTH},
     {"\"use_logn_attn\":true,\"max_position_embeddings\":4,\"rotary_value\":true", BOTH},
@@ -156,15 +167,21 @@ static const struct { const char *keys; int only; } cases[] = {
     {"\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":8,\"rope_interleave\":false", CAUSAL},
     {"\"position_embedding_type\":\"rerope\",\"rerope_window\":4", BOTH},
     {"\"position_embedding_type\":\"rerope\",\"rerope_window\":4,\"rerope_leak\":3", BOTH},
-    {"\"position_embedding_type\":\"rerope\",\"rerope_window\":1,\"partial_rotary_factor\":0.5,\"rope_interleave\":false", BOTH},
+    {"\"position_embedding_type\":\"rerope\",\"rerope_window\":1,\"partial_rotary_factor\":0.5,\"rope_interleave\":"
+     "false",
+     BOTH},
     {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2.5}", BOTH},
     {"\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":2.5}", BOTH},
     {"\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2.5},\"max_position_embeddings\":5", BOTH},
-    {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":250},\"rope_theta\":100", BOTH},
-    {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":5,\"short_factor\":[1,1,2,3],\"long_factor\":[1,2,4,8]},"
-     "\"max_position_embeddings\":20", BOTH},
-    {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_max_position_embeddings\":64},"
-     "\"rope_theta\":500", BOTH},
+    {"\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":250},\"rope_theta\":"
+     "100",
+     BOTH},
+    {"\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":5,\"short_factor\":[1,1,2,3],"
+     "\"long_factor\":[1,2,4,8]},\"max_position_embeddings\":20",
+     BOTH},
+    {"\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_"
+     "max_position_embeddings\":64},\"rope_theta\":500",
+     BOTH},
 };
 
 static double loss(const rf_config *c, double *y, const double *qkv, double *const w[], const float *weight)
@@ -175,10 +192,11 @@ static double loss(const rf_config *c, double *y, const double *qkv, double *con
     return sum;
 }
 
-/* Central differences of the formula with a step of 1e-5 are right to 1e-8; the library's gradient is at the end of 600 roundings
- * of numbers not larger than the largest, and those of learned frequencies enter with the position as a factor.  Of the queries, keys and values
- * every thirteenth number: all columns, heads and parts come up. */
-static void compare(const char *what, const rf_config *c, const float *got, double *at, int n, int step, const double *qkv, double *const w[], const float *weight)
+/* Central differences of the formula with a step of 1e-5 are right to 1e-8; the library's gradient is at the end of 600
+ * roundings of numbers not larger than the largest, and those of learned frequencies enter with the position as a
+ * factor.  Of the queries, keys and values every thirteenth number: all columns, heads and parts come up. */
+static void compare(const char *what, const rf_config *c, const float *got, double *at, int n, int step,
+                    const double *qkv, double *const w[], const float *weight)
 {
     static double y[N * C];
     double *expected = t_bytes((size_t)n * sizeof *expected), most = 1;

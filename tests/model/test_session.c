@@ -202,7 +202,8 @@ static void far_sines_need_no_table(void **state)
         strcpy(c.position_embedding_type, halves ? "sinusoidal_halves" : "sinusoidal");
         int32_t *id = t_bytes(LONG * sizeof *id);
         fill(1, id, LONG, 97);
-        const int32_t all[2] = {0, LONG}, start[2] = {0, 3}, one[2] = {0, 1}, position[3] = {5000, 17, 5999}, far = 2000000;
+        const int32_t all[2] = {0, LONG}, start[2] = {0, 3}, one[2] = {0, 1}, position[3] = {5000, 17, 5999},
+                      far = 2000000;
         const rf_batch text = {.N = LONG, .B = 1, .id = id, .start = all};
         const rf_batch chosen = {.N = 3, .B = 1, .id = id, .position = position, .start = start};
         const rf_batch alone = {.N = 1, .B = 1, .id = id, .position = &far, .start = one};

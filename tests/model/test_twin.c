@@ -1,6 +1,7 @@
 /* test_twin.c — examples/roformer_in_one_file.c, which shares no line with the library, gives the library's logits.
  *
- * The twin computes in double, the library in float: sums of a few hundred products of order 1 differ by less than 1e-4. */
+ * The twin computes in double, the library in float: sums of a few hundred products of order 1 differ by less than
+ * 1e-4. */
 #define _GNU_SOURCE
 #include "t.h"
 
@@ -74,10 +75,13 @@ static void compare(rf_ctx *ctx, const char *folder, const char *text)
 static void the_twin_agrees(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"The cat sat on the [MASK].", "[MASK]", "A dog barked at the [MASK], [MASK] cats' mat.",
-                                        "zebra sitting [MASK] moons"};
-    const struct { int64_t E, H; rf_act act; int rotate_value; rf_type type; } shape[] = {
-        {32, 4, RF_ACT_GELU, 0, RF_F32}, {24, 1, RF_ACT_GELU_TANH, 1, RF_F32}, {32, 2, RF_ACT_RELU, 0, RF_BF16}, {16, 2, RF_ACT_SILU, 0, RF_F16}};
+    static const char *const texts[] = {"The cat sat on the [MASK].", "[MASK]",
+                                        "A dog barked at the [MASK], [MASK] cats' mat.", "zebra sitting [MASK] moons"};
+    const struct { int64_t E, H; rf_act act; int rotate_value; rf_type type;
+    } shape[] = {{32, 4, RF_ACT_GELU, 0, RF_F32},
+                 {24, 1, RF_ACT_GELU_TANH, 1, RF_F32},
+                 {32, 2, RF_ACT_RELU, 0, RF_BF16},
+                 {16, 2, RF_ACT_SILU, 0, RF_F16}};
     rf_ctx *ctx = t_ctx(2, NULL);
     for (size_t i = 0; i < RF_COUNT(shape); i++) {
         rf_config c;

@@ -12,11 +12,15 @@ static inline struct work begin_as(const rf_config *c, rf_type type, int threads
 {
     struct work w = {.ctx = t_ctx(threads, isa)};
     rf_error why = {0};
-    if (rf_model_random_as(w.ctx, c, 7, type, &w.model, &why) || rf_session_open(w.model, &w.session, &why)) fail_msg("%s", why.text);
+    if (rf_model_random_as(w.ctx, c, 7, type, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
+        fail_msg("%s", why.text);
     return w;
 }
 
-static inline struct work begin(const rf_config *c, int threads, const char *isa) { return begin_as(c, RF_F32, threads, isa); }
+static inline struct work begin(const rf_config *c, int threads, const char *isa)
+{
+    return begin_as(c, RF_F32, threads, isa);
+}
 
 static inline void end(struct work *w)
 {

@@ -38,7 +38,8 @@ static void random_grad(rf__optimizer *o, unsigned step)
 }
 
 /* 100 updates against the published formula in double.  Each update rounds p, m and v once or twice in f32: relative
- * 2^-24 each, so after 100 updates p is off by at most about 100 * (2 ulp of p) + 100 * (8 ulp of a step of size 1e-3). */
+ * 2^-24 each, so after 100 updates p is off by at most about 100 * (2 ulp of p) + 100 * (8 ulp of a step of size
+ * 1e-3). */
 static void follows_the_formula(void **state)
 {
     (void)state;
@@ -62,7 +63,8 @@ static void follows_the_formula(void **state)
             const double g = 0.5 * o.grad[i];
             m[i] = 0.9 * m[i] + 0.1 * g;
             v[i] = 0.99 * v[i] + 0.01 * g * g;
-            p[i] -= 1e-3 * (m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.99, t))) + 1e-8) + (decay[i] ? 0.1 : 0) * p[i]);
+            p[i] -= 1e-3 *
+                    (m[i] / (1 - pow(0.9, t)) / (sqrt(v[i] / (1 - pow(0.99, t))) + 1e-8) + (decay[i] ? 0.1 : 0) * p[i]);
         }
         rf__optimizer_update(&o, &step);
     }
@@ -83,7 +85,8 @@ enum { ROWS = 5, COLUMNS = 3, VECTOR = 7, NUMBERS = ROWS * COLUMNS + VECTOR, UPD
 /* A matrix that decays and, a cache line further, a vector that does not. */
 static void two_params(const rf_ctx *ctx, rf_param p[2], rf_params *out)
 {
-    p[0] = (rf_param){.name = "matrix", .rank = 2, .dim = {ROWS, COLUMNS}, .offset = 0, .count = ROWS * COLUMNS, .decay = true};
+    p[0] = (rf_param){
+        .name = "matrix", .rank = 2, .dim = {ROWS, COLUMNS}, .offset = 0, .count = ROWS * COLUMNS, .decay = true};
     p[1] = (rf_param){.name = "vector", .rank = 1, .dim = {VECTOR, 0}, .offset = 16, .count = VECTOR};
     *out = (rf_params){.ctx = ctx, .n = 2, .total = 32, .p = p};
 }
@@ -103,8 +106,8 @@ static rf_optim optim_named(const char *name)
     return RF_OPTIM_ADAMW;
 }
 
-/* Of an update about twenty operations round, each by 2^-24 of a number no larger than a step or the value; the constants
- * are rounded to f32, which is one more.  `size`: of the largest step so far, all of them adding up. */
+/* Of an update about twenty operations round, each by 2^-24 of a number no larger than a step or the value; the
+ * constants are rounded to f32, which is one more.  `size`: of the largest step so far, all of them adding up. */
 static void golden_case(FILE *f, const char *name, const char *optim, const char *isa)
 {
     double k[14], p[NUMBERS], g[NUMBERS], expected[NUMBERS], size = 0;
@@ -134,7 +137,8 @@ static void golden_case(FILE *f, const char *name, const char *optim, const char
         for (int i = 0; i < NUMBERS; i++) {
             const double slack = t * (0x1p-23 * (fabs(expected[i]) + 0.4) + 20 * 0x1p-23 * size);
             if (!(fabs(got[offset_of(i)] - expected[i]) <= slack))
-                fail_msg("%s, update %d, number %d: %.9g, expected %.9g, slack %.3g", name, t, i, (double)got[offset_of(i)], expected[i], slack);
+                fail_msg("%s, update %d, number %d: %.9g, expected %.9g, slack %.3g", name, t, i,
+                         (double)got[offset_of(i)], expected[i], slack);
         }
     }
     rf__optimizer_free(&o);
@@ -191,7 +195,8 @@ static void factors_scale_the_rate(void **state)
             for (size_t j = params.p[i].offset; j < params.p[i].offset + params.p[i].count; j++) {
                 const double whole = (double)o.value[j] - before[j], part = (double)half.value[j] - before[j];
                 if (i == 1) assert_true(!(whole > 0 || whole < 0) && !(part > 0 || part < 0));
-                else t_near(part, whole / 2, 0x1p-22 * (fabs((double)before[j]) + fabs(whole)));       /* two roundings of p */
+                /* two roundings of p */
+                else t_near(part, whole / 2, 0x1p-22 * (fabs((double)before[j]) + fabs(whole)));
             }
         free(before);
         rf__optimizer_free(&o);
@@ -220,7 +225,8 @@ static void the_same_bits_for_any_workers(void **state)
                 random_grad(&o, (unsigned)t);
                 rf__optimizer_update(&o, &(rf__step){1e-2, 0.7, t});
             }
-            hash[threads - 1] = rf__hash64(o.value, params.total * sizeof *o.value, rf__hash64(o.ema, params.total * sizeof *o.ema, 0));
+            hash[threads - 1] =
+                rf__hash64(o.value, params.total * sizeof *o.value, rf__hash64(o.ema, params.total * sizeof *o.ema, 0));
             rf__optimizer_free(&o);
             rf__params_free(&params);
             rf_ctx_free(ctx);
@@ -327,7 +333,8 @@ static void means_and_swaps(void **state)
     make(&params, &rule, &o);
     rf__params_init(&params, o.value, 1);
     rf__params_init(&params, o.grad, 2);
-    const uint32_t value = rf__crc32c(0, o.value, params.total * sizeof *o.value), grad = rf__crc32c(0, o.grad, params.total * sizeof *o.grad);
+    const uint32_t value = rf__crc32c(0, o.value, params.total * sizeof *o.value),
+                   grad = rf__crc32c(0, o.grad, params.total * sizeof *o.grad);
     rf__optimizer_swap(&o, o.value, o.grad);
     assert_int_equal(rf__crc32c(0, o.value, params.total * sizeof *o.value), grad);
     assert_int_equal(rf__crc32c(0, o.grad, params.total * sizeof *o.grad), value);
@@ -335,7 +342,8 @@ static void means_and_swaps(void **state)
     assert_memory_equal(o.m, o.value, params.total * sizeof *o.m);
     rf__optimizer_blend(&o, o.m, o.grad, 0.5);
     for (size_t i = 0; i < params.total; i++)
-        t_near(o.m[i], ((double)o.value[i] + o.grad[i]) / 2, 0x1p-23 * (fabs((double)o.value[i]) + fabs((double)o.grad[i])));
+        t_near(o.m[i], ((double)o.value[i] + o.grad[i]) / 2,
+               0x1p-23 * (fabs((double)o.value[i]) + fabs((double)o.grad[i])));
     rf__optimizer_free(&o);
     rf__params_free(&params);
     rf_ctx_free(ctx);

@@ -94,7 +94,8 @@ static void as_others_compute(void **state)
         for (int64_t t = 1; t <= T; t++) {
             assert_int_equal(fscanf(f, "%lf", &expected), 1);
             const double got = rf__learning_rate(&o, t, T);
-            if (!(fabs(got - expected) <= 1e-15)) fail_msg("%s, update %d of %ld: %.17g, expected %.17g", name, (int)t, T, got, expected);
+            if (!(fabs(got - expected) <= 1e-15))
+                fail_msg("%s, update %d of %ld: %.17g, expected %.17g", name, (int)t, T, got, expected);
         }
         cases++;
     }
@@ -109,13 +110,18 @@ static void straight_lines(void **state)
     (void)state;
     rf_train_options o = with(RF_SCHEDULE_PIECEWISE, 0);
     o.lr_schedule = "32:1,320:.5,1280:.1,2560:.01";
-    const struct { int64_t t; double share; } expected[] = {{1, 1.0 / 32}, {16, 0.5}, {32, 1}, {176, 0.75}, {320, 0.5}, {800, 0.3},
-                                                       {1280, 0.1}, {1920, 0.055}, {2560, 0.01}, {9999, 0.01}};
-    for (size_t i = 0; i < RF_COUNT(expected); i++) t_near(rf__learning_rate(&o, expected[i].t, 100000), 0.002 * expected[i].share, 1e-17);
+    const struct {
+        int64_t t;
+        double share;
+    } expected[] = {{1, 1.0 / 32}, {16, 0.5},   {32, 1},       {176, 0.75},  {320, 0.5},
+                    {800, 0.3},    {1280, 0.1}, {1920, 0.055}, {2560, 0.01}, {9999, 0.01}};
+    for (size_t i = 0; i < RF_COUNT(expected); i++)
+        t_near(rf__learning_rate(&o, expected[i].t, 100000), 0.002 * expected[i].share, 1e-17);
     o.lr_schedule = "0:1,10:0";
     t_near(rf__learning_rate(&o, 5, 100), 0.001, 1e-17);
     const char *const good[] = {"5:1", "1:0,2:1", "0:.5,1e6:1e-3"};
-    const char *const bad[] = {"", "5", "5:", ":1", "5:1,", "5:1,4:1", "5:1,5:1", "5:1;6:1", "a:1", "5:b", "-1:1", "5:-1", "nan:1", "5:nan"};
+    const char *const bad[] = {"",        "5",   "5:",  ":1",   "5:1,", "5:1,4:1", "5:1,5:1",
+                               "5:1;6:1", "a:1", "5:b", "-1:1", "5:-1", "nan:1",   "5:nan"};
     for (size_t i = 0; i < RF_COUNT(good); i++) assert_true(rf__schedule_valid(good[i]));
     for (size_t i = 0; i < RF_COUNT(bad); i++)
         if (rf__schedule_valid(bad[i])) fail_msg("\"%s\" passes", bad[i]);

@@ -51,17 +51,19 @@ static void parameters(void **state)
     assert_int_equal(rf_config_parameters(&c), 94877664);
     c = parsed("{\"hidden_size\":384,\"num_hidden_layers\":6,\"num_attention_heads\":6,\"intermediate_size\":1536}");
     assert_int_equal(rf_config_parameters(&c), 30046928);
-    c = parsed("{\"vocab_size\":12000,\"hidden_size\":384,\"num_hidden_layers\":6,\"num_attention_heads\":6,\"intermediate_size\":1536}");
+    c = parsed("{\"vocab_size\":12000,\"hidden_size\":384,\"num_hidden_layers\":6,\"num_attention_heads\":6,"
+               "\"intermediate_size\":1536}");
     assert_int_equal(rf_config_parameters(&c), 15416928);
 }
 
 static void values(void **state)
 {
     (void)state;
-    rf_config c = parsed("{\"embedding_size\":null,\"hidden_size\":64,\"num_attention_heads\":1,\"pad_token_id\":null,\"layer_norm_eps\":1,"
-                         "\"hidden_act\":\"gelu_pytorch_tanh\",\"rotary_value\":true,\"architectures\":[\"RoFormerModel\"],"
-                         "\"unheard_of\":{\"x\":[1]},\"model_type\":\"roformer\",\"norm_type\":\"layer_norm\",\"use_bias\":true,"
-                         "\"is_decoder\":false,\"add_cross_attention\":false,\"rope_scaling\":null,\"rope_theta\":1e6}");
+    rf_config c = parsed(
+        "{\"embedding_size\":null,\"hidden_size\":64,\"num_attention_heads\":1,\"pad_token_id\":null,\"layer_norm_"
+        "eps\":1,\"hidden_act\":\"gelu_pytorch_tanh\",\"rotary_value\":true,\"architectures\":[\"RoFormerModel\"],"
+        "\"unheard_of\":{\"x\":[1]},\"model_type\":\"roformer\",\"norm_type\":\"layer_norm\",\"use_bias\":true,\"is_"
+        "decoder\":false,\"add_cross_attention\":false,\"rope_scaling\":null,\"rope_theta\":1e6}");
     assert_int_equal(c.embedding_size, 64);
     assert_int_equal(c.pad_token_id, -1);
     assert_true(c.layer_norm_eps == 1 && c.rope_theta == 1e6);
@@ -102,7 +104,8 @@ static void ranges(void **state)
     refused("{\"layer_norm_eps\":true}", RF_EDATA, "layer_norm_eps is true, expected is a number");
     refused("{\"hidden_act\":3}", RF_EDATA, "hidden_act is an integer");
     refused("{\"architectures\":\"x\"}", RF_EDATA, "architectures is a string");
-    refused("{\"architectures\":[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA, "64 bytes");
+    refused("{\"architectures\":[\"0123456789012345678901234567890123456789012345678901234567890123\"]}", RF_EDATA,
+            "64 bytes");
     refused("{\"vocab_size\":5,\"vocab_size\":5}", RF_EDATA, "duplicate");
     refused("[]", RF_EDATA, "not an object");
     refused("", RF_EDATA, "not valid JSON");

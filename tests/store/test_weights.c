@@ -62,7 +62,8 @@ static void lengths(void **state)
     }
 }
 
-#define T(name, dtype, shape, offsets) "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
+#define T(name, dtype, shape, offsets) \
+    "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":" offsets "}"
 
 static void headers(void **state)
 {
@@ -107,19 +108,25 @@ static void offsets(void **state)
     refused("{" T("a", "F32", "[1]", "[0]") "}", 4, RF_EDATA, "not a pair");
     refused("{" T("a", "F32", "[2]", "[0,8]") "}", 4, RF_EDATA, "its data ends at byte 8 of 4");
     refused("{" T("a", "F32", "[2]", "[0,4]") "}", 4, RF_EDATA, "span 4 bytes, its shape and type need 8");
-    refused("{" T("a", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA, "a hole before it: data begins at byte 4, 0 was expected");
+    refused("{" T("a", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA,
+            "a hole before it: data begins at byte 4, 0 was expected");
     refused("{" T("a", "F32", "[1]", "[0,4]") "}", 8, RF_EDATA, "4 bytes after the last tensor");
-    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA, "\"b\": overlaps another");
+    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[1]", "[4,8]") "}", 8, RF_EDATA,
+            "\"b\": overlaps another");
     refused("{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[1]", "[0,4]") "}", 4, RF_EDATA, "overlaps another");
-    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[0]", "[4,4]") "}", 8, RF_EDATA, "\"b\": overlaps another");
-    rf_weights_close(opens("{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[0]", "[4,4]") "," T("c", "F32", "[1]", "[4,8]") "}", 8));
+    refused("{" T("a", "F32", "[2]", "[0,8]") "," T("b", "F32", "[0]", "[4,4]") "}", 8, RF_EDATA,
+            "\"b\": overlaps another");
+    rf_weights_close(opens(
+        "{" T("a", "F32", "[1]", "[0,4]") "," T("b", "F32", "[0]", "[4,4]") "," T("c", "F32", "[1]", "[4,8]") "}", 8));
     rf_weights_close(opens("{}", 0));
 }
 
 static void lists_and_finds(void **state)
 {
     (void)state;
-    rf_weights *w = opens("{\"__metadata__\":{\"format\":\"pt\"}," T("late", "I32", "[1,2]", "[5,13]") "," T("early", "I8", "[5]", "[0,5]") "," T("last", "I64", "[1]", "[13,21]") "}   ", 21);
+    rf_weights *w = opens("{\"__metadata__\":{\"format\":\"pt\"}," T("late", "I32", "[1,2]", "[5,13]") "," T(
+                              "early", "I8", "[5]", "[0,5]") "," T("last", "I64", "[1]", "[13,21]") "}   ",
+                          21);
     assert_int_equal(rf_weights_count(w), 3);
     assert_string_equal(rf_weights_at(w, 0)->name, "early");
     assert_string_equal(rf_weights_at(w, 1)->name, "late");
@@ -169,7 +176,8 @@ static void halves(void **state)
         assert_int_equal(rf_weights_read(w, t, x, 0, NULL), RF_OK);
         for (size_t i = 0; i < n; i++) {
             const float expected = kind ? rf__from_f16((uint16_t)i) : rf__from_bf16((uint16_t)i);
-            if (isnan(expected) ? !isnan(x[i]) : memcmp(&expected, &x[i], 4) != 0) fail_msg("half %zu: %g, expected %g", i, (double)x[i], (double)expected);
+            if (isnan(expected) ? !isnan(x[i]) : memcmp(&expected, &x[i], 4) != 0)
+                fail_msg("half %zu: %g, expected %g", i, (double)x[i], (double)expected);
         }
         rf_error why = {0};
         rf_weights_read(w, t, x, 1, &why);
@@ -185,7 +193,8 @@ static char *crowd(size_t n)
     char *header = t_bytes(80 * n + 16), *at = header;
     *at++ = '{';
     for (size_t i = 0; i < n; i++)
-        at += sprintf(at, "%s\"t%zu\":{\"dtype\":\"I8\",\"shape\":[1],\"data_offsets\":[%zu,%zu]}", i ? "," : "", i, i, i + 1);
+        at += sprintf(at, "%s\"t%zu\":{\"dtype\":\"I8\",\"shape\":[1],\"data_offsets\":[%zu,%zu]}", i ? "," : "", i, i,
+                      i + 1);
     strcpy(at, "}");
     return header;
 }
@@ -253,7 +262,8 @@ static void shards(void **state)
     (void)state;
     index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-2.safetensors\"}", RF_OK, "");
     index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-1.safetensors\"}", RF_EDATA, "\"b\" is not in x-1.safetensors");
-    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-2.safetensors\",\"c\":\"x-3.safetensors\"}", RF_EDATA, "\"b\" is in two shards");
+    index_says("{\"a\":\"x-1.safetensors\",\"b\":\"x-2.safetensors\",\"c\":\"x-3.safetensors\"}", RF_EDATA,
+               "\"b\" is in two shards");
     index_says("{\"a\":\"x-1.safetensors\",\"b\":\"gone.safetensors\"}", RF_EDATA, "shard gone.safetensors is missing");
     index_says("{\"a\":\"../x-1.safetensors\"}", RF_EDATA, "\"../x-1.safetensors\" is not a plain file name");
     index_says("{\"a\":\"/etc/passwd\"}", RF_EDATA, "not a plain file name");
@@ -297,7 +307,8 @@ static void files(void **state)
 static void of_others(void **state)
 {
     (void)state;
-    static const char *const names[] = {"plain", "projected", "one_head", "rotary_value", "long", "beyond", "bf16", "f16", "untied", "sharded"};
+    static const char *const names[] = {"plain",  "projected", "one_head", "rotary_value", "long",
+                                        "beyond", "bf16",      "f16",      "untied",       "sharded"};
     for (size_t i = 0; i < RF_COUNT(names); i++) {
         char folder[256];
         rf_config c;

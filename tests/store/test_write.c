@@ -33,9 +33,9 @@ static void bytes(void **state)
     assert_int_equal(rf_weights_write(ctx, path, t, 3, NULL, NULL), RF_OK);
     size_t size;
     char *f = slurp(path, &size);
-    const char *expected = "{\"__metadata__\":{\"format\":\"pt\"},\"z\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]},"
-                       "\"a\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[8,10]},"
-                       "\"b\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[10,12]}}";
+    const char *expected = "{\"__metadata__\":{\"format\":\"pt\"},\"z\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_"
+                           "offsets\":[0,8]},\"a\":{\"dtype\":\"F16\",\"shape\":[],\"data_offsets\":[8,10]},\"b\":{"
+                           "\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[10,12]}}";
     const size_t n = strlen(expected), padded = (n + 7) / 8 * 8;
     assert_int_equal(size, 8 + padded + 12);
     assert_int_equal((unsigned char)f[0], padded & 255);
@@ -66,7 +66,7 @@ static void round_trip(void **state)
     assert_int_equal(rf_weights_read(w, rf_weights_find(w, "f32"), y, 1, NULL), RF_OK);
     assert_memory_equal(x, y, N * sizeof *x);
     assert_int_equal(rf_weights_read(w, rf_weights_find(w, "bf16"), y, 1, NULL), RF_OK);
-    t_close(y, x, N, 0, 1.0 / 256);                                /* 8 bits of mantissa: half an ulp is 2^-9 ... 2^-8 */
+    t_close(y, x, N, 0, 1.0 / 256);                               /* 8 bits of mantissa: half an ulp is 2^-9 ... 2^-8 */
     assert_int_equal(rf_weights_read(w, rf_weights_find(w, "f16"), y, 1, NULL), RF_OK);
     t_close(y, x, N, 1.0 / (1 << 24), 1.0 / 2048);                 /* 11 bits; below 2^-14 the spacing is 2^-24 */
     assert_int_equal(rf_weights_find(w, "none")->count, 0);

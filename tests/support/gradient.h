@@ -20,19 +20,19 @@
 
 enum { T_INPUTS = 7 };
 
-typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                    */
+typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                   */
 
 typedef struct t_gradient_case {
     rf_op_id op;
     t_shape in[T_INPUTS];
-    int64_t ys;                                                  /* elements of the result                             */
+    int64_t ys;                                                  /* elements of the result                            */
     double depth;
     rf_tensor *(*run)(rf_graph *g, rf_tensor *const in[], const void *what);
     void (*formula)(double *y, const double *const in[], const void *what);
-    const void *what;                                            /* handed to both                                     */
+    const void *what;                                            /* handed to both                                    */
 } t_gradient_case;
 
-enum { T_SEED = 7, T_STEP = 3 };                                 /* of the recording that the cases run in             */
+enum { T_SEED = 7, T_STEP = 3 };                                 /* of the recording that the cases run in            */
 
 void t_gradient(const t_gradient_case *c);
 
@@ -55,7 +55,8 @@ static inline rf_rope *t_angles(rf_ctx *ctx, int64_t width, int64_t positions)
 {
     rf_rope *rope = NULL;
     rf_error why = {0};
-    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why)) fail_msg("%s", why.text);
+    if (rf_rope_new(ctx, &(rf_rope_spec){width, 10000, RF_ROPE_PAIRS}, positions, &rope, &why))
+        fail_msg("%s", why.text);
     return rope;
 }
 

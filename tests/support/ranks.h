@@ -1,6 +1,6 @@
 /* ranks.h — ranks as threads of this process: a transport whose messages are copies in a list.
  *
- * cmocka's checks jump and may be used by the first thread alone: a rank's body returns a status.                      */
+ * cmocka's checks jump and may be used by the first thread alone: a rank's body returns a status.                    */
 #ifndef RANKS_H
 #define RANKS_H
 
@@ -11,21 +11,26 @@
 
 enum { RANKS_MOST = 8 };
 
-typedef struct ranks_message { struct ranks_message *next; int from, to, number; size_t bytes; char data[]; } ranks_message;
+typedef struct ranks_message {
+    struct ranks_message *next;
+    int from, to, number;
+    size_t bytes;
+    char data[];
+} ranks_message;
 typedef struct ranks_pending { struct ranks_pending *next; int from, number; void *data; size_t bytes; } ranks_pending;
 
 typedef struct ranks_team {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    ranks_message *first;               /* sent, not yet received; oldest first                                        */
-    bool gone[RANKS_MOST];              /* ended with a failure: who waits for it fails too                             */
+    ranks_message *first;               /* sent, not yet received; oldest first                                       */
+    bool gone[RANKS_MOST];              /* ended with a failure: who waits for it fails too                           */
     int sent;
 } ranks_team;
 
 typedef struct ranks_comm {
     rf_comm c;
     ranks_team *team;
-    ranks_pending *pending;             /* oldest first                                                                 */
+    ranks_pending *pending;             /* oldest first                                                               */
 } ranks_comm;
 
 static inline rf_status ranks_send(rf_comm *c, int number, int to, const void *data, size_t bytes, rf_error *why)
@@ -62,7 +67,8 @@ static inline int ranks_match(ranks_comm *c, int number, bool *gone)
     *gone = false;
     for (ranks_pending **w = &c->pending; *w;) {
         ranks_message **m = &c->team->first;
-        while (*m && ((*m)->to != c->c.rank || (*m)->from != (*w)->from || (*m)->number != (*w)->number)) m = &(*m)->next;
+        while (*m && ((*m)->to != c->c.rank || (*m)->from != (*w)->from || (*m)->number != (*w)->number))
+            m = &(*m)->next;
         if (!*m) {
             open += (*w)->number == number;
             if ((*w)->number == number && c->team->gone[(*w)->from]) *gone = true;
@@ -109,7 +115,14 @@ static inline rf_status ranks_wait(rf_comm *c, int number, rf_error *why)
 }
 
 typedef rf_status ranks_body(rf_comm *c, void *arg, rf_error *why);
-typedef struct ranks_one { ranks_comm comm; ranks_body *body; void *arg; rf_status status; rf_error why; pthread_t thread; } ranks_one;
+typedef struct ranks_one {
+    ranks_comm comm;
+    ranks_body *body;
+    void *arg;
+    rf_status status;
+    rf_error why;
+    pthread_t thread;
+} ranks_one;
 
 static inline void *ranks_main(void *arg)
 {

@@ -123,7 +123,8 @@ float *t_normal(int64_t n)
 
 /* ---- comparisons ---- */
 
-static void compare(double got, double expected, int64_t i, double absolute, double relative, double *worst, int64_t *at)
+static void compare(double got, double expected, int64_t i, double absolute, double relative, double *worst,
+                    int64_t *at)
 {
     const double d = fabs(got - expected) / (absolute + relative * fabs(expected) + 1e-300);
     if (got == expected || (isnan(got) && isnan(expected))) return;

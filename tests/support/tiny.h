@@ -1,7 +1,7 @@
 /* tiny.h — a corpus, a vocabulary and a model so small that a run takes a moment, for the tests of this floor.
  *
  * Every sentence follows from its subject and adjective, so there is something to learn:
- *     the <adjective> <noun> is <verb>ing the <noun> .                                                                */
+ *     the <adjective> <noun> is <verb>ing the <noun> .                                                               */
 #ifndef TINY_H
 #define TINY_H
 
@@ -13,7 +13,8 @@
 #include "t.h"
 
 static const char *const tiny_adjectives[] = {"red", "old", "big", "shy"};
-static const char *const tiny_nouns[] = {"cat", "dog", "king", "tree", "river", "stone", "bird", "ship", "queen", "horse", "wolf", "child"};
+static const char *const tiny_nouns[] = {"cat",  "dog",  "king",  "tree",  "river", "stone",
+                                         "bird", "ship", "queen", "horse", "wolf",  "child"};
 static const char *const tiny_verbs[] = {"walk", "watch", "follow", "cross", "paint", "hold"};
 
 /* Sentence number k of a document that begins with `first`. */
@@ -43,13 +44,16 @@ static inline char *tiny_model(void)
 {
     char *folder = strdup(t_folder()), vocab[2048];
     static const char config[] =
-        "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, \"hidden_size\": 32,"
-        " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"hidden_dropout_prob\": 0.1,"
-        " \"attention_probs_dropout_prob\": 0.1}";
+        "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, \"hidden_size\": 32, "
+        "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"hidden_dropout_prob\": "
+        "0.1, \"attention_probs_dropout_prob\": 0.1}";
     int n = snprintf(vocab, sizeof vocab, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\nis\n.\n##ing\n");
-    for (size_t i = 0; i < RF_COUNT(tiny_adjectives); i++) n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_adjectives[i]);
-    for (size_t i = 0; i < RF_COUNT(tiny_nouns); i++) n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_nouns[i]);
-    for (size_t i = 0; i < RF_COUNT(tiny_verbs); i++) n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_verbs[i]);
+    for (size_t i = 0; i < RF_COUNT(tiny_adjectives); i++)
+        n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_adjectives[i]);
+    for (size_t i = 0; i < RF_COUNT(tiny_nouns); i++)
+        n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_nouns[i]);
+    for (size_t i = 0; i < RF_COUNT(tiny_verbs); i++)
+        n += snprintf(vocab + n, sizeof vocab - (size_t)n, "%s\n", tiny_verbs[i]);
     n += snprintf(vocab + n, sizeof vocab - (size_t)n, "##s\n##ed\nking\n");
     t_write(folder, "vocab.txt", vocab, (size_t)n);
     t_write(folder, "config.json", config, sizeof config - 1);

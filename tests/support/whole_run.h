@@ -9,11 +9,11 @@ typedef struct run {
     char *model, *out, *corpus;
     const char *text[1];
     rf_train_options o;
-    int64_t stop_at;                    /* the report asks to stop at this step, or with -1 at the first event         */
-    int64_t save_at;                    /* and for a checkpoint at this one                                             */
+    int64_t stop_at;                    /* the report asks to stop at this step, or with -1 at the first event        */
+    int64_t save_at;                    /* and for a checkpoint at this one                                           */
     char notes[4096];
     int steps, evals, saves;
-    double loss;                        /* of the last step                                                             */
+    double loss;                        /* of the last step                                                           */
     rf_error why;
 } run;
 

@@ -2,7 +2,8 @@
  *
  *     make_model DIR [SEED]         2 layers of width 32 with 4 heads, a vocabulary of letters and a few words
  *
- * The weights are wide (standard deviation 0.4), so that predicts differ clearly.  The same seed gives the same bytes. */
+ * The weights are wide (standard deviation 0.4), so that predicts differ clearly.  The same seed gives the same
+ * bytes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,47 @@
 #include "roformer/tokenizer.h"
 
 static const char *const words[] = {
-    "the", "of", "and", "to", "in", "a", "is", "was", "capital", "city", "river", "house", "red", "blue", "green", "sky",
-    "paris", "london", "france", "england", "water", "old", "new", "town", ".", ",", "!", "?", "'", "-", "(", ")", "un",
-    "##s", "##ing", "##ed", "##er", "##ly", "\xc3\xa9t\xc3\xa9", "\xe6\x9d\xb1", "\xe4\xba\xac",
+    "the",
+    "of",
+    "and",
+    "to",
+    "in",
+    "a",
+    "is",
+    "was",
+    "capital",
+    "city",
+    "river",
+    "house",
+    "red",
+    "blue",
+    "green",
+    "sky",
+    "paris",
+    "london",
+    "france",
+    "england",
+    "water",
+    "old",
+    "new",
+    "town",
+    ".",
+    ",",
+    "!",
+    "?",
+    "'",
+    "-",
+    "(",
+    ")",
+    "un",
+    "##s",
+    "##ing",
+    "##ed",
+    "##er",
+    "##ly",
+    "\xc3\xa9t\xc3\xa9",
+    "\xe6\x9d\xb1",
+    "\xe4\xba\xac",
 };
 
 static size_t vocabulary(char *out)

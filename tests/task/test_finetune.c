@@ -1,5 +1,6 @@
-/* test_finetune.c — mirrors src/task/finetune.c, finetune_many.c, finetune_step.c, items.c, objective.c, answers.c, answerer.c,
- * predict.c and scoring.c: runs on examples whose labels follow from one word, files of every task, and refusals. */
+/* test_finetune.c — mirrors src/task/finetune.c, finetune_many.c, finetune_step.c, items.c, objective.c, answers.c,
+ * mirrors answerer.c, predict.c and scoring.c: runs on examples whose labels follow from one word, files of every task,
+ * and refusals. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "roformer/finetune.h"
@@ -8,7 +9,14 @@
 #include "task/objective.h"
 #include "task/scoring.h"
 
-typedef struct setup { rf_ctx *ctx; char *model, *data, *out; char *train, *dev; char notes[4096]; int evals; rf_error why; } setup;
+typedef struct setup {
+    rf_ctx *ctx;
+    char *model, *data, *out;
+    char *train, *dev;
+    char notes[4096];
+    int evals;
+    rf_error why;
+} setup;
 
 static int listen(void *user, const rf_train_progress *p)
 {
@@ -22,15 +30,17 @@ static int listen(void *user, const rf_train_progress *p)
 /* The model of tiny.h with random weights, and examples: the label follows from the adjective. */
 static setup begin(int threads)
 {
-    setup s = {.ctx = t_ctx(threads, NULL), .model = tiny_model(), .data = strdup(t_folder()), .out = strdup(t_folder())};
+    setup s = {
+        .ctx = t_ctx(threads, NULL), .model = tiny_model(), .data = strdup(t_folder()), .out = strdup(t_folder())};
     char *text = malloc(1 << 20);
     random_weights(s.ctx, s.model, 3);
     for (int dev = 0; dev < 2; dev++) {
         size_t n = (size_t)sprintf(text, "text\tlabel\n");
         for (unsigned i = 0; i < (dev ? 40u : 100u); i++) {
             const unsigned noun = (i * 7 + (unsigned)dev * 3) % 12, adjective = (i + i / 12) % 4;
-            n += (size_t)sprintf(text + n, "the %s %s is %sing the %s\t%s\n", tiny_adjectives[adjective], tiny_nouns[noun],
-                                 tiny_verbs[i % 6], i % 2 ? "stone" : "ship", adjective < 2 ? "yes" : "no");
+            n += (size_t)sprintf(text + n, "the %s %s is %sing the %s\t%s\n", tiny_adjectives[adjective],
+                                 tiny_nouns[noun], tiny_verbs[i % 6], i % 2 ? "stone" : "ship",
+                                 adjective < 2 ? "yes" : "no");
         }
         t_write(s.data, dev ? "dev.tsv" : "train.tsv", text, n);
     }
@@ -236,7 +246,7 @@ static void the_best_is_loaded(void **state)
     rf_finetune_options o = options_of(&s);
     o.save_strategy = RF_STRATEGY_EPOCH;
     o.t.load_best_model_at_end = 1;
-    o.t.greater_is_better = RF_GREATER_FALSE;                /* the worst accuracy: that of the first epoch, or an equal one */
+    o.t.greater_is_better = RF_GREATER_FALSE;         /* the worst accuracy: that of the first epoch, or an equal one */
     o.t.early_stopping_patience = 1;
     must(&s, &o, RF_OK);
     assert_non_null(strstr(s.notes, "the model is that of checkpoint-13: eval_accuracy"));
@@ -246,13 +256,18 @@ static void the_best_is_loaded(void **state)
 
 /* ---- every task ---- */
 
-static const char reg[] = "sentence1,sentence2,score\nthe cat,the dog,0.5\n\"the king, old\",the queen,2\nthe tree,\"the \"\"river\"\"\",-1\n";
-static const char multi[] = "{\"text\": \"the red cat\", \"labels\": [\"animal\", \"red\"]}\n{\"text\": \"the big ship\", \"labels\": []}\n"
-                            "{\"text\": \"the old wolf\", \"labels\": [\"animal\"]}\n";
+static const char reg[] = "sentence1,sentence2,score\nthe cat,the dog,0.5\n\"the king, old\",the queen,2\nthe "
+                          "tree,\"the \"\"river\"\"\",-1\n";
+static const char multi[] =
+    "{\"text\": \"the red cat\", \"labels\": [\"animal\", \"red\"]}\n{\"text\": \"the big ship\", \"labels\": []}\n"
+    "{\"text\": \"the old wolf\", \"labels\": [\"animal\"]}\n";
 static const char conll[] = "the O\ncat B-A\nwatching I-A\nthe O\n\nold O\nking B-P\n\n";
-static const char qa[] = "{\"question\": \"the king\", \"context\": \"the \\u00e9 cat is walking\", \"answers\": {\"text\": [\"cat is\"], \"answer_start\": [6]}}\n"
-                         "{\"question\": \"the dog\", \"context\": \"the dog\", \"answers\": {\"text\": [], \"answer_start\": []}}\n";
-static const char mc[] = "{\"text\": \"the red\", \"choices\": [\"cat\", \"dog\", \"tree\"], \"label\": 2}\n{\"text\": \"the old\", \"choices\": [\"ship\", \"wolf\"], \"label\": 0}\n";
+static const char qa[] =
+    "{\"question\": \"the king\", \"context\": \"the \\u00e9 cat is walking\", \"answers\": {\"text\": [\"cat is\"], "
+    "\"answer_start\": [6]}}\n"
+    "{\"question\": \"the dog\", \"context\": \"the dog\", \"answers\": {\"text\": [], \"answer_start\": []}}\n";
+static const char mc[] = "{\"text\": \"the red\", \"choices\": [\"cat\", \"dog\", \"tree\"], \"label\": 2}\n{\"text\": "
+                         "\"the old\", \"choices\": [\"ship\", \"wolf\"], \"label\": 0}\n";
 
 static const struct { const char *task, *file, *text, *score; size_t size; rf_head head; } tasks[] = {
     {"reg", "a.csv", reg, "mse", sizeof reg - 1, RF_HEAD_SEQUENCE},
@@ -278,9 +293,10 @@ static rf_status keep_line(void *user, const char *line, size_t size, rf_error *
 static void every_task_learns_by_heart(void **state)
 {
     (void)state;
-    static const char *const said[] = {NULL, "{\"labels\": [\"animal\", \"red\"]}\n{\"labels\": []}\n{\"labels\": [\"animal\"]}\n",
-                                       "{\"tags\": [\"O\", \"B-A\", \"I-A\", \"O\"]}\n{\"tags\": [\"O\", \"B-P\"]}\n", "{\"answer\": \"cat is\"",
-                                       "{\"label\": 2}\n{\"label\": 0}\n"};
+    static const char *const said[] = {
+        NULL, "{\"labels\": [\"animal\", \"red\"]}\n{\"labels\": []}\n{\"labels\": [\"animal\"]}\n",
+        "{\"tags\": [\"O\", \"B-A\", \"I-A\", \"O\"]}\n{\"tags\": [\"O\", \"B-P\"]}\n", "{\"answer\": \"cat is\"",
+        "{\"label\": 2}\n{\"label\": 0}\n"};
     for (size_t i = 0; i < RF_COUNT(tasks); i++) {
         setup s = begin(1);
         rf_finetune_options o = options_of(&s);
@@ -303,7 +319,8 @@ static void every_task_learns_by_heart(void **state)
         if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
         if (rf_answerer_evaluate(a, &none, path, &on_file, &s.why)) fail_msg("%s", s.why.text);
         assert_true(fabs(score_of(&on_file, tasks[i].score) - x) < 1e-5);    /* packed weights: another order of sums */
-        if (rf_answerer_predict(a, &none, path, RF_PREDICTIONS_JSONL, keep_line, &l, &s.why)) fail_msg("%s", s.why.text);
+        if (rf_answerer_predict(a, &none, path, RF_PREDICTIONS_JSONL, keep_line, &l, &s.why))
+            fail_msg("%s", s.why.text);
         assert_int_equal(l.n, i < 2 ? 3 : 2);
         if (said[i] && strncmp(l.text, said[i], strlen(said[i]))) fail_msg("%s says\n%s", o.task, l.text);
         l = (lines){0};
@@ -325,7 +342,8 @@ static void class_weights_balance(void **state)
     float w[3];
     rf_error why = {0};
     assert_int_equal(rf__class_weights("balanced", &t, w, &why), RF_OK);
-    assert_true(fabs((double)w[0] - 7.0 / 12) < 1e-6 && fabs((double)w[1] - 7.0 / 3) < 1e-6 && fabs((double)w[2] - 7.0 / 6) < 1e-6);
+    assert_true(fabs((double)w[0] - 7.0 / 12) < 1e-6 && fabs((double)w[1] - 7.0 / 3) < 1e-6 &&
+                fabs((double)w[2] - 7.0 / 6) < 1e-6);
     assert_int_equal(rf__class_weights("1,0.5,2", &t, w, &why), RF_OK);
     assert_true(w[1] < 0.6F && w[2] > 1.9F);
     assert_int_equal(rf__class_weights("1,0.5", &t, w, &why), RF_EARG);
@@ -341,7 +359,9 @@ static void what_a_run_needs_besides_is_counted(void **state)
     (void)state;
     size_t first[] = {0, 1, 2, 3, 4}, start[] = {0, 5, 14, 17, 19};
     rf_param word = {.count = 30522 * 768};
-    rf__finetune_run f = {.longest = 77, .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start}, .o = {.per_device_eval_batch_size = 2}};
+    rf__finetune_run f = {.longest = 77,
+                          .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start},
+                          .o = {.per_device_eval_batch_size = 2}};
     rf__run r = {.task = &f, .params = {.p = &word, .n = 1}};
     rf__memory_job own;
     rf__finetune_memory(&r, &own);
@@ -381,7 +401,8 @@ static void bad_files_are_refused(void **state)
 {
     (void)state;
     refuses("e.tsv", "text\tlabel\nthe cat\tyes\nthe dog\n", "cls", RF_EDATA, "e.tsv:3: 1 column, the header has 2");
-    refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA, "e.jsonl:1: the label is not the number");
+    refuses("e.jsonl", "{\"text\": \"a\", \"choices\": [\"b\"], \"label\": 1}\n", "mc", RF_EDATA,
+            "e.jsonl:1: the label is not the number");
     refuses("e.tsv", "text\tlabel\na\tb\n", "glue/none", RF_EARG, "is none of cls");
 }
 
@@ -431,7 +452,8 @@ static void the_same_model_is_not_evaluated_twice(void **state)
         if (other == 2) assert_null(strstr(s.notes, "the model is that of checkpoint-39"));
         assert_int_equal(evaluations(s.out), 3);
         const rf_finetune_options none = {0};                /* the scores are those of the folder, whichever way */
-        if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, &none, s.dev, &again, &s.why)) fail_msg("%s", s.why.text);
+        if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, &none, s.dev, &again, &s.why))
+            fail_msg("%s", s.why.text);
         assert_true(fabs(score_of(&again, "accuracy") - score_of(&scores, "accuracy")) < 1e-9);
         rf_answerer_close(a);
         end(&s);
@@ -462,7 +484,8 @@ static void a_resumed_run_leaves_the_same_page(void **state)
             const rf_scores got = must(&s, &again, RF_OK);
             assert_true(score_of(&got, "accuracy") == score_of(&expected, "accuracy"));
             assert_int_equal(tiny_crc(parts, "model.safetensors"), tiny_crc(alone, "model.safetensors"));
-            if (tiny_crc(parts, "README.md") != tiny_crc(alone, "README.md")) fail_msg("%s, %s: other pages", alone, parts);
+            if (tiny_crc(parts, "README.md") != tiny_crc(alone, "README.md"))
+                fail_msg("%s, %s: other pages", alone, parts);
             assert_int_equal(evaluations(parts), 3);
         }
         free(alone);
@@ -485,10 +508,20 @@ static void a_label_that_training_has_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_learns),          cmocka_unit_test(stopped_and_resumed),        cmocka_unit_test(short_texts_go_on),        cmocka_unit_test(frozen_layers_stay),
-        cmocka_unit_test(folds_hold_out_each_example_once), cmocka_unit_test(the_best_is_loaded), cmocka_unit_test(every_task_learns_by_heart),
-        cmocka_unit_test(class_weights_balance), cmocka_unit_test(what_a_run_needs_besides_is_counted), cmocka_unit_test(bad_files_are_refused), cmocka_unit_test(a_folder_of_files), cmocka_unit_test(the_same_model_is_not_evaluated_twice),
-        cmocka_unit_test(a_resumed_run_leaves_the_same_page), cmocka_unit_test(a_label_that_training_has_not),
+        cmocka_unit_test(it_learns),
+        cmocka_unit_test(stopped_and_resumed),
+        cmocka_unit_test(short_texts_go_on),
+        cmocka_unit_test(frozen_layers_stay),
+        cmocka_unit_test(folds_hold_out_each_example_once),
+        cmocka_unit_test(the_best_is_loaded),
+        cmocka_unit_test(every_task_learns_by_heart),
+        cmocka_unit_test(class_weights_balance),
+        cmocka_unit_test(what_a_run_needs_besides_is_counted),
+        cmocka_unit_test(bad_files_are_refused),
+        cmocka_unit_test(a_folder_of_files),
+        cmocka_unit_test(the_same_model_is_not_evaluated_twice),
+        cmocka_unit_test(a_resumed_run_leaves_the_same_page),
+        cmocka_unit_test(a_label_that_training_has_not),
     };
     return cmocka_run_group_tests_name("train/finetune", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, and the rate at which each
- * layer learns. */
+/* test_finetune_step.c — one gradient of fine-tuning: FGM and R-Drop against what their papers say, and the rate at
+ * which each layer learns. */
 #define _GNU_SOURCE
 #include "random_weights.h"
 #include "task/finetune.h"
@@ -8,7 +8,8 @@
 typedef struct bench { rf_ctx *ctx; rf__run r; rf__finetune_run f; rf__item_batch batch; rf_error why; } bench;
 
 enum { TEXTS = 6, TOKENS = 34, V = 40, E = 16 };
-static size_t first[TEXTS + 1] = {0, 1, 2, 3, 4, 5, 6}, start[TEXTS + 1] = {0, 5, 12, 15, 24, 30, 34}, which[TEXTS] = {3, 0, 5, 1, 2, 4};
+static size_t first[TEXTS + 1] = {0, 1, 2, 3, 4, 5, 6}, start[TEXTS + 1] = {0, 5, 12, 15, 24, 30, 34},
+                            which[TEXTS] = {3, 0, 5, 1, 2, 4};
 static int32_t id[TOKENS], type[TOKENS], label[TEXTS] = {0, 1, 1, 0, 1, 0};
 
 static bench *begin(double dropout, double r_drop, double fgm)
@@ -17,7 +18,8 @@ static bench *begin(double dropout, double r_drop, double fgm)
     rf_config c;
     b->ctx = t_ctx(1, NULL);
     rf_config_defaults(&c);
-    c.vocab_size = V, c.embedding_size = E, c.hidden_size = 32, c.num_hidden_layers = 2, c.num_attention_heads = 2, c.intermediate_size = 64;
+    c.vocab_size = V, c.embedding_size = E, c.hidden_size = 32, c.num_hidden_layers = 2, c.num_attention_heads = 2,
+    c.intermediate_size = 64;
     c.num_labels = 2, c.hidden_dropout_prob = c.attention_probs_dropout_prob = dropout;
     snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
     rf_train_defaults(&b->r.o);
@@ -28,11 +30,20 @@ static bench *begin(double dropout, double r_drop, double fgm)
     const rf__rule rule = rf__rule_of(&b->r.o);
     assert_int_equal(rf__optimizer_new(&b->r.params, &rule, &b->r.optimizer, NULL), RF_OK);
     rf__params_init(&b->r.params, b->r.optimizer.value, 5);
-    assert_int_equal(rf__encoder_new(&b->r.params, b->r.optimizer.value, b->r.optimizer.grad, &b->r.encoder, NULL), RF_OK);
+    assert_int_equal(rf__encoder_new(&b->r.params, b->r.optimizer.value, b->r.optimizer.grad, &b->r.encoder, NULL),
+                     RF_OK);
     assert_int_equal(rf_graph_new(b->ctx, &b->r.graph, NULL), RF_OK);
     assert_int_equal(rf__tree_new(&b->r.params, b->r.optimizer.grad, 0, 1, &b->r.tree, NULL), RF_OK);
     for (int i = 0; i < TOKENS; i++) id[i] = i * 7 % V;
-    b->f.train = (rf__items){.ctx = b->ctx, .task = RF_TASK_CLS, .K = 2, .n = TEXTS, .first = first, .start = start, .id = id, .type = type, .label = label};
+    b->f.train = (rf__items){.ctx = b->ctx,
+                             .task = RF_TASK_CLS,
+                             .K = 2,
+                             .n = TEXTS,
+                             .first = first,
+                             .start = start,
+                             .id = id,
+                             .type = type,
+                             .label = label};
     b->f.o.r_drop = r_drop;
     b->f.o.fgm = fgm;
     b->f.batch = &b->batch;
@@ -61,7 +72,8 @@ static const float *gradient(bench *b, uint64_t stream, double *loss)
     rf__tree_begin(&b->r.tree);
     float *leaf = rf__tree_leaf(&b->r.tree, 0);
     rf__encoder_grad(b->r.encoder, leaf);
-    if (rf__finetune_gradient(&b->r, 0, stream, 1 / (double)b->batch.labels, loss, &b->why)) fail_msg("%s", b->why.text);
+    if (rf__finetune_gradient(&b->r, 0, stream, 1 / (double)b->batch.labels, loss, &b->why))
+        fail_msg("%s", b->why.text);
     return leaf;
 }
 
@@ -77,7 +89,8 @@ static double plain(const bench *b, float *value, float *grad, uint64_t stream)
     assert_int_equal(rf_graph_new(b->ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, b->r.o.seed, stream);
     rf_tensor *z = rf__task_forward(g, e, &view);
-    assert_int_equal(rf_backward(g, rf_row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL), RF_OK);
+    assert_int_equal(
+        rf_backward(g, rf_row_loss(g, z, b->batch.label, NULL, 1 / (double)b->batch.labels, &sum, NULL), NULL), RF_OK);
     rf_graph_free(g);
     rf__encoder_free(e);
     return sum;
@@ -92,8 +105,9 @@ static double length_of(const float *x, size_t n)
     return sqrt(sum);
 }
 
-/* Tolerance: one f32 rounding of each moved word (6e-8 of it) reaches the gradient through a network whose second derivatives are
- * of size 10 here; both ways add up the same products in the same order, so that nothing else differs: 1e-5 of the largest. */
+/* Tolerance: one f32 rounding of each moved word (6e-8 of it) reaches the gradient through a network whose second
+ * derivatives are of size 10 here; both ways add up the same products in the same order, so that nothing else differs:
+ * 1e-5 of the largest. */
 static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **state)
 {
     (void)state;
@@ -102,7 +116,7 @@ static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **stat
         const double eps = epsilons[i];
         bench *b = begin(0.1, 0, eps);
         const size_t n = b->r.params.total, words = b->r.params.p[0].count, at = b->r.params.p[0].offset;
-        const uint64_t stream = 3u << 20, other = stream | 1u << 19;         /* dropouts of the second pass, and of the first */
+        const uint64_t stream = 3u << 20, other = stream | 1u << 19; /* dropouts of the second pass, and of the first */
         float *moved = t_floats((int64_t)n), *expected = t_floats((int64_t)n), *before = t_floats((int64_t)n);
         double loss, largest = 0, apart = 0;
         assert_int_equal(words, V * E);
@@ -110,7 +124,8 @@ static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **stat
         memcpy(moved, before, n * sizeof *before);
         plain(b, moved, expected, other);
         const double norm = length_of(expected + at, words);
-        for (size_t k = 0; k < words; k++) moved[at + k] = (float)((double)moved[at + k] + eps * (double)expected[at + k] / norm);
+        for (size_t k = 0; k < words; k++)
+            moved[at + k] = (float)((double)moved[at + k] + eps * (double)expected[at + k] / norm);
         const double goal = plain(b, moved, expected, stream);
 
         const float *got = gradient(b, stream, &loss);
@@ -119,10 +134,11 @@ static void fgm_is_the_gradient_at_words_that_are_moved_along_theirs(void **stat
         t_close(got, expected, (int64_t)n, 1e-5 * largest, 0);
         t_near(loss, goal, 1e-5 * goal);
 
-        float *unmoved = t_floats((int64_t)n);                                            /* and it is not the plain one */
+        float *unmoved = t_floats((int64_t)n);                                         /* and it is not the plain one */
         plain(b, before, unmoved, stream);
         for (size_t k = 0; k < n; k++) apart = fmax(apart, fabs((double)got[k] - (double)unmoved[k]));
-        if (!(apart > 100 * 1e-5 * largest)) fail_msg("epsilon %g changes the gradient by %g of %g", eps, apart, largest);
+        if (!(apart > 100 * 1e-5 * largest))
+            fail_msg("epsilon %g changes the gradient by %g of %g", eps, apart, largest);
         end(b);
     }
 }
@@ -137,13 +153,15 @@ static void fgm_raises_the_loss_by_epsilon_times_the_norm(void **state)
     float *grad = t_floats((int64_t)n);
     double loss;
     const double before = plain(b, b->r.optimizer.value, grad, 1);
-    const double norm = length_of(grad + b->r.params.p[0].offset, b->r.params.p[0].count);           /* of the mean of TEXTS losses */
+    /* of the mean of TEXTS losses */
+    const double norm = length_of(grad + b->r.params.p[0].offset, b->r.params.p[0].count);
     gradient(b, 1, &loss);
     t_near((loss - before) / TEXTS, eps * norm, 0.05 * eps * norm);
     end(b);
 }
 
-/* Words that have no gradient (a batch of no labels, a model that is frozen) have no direction: nothing moves, nothing is lost. */
+/* Words that have no gradient (a batch of no labels, a model that is frozen) have no direction: nothing moves, nothing
+ * is lost. */
 static void fgm_without_a_gradient_moves_nothing(void **state)
 {
     (void)state;
@@ -151,8 +169,9 @@ static void fgm_without_a_gradient_moves_nothing(void **state)
     const size_t n = b->r.params.total;
     float *before = t_floats((int64_t)n);
     double loss;
-    for (size_t i = 0; i < b->r.params.n; i++)                                            /* a head that says 0 whatever it sees */
-        if (b->r.params.p[i].head) memset(b->r.optimizer.value + b->r.params.p[i].offset, 0, b->r.params.p[i].count * sizeof *before);
+    for (size_t i = 0; i < b->r.params.n; i++)                                 /* a head that says 0 whatever it sees */
+        if (b->r.params.p[i].head)
+            memset(b->r.optimizer.value + b->r.params.p[i].offset, 0, b->r.params.p[i].count * sizeof *before);
     memcpy(before, b->r.optimizer.value, n * sizeof *before);
     const float *got = gradient(b, 1, &loss);
     assert_memory_equal(b->r.optimizer.value, before, n * sizeof *before);
@@ -172,12 +191,12 @@ static void r_drop_is_two_passes_under_two_dropouts(void **state)
     const size_t n = b->r.params.total;
     float *single = t_floats((int64_t)n);
     memcpy(single, gradient(b, 9, &one), n * sizeof *single);
-    bench *d = begin(0, alpha, 0);                                 /* without dropout both answers are one, and KL is 0 */
+    bench *d = begin(0, alpha, 0);                               /* without dropout both answers are one, and KL is 0 */
     const float *twice = gradient(d, 9, &two);
     t_near(two / 2, one, 1e-5 * one);
     double largest = 0;
     for (size_t k = 0; k < n; k++) largest = fmax(largest, fabs((double)single[k]));
-    t_close(twice, single, (int64_t)n, 1e-5 * largest, 0);         /* the mean of two equal losses: sums in another order */
+    t_close(twice, single, (int64_t)n, 1e-5 * largest, 0);     /* the mean of two equal losses: sums in another order */
     bench *p = begin(0.3, alpha, 0);
     gradient(p, 9, &two);
     p->f.o.r_drop = 1e-9;                                           /* the same dropouts, KL not counted */
@@ -191,9 +210,11 @@ static void r_drop_is_two_passes_under_two_dropouts(void **state)
 
 /* ---- rates: layer l of L learns at rate d^(L-l), embeddings at d^(L+1), the head at the full rate ---- */
 
-static const char examples[] = "text\tlabel\nthe red cat is walking\tyes\nthe old dog is watching\tno\nthe big king holds the ship\tyes\nthe shy tree\tno\n";
+static const char examples[] = "text\tlabel\nthe red cat is walking\tyes\nthe old dog is watching\tno\nthe big king "
+                               "holds the ship\tyes\nthe shy tree\tno\n";
 
-static void finetune(rf_ctx *ctx, const char *model, const char *train, const char *out, double rate, double decay, rf_optim optim)
+static void finetune(rf_ctx *ctx, const char *model, const char *train, const char *out, double rate, double decay,
+                     rf_optim optim)
 {
     rf_finetune_options o;
     rf_error why = {0};
@@ -218,7 +239,8 @@ static int layer_of(const char *name)
     return l ? atoi(l + 7) : strstr(name, "classifier") ? 2 : -1;
 }
 
-/* The first update of AdamW moves an element by rate g / (|g| + 1e-15), of Lion by rate sign(g): where gradients are, the largest move
+/* The first update of AdamW moves an element by rate g / (|g| + 1e-15), of Lion by rate sign(g): where gradients are,
+ * the largest move
  * of a tensor is its rate.  f32 weights up to 1 are rounded by 6e-8, 2e-5 of a move. */
 static void layers_learn_at_decayed_rates(void **state)
 {
@@ -244,11 +266,12 @@ static void layers_learn_at_decayed_rates(void **state)
             const double expected = rate * (l == 2 ? 1 : pow(d, 2 - l));
             double most = 0;
             assert_non_null(v);
-            if (strstr(w->name, "key.bias")) continue;               /* adds the same to all scores of a query: no gradient */
+            if (strstr(w->name, "key.bias")) continue;         /* adds the same to all scores of a query: no gradient */
             for (size_t j = 0; j < w->bytes / sizeof(float); j++)
                 most = fmax(most, fabs((double)((const float *)w->data)[j] - (double)((const float *)v->data)[j]));
             if (most < 1e-9) continue;                                /* a table of which the texts use no row */
-            if (fabs(most / expected - 1) > 2e-3) fail_msg("decay %g: %s moves by %g, its rate is %g", d, w->name, most, expected);
+            if (fabs(most / expected - 1) > 2e-3)
+                fail_msg("decay %g: %s moves by %g, its rate is %g", d, w->name, most, expected);
             seen[l + 1]++;
         }
         for (int l = 0; l < 4; l++) assert_true(seen[l] >= 3);

@@ -2,9 +2,9 @@
  *
  *     L = 1/2 (CE(p) + CE(q)) + alpha/4 (KL(p|q) + KL(q|p)),  the mean over the labelled places
  *
- * p and q the softmax of two passes over the same example, which lie in the upper and lower half of the rows.  The paper's
- * equation (4) is CE(p) + CE(q) + alpha/2 (KL + KL), twice of that: here a doubled batch keeps the size of a plain one's loss, as
- * in bert4keras. */
+ * p and q the softmax of two passes over the same example, which lie in the upper and lower half of the rows.  The
+ * paper's equation (4) is CE(p) + CE(q) + alpha/2 (KL + KL), twice of that: here a doubled batch keeps the size of a
+ * plain one's loss, as in bert4keras. */
 #include "gradient.h"
 #include "task/objective.h"
 
@@ -25,7 +25,8 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
 {
     const pairs *c = what;
     const rf__item_batch b = {.n = (size_t)(2 * c->n), .K = c->K, .label = c->label};
-    return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){c->task, c->weight, c->alpha}, 1 / (2.0 * (double)labelled(c)), NULL, NULL);
+    return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){c->task, c->weight, c->alpha},
+                                   1 / (2.0 * (double)labelled(c)), NULL, NULL);
 }
 
 static void log_softmax(const double *z, int64_t K, double *out)
@@ -55,16 +56,23 @@ static void formula(double *y, const double *const in[], const void *what)
     }
 }
 
-/* depth 12: sums are in double; rounded are the logits, both losses, their sum, and the gradients of both, which are added. */
+/* depth 12: sums are in double; rounded are the logits, both losses, their sum, and the gradients of both, which are
+ * added. */
 static void r_drop_is_its_formula(void **state)
 {
     (void)state;
     static const pairs cases[] = {
-        {RF_TASK_CLS, 4, 3, labels, NULL, 4}, {RF_TASK_CLS, 4, 3, labels, three, 1}, {RF_TASK_CLS, 1, 3, one, NULL, 0.5},
-        {RF_TASK_TAG, 5, 2, holes, NULL, 2},  {RF_TASK_TAG, 5, 2, holes, NULL, 0.1},
+        {RF_TASK_CLS, 4, 3, labels, NULL, 4},  {RF_TASK_CLS, 4, 3, labels, three, 1},
+        {RF_TASK_CLS, 1, 3, one, NULL, 0.5},   {RF_TASK_TAG, 5, 2, holes, NULL, 2},
+        {RF_TASK_TAG, 5, 2, holes, NULL, 0.1},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++)
-        t_gradient(&(t_gradient_case){.op = RF_OP_divergence, .ys = 1, .depth = 12, .what = &cases[i], .run = run, .formula = formula,
+        t_gradient(&(t_gradient_case){.op = RF_OP_divergence,
+                                      .ys = 1,
+                                      .depth = 12,
+                                      .what = &cases[i],
+                                      .run = run,
+                                      .formula = formula,
                                       .in = {{2, {2 * cases[i].n, cases[i].K}}}});
 }
 
@@ -82,7 +90,8 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
     formula(&expected, (const double *const[]){in}, &c);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, 1, 1);
-    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b, &(rf__task_objective){RF_TASK_CLS, three, 4}, 1.0 / 8, &sum, NULL);
+    rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b,
+                                              &(rf__task_objective){RF_TASK_CLS, three, 4}, 1.0 / 8, &sum, NULL);
     t_near((double)*loss->f32, expected, 1e-5 * fabs(expected));
     t_near(sum / 8, expected, 1e-5 * fabs(expected));
     rf_graph_free(g);
@@ -97,8 +106,17 @@ static void r_drop_doubles_the_batch(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     size_t first[] = {0, 1, 2, 3}, start[] = {0, 3, 5, 9}, which[] = {2, 0};
     int32_t id[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, type[9] = {0}, label[] = {1, 0, 2};
-    const rf__items t = {.ctx = ctx, .task = RF_TASK_CLS, .K = 3, .n = 3, .first = first, .start = start, .id = id, .type = type, .label = label};
-    static const int32_t expected[] = {6, 7, 8, 9, 1, 2, 3, 6, 7, 8, 9, 1, 2, 3}, expected_start[] = {0, 4, 7, 11, 14}, expected_label[] = {2, 1, 2, 1};
+    const rf__items t = {.ctx = ctx,
+                         .task = RF_TASK_CLS,
+                         .K = 3,
+                         .n = 3,
+                         .first = first,
+                         .start = start,
+                         .id = id,
+                         .type = type,
+                         .label = label};
+    static const int32_t expected[] = {6, 7, 8, 9, 1, 2, 3, 6, 7, 8, 9, 1, 2, 3}, expected_start[] = {0, 4, 7, 11, 14},
+                         expected_label[] = {2, 1, 2, 1};
     rf__item_batch b = {0};
     assert_int_equal(rf__item_batch_fill(&b, &t, which, 2, true, NULL), RF_OK);
     assert_int_equal(b.N, 14);

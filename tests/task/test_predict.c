@@ -1,4 +1,5 @@
-/* test_predict.c — mirrors src/task/predict.c: what examples call themselves goes with what is said of them, in every format.
+/* test_predict.c — mirrors src/task/predict.c: what examples call themselves goes with what is said of them, in every
+ * format.
  *
  * What a model says is not the matter here: the models have learned for one step. */
 #define _GNU_SOURCE
@@ -23,7 +24,8 @@ static setup begin(const char *task, const char *name, const char *text)
     o.t.model = s.data;
     o.t.output_dir = s.out;
     o.t.max_steps = 1;
-    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why)) fail_msg("%s", s.why.text);
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why))
+        fail_msg("%s", s.why.text);
     assert_int_equal(rf_answerer_task(s.a) == RF_TASK_CLS, !strcmp(task, "cls"));
     free(train);
     return s;
@@ -50,7 +52,8 @@ static rf_status keep(void *user, const char *line, size_t size, rf_error *why)
     return RF_OK;
 }
 
-static rf_status predict(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format, lines *l)
+static rf_status predict(setup *s, const char *id_column, const char *name, const char *text,
+                         rf_prediction_format format, lines *l)
 {
     const rf_finetune_options o = {.id_column = id_column};
     char *path = tiny_path(s->data, name);
@@ -62,7 +65,8 @@ static rf_status predict(setup *s, const char *id_column, const char *name, cons
     return status;
 }
 
-static void must(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format, lines *l)
+static void must(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format,
+                 lines *l)
 {
     if (predict(s, id_column, name, text, format, l)) fail_msg("%s: %s", name, s->why.text);
 }
@@ -73,20 +77,24 @@ static void lines_start(const lines *l, const char *const expected[], size_t n)
 {
     if (l->n != n) fail_msg("%zu lines, not %zu:\n%s", l->n, n, l->all);
     for (size_t i = 0; i < n; i++)
-        if (!starts(l->line[i], expected[i])) fail_msg("line %zu does not start with %s: %s", i + 1, expected[i], l->line[i]);
+        if (!starts(l->line[i], expected[i]))
+            fail_msg("line %zu does not start with %s: %s", i + 1, expected[i], l->line[i]);
 }
 
 /* ---- questions ---- */
 
-#define QUESTION(id, q, c) "{" id "\"question\": \"" q "\", \"context\": \"" c "\", \"answers\": {\"text\": [], \"answer_start\": []}}\n"
-static const char asked[] = "{\"question\": \"the king\", \"context\": \"the cat is walking\", \"answers\": {\"text\": [\"cat\"], \"answer_start\": [4]}}\n";
+#define QUESTION(id, q, c) \
+    "{" id "\"question\": \"" q "\", \"context\": \"" c "\", \"answers\": {\"text\": [], \"answer_start\": []}}\n"
+static const char asked[] = "{\"question\": \"the king\", \"context\": \"the cat is walking\", \"answers\": {\"text\": "
+                            "[\"cat\"], \"answer_start\": [4]}}\n";
 static const char squad[] =
     "{\"version\": \"v2.0\", \"data\": [{\"title\": \"t\", \"paragraphs\": [{\"context\": \"the old cat\", \"qas\": ["
     "{\"id\": \"56be\\u00e9\", \"question\": \"the\", \"answers\": [{\"text\": \"cat\", \"answer_start\": 8}]},"
     "{\"id\": \"a \\\"b\\\"\", \"question\": \"dog\", \"is_impossible\": true, \"answers\": []}]},"
     "{\"context\": \"a \\\"red\\\" dog\", \"qas\": [{\"id\": \"77\", \"question\": \"who\", \"answers\": []}]}]}]}";
 
-/* What SQuAD's script does: one JSON object, looked up by each question's id; the answers are those of the other formats. */
+/* What SQuAD's script does: one JSON object, looked up by each question's id; the answers are those of the other
+ * formats. */
 static void squad_reads_the_answers_by_their_ids(void **state)
 {
     (void)state;
@@ -112,7 +120,10 @@ static void squad_reads_the_answers_by_their_ids(void **state)
     must(&s, NULL, "dev-v2.0.json", squad, RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tanswer\tscore", "56be\xc3\xa9\t", "a \"b\"\t", "77\t"}, 4);
 
-    assert_int_equal(predict(&s, NULL, "a.jsonl", QUESTION("\"id\": \"x\", ", "the", "the cat") QUESTION("", "the", "the dog"), RF_PREDICTIONS_SQUAD, &l), RF_EDATA);
+    assert_int_equal(predict(&s, NULL, "a.jsonl",
+                             QUESTION("\"id\": \"x\", ", "the", "the cat") QUESTION("", "the", "the dog"),
+                             RF_PREDICTIONS_SQUAD, &l),
+                     RF_EDATA);
     t_failed(&s.why, RF_EDATA, "question 2 has no id");
     must(&s, NULL, "a.jsonl", QUESTION("", "the", "the cat"), RF_PREDICTIONS_JSONL, &l);
     lines_start(&l, (const char *const[]){"{\"answer\": "}, 1);
@@ -121,8 +132,9 @@ static void squad_reads_the_answers_by_their_ids(void **state)
 
 /* ---- choices ---- */
 
-static const char choices[] = "{\"id\": 7, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"], \"label\": 1}\n"
-                              "{\"id\": -12, \"text\": \"the old\", \"choices\": [\"ship\", \"wolf\", \"tree\"], \"label\": 0}\n";
+static const char choices[] =
+    "{\"id\": 7, \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"], \"label\": 1}\n"
+    "{\"id\": -12, \"text\": \"the old\", \"choices\": [\"ship\", \"wolf\", \"tree\"], \"label\": 0}\n";
 
 static void choices_say_which_example_they_are_of(void **state)
 {
@@ -133,7 +145,9 @@ static void choices_say_which_example_they_are_of(void **state)
     lines_start(&l, (const char *const[]){"{\"id\": 7, \"label\": ", "{\"id\": -12, \"label\": "}, 2);
     must(&s, NULL, "a.jsonl", choices, RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tlabel", "7\t", "-12\t"}, 3);
-    must(&s, "question_id", "a.jsonl", "{\"id\": 3, \"question_id\": \"q-1\", \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n", RF_PREDICTIONS_JSONL, &l);
+    must(&s, "question_id", "a.jsonl",
+         "{\"id\": 3, \"question_id\": \"q-1\", \"text\": \"the red\", \"choices\": [\"cat\", \"dog\"]}\n",
+         RF_PREDICTIONS_JSONL, &l);
     lines_start(&l, (const char *const[]){"{\"id\": \"q-1\", \"label\": "}, 1);
     assert_int_equal(predict(&s, "uuid", "a.jsonl", choices, RF_PREDICTIONS_JSONL, &l), RF_EDATA);
     t_failed(&s.why, RF_EDATA, "a.jsonl:1: the id is not there, and must be a string or an integer");
@@ -156,7 +170,8 @@ static void texts_of_tables(void **state)
     must(&s, NULL, "a.tsv", "idx\ttext\n0010\tthe red cat\n\tthe old dog\n3\tthe ship\n", RF_PREDICTIONS_TSV, &l);
     lines_start(&l, (const char *const[]){"id\tlabel\tscore", "0010\t", "\t", "3\t"}, 4);
     must(&s, NULL, "a.tsv", "idx\ttext\n0010\tthe red cat\n\tthe old dog\n3\tthe ship\n", RF_PREDICTIONS_JSONL, &l);
-    lines_start(&l, (const char *const[]){"{\"id\": \"0010\", \"label\": ", "{\"label\": ", "{\"id\": \"3\", \"label\": "}, 3);
+    lines_start(
+        &l, (const char *const[]){"{\"id\": \"0010\", \"label\": ", "{\"label\": ", "{\"id\": \"3\", \"label\": "}, 3);
     must(&s, NULL, "a.tsv", "index\ttext\n7\tthe red cat\n9\tthe old dog\n", RF_PREDICTIONS_GLUE, &l);
     lines_start(&l, (const char *const[]){"index\tprediction", "7\t", "9\t"}, 3);
     must(&s, NULL, "a.tsv", texts, RF_PREDICTIONS_GLUE, &l);
@@ -167,8 +182,13 @@ static void texts_of_tables(void **state)
     lines_start(&l, (const char *const[]){"id\tlabel\tscore", "a,b\t"}, 2);
     assert_int_equal(predict(&s, "kee", "a.csv", "key,text,id\n1,the red cat,2\n", RF_PREDICTIONS_TSV, &l), RF_EDATA);
     t_failed(&s.why, RF_EDATA, "no column 'kee' for the id, the nearest is 'key'");
-    must(&s, NULL, "a.jsonl", "{\"id\": 1, \"text\": \"the cat\"}\n{\"id\": \"b\", \"text\": \"the dog\"}\n{\"id\": null, \"text\": \"the ship\"}\n", RF_PREDICTIONS_JSONL, &l);
-    lines_start(&l, (const char *const[]){"{\"id\": \"1\", \"label\": ", "{\"id\": \"b\", \"label\": ", "{\"label\": "}, 3);      /* not all of them integers */
+    must(&s, NULL, "a.jsonl",
+         "{\"id\": 1, \"text\": \"the cat\"}\n{\"id\": \"b\", \"text\": \"the dog\"}\n{\"id\": null, \"text\": \"the "
+         "ship\"}\n",
+         RF_PREDICTIONS_JSONL, &l);
+    /* not all of them integers */
+    lines_start(&l, (const char *const[]){"{\"id\": \"1\", \"label\": ", "{\"id\": \"b\", \"label\": ", "{\"label\": "},
+                3);
     end(&s);
 }
 

@@ -1,5 +1,5 @@
-/* test_questions.c — mirrors src/data/items.c, answers.c and scoring.c as far as questions go: windows of long contexts and their
- * labels as transformers has them, the best answer of all windows, several right answers. */
+/* test_questions.c — mirrors src/data/items.c, answers.c and scoring.c as far as questions go: windows of long contexts
+ * and their labels as transformers has them, the best answer of all windows, several right answers. */
 #define _GNU_SOURCE
 #include "t.h"
 #include "task/answers.h"
@@ -53,7 +53,8 @@ static void close_golden(golden *g)
 /* The question of the line, as the program reads it. */
 static void read_question(const golden *g, rf__items *t)
 {
-    const rf_finetune_options o = {.task = "qa", .doc_stride = json_integer_value(json_object_get(g->line, "doc_stride"))};
+    const rf_finetune_options o = {.task = "qa",
+                                   .doc_stride = json_integer_value(json_object_get(g->line, "doc_stride"))};
     rf__labelled l;
     rf__records r;
     rf_error why = {0};
@@ -61,7 +62,8 @@ static void read_question(const golden *g, rf__items *t)
     assert_int_equal(rf__labelled_open(&l, g->ctx, &o, NULL), RF_OK);
     l.layout.with_labels = true;
     assert_int_equal(rf__records_from_memory(&r, g->ctx, text, strlen(text), "q.jsonl", &l.layout, NULL), RF_OK);
-    if (rf__labelled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why)) fail_msg("%s", why.text);
+    if (rf__labelled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why))
+        fail_msg("%s", why.text);
     rf__records_free(&r);
     free(text);
 }
@@ -80,7 +82,8 @@ static void windows_are_those_of_transformers(void **state)
         assert_int_equal(t.window[1], t.n);
         many += t.n > 1;
         for (size_t i = 0; i < t.n; i++) {
-            const json_t *w = json_array_get(windows, i), *ids = json_object_get(w, "ids"), *types = json_object_get(w, "types");
+            const json_t *w = json_array_get(windows, i), *ids = json_object_get(w, "ids"),
+                         *types = json_object_get(w, "types");
             const size_t at = t.start[i];
             assert_int_equal(rf__item_size(&t, i), json_array_size(ids));
             for (size_t k = 0; k < json_array_size(ids); k++) {
@@ -88,7 +91,8 @@ static void windows_are_those_of_transformers(void **state)
                 assert_int_equal(t.type[at + k], json_integer_value(json_array_get(types, k)));
             }
             for (size_t k = 0; k < 2; k++)
-                assert_int_equal(t.label[2 * i + k], json_integer_value(json_array_get(json_object_get(w, "label"), k)));
+                assert_int_equal(t.label[2 * i + k],
+                                 json_integer_value(json_array_get(json_object_get(w, "label"), k)));
         }
         rf__items_free(&t);
     }
@@ -107,7 +111,8 @@ static uint32_t bytes(const char *text, json_int_t characters)
     return (uint32_t)(at - text);
 }
 
-/* Logits that say bytes from .. to of the context wherever a window holds all of them; from = to: that there is no answer. */
+/* Logits that say bytes from .. to of the context wherever a window holds all of them; from = to: that there is no
+ * answer. */
 static void say(rf__answers *a, const rf__items *t, uint32_t from, uint32_t to)
 {
     for (size_t i = 0; i < t->n; i++) {
@@ -137,7 +142,8 @@ static void scores_are_those_of_squad(void **state)
         read_question(&g, &t);
         rf__answers a = {.ctx = g.ctx, .K = 2, .rows = t.tokens, .logit = t_floats(2 * (int64_t)t.tokens)};
         t.nothing = true;
-        say(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))), bytes(context, json_integer_value(json_array_get(said, 1))));
+        say(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))),
+            bytes(context, json_integer_value(json_array_get(said, 1))));
         assert_int_equal(rf__score_answers(&a, &t, &l, &s, NULL), RF_OK);
         assert_string_equal(s.score[0].name, "exact_match");
         exact += s.score[0].value;
@@ -150,7 +156,8 @@ static void scores_are_those_of_squad(void **state)
     close_golden(&g);
 }
 
-/* Random logits, every span of every window tried: the answer is the best of those of at most `most` tokens, by a sum in double. */
+/* Random logits, every span of every window tried: the answer is the best of those of at most `most` tokens, by a sum
+ * in double. */
 static void the_best_of_all_windows(void **state)
 {
     (void)state;
@@ -169,7 +176,8 @@ static void the_best_of_all_windows(void **state)
                 for (size_t b = at; b < end; b++)
                     for (size_t e = b; e < end; e++) {
                         const double sum = (double)a.logit[2 * b] + (double)a.logit[2 * e + 1];
-                        if (t.type[b] != 1 || t.type[e] != 1 || e == end - 1 || (int64_t)(e - b) >= most || sum <= best) continue;
+                        if (t.type[b] != 1 || t.type[e] != 1 || e == end - 1 || (int64_t)(e - b) >= most || sum <= best)
+                            continue;
                         best = sum;
                         bi = i;
                         bb = b - at;
@@ -264,8 +272,10 @@ static void batches_are_at_most_as_large_as_asked(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(windows_are_those_of_transformers), cmocka_unit_test(scores_are_those_of_squad),
-        cmocka_unit_test(the_best_of_all_windows),           cmocka_unit_test(nothing_is_an_answer_where_it_was_learned),
+        cmocka_unit_test(windows_are_those_of_transformers),
+        cmocka_unit_test(scores_are_those_of_squad),
+        cmocka_unit_test(the_best_of_all_windows),
+        cmocka_unit_test(nothing_is_an_answer_where_it_was_learned),
         cmocka_unit_test(batches_are_at_most_as_large_as_asked),
     };
     return cmocka_run_group_tests_name("train/questions", tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden_scores.py, drawn in the same order; the results
- * in tests/golden/train/scores.txt are scikit-learn's, scipy's, transformers' and seqeval's. */
+/* test_scores.c — mirrors src/task/scores.c.  The cases are those of tools/golden_scores.py, drawn in the same order;
+ * the results in tests/golden/train/scores.txt are scikit-learn's, scipy's, transformers' and seqeval's. */
 #include <math.h>
 #include <stdio.h>
 
@@ -67,7 +67,8 @@ static void numbers(const rf_ctx *ctx, double out[2])
 
 static void words(char *out)
 {
-    static const char *const word[] = {"the", "A", "an", "cat", "cat,", "Dog.", "dog", "x-y", "U.S.", "--", "theory", "7"};
+    static const char *const word[] = {"the", "A",   "an",   "cat", "cat,",   "Dog.",
+                                       "dog", "x-y", "U.S.", "--",  "theory", "7"};
     out[0] = 0;
     for (uint32_t n = below(6); n; n--) {
         strcat(out, word[below(12)]);
@@ -138,7 +139,8 @@ static void well_formed(const char *out[12])
 
 static void tags_that_name_entities(void **state)
 {
-    static const char *const none[] = {"NN", "VB", "O"}, *const numbers[] = {"0", "1"}, *const bare[] = {"O", "B", "I"}, *const mixed[] = {"O", "X", "U-LOC"};
+    static const char *const none[] = {"NN", "VB", "O"}, *const numbers[] = {"0", "1"}, *const bare[] = {"O", "B", "I"},
+                             *const mixed[] = {"O", "X", "U-LOC"};
     static const char *const speech[] = {"S", "NN", "B"};
     (void)state;
     assert_false(rf__tags_are_entities(none, 3));
@@ -151,8 +153,8 @@ static void tags_that_name_entities(void **state)
 
 static void as_others_compute(void **state)
 {
-    static const char *const what[] = {"accuracy", "F1 macro", "F1 binary", "Matthews", "F1 of cells", "F1 of labels", "Pearson",
-                                       "Spearman", "exact", "F1 of words"};
+    static const char *const what[] = {"accuracy",     "F1 macro", "F1 binary", "Matthews", "F1 of cells",
+                                       "F1 of labels", "Pearson",  "Spearman",  "exact",    "F1 of words"};
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
     FILE *f = fopen("tests/golden/train/scores.txt", "r");

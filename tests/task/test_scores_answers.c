@@ -1,5 +1,5 @@
-/* test_scores_answers.c — mirrors src/task/scores_answers.c.  1,000 random pairs of answers against transformers' SQuAD metrics,
- * which tools/golden_answers.py stored; 1e-12: a few roundings of 1.1e-16. */
+/* test_scores_answers.c — mirrors src/task/scores_answers.c.  1,000 random pairs of answers against transformers' SQuAD
+ * metrics, which tools/golden_answers.py stored; 1e-12: a few roundings of 1.1e-16. */
 #include "one_context.h"
 #include "task/scores.h"
 
@@ -15,9 +15,12 @@ static uint64_t draw(uint64_t kind, uint64_t c, uint64_t i)
 
 static void sentence(uint64_t kind, uint64_t c, char *out)
 {
-    static const char *const words[] = {
-        "the", "a", "an", "The", "A", "cat", "Cat", "cat's", "dog", "sat,", "on", "42", "4.2", "--", "", "\u00c9cole", "\u00e9cole", "U.S.",
-        "theatre", "\u2013the\u2013", "stra\u00dfe", "\u0130x", "\u6771\u4eac", "x\u00a0y", "an.", "(a)"};
+    static const char *const words[] = {"the",         "a",          "an",           "The",      "A",
+                                        "cat",         "Cat",        "cat's",        "dog",      "sat,",
+                                        "on",          "42",         "4.2",          "--",       "",
+                                        "\u00c9cole",  "\u00e9cole", "U.S.",         "theatre",  "\u2013the\u2013",
+                                        "stra\u00dfe", "\u0130x",    "\u6771\u4eac", "x\u00a0y", "an.",
+                                        "(a)"};
     size_t n = 0;
     out[0] = 0;
     for (uint64_t i = 0; i < draw(kind, c, 0) % 7; i++)
@@ -48,7 +51,8 @@ static void answers(void **state)
         assert_int_equal(rf__squad_score(ctx, gold, predicted, &exact, &f1, NULL), RF_OK);
         assert_int_equal(fscanf(f, "%lf %lf", &expected_exact, &expected_f1), 2);
         if (exact != expected_exact || fabs(f1 - expected_f1) > 1e-12)
-            fail_msg("case %d, '%s' and '%s': %g %.17g, not %g %.17g", c, gold, predicted, exact, f1, expected_exact, expected_f1);
+            fail_msg("case %d, '%s' and '%s': %g %.17g, not %g %.17g", c, gold, predicted, exact, f1, expected_exact,
+                     expected_f1);
     }
     fclose(f);
 }
@@ -56,8 +60,10 @@ static void answers(void **state)
 static void normal_answers(void **state)
 {
     (void)state;
-    static const char *const pair[][2] = {{"The  Cat.", "cat"}, {"", ""}, {" a ", ""}, {"an apple a day", "apple day"}, {"anthem", "anthem"},
-                                          {"a-b", "ab"}, {"x\t\u3000y", "x y"}, {"\u0130", "i\u0307"}, {"the \u2013 a", "\u2013"}};
+    static const char *const pair[][2] = {
+        {"The  Cat.", "cat"},      {"", ""},      {" a ", ""},           {"an apple a day", "apple day"},
+        {"anthem", "anthem"},      {"a-b", "ab"}, {"x\t\u3000y", "x y"}, {"\u0130", "i\u0307"},
+        {"the \u2013 a", "\u2013"}};
     for (size_t i = 0; i < RF_COUNT(pair); i++) {
         char out[64];
         assert_int_equal(rf__squad_normal(pair[i][0], strlen(pair[i][0]), out), strlen(pair[i][1]));
@@ -86,6 +92,7 @@ static void refusals(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(normal_answers), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(normal_answers),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests_name("train/scores_answers", tests, setup, teardown);
 }

@@ -8,9 +8,11 @@
 #define NORMAL "\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true," \
                "\"strip_accents\":null,\"lowercase\":%s}"
 #define MODEL "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\"," \
-              "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4," \
+              "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3," \
+              "\"[MASK]\":4," \
               "\"a\":5,\"##b\":6,\"A\":9}}"
-#define FAST "{" NORMAL ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"," \
+#define FAST "{" NORMAL \
+    ",\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":10,\"content\":\"<x>\"," \
              "\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}]," MODEL "}"
 
 static void put(const char *folder, const char *name, const char *text)
@@ -91,13 +93,18 @@ static void special_tokens_map(void **state)
 static void bad_settings_are_refused(void **state)
 {
     (void)state;
-    static const struct { const char *json; rf_status status; const char *part; } bad[] = {
-        {"{", RF_EDATA, "line 1"}, {"[]", RF_EDATA, "object"}, {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
+    static const struct { const char *json; rf_status status; const char *part;
+    } bad[] = {
+        {"{", RF_EDATA, "line 1"},
+        {"[]", RF_EDATA, "object"},
+        {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
         {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "jieba"},
         {"{\"tokenizer_class\":\"T5Tokenizer\"}", RF_EUNSUPPORTED, "T5Tokenizer"},
         {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EIO, "tokenizer.json"},
-        {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"}, {"{\"roformer_rules\":\"perl\"}", RF_EDATA, "roformer_rules"},
-        {"{\"mask_token\":[]}", RF_EDATA, "mask_token"}, {"{\"mask_token\":\"<mask>\"}", RF_EDATA, "<mask>"},
+        {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"},
+        {"{\"roformer_rules\":\"perl\"}", RF_EDATA, "roformer_rules"},
+        {"{\"mask_token\":[]}", RF_EDATA, "mask_token"},
+        {"{\"mask_token\":\"<mask>\"}", RF_EDATA, "<mask>"},
         {"{\"mask_token\":\"\"}", RF_EDATA, "empty"},
         {"{\"added_tokens_decoder\":{\"x\":{\"content\":\"a\"}}}", RF_EDATA, "added_tokens_decoder"},
         {"{\"added_tokens_decoder\":{\"5\":{\"content\":\"e\"}}}", RF_EDATA, "has id 5"},
@@ -140,7 +147,7 @@ static void a_folder_of_tokenizer_json(void **state)
     rf_encoding_init(&e, ctx);
     assert_int_equal(rf_encode(t, "a <x> a", 7, NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL), RF_OK);
     assert_int_equal(e.n, 3);
-    assert_int_equal(e.start[1], 1);                       /* lstrip and rstrip take the spaces along                  */
+    assert_int_equal(e.start[1], 1);                       /* lstrip and rstrip take the spaces along                 */
     assert_int_equal(e.end[1], 6);
     rf_encoding_clear(&e);
     rf_tokenizer_free(t);
@@ -154,20 +161,27 @@ static void a_folder_of_tokenizer_json(void **state)
 static void other_parts_are_refused_by_name(void **state)
 {
     (void)state;
-    static const struct { const char *from, *to, *part; rf_status status; } bad[] = {
+    static const struct { const char *from, *to, *part; rf_status status;
+    } bad[] = {
         {"BertNormalizer", "Lowercase", "normalizer Lowercase", RF_EUNSUPPORTED},
         {"BertPreTokenizer", "Whitespace", "pre_tokenizer Whitespace", RF_EUNSUPPORTED},
-        {"WordPiece", "BPE", "model BPE", RF_EUNSUPPORTED}, {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
+        {"WordPiece", "BPE", "model BPE", RF_EUNSUPPORTED},
+        {"\"##\"", "\"@@\"", "@@", RF_EUNSUPPORTED},
         {"\"clean_text\":true", "\"clean_text\":false", "clean_text", RF_EUNSUPPORTED},
         {"\"normalized\":false", "\"normalized\":true", "normalized", RF_EUNSUPPORTED},
-        {"\"A\":9", "\"A\":-9", "token A", RF_EDATA}, {"\"A\":9", "\"A\":5", "id 5", RF_EDATA},
-        {"\"A\":9", "\"A\":99999999", "token A", RF_EDATA}, {"\"A\":9", "\"A\":9.5", "token A", RF_EDATA},
-        {"\"A\":9", "\"A\\n\":9", "line break", RF_EUNSUPPORTED}, {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
-        {":100,", ":0,", "max_input_chars_per_word", RF_EDATA}, {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
+        {"\"A\":9", "\"A\":-9", "token A", RF_EDATA},
+        {"\"A\":9", "\"A\":5", "id 5", RF_EDATA},
+        {"\"A\":9", "\"A\":99999999", "token A", RF_EDATA},
+        {"\"A\":9", "\"A\":9.5", "token A", RF_EDATA},
+        {"\"A\":9", "\"A\\n\":9", "line break", RF_EUNSUPPORTED},
+        {"\"id\":10", "\"id\":9", "id 9", RF_EDATA},
+        {":100,", ":0,", "max_input_chars_per_word", RF_EDATA},
+        {"\"type\":\"WordPiece\",", "", "without type", RF_EUNSUPPORTED},
         {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"RobertaProcessing\"},\"normalizer\"", "RobertaProcessing",
          RF_EUNSUPPORTED},
-        {"{\"normalizer\"", "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]},\"normalizer\"",
-         "template", RF_EUNSUPPORTED},
+        {"{\"normalizer\"",
+         "{\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[],\"pair\":[]},\"normalizer\"", "template",
+         RF_EUNSUPPORTED},
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         const char *folder = t_folder();
@@ -199,7 +213,7 @@ static void added_tokens_follow_the_vocabulary(void **state)
         assert_int_equal(rf_tokenizer_id(t, "ab"), 11);
         assert_string_equal(rf_tokenizer_token(t, 11), "ab");
         assert_int_equal(first_id(t, "ab"), 11);
-        assert_int_equal(first_id(t, "AB"), 5);            /* lowered after the search: a and ##b                      */
+        assert_int_equal(first_id(t, "AB"), 5);            /* lowered after the search: a and ##b                     */
         assert_int_equal(first_id(t, "<m>"), 12);
         assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
         rf_tokenizer_free(t);

@@ -1,5 +1,5 @@
-/* Folders of tokenizers, class by settings by parts of tokenizer.json, against transformers 5 (tests/golden/text/folders.txt,
- * written by tools/golden_folders.py).
+/* Folders of tokenizers, class by settings by parts of tokenizer.json, against transformers 5
+ * (tests/golden/text/folders.txt, written by tools/golden_folders.py).
  * mirrors folder.c */
 #define _GNU_SOURCE
 #include "one_context.h"
@@ -35,7 +35,8 @@ static void told(const rf_encoding *e, const char *name, const char *expected)
 {
     char got[1024];
     size_t at = 0;
-    for (size_t i = 0; i < e->n && at < sizeof got - 16; i++) at += (size_t)snprintf(got + at, sizeof got - at, " %d", (int)e->id[i]);
+    for (size_t i = 0; i < e->n && at < sizeof got - 16; i++)
+        at += (size_t)snprintf(got + at, sizeof got - at, " %d", (int)e->id[i]);
     print_error("%s\n  wanted%s\n  got   %s\n", name, expected, got);
 }
 
@@ -64,7 +65,8 @@ static void as_transformers_reads_them(void **state)
             t = NULL;
             next = 0;
             folders++;
-            static const char *const all[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"};
+            static const char *const all[] = {"vocab.txt", "tokenizer.json", "tokenizer_config.json",
+                                              "special_tokens_map.json"};
             for (size_t i = 0; i < RF_COUNT(all); i++) {
                 char path[512];
                 snprintf(path, sizeof path, "%s/%s", folder, all[i]);

@@ -1,5 +1,5 @@
-/* Against Hugging Face's own answers (tests/golden/text, written by tools/golden_text.py): ids, offsets, types, limits and
- * decoded texts of awkward strings; every Unicode scalar between letters and among marks.
+/* Against Hugging Face's own answers (tests/golden/text, written by tools/golden_text.py): ids, offsets, types, limits
+ * and decoded texts of awkward strings; every Unicode scalar between letters and among marks.
  * mirrors src/text: unicode.c, words.c, encode.c, decode.c */
 #define _GNU_SOURCE
 #include "t.h"
@@ -25,7 +25,8 @@ static rf_tokenizer *open_vocab(const rf_ctx *ctx, const char *vocab, size_t siz
 {
     rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
     o.rules = rules;
-    if (sscanf(setting, "S %d %d %d", &o.lowercase, &o.strip_accents, &o.han_split) != 3) fail_msg("line \"%s\"", setting);
+    if (sscanf(setting, "S %d %d %d", &o.lowercase, &o.strip_accents, &o.han_split) != 3)
+        fail_msg("line \"%s\"", setting);
     rf_tokenizer *t = NULL;
     rf_error why = {0};
     if (rf_tokenizer_new(ctx, vocab, size, "vocab.txt", &o, &t, &why)) fail_msg("%s", why.text);
@@ -57,7 +58,8 @@ static void encode_line(const rf_tokenizer *t, char *line, answer *a)
     const int flags = atoi(word(&line));
     char *text = word(&line), *pair = line ? word(&line) : NULL;
     const size_t size = from_hex(text), pair_size = pair ? from_hex(pair) : 0;
-    if (rf_encode(t, text, size, pair, pair_size, limit, flags, &a->e, NULL, &why)) fail_msg("line %d: %s", a->line, why.text);
+    if (rf_encode(t, text, size, pair, pair_size, limit, flags, &a->e, NULL, &why))
+        fail_msg("line %d: %s", a->line, why.text);
 }
 
 static void compare_line(char *line, const answer *a, bool offsets)
@@ -70,9 +72,11 @@ static void compare_line(char *line, const answer *a, bool offsets)
         if (sscanf(line, "%u,%u,%u,%d", &id, &start, &end, &type) != 4) break;
         if (n >= a->e.n) fail_msg("line %d: %zu tokens, more are expected", a->line, a->e.n);
         if ((unsigned)a->e.id[n] != id || a->e.type[n] != type)
-            fail_msg("line %d, token %zu: id %d type %d, expected %u %d", a->line, n, (int)a->e.id[n], (int)a->e.type[n], id, type);
+            fail_msg("line %d, token %zu: id %d type %d, expected %u %d", a->line, n, (int)a->e.id[n],
+                     (int)a->e.type[n], id, type);
         if (offsets && (a->e.start[n] != start || a->e.end[n] != end))
-            fail_msg("line %d, token %zu: bytes %u to %u, expected %u to %u", a->line, n, a->e.start[n], a->e.end[n], start, end);
+            fail_msg("line %d, token %zu: bytes %u to %u, expected %u to %u", a->line, n, a->e.start[n], a->e.end[n],
+                     start, end);
     }
     if (n != a->e.n) fail_msg("line %d: %zu tokens, expected %zu", a->line, a->e.n, n);
 }
@@ -87,7 +91,8 @@ static void decode_line(const rf_tokenizer *t, char *line, int number)
     while (line && *line && n < 64) id[n++] = (int32_t)atoi(word(&line));
     expected[from_hex(expected)] = 0;
     char *got = rf_decode(t, id, n, skip, tidy);
-    if (!got || strcmp(got, expected[0] == '-' && !expected[1] ? "" : expected) != 0) fail_msg("line %d: \"%s\", expected \"%s\"", number, got, expected);
+    if (!got || strcmp(got, expected[0] == '-' && !expected[1] ? "" : expected) != 0)
+        fail_msg("line %d: \"%s\", expected \"%s\"", number, got, expected);
     rf_text_free(t, got);
 }
 
@@ -199,12 +204,14 @@ static void all_scalars(const rf_ctx *ctx, const rf_tokenizer *t, char *line)
             if (c >= 0xD800 && c < 0xE000) continue;
             const size_t n = utf8(c, scalar);
             for (int k = 0; k < 2; k++) {
-                assert_int_equal(rf_encode(t, text, fill(text, format[k], scalar, n), NULL, 0, 0, 0, &e, NULL, NULL), RF_OK);
+                assert_int_equal(rf_encode(t, text, fill(text, format[k], scalar, n), NULL, 0, 0, 0, &e, NULL, NULL),
+                                 RF_OK);
                 crc = crc32_of(crc, e.id, e.n * sizeof *e.id);
             }
         }
         const uint32_t expected = (uint32_t)strtoul(word(&line), NULL, 16);
-        if (crc != expected) fail_msg("scalars U+%04X to U+%04X: checksum %08x, expected %08x", start, start + 4095, crc, expected);
+        if (crc != expected)
+            fail_msg("scalars U+%04X to U+%04X: checksum %08x, expected %08x", start, start + 4095, crc, expected);
     }
     rf_encoding_clear(&e);
 }

@@ -52,7 +52,8 @@ static void gives(const rf_tokenizer *t, const char *text, int flags, const int3
     size_t n = 0;
     encode(t, text, strlen(text), flags);
     for (; ids[n] >= 0; n++)
-        if (n >= e.n || e.id[n] != ids[n]) fail_msg("\"%s\": token %zu is %d, expected %d", text, n, n < e.n ? e.id[n] : -1, ids[n]);
+        if (n >= e.n || e.id[n] != ids[n])
+            fail_msg("\"%s\": token %zu is %d, expected %d", text, n, n < e.n ? e.id[n] : -1, ids[n]);
     if (n != e.n) fail_msg("\"%s\": %zu tokens, expected %zu", text, e.n, n);
 }
 #define GIVES(t, text, flags, ...) gives(t, text, flags, (const int32_t[]){__VA_ARGS__, -1})
@@ -77,7 +78,8 @@ static void pieces_and_specials(void **state)
     assert_null(rf_tokenizer_token(t, HAN + 1));
     assert_null(rf_tokenizer_token(t, -1));
     assert_true(rf_tokenizer_continues(t, _A) && !rf_tokenizer_continues(t, A));
-    assert_true(rf_tokenizer_is_special(t, MASK) && rf_tokenizer_is_special(t, PAD) && !rf_tokenizer_is_special(t, THE));
+    assert_true(rf_tokenizer_is_special(t, MASK) && rf_tokenizer_is_special(t, PAD) &&
+                !rf_tokenizer_is_special(t, THE));
     assert_int_equal(rf_tokenizer_unk(t) + rf_tokenizer_cls(t) + rf_tokenizer_sep(t) + rf_tokenizer_pad(t) +
                      rf_tokenizer_mask(t), 10);
     assert_string_equal(rf_tokenizer_options_of(t)->mask, "[MASK]");
@@ -88,7 +90,7 @@ static void offsets_are_bytes_of_the_text(void **state)
 {
     (void)state;
     rf_tokenizer *t = make_small();
-    encode(t, "  A\xCC\x81" "B \xC3\x80[MASK]", 14, 0);       /* A acute, B; A grave; [MASK] cut off before its end     */
+    encode(t, "  A\xCC\x81" "B \xC3\x80[MASK]", 14, 0);       /* A acute, B; A grave; [MASK] cut off before its end   */
     assert_int_equal(e.n, 5 + 1);
     assert_int_equal(e.id[1], AB);
     assert_int_equal(e.start[1], 2);
@@ -128,9 +130,13 @@ static void pairs_limits_and_appending(void **state)
 static void text_must_be_utf8(void **state)
 {
     (void)state;
-    static const struct { const char *text; size_t size, at; } bad[] = {
-        {"abc\xFF", 4, 3}, {"\xC0\x80", 2, 0}, {"a\xE0\x80\x80", 4, 1}, {"\xED\xA0\x80", 3, 0}, {"\xF4\x90\x80\x80", 4, 0},
-        {"a\xC3", 2, 1}, {"12345678\x80", 9, 8}, {"\xF0\x80\x80\x80", 4, 0}, {"\xE6\xBC", 2, 0}, {"a\xF8\x88\x80\x80\x80", 6, 1},
+    static const struct { const char *text; size_t size, at;
+    } bad[] = {
+        {"abc\xFF", 4, 3},          {"\xC0\x80", 2, 0},
+        {"a\xE0\x80\x80", 4, 1},    {"\xED\xA0\x80", 3, 0},
+        {"\xF4\x90\x80\x80", 4, 0}, {"a\xC3", 2, 1},
+        {"12345678\x80", 9, 8},     {"\xF0\x80\x80\x80", 4, 0},
+        {"\xE6\xBC", 2, 0},         {"a\xF8\x88\x80\x80\x80", 6, 1},
     };
     rf_tokenizer *t = make_small();
     encode(t, "ab", 2, 0);
@@ -160,7 +166,8 @@ static void bad_vocabularies_are_refused(void **state)
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         rf_error why = {0};
         rf_tokenizer *t = NULL;
-        assert_int_equal(rf_tokenizer_new(ctx, bad[i].text, strlen(bad[i].text), "vocab.txt", NULL, &t, &why), bad[i].status);
+        assert_int_equal(rf_tokenizer_new(ctx, bad[i].text, strlen(bad[i].text), "vocab.txt", NULL, &t, &why),
+                         bad[i].status);
         t_failed(&why, bad[i].status, bad[i].part);
         assert_non_null(strstr(why.text, "vocab.txt"));
         assert_null(t);
@@ -180,7 +187,7 @@ static void lines_end_as_in_the_rules(void **state)
     rf_tokenizer *rust = make(crlf, sizeof crlf - 1, &o);
     o.rules = RF_RULES_PYTHON;
     rf_tokenizer *python = make(crlf, sizeof crlf - 1, &o);
-    assert_int_equal(rf_tokenizer_id(rust, "a"), 7);       /* "a " lost its space and is hidden by the later line      */
+    assert_int_equal(rf_tokenizer_id(rust, "a"), 7);       /* "a " lost its space and is hidden by the later line     */
     assert_null(rf_tokenizer_token(rust, 5));
     assert_string_equal(rf_tokenizer_token(rust, 6), "b\rc");
     assert_int_equal(rf_tokenizer_id(rust, "end"), 9);
@@ -206,7 +213,7 @@ static void hostile_texts(void **state)
     assert_int_equal(e.n, 1);
     assert_int_equal(e.id[0], UNK);
     assert_int_equal(e.end[0], MANY);
-    encode(t, text, 100, RF_ENCODE_PLAIN);                 /* the longest word that is looked up                       */
+    encode(t, text, 100, RF_ENCODE_PLAIN);                 /* the longest word that is looked up                      */
     assert_int_equal(e.n, 100);
     encode(t, text, 101, RF_ENCODE_PLAIN);
     assert_int_equal(e.n, 1);
@@ -221,7 +228,7 @@ static void hostile_texts(void **state)
     assert_int_equal(e.n, MANY);
     char *p = text;
     *p++ = 'a';
-    for (int i = 0; i < 100000; i++) {                     /* classes 230, 220, 1                                      */
+    for (int i = 0; i < 100000; i++) {                     /* classes 230, 220, 1                                     */
         memcpy(p, i % 3 == 0 ? "\xCC\x81" : i % 3 == 1 ? "\xCC\xA3" : "\xCC\xB4", 2);
         p += 2;
     }

@@ -111,7 +111,7 @@ static void equals_the_plain_learner(void **state)
     rf_vocab_trainer *v = trainer(1000);
     for (int i = 0; i < 3000; i++) {
         char text[LENGTH + 2];
-        const uint32_t kind = rf__rng_below(&r, 1 + rf__rng_below(&r, 300));     /* small numbers are frequent         */
+        const uint32_t kind = rf__rng_below(&r, 1 + rf__rng_below(&r, 300));     /* small numbers are frequent        */
         rf_rng q;
         rf__rng_init(&q, kind, 2);
         const int n = 1 + (int)rf__rng_below(&q, LENGTH - 1);
@@ -145,7 +145,7 @@ static void small_cases(void **state)
     char *text = learned(v, 100, 1000, 2);
     assert_string_equal(text, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n!\na\nb\n##a\n##aa\naaa\naaaa\n");
     free(text);
-    text = learned(v, 100, 1, 2);                          /* an alphabet of one: the most frequent character          */
+    text = learned(v, 100, 1, 2);                          /* an alphabet of one: the most frequent character         */
     assert_non_null(strstr(text, "[MASK]\na\n##a\n"));
     assert_null(strchr(text, '!'));
     free(text);
@@ -158,7 +158,8 @@ static void small_cases(void **state)
 static void the_order_of_texts_does_not_matter(void **state)
 {
     (void)state;
-    static const char *const text[] = {"the cat sat on the mat ", "a cat and a dog ", "dogs chase cats, cats chase mice. ",
+    static const char *const text[] = {"the cat sat on the mat ", "a cat and a dog ",
+                                       "dogs chase cats, cats chase mice. ",
                                        "\xE6\xBC\xA2\xE5\xAD\x97 \xE6\xBC\xA2 na\xC3\xAFve "};
     rf_vocab_trainer *v = trainer(1000), *u = trainer(1000);
     for (int i = 0; i < 4; i++) {
@@ -171,7 +172,7 @@ static void the_order_of_texts_does_not_matter(void **state)
     rf_encoding e;
     rf_encoding_init(&e, ctx);
     assert_int_equal(rf_tokenizer_new(ctx, a, strlen(a), "learned", NULL, &t, NULL), RF_OK);
-    for (int i = 0; i < 4; i++) {                          /* no piece of its own text is unknown                      */
+    for (int i = 0; i < 4; i++) {                          /* no piece of its own text is unknown                     */
         assert_int_equal(rf_encode(t, text[i], strlen(text[i]), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, NULL), RF_OK);
         for (size_t k = 0; k < e.n; k++) assert_int_not_equal(e.id[k], rf_tokenizer_unk(t));
     }

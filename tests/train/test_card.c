@@ -1,5 +1,5 @@
-/* test_card.c — mirrors src/train/log/card.c: what a model card says, that text of others cannot become markup, and whose README.md is
- * replaced. */
+/* test_card.c — mirrors src/train/log/card.c: what a model card says, that text of others cannot become markup, and
+ * whose README.md is replaced. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <unistd.h>
@@ -19,14 +19,21 @@ static rf__card card_of(const rf_ctx *ctx, const char *folder, rf_config *c, con
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "glue/mrpc");
     c->num_labels = RF_COUNT(names);
     c->label = names;
-    return (rf__card){.ctx = ctx, .folder = folder, .config = c, .base = "/home/somebody/models/my_base/", .options = options, .steps = 345, .epochs = 3,
+    return (rf__card){.ctx = ctx,
+                      .folder = folder,
+                      .config = c,
+                      .base = "/home/somebody/models/my_base/",
+                      .options = options,
+                      .steps = 345,
+                      .epochs = 3,
                       .scores = {3, {{"loss", 0.5}, {"f1", 0.875}, {"matthews_correlation", NAN}}}};
 }
 
 static json_t *options_of(const char *train, const char *dev)
 {
-    return json_pack("{s:f, s:i, s:s, s:i, s:b, s:{s:s, s:s, s:s, s:i, s:f}}", "learning_rate", 2e-5, "seed", 7, "optim", "adamw", "save_steps", 500, "bf16", 1, "finetune", "task",
-                     "glue/mrpc", "train", train, "dev", dev, "per_device_train_batch_size", 16, "r_drop", 4.0);
+    return json_pack("{s:f, s:i, s:s, s:i, s:b, s:{s:s, s:s, s:s, s:i, s:f}}", "learning_rate", 2e-5, "seed", 7,
+                     "optim", "adamw", "save_steps", 500, "bf16", 1, "finetune", "task", "glue/mrpc", "train", train,
+                     "dev", dev, "per_device_train_batch_size", 16, "r_drop", 4.0);
 }
 
 static char *read_card(const rf_ctx *ctx, const char *folder)
@@ -61,13 +68,23 @@ static void says_what_the_hub_reads(void **state)
     assert_int_equal(rf__card_write(&card, NULL), RF_OK);
     char *text = read_card(ctx, folder);
     static const char *const parts[] = {
-        "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags:\n- roformer\ndatasets:\n- glue\nmetrics:\n- f1\n- matthews_correlation\nmodel-index:\n",
+        "---\nlibrary_name: transformers\npipeline_tag: text-classification\ntags:\n- roformer\ndatasets:\n- "
+        "glue\nmetrics:\n- f1\n- matthews_correlation\nmodel-index:\n",
         ("  - task:\n      type: text-classification\n    dataset:\n      name: \"dev.tsv\"\n      type: \"dev.tsv\"\n"
          "    metrics:\n    - type: loss\n      value: 0.500000\n"
-         "    - type: f1\n      value: 0.875000\n---\n<!-- roformer wrote this card"),                  /* what is not a number is no result */
-        "Fine-tuned for glue/mrpc, beginning with my&#95;base.\n", "On dev.tsv, after 345 updates:\n", "\n| `f1` | 0.8750 |\n", "\n| `matthews_correlation` | not a number |\n",
-        "\n| training data | train.tsv |\n", "\n| `learning_rate` | 2e-5 |\n", "\n| `bf16` | true |\n", "\n| `r_drop` | 4.0 |\n", "\n| `per_device_train_batch_size` | 16 |\n",
-        "roformer classify -m ", "RoFormerForSequenceClassification.from_pretrained(",
+         /* what is not a number is no result */
+         "    - type: f1\n      value: 0.875000\n---\n<!-- roformer wrote this card"),
+        "Fine-tuned for glue/mrpc, beginning with my&#95;base.\n",
+        "On dev.tsv, after 345 updates:\n",
+        "\n| `f1` | 0.8750 |\n",
+        "\n| `matthews_correlation` | not a number |\n",
+        "\n| training data | train.tsv |\n",
+        "\n| `learning_rate` | 2e-5 |\n",
+        "\n| `bf16` | true |\n",
+        "\n| `r_drop` | 4.0 |\n",
+        "\n| `per_device_train_batch_size` | 16 |\n",
+        "roformer classify -m ",
+        "RoFormerForSequenceClassification.from_pretrained(",
     };
     for (size_t i = 0; i < RF_COUNT(parts); i++) has(text, parts[i]);
     lacks(text, "secret");                                            /* names of files, not where they lie */
@@ -83,7 +100,8 @@ static void says_what_the_hub_reads(void **state)
     rf_ctx_free(ctx);
 }
 
-/* In the body, letters that mean something are entities; in the header they stand between quotes, one value on a line. */
+/* In the body, letters that mean something are entities; in the header they stand between quotes, one value on a
+ * line. */
 static void text_of_others_is_no_markup(void **state)
 {
     (void)state;
@@ -96,9 +114,17 @@ static void text_of_others_is_no_markup(void **state)
     assert_int_equal(rf__card_write(&card, NULL), RF_OK);
     char *text = read_card(ctx, folder), *body = strstr(text, "\n---\n");
     static const char *const parts[] = {
-        "\n- name: \"-rf \\\"$(x)\\\" <i>\"\n", "\n      name: \"a\\u000Avalue: 1\\\\ | c: \\u2028 `d`.tsv\"\n", "&#60;script&#62;alert&#40;&#39;x&#39;&#41;&#60;/script&#62;",
-        "a&#124;b?&#35; c", "&#91;x&#93;&#40;http&#58;//y&#41; &#96;z&#96; &#42;w&#42; &#92; &#38;amp&#59;", "r\xc3\xa9sum\xc3\xa9 \xf0\x9f\x98\x80", "?back", "\xef\xbf\xbd\xef\xbf\xbd.\n",
-        "| training data | &#34;quote&#34; &#60;b&#62;.tsv |\n", "roformer classify -m model \"a text\"\n", "from_pretrained(\"model\")",
+        "\n- name: \"-rf \\\"$(x)\\\" <i>\"\n",
+        "\n      name: \"a\\u000Avalue: 1\\\\ | c: \\u2028 `d`.tsv\"\n",
+        "&#60;script&#62;alert&#40;&#39;x&#39;&#41;&#60;/script&#62;",
+        "a&#124;b?&#35; c",
+        "&#91;x&#93;&#40;http&#58;//y&#41; &#96;z&#96; &#42;w&#42; &#92; &#38;amp&#59;",
+        "r\xc3\xa9sum\xc3\xa9 \xf0\x9f\x98\x80",
+        "?back",
+        "\xef\xbf\xbd\xef\xbf\xbd.\n",
+        "| training data | &#34;quote&#34; &#60;b&#62;.tsv |\n",
+        "roformer classify -m model \"a text\"\n",
+        "from_pretrained(\"model\")",
     };
     for (size_t i = 0; i < RF_COUNT(parts); i++) has(text, parts[i]);
     assert_non_null(body);
@@ -127,7 +153,8 @@ static void what_transformers_has_not_is_not_promised(void **state)
         assert_int_equal(rf__card_write(&card, NULL), RF_OK);
         char *text = read_card(ctx, folder);
         has(text, i < 3 ? "library_name: roformer\n" : "library_name: transformers\n");
-        has(text, i < 3 ? "there the same weights would compute something else" : "RoFormerForCausalLM.from_pretrained(");
+        has(text,
+            i < 3 ? "there the same weights would compute something else" : "RoFormerForCausalLM.from_pretrained(");
         has(text, i == 1 ? "text-classification" : i == 3 ? "text-generation" : "fill-mask");
         rf__free(ctx, text);
     }

@@ -1,14 +1,15 @@
-/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c where next tokens are predicted: it learns, its loss is that of
- * transformers' class, and a stopped run ends with the bits of one that was not. */
+/* test_causal.c — mirrors src/train/start.c, loop.c and evaluate.c where next tokens are predicted: it learns, its loss
+ * is that of transformers' class, and a stopped run ends with the bits of one that was not. */
 #define _GNU_SOURCE
 #include "whole_run.h"
 
 #include "model/encoder.h"
 #include "data/batch.h"
 
-static const char causal[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32,"
-                             " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"is_decoder\": true,"
-                             " \"hidden_dropout_prob\": %s, \"attention_probs_dropout_prob\": %s}";
+static const char causal[] =
+    "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32, "
+    "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"is_decoder\": true, "
+    "\"hidden_dropout_prob\": %s, \"attention_probs_dropout_prob\": %s}";
 
 /* A causal model with this dropout. */
 static run decoder(int threads, const char *dropout)
@@ -30,9 +31,9 @@ static rf_mlm_score score(run *r, const char *folder)
     return s;
 }
 
-/* A sentence is "the ADJECTIVE NOUN is VERBing the NOUN ." and follows from its first adjective and noun, which are free: 4 x 12
- * choices, ln 48 = 3.87 nats for some nine tokens and whether another sentence follows (below 0.7 nats).  So the best mean is near
- * 0.5 nats; what looks at nothing but the frequency of tokens stays above 2.4. */
+/* A sentence is "the ADJECTIVE NOUN is VERBing the NOUN ." and follows from its first adjective and noun, which are
+ * free: 4 x 12 choices, ln 48 = 3.87 nats for some nine tokens and whether another sentence follows (below 0.7 nats).
+ * So the best mean is near 0.5 nats; what looks at nothing but the frequency of tokens stays above 2.4. */
 static void it_learns(void **state)
 {
     (void)state;
@@ -43,8 +44,8 @@ static void it_learns(void **state)
     r.o.tokens_per_batch = 512;
     must(&r, RF_OK);
     const rf_mlm_score s = score(&r, r.out);
-    print_message("           loss %.3f, accuracy %.1f %%, %lld labels of %lld tokens\n", s.loss, 100 * s.accuracy, (long long)s.labels,
-                  (long long)s.tokens);
+    print_message("           loss %.3f, accuracy %.1f %%, %lld labels of %lld tokens\n", s.loss, 100 * s.accuracy,
+                  (long long)s.labels, (long long)s.tokens);
     assert_true(s.loss < 0.75 && s.loss > 0.3);
     assert_true(s.accuracy > 0.7);
     assert_true(r.loss < 0.8);
@@ -94,7 +95,8 @@ static void stopped_and_resumed(void **state)
         parts.o.stop_after = 0;
         must(&parts, RF_OK);
         assert_int_equal(tiny_crc(whole.out, "model.safetensors"), tiny_crc(parts.out, "model.safetensors"));
-        assert_int_equal(tiny_crc(whole.out, "checkpoint-20/optimizer.safetensors"), tiny_crc(parts.out, "checkpoint-20/optimizer.safetensors"));
+        assert_int_equal(tiny_crc(whole.out, "checkpoint-20/optimizer.safetensors"),
+                         tiny_crc(parts.out, "checkpoint-20/optimizer.safetensors"));
         end(&whole);
         end(&parts);
     }
@@ -174,7 +176,8 @@ static void the_loss_of_transformers(void **state)
     if (rf_config_read(ctx, "tests/golden/models/causal", &c, &why) || rf__params_new(ctx, &c, &p, &why) ||
         rf_weights_open(ctx, "tests/golden/models/causal/model.safetensors", &w, &why)) fail_msg("%s", why.text);
     float *value = t_floats((int64_t)p.total);
-    if (rf__params_load(&p, w, value, NULL, NULL, &why) || rf__encoder_new(&p, value, NULL, &e, &why) || rf_graph_new(ctx, &g, &why))
+    if (rf__params_load(&p, w, value, NULL, NULL, &why) || rf__encoder_new(&p, value, NULL, &e, &why) ||
+        rf_graph_new(ctx, &g, &why))
         fail_msg("%s", why.text);
     FILE *f = fopen("tests/golden/models/causal/golden.txt", "r");
     char word[64];
@@ -182,7 +185,10 @@ static void the_loss_of_transformers(void **state)
     static int32_t id[4][600], mask[4][600], type[4][600], flat[2400], kind[2400], row[2400], label[2400], start[5];
     while (fscanf(f, "%63s", word) == 1) {
         if (!strcmp(word, "case") && fscanf(f, "%63s %d %d", word, &B, &L) != 3) fail();
-        int32_t (*table)[600] = !strcmp(word, "ids") ? id : !strcmp(word, "mask") ? mask : !strcmp(word, "types") ? type : NULL;
+        int32_t(*table)[600] = !strcmp(word, "ids")     ? id
+                               : !strcmp(word, "mask")  ? mask
+                               : !strcmp(word, "types") ? type
+                                                        : NULL;
         for (int i = 0; table && i < B * L; i++)
             if (fscanf(f, "%d", &table[i / L][i % L]) != 1) fail();
         if (strcmp(word, "loss")) continue;

@@ -47,7 +47,8 @@ static void bad_states_are_refused(void **unused)
         {"{\"format\": \"roformer-trainer-1\"}", "global_step is not what it must be", RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": -1}", "global_step", RF_EDATA},
         {"{\"format\": \"roformer-trainer-1\", \"global_step\": 1.5}", "global_step", RF_EDATA},
-        {"{\"format\": \"roformer-trainer-1\", \"global_step\": 9223372036854775807}", "global_step", RF_EDATA},  /* cannot go on */
+        /* cannot go on */
+        {"{\"format\": \"roformer-trainer-1\", \"global_step\": 9223372036854775807}", "global_step", RF_EDATA},
     };
     rf_ctx *ctx = t_ctx(1, NULL);
     const char *folder = t_folder();
@@ -182,7 +183,7 @@ static void damage_is_seen(void **unused)
         snprintf(file, sizeof file, "%s/checkpoint-9/%s", f.out, c[i].file);
         if (!strcmp(c[i].what, "flip")) change_byte(file, 50);
         else if (!strcmp(c[i].what, "remove")) unlink(file);
-        else if (!strcmp(c[i].what, "pipe")) assert_true(!unlink(file) && !mkfifo(file, 0666));            /* nobody writes it */
+        else if (!strcmp(c[i].what, "pipe")) assert_true(!unlink(file) && !mkfifo(file, 0666));   /* nobody writes it */
         else assert_int_equal(truncate(file, !strcmp(c[i].what, "cut") ? 1000 : 0), 0);
         if (rf__checkpoint_latest(f.ctx, f.out, path, sizeof path, note, sizeof note, &why)) fail_msg("%s", why.text);
         if (!strstr(note, c[i].part)) fail_msg("\"%s\" lacks \"%s\"", note, c[i].part);
@@ -220,7 +221,8 @@ static void all_damage_is_told(void **unused)
     rf_error why = {0};
     open_fixture(&f);
     save(&f, 3);
-    char *path = tiny_path(f.out, "checkpoint-3"), *vocab = tiny_path(path, "vocab.txt"), *config = tiny_path(path, "config.json");
+    char *path = tiny_path(f.out, "checkpoint-3"), *vocab = tiny_path(path, "vocab.txt"),
+         *config = tiny_path(path, "config.json");
     assert_int_equal(rf__checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why), RF_OK);
     assert_int_equal(t.files, 7);                                    /* all but the list */
     assert_int_equal(t.damaged, 0);

@@ -1,5 +1,6 @@
-/* test_disk.c — mirrors src/train/checkpoint/checkpoint.c, src/train/log/metrics.c and src/train/log/events.c: the calls that bring a run to the disk
- * answer badly, in this process.  The linker gives us the calls (--wrap, CMakeLists.txt), so that threads are included.
+/* test_disk.c — mirrors src/train/checkpoint/checkpoint.c, src/train/log/metrics.c and src/train/log/events.c: the
+ * calls that bring a run to the disk answer badly, in this process.  The linker gives us the calls (--wrap,
+ * CMakeLists.txt), so that threads are included.
  *
  *     the disk is full after n bytes of a checkpoint: nothing, one byte, and all but one byte of every write
  *     the n-th write, sync, close, rename, mkdir fails with EIO, until a run has no n-th
@@ -7,8 +8,8 @@
  *     the clock of the wall runs backwards
  *     the first of two ranks has no space; ranks are threads (ranks.h)
  *
- * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one that nothing
- * happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                                        */
+ * Whatever happens, the checkpoints that are there are whole, and the run ends, or goes on later, to the bits of one
+ * that nothing happened to.  Every 11th point by default, ROFORMER_SWEEP=1 for all.                                  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdatomic.h>
@@ -36,7 +37,7 @@ int __wrap_rename(const char *from, const char *to);
 int __wrap_mkdir(const char *path, mode_t mode);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *t);
 
-/* ---- the plan ---------------------------------------------------------------------------------------------------------- */
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
 
 enum plan { NOTHING, COUNT_WRITES, FULL, NTH_FAILS, LOG_IS_LOST, SHORT, INTERRUPTED };
 
@@ -44,14 +45,14 @@ enum { WRITES = 4096, FAILED = 64 };
 
 static struct {
     _Atomic int plan;
-    _Atomic long space;                 /* FULL: bytes of the checkpoint that still fit                                       */
-    _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                                       */
-    _Atomic int hits;                   /* calls that were answered badly                                                     */
-    long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                                  */
+    _Atomic long space;                 /* FULL: bytes of the checkpoint that still fit                               */
+    _Atomic long n, seen;               /* NTH_FAILS: the n-th call fails; calls so far                               */
+    _Atomic int hits;                   /* calls that were answered badly                                             */
+    long size[WRITES];                  /* COUNT_WRITES: sizes of the writes of a checkpoint                          */
     _Atomic int writes;
-    char unsynced[FAILED][512];         /* files whose sync failed                                                            */
+    char unsynced[FAILED][512];         /* files whose sync failed                                                    */
     _Atomic int failed;
-    _Atomic int again;                  /* syncs of a file whose sync had failed                                              */
+    _Atomic int again;                  /* syncs of a file whose sync had failed                                      */
     _Atomic bool backwards;
 } plan;
 
@@ -125,7 +126,8 @@ int __wrap_close(int fd)
 {
     char path[4096];
     struct stat st;
-    const bool ours = plan.plan == NTH_FAILS && name_of(fd, path, sizeof path) && !fstat(fd, &st) && S_ISREG(st.st_mode);
+    const bool ours =
+        plan.plan == NTH_FAILS && name_of(fd, path, sizeof path) && !fstat(fd, &st) && S_ISREG(st.st_mode);
     if (!ours || !nth()) return __real_close(fd);
     __real_close(fd);
     errno = EIO;
@@ -150,7 +152,7 @@ int __wrap_clock_gettime(clockid_t clock, struct timespec *t)
     return result;
 }
 
-/* ---- a run -------------------------------------------------------------------------------------------------------------- */
+/* ---- a run ------------------------------------------------------------------------------------------------------- */
 
 typedef struct run { world w; char *out; rf_ctx *ctx; rf_error why; int refused; } run;
 
@@ -235,14 +237,14 @@ static long stride(void)
     return text ? rf__max64(1, atol(text)) : 11;
 }
 
-/* ---- tests --------------------------------------------------------------------------------------------------------------- */
+/* ---- tests ------------------------------------------------------------------------------------------------------- */
 
 static void full_at_any_byte(void **state)
 {
     (void)state;
     run r = begin();
     const result expected = undisturbed(&r);
-    const int writes = plan.writes / 2;                              /* of checkpoint-4; those of checkpoint-6 are the other half */
+    const int writes = plan.writes / 2;                  /* of checkpoint-4; those of checkpoint-6 are the other half */
     long before = 0, points = 0;
     assert_in_range(writes, 20, WRITES / 2 - 1);
     for (int i = 0; i < writes; before += plan.size[i++])
@@ -253,7 +255,8 @@ static void full_at_any_byte(void **state)
             plan.hits = 0;
             plan.plan = FULL;
             if (go(&r, 0, true)) fail_msg("full in write %d: %s", i, r.why.text);
-            if (!plan.hits || r.refused != 1) fail_msg("full in write %d of %d: %d checkpoints were refused", i, writes, r.refused);
+            if (!plan.hits || r.refused != 1)
+                fail_msg("full in write %d of %d: %d checkpoints were refused", i, writes, r.refused);
             same(result_of(&r), expected, "full", i);
             points++;
         }
@@ -282,11 +285,13 @@ static void any_call_fails(void **state)
             char name[32];
             snprintf(name, sizeof name, "checkpoint-%d", step);
             char *path = tiny_path(r.out, name);
-            if (tiny_has(r.out, name) && rf__checkpoint_verify(r.ctx, path, &r.why)) fail_msg("call %ld: %s", n, r.why.text);
+            if (tiny_has(r.out, name) && rf__checkpoint_verify(r.ctx, path, &r.why))
+                fail_msg("call %ld: %s", n, r.why.text);
             free(path);
         }
         ended += status != RF_OK;
-        if ((status || !tiny_has(r.out, "checkpoint-6") || tiny_count(r.out, ".tmp-")) && go(&r, 0, true)) fail_msg("%s", r.why.text);
+        if ((status || !tiny_has(r.out, "checkpoint-6") || tiny_count(r.out, ".tmp-")) && go(&r, 0, true))
+            fail_msg("%s", r.why.text);
         same(result_of(&r), expected, "a call failed", n);
         assert_int_equal(tiny_count(r.out, ".tmp-"), 0);
     }
@@ -362,7 +367,8 @@ static rf_status train(rf_comm *c, void *arg, rf_error *why)
     return status;
 }
 
-/* Moments of the second rank come to the first one while it writes: a disk that is full in between must not part them. */
+/* Moments of the second rank come to the first one while it writes: a disk that is full in between must not part
+ * them. */
 static void full_at_the_first_rank(void **state)
 {
     (void)state;
@@ -379,7 +385,8 @@ static void full_at_the_first_rank(void **state)
         plan.hits = 0;
         plan.plan = FULL;
         if (ranks_run(RANKS, train, m, sizeof *m, out)) fail_msg("point %d: %s", k, out[0].why.text);
-        if (!plan.hits || m[0].refused != 1 || m[1].refused != 1) fail_msg("point %d: refused %d and %d", k, m[0].refused, m[1].refused);
+        if (!plan.hits || m[0].refused != 1 || m[1].refused != 1)
+            fail_msg("point %d: refused %d and %d", k, m[0].refused, m[1].refused);
         same(result_of(&r), expected, "full at the first of two ranks", k);
     }
     member m[RANKS] = {{&r, 1, true, 0}, {&r, 1, true, 0}};
@@ -431,7 +438,7 @@ static void the_clock_runs_backwards(void **state)
 
 int main(void)
 {
-    if (!getenv("TMPDIR") && !access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 1);         /* thousands of syncs */
+    if (!getenv("TMPDIR") && !access("/dev/shm", W_OK)) setenv("TMPDIR", "/dev/shm", 1);        /* thousands of syncs */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(full_at_any_byte),
         cmocka_unit_test(any_call_fails),

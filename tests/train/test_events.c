@@ -1,4 +1,5 @@
-/* test_events.c — mirrors src/train/log/events.c: byte for byte what TensorBoard's own writer makes (tools/check_tensorboard.py). */
+/* test_events.c — mirrors src/train/log/events.c: byte for byte what TensorBoard's own writer makes
+ * (tools/check_tensorboard.py). */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,8 +9,8 @@
 
 static json_t *line_of(int i)
 {
-    return i ? json_pack("{s:I, s:f, s:f, s:i, s:n, s:b}", "step", (json_int_t)123456789012, "eval_loss", 6.125, "eval_accuracy", 0.1,
-                         "eval_labels", 300, "nothing", "flag", 1)
+    return i ? json_pack("{s:I, s:f, s:f, s:i, s:n, s:b}", "step", (json_int_t)123456789012, "eval_loss", 6.125,
+                         "eval_accuracy", 0.1, "eval_labels", 300, "nothing", "flag", 1)
              : json_pack("{s:i, s:f, s:f}", "step", 50, "loss", 7.25, "learning_rate", 0.0005);
 }
 
@@ -77,7 +78,8 @@ static void goes_on_where_it_was(void **state)
     assert_memory_equal(got, expected, n);
 }
 
-/* "123456789" gives e3069283: the check value of CRC-32C.  Masked as the record format says, in arithmetic of its own. */
+/* "123456789" gives e3069283: the check value of CRC-32C.  Masked as the record format says, in arithmetic of its
+ * own. */
 static void frames_are_masked_crcs(void **state)
 {
     (void)state;

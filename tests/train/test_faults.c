@@ -1,11 +1,11 @@
-/* test_faults.c — mirrors src/train/checkpoint/checkpoint.c, saver.c and loop.c: a run in a process of its own, which is killed, or whose
- * system calls fail, those of the thread that writes checkpoints among them.  Whatever happens, the run that is started again ends
- * with the bits of one that nothing happened to.
+/* test_faults.c — mirrors src/train/checkpoint/checkpoint.c, saver.c and loop.c: a run in a process of its own, which
+ * is killed, or whose system calls fail, those of the thread that writes checkpoints among them.  Whatever happens, the
+ * run that is started again ends with the bits of one that nothing happened to.
  *
  *     kills at random moments      ROFORMER_KILLS=200 for more
  *     kills before the n-th write, sync, rename, ... of a run, or of one that goes back to an earlier checkpoint; the
  *     same, and what was not synced by then is lost, as when the power fails; the n-th failing with ENOSPC or EIO
- *                                  every 29th by default, ROFORMER_SWEEP=1 for every 1st (tools/kill_sweep.sh)            */
+ *                                  every 29th by default, ROFORMER_SWEEP=1 for every 1st (tools/kill_sweep.sh)       */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -228,7 +228,7 @@ static void follow(pid_t pid, uint64_t call, const uint64_t *argument)
     while (i < disk.n && disk.file[i].inode != st.st_ino) i++;
     if (i == (int)RF_COUNT(disk.file)) fail_msg("a run writes more than %d files", i);
     if (i == disk.n) disk.file[disk.n++].inode = st.st_ino;
-    off_t safe = writes ? disk.file[i].safe : st.st_size, to = st.st_size;     /* an inode may be a new file's: shorter */
+    off_t safe = writes ? disk.file[i].safe : st.st_size, to = st.st_size;   /* an inode may be a new file's: shorter */
     if (call == SYS_pwrite64) to = rf__min64(to, (off_t)argument[3]);
     if (call == SYS_ftruncate) to = rf__min64(to, (off_t)argument[1]);
     disk.file[i].safe = rf__min64(safe, to);
@@ -254,17 +254,17 @@ static int lose(const char *path, const struct stat *st, int kind, struct FTW *f
 
 enum { KILLED = 1000, CANNOT_TRACE = 1001 };
 
-/* Whose calls count: those of all threads; those of the one that writes checkpoints in the background; the same, and the moment
- * that is meant is not the call itself but when training can go no further without it. */
+/* Whose calls count: those of all threads; those of the one that writes checkpoints in the background; the same, and
+ * the moment that is meant is not the call itself but when training can go no further without it. */
 enum whose { EVERYBODY, WRITER, WRITER_HELD };
 
 /* One run, all of whose threads are seen. */
 typedef struct watched {
-    pid_t leader, spoiling, held;       /* threads: the first one; who is in a call that fails; who is kept in one         */
+    pid_t leader, spoiling, held;       /* threads: the first one; who is in a call that fails; who is kept in one    */
     long n, calls;
     int error;
     enum whose whose;
-    bool waiting;                       /* the first thread, for another one                                            */
+    bool waiting;                       /* the first thread, for another one                                          */
 } watched;
 
 /* A call that thread `pid` is about to make.  false: it is not to be made now. */
@@ -316,8 +316,8 @@ static int traced(const fixture *f, long n, int error, enum whose whose, long *c
     memset(&disk.file, 0, sizeof disk.file);
     disk.n = 0;
     waitpid(s.leader, &status, 0);
-    if (!WIFSTOPPED(status) ||
-        ptrace(PTRACE_SETOPTIONS, s.leader, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE))) {
+    if (!WIFSTOPPED(status) || ptrace(PTRACE_SETOPTIONS, s.leader, NULL,
+                                      (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL | PTRACE_O_TRACECLONE))) {
         kill(s.leader, SIGKILL);
         waitpid(s.leader, &status, 0);
         return CANNOT_TRACE;
@@ -361,7 +361,8 @@ static void kills_at_calls(const char *steps, long first, enum whose whose, bool
         finish(&f);
         const result got = left(&f);
         if (!strcmp(steps, second_future)) assert_true(tiny_count(f.out, "abandoned-checkpoint-") == 2);
-        if (memcmp(&got, &expected, sizeof got)) fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
+        if (memcmp(&got, &expected, sizeof got))
+            fail_msg("killed before call %ld of %ld, the run ended with other bits", n, calls);
     }
     unmake(&f);
     print_message("           %ld of %ld calls, %d files lost\n", points, calls, disk.lost);
@@ -388,7 +389,8 @@ static void going_back_is_killed(void **state)
     kills_at_calls(second_future, 7, EVERYBODY, true);
 }
 
-/* The writer is as slow as it can be: training is as far ahead of the checkpoint as it ever gets, and nobody synced its log. */
+/* The writer is as slow as it can be: training is as far ahead of the checkpoint as it ever gets, and nobody synced its
+ * log. */
 static void power_fails_ahead_of_the_writer(void **state)
 {
     (void)state;

@@ -18,8 +18,9 @@
 
 static struct { atomic_long calls; long fail; bool forever, reads; } memory;
 
-/* While it reads, jansson (2.14) does not survive that its buffer for a token cannot grow, to 32, 64, 128, ... bytes: it
- * goes on without a byte, and when that was the closing quote it reads and writes beyond the token.  These are granted. */
+/* While it reads, jansson (2.14) does not survive that its buffer for a token cannot grow, to 32, 64, 128, ... bytes:
+ * it goes on without a byte, and when that was the closing quote it reads and writes beyond the token.  These are
+ * granted. */
 static void *counted(size_t size)
 {
     if (memory.reads && size >= 32 && !(size & (size - 1))) return malloc(size);
@@ -41,9 +42,32 @@ static void failures_are_told_apart(void **state)
 {
     (void)state;
     static const char *const bad[] = {
-        "", "{", "{\"a\"", "{\"a\":}", "{\"a\":tru}", "{\"a\":\"b", "{\"a\":\"\\x\"}", "{\"a\":\"\\ud800\"}", "{\"a\":01}",
-        "{\"a\":1e999}", "{\"a\":\"\xFF\"}", "{\"a\":1,\"a\":2}", "{1:2}", "{\"a\":\"\n\"}", "{\"\\u0000\":1}", "{,}", "{@}",
-        "{\"a\":-}", "{\"a\":99999999999999999999}", "[\"a\"", "[1,]", "{} x", "x", "\"", "{\"a\":\"\\u00", "{\"a\" \"b\"}",
+        "",
+        "{",
+        "{\"a\"",
+        "{\"a\":}",
+        "{\"a\":tru}",
+        "{\"a\":\"b",
+        "{\"a\":\"\\x\"}",
+        "{\"a\":\"\\ud800\"}",
+        "{\"a\":01}",
+        "{\"a\":1e999}",
+        "{\"a\":\"\xFF\"}",
+        "{\"a\":1,\"a\":2}",
+        "{1:2}",
+        "{\"a\":\"\n\"}",
+        "{\"\\u0000\":1}",
+        "{,}",
+        "{@}",
+        "{\"a\":-}",
+        "{\"a\":99999999999999999999}",
+        "[\"a\"",
+        "[1,]",
+        "{} x",
+        "x",
+        "\"",
+        "{\"a\":\"\\u00",
+        "{\"a\" \"b\"}",
     };
     for (size_t i = 0; i < RF_COUNT(bad); i++) {
         rf_error why = {0};
@@ -101,7 +125,7 @@ static void what_is_not_whole_is_nothing(void **state)
 
 static rf_ctx *ctx;
 static const char *folder;
-static uint64_t answer;                 /* what the last call gave, besides files                                      */
+static uint64_t answer;                 /* what the last call gave, besides files                                     */
 
 static uint64_t mixed(uint64_t h, const void *data, size_t size) { return rf__hash64(data, size, h); }
 
@@ -134,16 +158,22 @@ static uint64_t files(void)
 static void old(const char *name) { t_write(folder, name, OLD, sizeof OLD - 1); }
 
 static rf_tokenizer *tokenizer;
-#define FAST "{\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true,\"strip_accents\":null," \
-             "\"lowercase\":true},\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":8,\"content\":" \
-             "\"<an added token>\",\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false,\"special\":true}]," \
+#define FAST \
+    "{\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,\"handle_chinese_chars\":true," \
+    "\"strip_accents\":null," \
+             "\"lowercase\":true},\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"},\"added_tokens\":[{\"id\":8," \
+             "\"content\":" \
+             "\"<an added token>\",\"single_word\":false,\"lstrip\":true,\"rstrip\":true,\"normalized\":false," \
+             "\"special\":true}]," \
              "\"model\":{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\"," \
-             "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3,\"[MASK]\":4," \
+             "\"max_input_chars_per_word\":100,\"vocab\":{\"[PAD]\":0,\"[UNK]\":1,\"[CLS]\":2,\"[SEP]\":3," \
+             "\"[MASK]\":4," \
              "\"a\":5,\"##b\":6,\"internationalisation\":7}}}"
 
 static void tokenizer_ready(void)
 {
-    static const char settings[] = "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":true,\"model_max_length\":512}";
+    static const char settings[] =
+        "{\"tokenizer_class\":\"BertTokenizer\",\"do_lower_case\":true,\"model_max_length\":512}";
     t_write(folder, "tokenizer.json", FAST, sizeof FAST - 1);
     t_write(folder, "tokenizer_config.json", settings, sizeof settings - 1);
 }
@@ -314,7 +344,12 @@ static rf_status checksums_verified(rf_error *why)
     return rf__checksums_verify(ctx, folder, "checksums.json", NULL, NULL, why);
 }
 
-static const struct { const char *name; void (*before)(void); rf_status (*call)(rf_error *why); bool reads; } calls[] = {
+static const struct {
+    const char *name;
+    void (*before)(void);
+    rf_status (*call)(rf_error *why);
+    bool reads;
+} calls[] = {
     {"rf_tokenizer_open", tokenizer_ready, tokenizer_opened, true},
     {"rf_tokenizer_save", tokenizer_saves, tokenizer_saved, false},
     {"rf_config_write", config_ready, config_written, true},
@@ -359,8 +394,8 @@ static void sweep(size_t i, bool forever, long stride)
         const rf_status status = calls[i].call(&why);
         arm(0, false);
         if (status == RF_OK ? files() != after || answer != told : status != RF_ENOMEM || files() != before)
-            fail_msg("%s, allocation %ld of %ld%s: status %d, \"%s\"", calls[i].name, n, all, forever ? " and later" : "",
-                     (int)status, why.text);
+            fail_msg("%s, allocation %ld of %ld%s: status %d, \"%s\"", calls[i].name, n, all,
+                     forever ? " and later" : "", (int)status, why.text);
     }
     if (!forever) print_message("           %s: %ld allocations\n", calls[i].name, all);
 }
@@ -379,7 +414,8 @@ static void every_allocation(void **state)
     rf_ctx_free(ctx);
 }
 
-/* A run of training whose n-th allocation fails ends with RF_ENOMEM, or with the model of the run that nothing disturbed. */
+/* A run of training whose n-th allocation fails ends with RF_ENOMEM, or with the model of the run that nothing
+ * disturbed. */
 static void while_training(void **state)
 {
     (void)state;

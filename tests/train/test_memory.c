@@ -64,8 +64,10 @@ static void the_estimate_is_what_a_step_holds(void **state)
         o.bf16 = s->bf16, o.gradient_checkpointing = s->again, o.max_length = s->T, o.tokens_per_batch = s->B * s->T;
         assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
         const double expected = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
-        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
+                      100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected))
+            fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
@@ -97,7 +99,8 @@ static void the_batch_that_would_fit_fits(void **state)
         t_failed(&why, RF_ENOMEM, part);
         assert_non_null(strstr(why.text, "GB available"));
         why = (rf_error){0};
-        rf__memory_check(&p, &o, &(rf__memory_job){.example = 300}, left, note, sizeof note, &why);           /* of examples of up to 300 tokens */
+        /* of examples of up to 300 tokens */
+        rf__memory_check(&p, &o, &(rf__memory_job){.example = 300}, left, note, sizeof note, &why);
         snprintf(part, sizeof part, "per_device_train_batch_size %lld would fit", (long long)capacity / 300);
         t_failed(&why, RF_ENOMEM, part);
         why = (rf_error){0};
@@ -116,21 +119,30 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
     int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(B + 1) * 4), *label = t_bytes((size_t)N * 4);
     rf_encoder *e = NULL;
     rf_graph *g = NULL;
-    for (int64_t i = 0; i < N; i++) id[i] = (int32_t)(i * 7 % p->config.vocab_size), label[i] = (int32_t)(i % p->config.num_labels);
+    for (int64_t i = 0; i < N; i++)
+        id[i] = (int32_t)(i * 7 % p->config.vocab_size), label[i] = (int32_t)(i % p->config.num_labels);
     for (int64_t b = 0; b <= B; b++) start[b] = (int32_t)(b * T);
     rf__params_init(p, value, 1);
     memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     const rf_batch view = {.N = N, .B = B, .id = id, .start = start};
-    const rf__item_batch batch = {.N = N, .B = B, .n = (size_t)B, .K = p->config.num_labels, .labels = labels, .id = id, .start = start, .label = label};
+    const rf__item_batch batch = {.N = N,
+                                  .B = B,
+                                  .n = (size_t)B,
+                                  .K = p->config.num_labels,
+                                  .labels = labels,
+                                  .id = id,
+                                  .start = start,
+                                  .label = label};
     for (uint64_t step = 0; step < 2; step++) {
         rf_error why = {0};
         double sum = 0;
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);
         rf_tensor *z = rf__task_forward(g, e, &view);
-        rf_tensor *loss = rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
+        rf_tensor *loss =
+            rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);
@@ -181,14 +193,19 @@ static void heads_are_counted(void **state)
         rf_train_options o;
         rf_train_defaults(&o);
         rf_config_defaults(&c);
-        c.vocab_size = cases[i].V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = 3, c.num_attention_heads = 4;
-        c.intermediate_size = 512, c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0.1, c.num_labels = cases[i].K;
+        c.vocab_size = cases[i].V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = 3,
+        c.num_attention_heads = 4;
+        c.intermediate_size = 512, c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0.1,
+        c.num_labels = cases[i].K;
         snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(cases[i].head));
         o.max_length = cases[i].T, o.tokens_per_batch = cases[i].B * cases[i].T;
         assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
-        const double expected = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
-        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
+        const double expected = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task),
+                     got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
+                      100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected))
+            fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
@@ -206,13 +223,17 @@ static void evaluations_are_counted(void **state)
         rf_config c;
         rf_params p;
         rf_config_defaults(&c);
-        c.vocab_size = cases[i].V, c.embedding_size = cases[i].E, c.hidden_size = cases[i].C, c.num_hidden_layers = cases[i].L;
+        c.vocab_size = cases[i].V, c.embedding_size = cases[i].E, c.hidden_size = cases[i].C,
+        c.num_hidden_layers = cases[i].L;
         c.num_attention_heads = cases[i].H, c.intermediate_size = cases[i].F, c.num_labels = 3;
         snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
         assert_int_equal(rf__params_new_head(ctx, &c, RF_HEAD_SEQUENCE, &p, NULL), RF_OK);
-        const double expected = evaluated(ctx, &p, cases[i].B, cases[i].T), got = rf__memory_forward(&p, cases[i].B * cases[i].T);
-        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6, 100 * (got / expected - 1));
-        if (!(got > 0.95 * expected && got < 1.05 * expected)) fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
+        const double expected = evaluated(ctx, &p, cases[i].B, cases[i].T),
+                     got = rf__memory_forward(&p, cases[i].B * cases[i].T);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
+                      100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected))
+            fail_msg("case %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
@@ -239,23 +260,27 @@ static void options_move_the_estimate(void **state)
     rf_train_defaults(&o);
     rf_config_defaults(&c);
     assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-    const double P = (double)p.total, W = (double)c.vocab_size * (double)c.embedding_size, digit = 1e7, plain = needed(&p, &o, NULL);
+    const double P = (double)p.total, W = (double)c.vocab_size * (double)c.embedding_size, digit = 1e7,
+                 plain = needed(&p, &o, NULL);
     assert_int_equal(p.p[0].count, (size_t)W);
-    t_near(needed(&p, &o, &(rf__memory_job){.copies = 4 * W}) - plain, 4 * W, digit);                  /* FGM: the words once more */
+    t_near(needed(&p, &o, &(rf__memory_job){.copies = 4 * W}) - plain, 4 * W, digit);     /* FGM: the words once more */
     rf_train_options with = o;
     with.ema_decay = 0.999;
-    t_near(needed(&p, &with, NULL) - plain, 4 * P, digit);                                             /* their moving mean */
+    t_near(needed(&p, &with, NULL) - plain, 4 * P, digit);                                       /* their moving mean */
     with = o, with.average_last = 5;
-    t_near(needed(&p, &with, NULL) - plain, 0, digit);                                                 /* read into weights and gradients */
+    t_near(needed(&p, &with, NULL) - plain, 0, digit);                             /* read into weights and gradients */
     with = o, with.gradient_accumulation_steps = 4;
     t_near(needed(&p, &with, NULL) - plain, 4 * P * (rf__tree_slabs(0, 4) - 1.0), digit);
-    with = o, with.tokens_per_batch *= 2;                                                              /* R-Drop: every example twice */
-    t_near(needed(&p, &with, NULL) - plain, rf__memory_batch(&p, &with, 2 * o.tokens_per_batch) - rf__memory_batch(&p, &o, o.tokens_per_batch), digit);
+    with = o, with.tokens_per_batch *= 2;                                              /* R-Drop: every example twice */
+    t_near(needed(&p, &with, NULL) - plain,
+           rf__memory_batch(&p, &with, 2 * o.tokens_per_batch) - rf__memory_batch(&p, &o, o.tokens_per_batch), digit);
     with = o, with.gradient_checkpointing = 1;
-    t_near(plain - needed(&p, &with, NULL), rf__memory_batch(&p, &o, o.tokens_per_batch) - rf__memory_batch(&p, &with, o.tokens_per_batch), digit);
+    t_near(plain - needed(&p, &with, NULL),
+           rf__memory_batch(&p, &o, o.tokens_per_batch) - rf__memory_batch(&p, &with, o.tokens_per_batch), digit);
     const double batch = rf__memory_batch(&p, &o, o.tokens_per_batch), large = rf__memory_forward(&p, 1 << 20);
     assert_true(large > 2 * batch);
-    t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 1 << 20}) - plain, large - batch, digit);      /* the larger of both */
+    /* the larger of both */
+    t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 1 << 20}) - plain, large - batch, digit);
     t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 64}) - plain, 0, digit);
     rf__params_free(&p);
     rf_ctx_free(ctx);
@@ -263,7 +288,9 @@ static void options_move_the_estimate(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted), cmocka_unit_test(evaluations_are_counted), cmocka_unit_test(options_move_the_estimate),
-        cmocka_unit_test(the_estimate_is_what_a_step_holds), cmocka_unit_test(the_batch_that_would_fit_fits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted), cmocka_unit_test(evaluations_are_counted),
+                                       cmocka_unit_test(options_move_the_estimate),
+                                       cmocka_unit_test(the_estimate_is_what_a_step_holds),
+                                       cmocka_unit_test(the_batch_that_would_fit_fits)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }

@@ -165,11 +165,12 @@ static void what_is_given_wins(void **state)
         if (o.warmup_steps != cases[i].expected_steps || o.max_steps != cases[i].expected_max) fail_msg("case %zu", i);
         t_near(o.warmup_ratio, cases[i].expected_ratio, 0);
     }
-    rf_train_options o = defaults();                                 /* without `given`: what differs from the default */
+    rf_train_options o = defaults();                                /* without `given`: what differs from the default */
     o.warmup_steps = 0;
     rf__options_settle(&o, &usual);
     assert_true(o.warmup_steps == 0 && !(o.warmup_ratio > 0));
-    static const char *const schedule[] = {"lr_schedule", NULL}, *const both[] = {"lr_schedule", "lr_scheduler_type", NULL};
+    static const char *const schedule[] = {"lr_schedule", NULL}, *const both[] = {"lr_schedule", "lr_scheduler_type",
+                                                                                  NULL};
     o = defaults();
     o.lr_schedule = "5:1";
     o.given = among;

@@ -1,5 +1,5 @@
-/* test_positions.c — mirrors src/model/positions: pretrain takes steps with every row of the registry, of a masked model in f32 and of a
- * causal one in bf16, and what it writes opens as a model. */
+/* test_positions.c — mirrors src/model/positions: pretrain takes steps with every row of the registry, of a masked
+ * model in f32 and of a causal one in bf16, and what it writes opens as a model. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
@@ -16,9 +16,11 @@ static void every_encoding_trains(void **state)
         if (!causal && (*p)->flags & RF_POSITION_CAUSAL) continue;
         char json[512];
         const int n = snprintf(json, sizeof json,
-            "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, \"hidden_size\": 32, \"num_hidden_layers\": 2,"
-            " \"num_attention_heads\": 2, \"intermediate_size\": 64, \"max_position_embeddings\": 64, \"attention_probs_dropout_prob\": 0, \"position_embedding_type\": \"%s\"%s}", (*p)->name,
-            causal ? ", \"is_decoder\": true" : "");
+                               "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16, "
+                               "\"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2, "
+                               "\"intermediate_size\": 64, \"max_position_embeddings\": 64, "
+                               "\"attention_probs_dropout_prob\": 0, \"position_embedding_type\": \"%s\"%s}",
+                               (*p)->name, causal ? ", \"is_decoder\": true" : "");
         t_write(model, "config.json", json, (size_t)n);
         char *out = strdup(t_folder());
         rf_train_options o = tiny_options(model, &text, out);

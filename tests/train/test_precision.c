@@ -92,7 +92,8 @@ static void bf16_learns_as_f32_does(void **state)
             o.seed = seed, o.bf16 = how > 0, o.bf16_stochastic_rounding = how > 1;
             mean[how] += run(o, 200, 2, 0, 0).loss / 3;
         }
-    print_message("           held-out loss %.4f in f32, %.4f in bf16, %.4f rounded at random\n", mean[0], mean[1], mean[2]);
+    print_message("           held-out loss %.4f in f32, %.4f in bf16, %.4f rounded at random\n", mean[0], mean[1],
+                  mean[2]);
     for (int how = 1; how < 3; how++) t_near(mean[how], mean[0], 0.03 * mean[0]);
     assert_true(mean[0] < 2.2);
 }

@@ -35,11 +35,19 @@ static void keys_are_trainers(void **state)
                      .scores = {.n = 3, .score = {{"loss", 0.5}, {"f1", 0.75}, {"pearson", NAN}}}};
     assert_int_equal(rf__results_write(&r, NULL), RF_OK);
     json_t *all = results_in(folder);
-    static const struct { const char *name; double value; } expected[] = {
-        {"epoch", 2}, {"train_loss", 1.5}, {"train_runtime", 4}, {"train_samples", 30}, {"train_samples_per_second", 15},
-        {"train_steps_per_second", 2.5}, {"num_input_tokens_seen", 700},
-        {"eval_loss", 0.5}, {"eval_f1", 0.75}, {"eval_runtime", 3},
-        {"eval_samples", 6}, {"eval_samples_per_second", 2}};
+    static const struct { const char *name; double value;
+    } expected[] = {{"epoch", 2},
+                    {"train_loss", 1.5},
+                    {"train_runtime", 4},
+                    {"train_samples", 30},
+                    {"train_samples_per_second", 15},
+                    {"train_steps_per_second", 2.5},
+                    {"num_input_tokens_seen", 700},
+                    {"eval_loss", 0.5},
+                    {"eval_f1", 0.75},
+                    {"eval_runtime", 3},
+                    {"eval_samples", 6},
+                    {"eval_samples_per_second", 2}};
     for (size_t i = 0; i < RF_COUNT(expected); i++) t_near(number_of(all, expected[i].name), expected[i].value, 1e-12);
     assert_int_equal(json_object_size(all), RF_COUNT(expected));    /* what is not finite is left out */
     json_decref(all);

@@ -1,5 +1,5 @@
-/* test_rules.c — mirrors src/optim/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes to
- * the same bits, means of weights end in the model, spikes are skipped. */
+/* test_rules.c — mirrors src/optim/optimizer.c, schedule.c and average.c in whole runs: every rule and schedule resumes
+ * to the same bits, means of weights end in the model, spikes are skipped. */
 #define _GNU_SOURCE
 #include "roformer/checkpoint.h"
 #include "whole_run.h"
@@ -45,14 +45,16 @@ static void every_rule_resumes(void **state)
         again.resume_from_checkpoint = "latest";
         b.o = again;
         must(&b, RF_OK);
-        static const char *const file[] = {"model.safetensors", "checkpoint-20/model.safetensors", "checkpoint-20/optimizer.safetensors",
-                                           "checkpoint-20/ema.safetensors"};
+        static const char *const file[] = {"model.safetensors", "checkpoint-20/model.safetensors",
+                                           "checkpoint-20/optimizer.safetensors", "checkpoint-20/ema.safetensors"};
         const size_t files = schedule % 2 ? 4 : 3;
         assert_true(tiny_has(a.out, file[3]) == (files == 4));
         for (size_t i = 0; i < files; i++)
-            if (tiny_crc(a.out, file[i]) != tiny_crc(b.out, file[i])) fail_msg("rule %d, schedule %d: %s differs", optim, schedule, file[i]);
+            if (tiny_crc(a.out, file[i]) != tiny_crc(b.out, file[i]))
+                fail_msg("rule %d, schedule %d: %s differs", optim, schedule, file[i]);
         if (files == 4) assert_int_equal(tiny_crc(a.out, "model.safetensors"), tiny_crc(a.out, file[3]));
-        const off_t sizes[] = {size_of(a.out, "events.out.tfevents.roformer"), size_of(b.out, "events.out.tfevents.roformer")};
+        const off_t sizes[] = {size_of(a.out, "events.out.tfevents.roformer"),
+                               size_of(b.out, "events.out.tfevents.roformer")};
         assert_true(sizes[0] == sizes[1] && (sizes[0] > 0) == (files == 4));       /* no record twice, none missing */
         b.o.optim = optim == RF_OPTIM_LION ? RF_OPTIM_SGD : RF_OPTIM_LION;
         must(&b, RF_EDATA);
@@ -151,9 +153,11 @@ static void the_last_checkpoints_are_averaged(void **state)
     r.o.average_last = 3;
     must(&r, RF_OK);
     noted(&r, "the model is the mean of checkpoints 20, 16, 12\n");
-    double *a = values(&r, "checkpoint-20", &n), *b = values(&r, "checkpoint-16", &n), *c = values(&r, "checkpoint-12", &n);
+    double *a = values(&r, "checkpoint-20", &n), *b = values(&r, "checkpoint-16", &n),
+           *c = values(&r, "checkpoint-12", &n);
     double *got = values(&r, "model.safetensors", &n);
-    for (size_t i = 0; i < n; i++) t_near(got[i], (a[i] + b[i] + c[i]) / 3, 4 * 0x1p-24 * (fabs(a[i]) + fabs(b[i]) + fabs(c[i])));
+    for (size_t i = 0; i < n; i++)
+        t_near(got[i], (a[i] + b[i] + c[i]) / 3, 4 * 0x1p-24 * (fabs(a[i]) + fabs(b[i]) + fabs(c[i])));
     free(a);
     free(b);
     free(c);

@@ -1,4 +1,5 @@
-/* test_run.c — mirrors src/train/start.c, start_text.c, loop.c and evaluate.c: whole runs, in this process, that go well or are asked to stop. */
+/* test_run.c — mirrors src/train/start.c, start_text.c, loop.c and evaluate.c: whole runs, in this process, that go
+ * well or are asked to stop. */
 #define _GNU_SOURCE
 #include "train/checkpoint/checksums.h"
 #include "train/evaluate.h"
@@ -29,9 +30,10 @@ static double unigram_entropy(const char *corpus)
 static void it_learns(void **state)
 {
     (void)state;
-    static const char config[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32,"
-                                 " \"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64,"
-                                 " \"hidden_dropout_prob\": 0, \"attention_probs_dropout_prob\": 0}";
+    static const char config[] =
+        "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 32, \"hidden_size\": 32, "
+        "\"num_hidden_layers\": 2, \"num_attention_heads\": 2, \"intermediate_size\": 64, \"hidden_dropout_prob\": 0, "
+        "\"attention_probs_dropout_prob\": 0}";
     run r = with_options(1);
     t_write(r.model, "config.json", config, sizeof config - 1);
     r.o.max_steps = 400;
@@ -39,13 +41,22 @@ static void it_learns(void **state)
     r.o.gradient_accumulation_steps = 1;
     r.o.tokens_per_batch = 512;
     must(&r, RF_OK);
-    const rf_train_options o = {.text = r.text, .texts = 1, .model = r.out, .tokens_per_batch = 512, .max_length = 32,
-                                .mlm_probability = 0.15, .seed = 3, .gradient_accumulation_steps = 1, .adam_epsilon = 1e-8,
-                                .logging_steps = 1, .max_steps = 1};
+    const rf_train_options o = {.text = r.text,
+                                .texts = 1,
+                                .model = r.out,
+                                .tokens_per_batch = 512,
+                                .max_length = 32,
+                                .mlm_probability = 0.15,
+                                .seed = 3,
+                                .gradient_accumulation_steps = 1,
+                                .adam_epsilon = 1e-8,
+                                .logging_steps = 1,
+                                .max_steps = 1};
     rf_mlm_score s;
     if (rf_evaluate_mlm(r.ctx, &o, &s, &r.why)) fail_msg("%s", r.why.text);
     const double unigram = unigram_entropy(r.corpus);
-    print_message("           loss %.3f, accuracy %.1f %%; word counts alone %.3f\n", s.loss, 100 * s.accuracy, unigram);
+    print_message("           loss %.3f, accuracy %.1f %%; word counts alone %.3f\n", s.loss, 100 * s.accuracy,
+                  unigram);
     assert_true(s.loss < 0.6 * unigram);
     assert_true(s.accuracy > 0.6);
     end(&r);
@@ -86,7 +97,7 @@ static void stopped_and_resumed(void **state)
     assert_int_equal(r.steps, 8);
     assert_false(tiny_has(r.out, "model.safetensors"));
     r.o.resume_from_checkpoint = "latest";
-    r.o.stop_after = 3;                                              /* 11: between two saves, two logs, two evaluations */
+    r.o.stop_after = 3;                                           /* 11: between two saves, two logs, two evaluations */
     must(&r, RF_ESTOPPED);
     r.o.stop_after = 0;
     r.stop_at = 17;
@@ -169,7 +180,8 @@ static int stop_between(void *user, const rf_train_progress *p)
     return now ? RF_TRAIN_STOP : RF_TRAIN_GO;
 }
 
-/* A step of four micro-batches ends after the first; resumed, the run ends with the bits of one that was never stopped. */
+/* A step of four micro-batches ends after the first; resumed, the run ends with the bits of one that was never
+ * stopped. */
 static void a_step_is_given_up(void **state)
 {
     (void)state;
@@ -180,7 +192,7 @@ static void a_step_is_given_up(void **state)
         must(&a, RF_OK);
         b.text[0] = b.corpus;
         b.o.text = b.text;
-        static const int64_t at[] = {0, 6, 8, 19};                   /* before the first, between two saves, behind one, in the last */
+        static const int64_t at[] = {0, 6, 8, 19};    /* before the first, between two saves, behind one, in the last */
         for (size_t i = 0; i < RF_COUNT(at); i++) {
             struct between stop = {.at = at[i]};
             assert_int_equal(rf_pretrain(b.ctx, &b.o, stop_between, &stop, &b.why), RF_ESTOPPED);
@@ -209,7 +221,9 @@ static void no_held_out_text(void **state)
         if (which & 2) r.o.load_best_model_at_end = 1;
         else r.o.early_stopping_patience = 2;
         must(&r, RF_EARG);
-        t_failed(&r.why, RF_EARG, which & 2 ? "load_best_model_at_end: there is no held-out text" : "early_stopping_patience: there is no held-out text");
+        t_failed(&r.why, RF_EARG,
+                 which & 2 ? "load_best_model_at_end: there is no held-out text"
+                           : "early_stopping_patience: there is no held-out text");
         assert_int_equal(r.steps, 0);
         assert_int_not_equal(access(r.out, F_OK), 0);
         end(&r);

@@ -1,5 +1,5 @@
-/* test_run_trouble.c — mirrors src/train/start.c and loop.c: whole runs, in this process, that are refused, or meet damage, full disks,
- * numbers that are none and lack of memory. */
+/* test_run_trouble.c — mirrors src/train/start.c and loop.c: whole runs, in this process, that are refused, or meet
+ * damage, full disks, numbers that are none and lack of memory. */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <sys/resource.h>
@@ -47,8 +47,8 @@ static void other_architecture_is_refused(void **state)
 {
     (void)state;
     run r = with_options(1);
-    static const char other[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"hidden_size\": 48, \"num_hidden_layers\": 1,"
-                                " \"num_attention_heads\": 2, \"intermediate_size\": 64}";
+    static const char other[] = "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"hidden_size\": 48, "
+                                "\"num_hidden_layers\": 1, \"num_attention_heads\": 2, \"intermediate_size\": 64}";
     r.o.stop_after = 4;
     must(&r, RF_ESTOPPED);
     t_write(r.model, "other.json", other, sizeof other - 1);
@@ -75,7 +75,8 @@ static void other_versions_are_told(void **state)
     char *path = tiny_path(r.out, "checkpoint-8"), *file = tiny_path(path, "trainer_state.json"),
          *list = tiny_path(path, "COMPLETE");
     json_t *saved = json_load_file(file, 0, NULL);
-    assert_int_equal(strncmp(json_string_value(json_object_get(saved, "kernels")), rf_ctx_isa(r.ctx), strlen(rf_ctx_isa(r.ctx))), 0);
+    assert_int_equal(
+        strncmp(json_string_value(json_object_get(saved, "kernels")), rf_ctx_isa(r.ctx), strlen(rf_ctx_isa(r.ctx))), 0);
     json_object_set_new(saved, "version", json_string("0.0.7"));
     json_object_set_new(saved, "kernels", json_string("abacus, built-in"));
     assert_int_equal(json_dump_file(saved, file, JSON_REAL_PRECISION(17)), 0);

@@ -1,8 +1,9 @@
-/* test_saver.c — mirrors src/train/checkpoint/saver.c: what is written in the background is what was there when the save began, whatever the run
- * does meanwhile, to the byte what a save in place writes; and a run does not end otherwise because of it.
+/* test_saver.c — mirrors src/train/checkpoint/saver.c: what is written in the background is what was there when the
+ * save began, whatever the run does meanwhile, to the byte what a save in place writes; and a run does not end
+ * otherwise because of it.
  *
- * Threads other than the test's own are slowed down where they ask for memory, which every file of a checkpoint does.  Contexts
- * have one thread: another one that asks for memory is the one that writes. */
+ * Threads other than the test's own are slowed down where they ask for memory, which every file of a checkpoint does.
+ * Contexts have one thread: another one that asks for memory is the one that writes. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
@@ -19,9 +20,9 @@
 
 static pthread_t own;
 static sem_t gate;
-static _Atomic bool closed;             /* they wait for the gate to open, once                                        */
-static _Atomic int slow_ms;             /* and so long each time                                                       */
-static _Atomic long elsewhere;          /* how often they asked                                                        */
+static _Atomic bool closed;             /* they wait for the gate to open, once                                       */
+static _Atomic int slow_ms;             /* and so long each time                                                      */
+static _Atomic long elsewhere;          /* how often they asked                                                       */
 
 static void *waiting_alloc(void *user, size_t size)
 {
@@ -104,9 +105,16 @@ static void open_fixture(fixture *f, const rf__rule *rule)
         for (size_t i = 0; i < all[k].n; i++) all[k].at[i] = kept = kept < 900 ? kept * 1.37f : kept - 899.9f;
     rf__state_init(&f->state);
     assert_int_equal(rf__metrics_open(f->out, 0, &f->metrics, NULL), RF_OK);
-    f->what = (rf__save){.checkpoint = {.ctx = f->ctx, .tokenizer = f->tokenizer, .optimizer = &f->optimizer, .state = &f->state,
-                                        .options = json_object(), .epoch = 1.5},
-                         .metrics = &f->metrics, .events = &f->events, .folder = f->out, .keep = 2};
+    f->what = (rf__save){.checkpoint = {.ctx = f->ctx,
+                                        .tokenizer = f->tokenizer,
+                                        .optimizer = &f->optimizer,
+                                        .state = &f->state,
+                                        .options = json_object(),
+                                        .epoch = 1.5},
+                         .metrics = &f->metrics,
+                         .events = &f->events,
+                         .folder = f->out,
+                         .keep = 2};
 }
 
 static void close_fixture(fixture *f)
@@ -147,8 +155,15 @@ static void *open_gate(void *unused)
     return unused;
 }
 
-static const char *const files[] = {"COMPLETE", "config.json", "model.safetensors", "optimizer.safetensors", "special_tokens_map.json",
-                                    "tokenizer_config.json", "trainer_state.json", "vocab.txt", "ema.safetensors"};
+static const char *const files[] = {"COMPLETE",
+                                    "config.json",
+                                    "model.safetensors",
+                                    "optimizer.safetensors",
+                                    "special_tokens_map.json",
+                                    "tokenizer_config.json",
+                                    "trainer_state.json",
+                                    "vocab.txt",
+                                    "ema.safetensors"};
 
 /* The names above are all there are. */
 static void same_files(const char *a, const char *b)
@@ -270,7 +285,8 @@ static void prunes_behind_itself(void **unused)
     close_fixture(&f);
 }
 
-/* No space for another stack: the save does not begin, and a later one does.  Comes first, while there is no old stack to use. */
+/* No space for another stack: the save does not begin, and a later one does.  Comes first, while there is no old stack
+ * to use. */
 static void without_a_thread(void **unused)
 {
     (void)unused;
@@ -366,7 +382,8 @@ static char *state_of(const char *folder)
 
 static void same_checkpoints(const run *a, const run *b)
 {
-    static const char *const exact[] = {"config.json", "model.safetensors", "optimizer.safetensors", "vocab.txt", "ema.safetensors"};
+    static const char *const exact[] = {"config.json", "model.safetensors", "optimizer.safetensors", "vocab.txt",
+                                        "ema.safetensors"};
     int n = 0;
     for (int step = 1; step <= 20; step++) {
         char name[32];
@@ -422,8 +439,8 @@ static uint32_t tuned(rf_ctx *ctx, const run *from, bool synchronously)
     char text[8192], *train = tiny_path(from->model, "train.tsv"), *out = strdup(t_folder());
     size_t n = (size_t)sprintf(text, "text\tlabel\n");
     for (unsigned i = 0; i < 80; i++)
-        n += (size_t)sprintf(text + n, "the %s %s is %sing\t%s\n", tiny_adjectives[i % 4], tiny_nouns[i * 7 % 12], tiny_verbs[i % 6],
-                             i % 4 < 2 ? "yes" : "no");
+        n += (size_t)sprintf(text + n, "the %s %s is %sing\t%s\n", tiny_adjectives[i % 4], tiny_nouns[i * 7 % 12],
+                             tiny_verbs[i % 6], i % 4 < 2 ? "yes" : "no");
     t_write(from->model, "train.tsv", text, n);
     rf_finetune_defaults(&o);
     o.train = o.dev = train;
@@ -490,14 +507,16 @@ static void stopped_while_writing(void **unused)
         }
         assert_true(stops >= 1);
         assert_int_equal(tiny_crc(a.out, "model.safetensors"), tiny_crc(b.out, "model.safetensors"));
-        assert_int_equal(tiny_crc(a.out, "checkpoint-20/optimizer.safetensors"), tiny_crc(b.out, "checkpoint-20/optimizer.safetensors"));
+        assert_int_equal(tiny_crc(a.out, "checkpoint-20/optimizer.safetensors"),
+                         tiny_crc(b.out, "checkpoint-20/optimizer.safetensors"));
     }
     finish(&a);
     finish(&b);
     rf_ctx_free(ctx);
 }
 
-/* Saves at steps 1 and 2 have a thread, that of step 3 does not.  A failure costs a checkpoint or ends the run; nothing is lost. */
+/* Saves at steps 1 and 2 have a thread, that of step 3 does not.  A failure costs a checkpoint or ends the run; nothing
+ * is lost. */
 static void out_of_memory_anywhere(void **unused)
 {
     (void)unused;

@@ -51,8 +51,8 @@ static double reference(const bench *b, bench_work *work, long inner)
     return 2 * (double)work->copy_bytes * (double)inner / (rf__seconds() - from + 1e-12);
 }
 
-static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate, const char *unit,
-                      double tokens, double share)
+static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate,
+                      const char *unit, double tokens, double share)
 {
     char number[32], ms[32];
     if (!b->header)
@@ -97,8 +97,8 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     const double p95 = at_share(time, n, 0.95), median = at_share(time, n, 0.5), of_peak = at_share(share, n, 0.5);
     const double rate = amount / median, tokens = work.tokens / median;
     const char *unit = work.flops > 0 ? "GF/s" : "GB/s";
-    json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms", 1e3 * median,
-                            "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);
+    json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms",
+                            1e3 * median, "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);
     if (tokens > 0) rf__json_set(&row, "tokens_per_second", json_real(tokens));
     if (rate > 0) rf__json_set(&row, work.flops > 0 ? "gflops" : "gbytes_per_second", json_real(rate / 1e9));
     if (of_peak > 0) rf__json_set(&row, work.flops > 0 ? "share_of_fma_peak" : "share_of_copy", json_real(of_peak));

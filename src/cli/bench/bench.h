@@ -3,9 +3,10 @@
  * The register-only FMA loop runs for a moment before and after each repetition, so that both see the same machine; a
  * repetition's share is its speed over the better of the two, and the row's share and time are medians.
  *
- * What is bound by memory takes turns with a copy, one to one: between the same two arrays, as often, cut into blocks on
- * the same workers, so that who else uses the machine disturbs both alike.  A copy elsewhere, or one that runs on and on, finds its bytes in the cache and the other does
- * not: that once showed a rotation at 30 % of a copy which in turns on the same arrays is at 90 %.                      */
+ * What is bound by memory takes turns with a copy, one to one: between the same two arrays, as often, cut into blocks
+ * on the same workers, so that who else uses the machine disturbs both alike.  A copy elsewhere, or one that runs on
+ * and on, finds its bytes in the cache and the other does not: that once showed a rotation at 30 % of a copy which in
+ * turns on the same arrays is at 90 %. */
 #ifndef CLI_BENCH_H
 #define CLI_BENCH_H
 
@@ -13,21 +14,22 @@
 
 typedef struct bench {
     cli_io *io;
-    double seconds;             /* for each row                                                                        */
+    double seconds;             /* for each row                                                                       */
     bool json;                  /* rows are kept, to be printed at the end */
     json_t *rows;
-    bool header;                /* the table's head is printed                                                         */
+    bool header;                /* the table's head is printed                                                        */
     const char *kind;
-    rf_type type;               /* of the multiply-adds that work is compared with                                      */
+    rf_type type;               /* of the multiply-adds that work is compared with                                    */
 } bench;
 
-/* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared with. */
+/* What one call does; 0 when it does not apply.  `copy_bytes` from one array to another are what it is compared
+ * with. */
 typedef struct bench_work {
     double tokens, flops, bytes;
     void *to;
     const void *from;
     size_t copy_bytes;
-    bool alone;                 /* by one thread                                                                       */
+    bool alone;                 /* by one thread                                                                      */
 } bench_work;
 typedef rf_status bench_body(void *arg, rf_error *why);
 
@@ -40,7 +42,7 @@ typedef struct bench_shape {
     char name[48];
     int32_t *id, *start, *text;
     int64_t batches, B, N;
-    double squares;             /* sum of T^2                                                                          */
+    double squares;             /* sum of T^2                                                                         */
 } bench_shape;
 
 /* Runs `body` for each batch; `from` is its first token. */

@@ -13,7 +13,7 @@
 #include "model/encoder.h"
 #include "roformer/rope.h"
 
-/* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) -------------- */
+/* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
 
 enum { MOST_TEXTS = 65536, MOST_TOKENS = 1 << 22, LONGEST = 65536 };
 
@@ -56,7 +56,8 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
     if (sscanf(word, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
     high = low;
     if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
-    if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST || B * high > MOST_TOKENS)
+    if (!used || word[used] || B < 1 || B > MOST_TEXTS || low < 2 || high < low || high > LONGEST ||
+        B * high > MOST_TOKENS)
         return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
     const rf_status status = reserve_shape(s, 1, B, B * high, why);
     for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf__rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
@@ -77,7 +78,8 @@ static int64_t next_length(const char **p)
 }
 
 /* Counts with s NULL, fills it else. */
-static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3], int64_t V, bench_shape *s, rf_error *why)
+static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3], int64_t V, bench_shape *s,
+                              rf_error *why)
 {
     rf_rng r;
     rf__rng_init(&r, 42, 7);
@@ -87,12 +89,13 @@ static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3]
             sum[1]++;
             sum[2] += T;
             if (sum[1] > MOST_TEXTS || sum[2] > MOST_TOKENS)
-                return rf_fail(why, RF_EDATA, "%s:%lld: more than %d texts or %d tokens", path, (long long)line, (int)MOST_TEXTS,
-                               (int)MOST_TOKENS);
+                return rf_fail(why, RF_EDATA, "%s:%lld: more than %d texts or %d tokens", path, (long long)line,
+                               (int)MOST_TEXTS, (int)MOST_TOKENS);
             if (s) add_text(s, T, V, &r);
         }
         if (T < 0)
-            return rf_fail(why, RF_EDATA, "%s:%lld: not a list of lengths, 2 .. %d", path, (long long)line, (int)LONGEST);
+            return rf_fail(why, RF_EDATA, "%s:%lld: not a list of lengths, 2 .. %d", path, (long long)line,
+                           (int)LONGEST);
         sum[0] += inside > 0;
         if (s && inside) end_batch(s);
         if (!*p) break;
@@ -150,14 +153,15 @@ rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*
     const int given = j->a->shapes.n;
     rf_status status = RF_OK;
     for (int i = 0; !status && (given ? i < given : usual[i] != NULL); i++) {
-        status = shape_make(j->b.io->ctx, given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now, &j->b.io->why);
+        status = shape_make(j->b.io->ctx, given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now,
+                            &j->b.io->why);
         if (!status) status = one(j);
         shape_free(&j->now);
     }
     return status;
 }
 
-/* ---- forward --------------------------------------------------------------------------------------------------------------- */
+/* ---- forward ----------------------------------------------------------------------------------------------------- */
 
 static rf_session *session;             /* of the case that runs */
 
@@ -190,17 +194,17 @@ rf_status bench_forward(bench_job *j)
     return status;
 }
 
-/* ---- training step: forward, backward, AdamW; dropout as configured ------------------------------------------------------- */
+/* ---- training step: forward, backward, AdamW; dropout as configured ---------------------------------------------- */
 
 typedef struct training {
     bench_job *j;
     rf_params params;
     rf_encoder *encoder;
     rf_graph *g;
-    float *slab[4];             /* values, gradients, first and second moments                                         */
-    double *square;             /* of each block of gradients                                                          */
+    float *slab[4];             /* values, gradients, first and second moments                                        */
+    double *square;             /* of each block of gradients                                                         */
     float scale;
-    int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                           */
+    int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                          */
     int64_t labels;
     uint64_t step;
 } training;
@@ -216,13 +220,17 @@ static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_
     rf_graph_reset(t->g);
     rf_graph_record(t->g, 1, 42, ++t->step);
     rf_tensor *h = rf__encoder_forward(t->g, t->encoder, batch);
-    rf_tensor *loss = rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
+    rf_tensor *loss =
+        rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
     return rf_backward(t->g, loss, why);
 }
 
 /* Zeros, the norm and AdamW, in blocks, as the trainer does it (src/optim/optimizer.c). */
 enum { BLOCK = 1 << 16 };
-static int64_t block_size(const training *t, int64_t i) { return rf__min64(BLOCK, (int64_t)t->params.total - i * BLOCK); }
+static int64_t block_size(const training *t, int64_t i)
+{
+    return rf__min64(BLOCK, (int64_t)t->params.total - i * BLOCK);
+}
 
 static void zero_block(void *arg, int64_t i, int worker)
 {
@@ -242,8 +250,9 @@ static void update_block(void *arg, int64_t i, int worker)
 {
     (void)worker;
     const training *t = arg;
-    rf_ctx_kernels(t->j->b.io->ctx)->adamw(t->slab[0] + i * BLOCK, t->slab[2] + i * BLOCK, t->slab[3] + i * BLOCK, t->slab[1] + i * BLOCK,
-                                           block_size(t, i), 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f, 1, 1, t->scale);
+    rf_ctx_kernels(t->j->b.io->ctx)
+        ->adamw(t->slab[0] + i * BLOCK, t->slab[2] + i * BLOCK, t->slab[3] + i * BLOCK, t->slab[1] + i * BLOCK,
+                block_size(t, i), 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f, 1, 1, t->scale);
 }
 
 static rf_status train_body(void *arg, rf_error *why)
@@ -328,7 +337,7 @@ rf_status bench_train(bench_job *j)
     return status;
 }
 
-/* ---- fused attention with rotation, as the encoder calls it ----------------------------------------------------------------- */
+/* ---- fused attention with rotation, as the encoder calls it ------------------------------------------------------ */
 
 typedef struct attending {
     const bench_job *j;
@@ -343,7 +352,8 @@ static rf_status attention_batch(void *arg, const rf_batch *batch, int32_t from,
     attending *t = arg;
     const rf_config *c = &t->j->config;
     rf_graph_reset(t->g);
-    rf_tensor *qkv = rf_constant(t->g, t->qkv + from * 3 * c->hidden_size, 2, (const int64_t[]){batch->N, 3 * c->hidden_size});
+    rf_tensor *qkv =
+        rf_constant(t->g, t->qkv + from * 3 * c->hidden_size, 2, (const int64_t[]){batch->N, 3 * c->hidden_size});
     rf_attention(t->g, qkv, &(rf_attention_spec){.heads = c->num_attention_heads, .B = batch->B, .start = batch->start,
                                                  .rope = t->rope, .row = t->row + from});
     const rf_error *e = rf_graph_error(t->g);

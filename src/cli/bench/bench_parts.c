@@ -10,7 +10,7 @@
  * the same offset of another page): this many numbers between them put them elsewhere. */
 enum { APART = 1088 };
 
-/* ---- rotation of q and k --------------------------------------------------------------------------------------------------- */
+/* ---- rotation of q and k ----------------------------------------------------------------------------------------- */
 
 typedef struct rotation {
     const rf_ctx *ctx;
@@ -46,7 +46,10 @@ rf_status bench_rope(bench_job *j)
             for (size_t k = 0; k < 2 * n + APART && memory; k++) memory[k] = (float)(k % 1021) * 1e-3f;
             if (memory)
                 status = bench_row(&j->b, layout ? "halves" : "pairs", name, rope_body, &t,
-                                   (bench_work){.tokens = (double)tokens[i], .bytes = 8.0 * (double)n, .to = t.y, .from = t.x,
+                                   (bench_work){.tokens = (double)tokens[i],
+                                                .bytes = 8.0 * (double)n,
+                                                .to = t.y,
+                                                .from = t.x,
                                                 .copy_bytes = 4 * n});
             rf__free(ctx, memory);
         }
@@ -55,7 +58,7 @@ rf_status bench_rope(bench_job *j)
     return status;
 }
 
-/* ---- matrix products -------------------------------------------------------------------------------------------------------- */
+/* ---- matrix products --------------------------------------------------------------------------------------------- */
 
 typedef struct product {
     const rf_ctx *ctx;
@@ -80,7 +83,8 @@ rf_status bench_gemm(bench_job *j)
     rf_status status = RF_OK;
     for (size_t s = 0; s < RF_COUNT(kn) && !status; s++) {
         product p = {.ctx = ctx, .k = kn[s][0], .n = kn[s][1]};
-        float *w = rf__calloc(ctx, (size_t)(p.k * p.n), sizeof *w), *x = rf__calloc(ctx, (size_t)(1024 * p.k), sizeof *x);
+        float *w = rf__calloc(ctx, (size_t)(p.k * p.n), sizeof *w),
+              *x = rf__calloc(ctx, (size_t)(1024 * p.k), sizeof *x);
         p.y = rf__calloc(ctx, (size_t)(1024 * p.n), sizeof *p.y);
         p.x = x;
         if (!w || !x || !p.y) status = rf_fail(why, RF_ENOMEM, "out of memory");
@@ -107,7 +111,7 @@ rf_status bench_gemm(bench_job *j)
     return status;
 }
 
-/* ---- tokenizing ---------------------------------------------------------------------------------------------------------------- */
+/* ---- tokenizing -------------------------------------------------------------------------------------------------- */
 
 typedef struct tokenizing {
     const rf_tokenizer *t;
@@ -123,7 +127,8 @@ static rf_status tokenize_body(void *arg, rf_error *why)
     for (size_t at = 0; at < t->size;) {
         const char *feed = memchr(t->text + at, '\n', t->size - at);
         const size_t end = feed ? (size_t)(feed - t->text) : t->size;
-        const rf_status status = rf_encode(t->t, t->text + at, end - at, NULL, 0, 0, at ? RF_ENCODE_APPEND : 0, &t->e, NULL, why);
+        const rf_status status =
+            rf_encode(t->t, t->text + at, end - at, NULL, 0, 0, at ? RF_ENCODE_APPEND : 0, &t->e, NULL, why);
         if (status) return status;
         at = end + 1;
     }
@@ -133,8 +138,10 @@ static rf_status tokenize_body(void *arg, rf_error *why)
 rf_status bench_tokenize(bench_job *j)
 {
     static const char sample[] =
-        "The rotary embedding rotates each query and key by an angle that grows with its position, so that their product\n"
-        "depends on the distance alone. In 1687, Isaac Newton's \"Principia\" was printed in London; it cost nine shillings.\n"
+        "The rotary embedding rotates each query and key by an angle that grows with its position, so that their "
+        "product\n"
+        "depends on the distance alone. In 1687, Isaac Newton's \"Principia\" was printed in London; it cost nine "
+        "shillings.\n"
         "Cafés in Zürich, São Paulo and 東京 open early. Prices: $12.50, €9,99 or 1,200 yen (approx.).\n";
     rf_error *why = &j->b.io->why;
     const rf_ctx *ctx = j->b.io->ctx;
@@ -167,7 +174,7 @@ rf_status bench_tokenize(bench_job *j)
     return status;
 }
 
-/* ---- kernels, every rung ------------------------------------------------------------------------------------------------------- */
+/* ---- kernels, every rung ----------------------------------------------------------------------------------------- */
 
 typedef struct kernel_case {
     const rfk_table *k;
@@ -224,7 +231,8 @@ rf_status bench_kernels(bench_job *j)
         rfk_table k;
         for (int rung = 0; rfk_rung(rung, &k) && !status; rung++) {
             char name[48];
-            kernel_case c = {&k, kernel_cases[i].call, memory, memory + step, memory + 2 * step, memory + 3 * step, rows, d};
+            kernel_case c = {
+                &k, kernel_cases[i].call, memory, memory + step, memory + 2 * step, memory + 3 * step, rows, d};
             snprintf(name, sizeof name, "%s %lldx%lld", k.isa, (long long)rows, (long long)d);
             status = bench_row(&j->b, kernel_cases[i].name, name, kernel_body, &c,
                                (bench_work){.bytes = kernel_cases[i].bytes * (double)n, .to = c.y, .from = c.x,

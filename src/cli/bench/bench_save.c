@@ -1,11 +1,12 @@
-/* bench_save.c — how long training waits for a checkpoint: a short run in a folder below the current one, whose disk is what
- * is measured, in the background and synchronously in turns.
+/* bench_save.c — how long training waits for a checkpoint: a short run in a folder below the current one, whose disk is
+ * what is measured, in the background and synchronously in turns.
  *
  *     waits     the run stands still: all of a synchronous save; of one in the background what is not yet read when the
  *               weights are to change
- *     longer    the two steps after a save, less two steps without one: the waiting, and what the writer takes of cores and memory
+ *     longer    the two steps after a save, less two steps without one: the waiting, and what the writer takes of cores
+ *               and memory
  *
- * The first save of each run only warms: it meets a disk cache that was never used.                                     */
+ * The first save of each run only warms: it meets a disk cache that was never used.                                  */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -20,9 +21,9 @@ enum { SAVES = 4, EVERY = 4, STEPS = SAVES * EVERY + 1, TEXTS = 400, WORDS = 100
 
 typedef struct saving {
     bench_job *j;
-    double at[STEPS + 1], waited[STEPS + 1];                        /* after each step, before its save                 */
+    double at[STEPS + 1], waited[STEPS + 1];                        /* after each step, before its save               */
     int seen;
-    double bytes;                                                   /* of a checkpoint                                  */
+    double bytes;                                                   /* of a checkpoint                                */
 } saving;
 
 /* ---- words that mean nothing ---- */
@@ -38,12 +39,14 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: words");
     rf__rng_init(&r, 42, 8);
     for (int64_t i = 0; i < V; i++)
-        n += (size_t)(i < least ? snprintf(text + n, capacity - n, "%s\n", special[i]) : snprintf(text + n, capacity - n, "w%lld\n", (long long)i));
+        n += (size_t)(i < least ? snprintf(text + n, capacity - n, "%s\n", special[i])
+                                : snprintf(text + n, capacity - n, "w%lld\n", (long long)i));
     rf_status status = rf__path(path, sizeof path, folder, "vocab.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);
     n = 0;
     for (int i = 0; i < TEXTS * WORDS; i++)
-        n += (size_t)snprintf(text + n, capacity - n, "w%lld%s", (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
+        n += (size_t)snprintf(text + n, capacity - n, "w%lld%s",
+                              (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
     if (!status) status = rf__path(path, sizeof path, folder, "corpus.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);
@@ -142,15 +145,18 @@ static void put_row(bench_job *j, const char *what, double bytes, double *wait, 
     bench *b = &j->b;
     const double middle = median(wait, n), most = wait[n - 1], more = median(longer, n);
     if (b->json) {
-        rf__json_add(&b->rows, json_pack("{s:s,s:s,s:s,s:f,s:i,s:f,s:f,s:f,s:f}", "bench", b->kind, "what", what,
-                                         "shape",                                                  j->now.name, "megabytes", 1e-6 * bytes, "saves", n, "wait_ms", 1e3 * middle,
-                                                 "longest_wait_ms", 1e3 * most, "longer_ms", 1e3 * more, "step_ms", 1e3 * plain));
+        rf__json_add(&b->rows,
+                     json_pack("{s:s,s:s,s:s,s:f,s:i,s:f,s:f,s:f,s:f}", "bench", b->kind, "what", what, "shape",
+                               j->now.name, "megabytes", 1e-6 * bytes, "saves", n, "wait_ms", 1e3 * middle,
+                               "longest_wait_ms", 1e3 * most, "longer_ms", 1e3 * more, "step_ms", 1e3 * plain));
         return;
     }
-    if (!b->header) printf("%-14s %-10s %8s %6s %10s %10s %10s %10s\n", "what", "shape", "MB", "saves", "waits, ms", "most, ms", "longer, ms", "step, ms");
+    if (!b->header)
+        printf("%-14s %-10s %8s %6s %10s %10s %10s %10s\n", "what", "shape", "MB", "saves", "waits, ms", "most, ms",
+               "longer, ms", "step, ms");
     b->header = true;
-    printf("%-14s %-10s %8.0f %6d %10.1f %10.1f %10.1f %10.1f\n", what, j->now.name, 1e-6 * bytes, n, 1e3 * middle, 1e3 * most, 1e3 * more,
-           1e3 * plain);
+    printf("%-14s %-10s %8.0f %6d %10.1f %10.1f %10.1f %10.1f\n", what, j->now.name, 1e-6 * bytes, n, 1e3 * middle,
+           1e3 * most, 1e3 * more, 1e3 * plain);
 }
 
 static rf_status save_shape(bench_job *j)
@@ -161,13 +167,15 @@ static rf_status save_shape(bench_job *j)
     char folder[] = "roformer-bench-XXXXXX";
     rf_error *why = &j->b.io->why;
     saving s = {.j = j};
-    if (!mkdtemp(folder)) return rf_fail(why, RF_EIO, "%s: cannot create: the current folder is what this measures", folder);
+    if (!mkdtemp(folder))
+        return rf_fail(why, RF_EIO, "%s: cannot create: the current folder is what this measures", folder);
     cli_signals_catch();
     rf_status status = put_text(j->b.io->ctx, folder, &j->config, why);
     for (int i = 0; i < 2 * ROUNDS && !status; i++) {
         const int kind = i % 2, at = i / 2;
         status = train(&s, folder, kind, why);
-        if (!status) add_run(&s, wait[kind] + at * (SAVES - WARM), longer[kind] + at * (SAVES - WARM), &plain[kind][at]);
+        if (!status)
+            add_run(&s, wait[kind] + at * (SAVES - WARM), longer[kind] + at * (SAVES - WARM), &plain[kind][at]);
     }
     rf__folder_remove(folder);
     for (int kind = 0; kind < 2 && !status; kind++)

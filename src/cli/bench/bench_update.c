@@ -1,5 +1,5 @@
-/* bench_update.c — one update of every rule over a model's parameters, beside the memory's speed: nothing of it stays in a
- * cache, so bytes are what counts. */
+/* bench_update.c — one update of every rule over a model's parameters, beside the memory's speed: nothing of it stays
+ * in a cache, so bytes are what counts. */
 #include "base/base.h"
 #include "cli/bench/bench.h"
 #include "optim/optimizer.h"
@@ -42,7 +42,8 @@ rf_status bench_update(bench_job *j)
         if (!status) rf__params_init(&params, u.o.value, 1);
         if (!status) rf__params_init(&params, u.o.grad, 2);
         /* the copy leaves values as gradients, which are as good to measure with */
-        const bench_work work = {.bytes = rules[i].bytes * n, .from = u.o.value, .to = u.o.grad, .copy_bytes = params.total * sizeof(float)};
+        const bench_work work = {
+            .bytes = rules[i].bytes * n, .from = u.o.value, .to = u.o.grad, .copy_bytes = params.total * sizeof(float)};
         if (!status) status = bench_row(&j->b, rf__optim_name(rules[i].optim), shape, update_body, &u, work);
         rf__optimizer_free(&u.o);
     }

@@ -6,7 +6,7 @@
 #include "cli/bench/bench.h"
 #include "cli/shell/commands.h"
 
-/* ---- the table of cases --------------------------------------------------------------------------------------------------------- */
+/* ---- the table of cases ------------------------------------------------------------------------------------------ */
 
 static const struct bench_case { const char *name, *what; rf_status (*run)(bench_job *j); } cases[] = {
     {"forward", "encoder of a batch", bench_forward},
@@ -27,7 +27,8 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
         if (!strcmp(cases[i].name, name)) return &cases[i];
         cli_consider(&near, cases[i].name);
     }
-    rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
+    rf_fail(why, RF_EARG, "unknown bench %.60s%s%s%s", name, near.best ? "; did you mean " : "",
+            near.best ? near.best : "",
             near.best ? "?" : " (forward, train, attention, rope, gemm, tokenize, kernels, update or save)");
     return NULL;
 }
@@ -79,8 +80,9 @@ static int run(void *arguments, cli_io *io)
     for (int i = 0; i < n && !status; i++) status = run_case(&j, find_case(name[i], &io->why));
     if (!a->json && !status) printf("peak memory %.0f MB\n", peak_memory());
     if (a->json && !status)
-        cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:f,s:O}", "version", rf_version(), "threads", rf_ctx_threads(io->ctx), "rung",
-                                 rf_ctx_isa(io->ctx), "products", rf_gemm_backend(io->ctx), "peak_rss_mb", peak_memory(), "rows", j.b.rows),
+        cli_print_json(json_pack("{s:s,s:i,s:s,s:s,s:f,s:O}", "version", rf_version(), "threads",
+                                 rf_ctx_threads(io->ctx), "rung", rf_ctx_isa(io->ctx), "products",
+                                 rf_gemm_backend(io->ctx), "peak_rss_mb", peak_memory(), "rows", j.b.rows),
                        JSON_INDENT(1), &io->why);
     json_decref(j.b.rows);
     return cli_exit(io);
@@ -88,10 +90,12 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct bench_args, field)
 static const cli_option options[] = {
-    {"model", 'm', CLI_FOLDER, A(model), "DIR", NULL, 0, 0, NULL, "measure this model; random weights of RoFormer-base otherwise", NULL},
+    {"model", 'm', CLI_FOLDER, A(model), "DIR", NULL, 0, 0, NULL,
+     "measure this model; random weights of RoFormer-base otherwise", NULL},
     {"config", 'c', CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "random weights of this config.json's shape", NULL},
     {"shape", 0, CLI_EACH, A(shapes), "BxT|@FILE", NULL, 0, 0, NULL,
-     "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again", NULL},
+     "texts and tokens, as 8x128 or 32x5-200, or a file with the lengths of a batch on each line; may be given again",
+     NULL},
     CLI_DTYPE_OPTION(struct bench_args, dtype),
     {"gradient_checkpointing", 0, CLI_FLAG, A(checkpoints), NULL, NULL, 0, 0, NULL,
      "train, save: activations of a layer are computed again in the backward", NULL},
@@ -112,9 +116,15 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_bench = {
-    "bench", "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...", "measure speed, beside what the machine can do",
-    "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, and the "
-    "share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the same moments on the same "
-    "threads.",
-    examples, options, sizeof(struct bench_args), NULL, run,
+    "bench",
+    "[forward|train|attention|rope|gemm|tokenize|kernels|update|save]...",
+    "measure speed, beside what the machine can do",
+    "Prints for each shape the median and 95th percentile of the time, tokens a second, operations or bytes a second, "
+    "and the share of what a loop of multiply-adds in registers (or a copy between the same arrays) reached in the "
+    "same moments on the same threads.",
+    examples,
+    options,
+    sizeof(struct bench_args),
+    NULL,
+    run,
 };

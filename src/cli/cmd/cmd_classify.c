@@ -1,4 +1,5 @@
-/* cmd_classify.c — roformer classify: what a fine-tuned model says about texts, as transformers' text-classification does. */
+/* cmd_classify.c — roformer classify: what a fine-tuned model says about texts, as transformers' text-classification
+ * does. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +41,8 @@ static int run(void *arguments, cli_io *io)
     cli_texts texts;
     const char *text;
     size_t size;
-    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
+    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why))
+        return cli_exit(io);
     cli_signals_catch();
     rf_status status = cli_texts_open(io->ctx, &texts, &a->text, &io->why);
     while (!status && !(status = cli_texts_next(&texts, &text, &size, &io->why)) && text) {
@@ -73,8 +75,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_classify = {
-    "classify", "[TEXT...]", "label texts with a fine-tuned model",
-    "Reads texts from the command line, or lines from standard input, and prints for each a list of labels with their scores, best "
-    "first, in the format of transformers' text-classification pipeline.",
-    examples, options, sizeof(classify_args), NULL, run,
+    "classify",
+    "[TEXT...]",
+    "label texts with a fine-tuned model",
+    "Reads texts from the command line, or lines from standard input, and prints for each a list of labels with their "
+    "scores, best first, in the format of transformers' text-classification pipeline.",
+    examples,
+    options,
+    sizeof(classify_args),
+    NULL,
+    run,
 };

@@ -37,9 +37,9 @@ typedef struct job {
     char self[4096];
 } job;
 
-/* ---- a child: this program with other arguments ------------------------------------------------------------------------ */
+/* ---- a child: this program with other arguments ------------------------------------------------------------------ */
 
-typedef struct child { pid_t pid; int in, out; } child;         /* in, out: our ends of its pipes, -1 when it has ours */
+typedef struct child { pid_t pid; int in, out; } child;        /* in, out: our ends of its pipes, -1 when it has ours */
 
 static void shut(int *fd)
 {
@@ -86,7 +86,7 @@ static void show(const job *j, const char *line)
     printf("\n%s$ roformer %s%s\n", j->io->color_out ? "\033[1;32m" : "", line, j->io->color_out ? "\033[0m" : "");
 }
 
-/* ---- the acts ---------------------------------------------------------------------------------------------------------- */
+/* ---- the acts ---------------------------------------------------------------------------------------------------- */
 
 static int fill_masks(job *j)
 {

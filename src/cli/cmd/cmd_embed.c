@@ -5,7 +5,7 @@
  *
  * A .npy file says at its beginning how many rows it has, which is known at the end.  Into a file the header is written
  * again when all is done; into a pipe the rows wait in a nameless temporary file ($TMPDIR) until the count is known.
- * jsonl and f32 have no header and come out window by window.                                                         */
+ * jsonl and f32 have no header and come out window by window.                                                        */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ typedef struct job {
     cli_io *io;
     cli_model m;
     size_t C, limit;
-    cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                        */
+    cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                       */
     cli_progress bar;
     rf_encoding e;                      /* the window's tokens, end to end                                            */
     int32_t start[WINDOW + 1];
@@ -41,7 +41,7 @@ typedef struct job {
     bool failed;
 } job;
 
-/* ---- formats ------------------------------------------------------------------------------------------------------- */
+/* ---- formats ----------------------------------------------------------------------------------------------------- */
 
 /* NEP 1, version 1.0: magic, length of what follows, a Python dictionary, spaces, a line feed; 128 bytes in all. */
 static rf_status npy_header(cli_out *o, int64_t rows, size_t columns, bool again, rf_error *why)
@@ -96,7 +96,7 @@ static rf_status close_output(job *j, rf_error *why)
     return status ? status : cli_out_commit(&j->out, why);
 }
 
-/* ---- the window ------------------------------------------------------------------------------------------------------ */
+/* ---- the window -------------------------------------------------------------------------------------------------- */
 
 static int length(const job *j, int i) { return j->start[i + 1] - j->start[i]; }
 
@@ -224,7 +224,8 @@ static rf_status prepare(job *j)
     const rf_config *c = j->m.config;
     j->C = (size_t)c->hidden_size;
     if (c->is_decoder && j->a->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: a text's first token has seen no other; --pooling mean or max");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "the model is causal: a text's first token has seen no other; --pooling mean or max");
     j->limit = j->a->max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->a->max_length;
     if (!(j->vectors = malloc(WINDOW * j->C * sizeof *j->vectors)))
         return rf_fail(why, RF_ENOMEM, "out of memory: %d vectors of %zu", WINDOW, j->C);
@@ -285,10 +286,12 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one", NULL},
+    {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one",
+     NULL},
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
      "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
+     NULL},
     {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL, "scale every vector to length 1", NULL},
     {"max-length", 0, CLI_INT, A(max_length), "N", "-1", -1, 1 << 20, NULL,
      "cut texts to N tokens; 0: never; -1: to the model's max_position_embeddings", NULL},
@@ -307,11 +310,17 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_embed = {
-    "embed", "[FILE...]", "embed lines of text as vectors",
-    "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  An empty "
-    "line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input and however "
-    "many threads work.\n"
-    "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until the "
-    "last line is read; jsonl and f32 come out at once.",
-    examples, options, sizeof(struct args), NULL, run,
+    "embed",
+    "[FILE...]",
+    "embed lines of text as vectors",
+    "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  "
+    "An empty line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input "
+    "and however many threads work.\n"
+    "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until "
+    "the last line is read; jsonl and f32 come out at once.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

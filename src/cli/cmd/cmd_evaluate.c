@@ -1,5 +1,5 @@
-/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen, or the scores of a fine-tuned
- * one on labelled examples. */
+/* cmd_evaluate.c — roformer evaluate: loss and accuracy of a model on text that it has not seen, or the scores of a
+ * fine-tuned one on labelled examples. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,13 @@ typedef struct evaluate_args { train_args train; rf_finetune_options f; const ch
 void cli_report_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
 {
     if (r->cut)
-        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut, (long long)r->examples,
-                 task == RF_TASK_QA ? "questions with their contexts" : "examples", (long long)r->max_length,
-                 task == RF_TASK_QA ? "asked of several windows" : "cut");
+        cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut,
+                 (long long)r->examples, task == RF_TASK_QA ? "questions with their contexts" : "examples",
+                 (long long)r->max_length, task == RF_TASK_QA ? "asked of several windows" : "cut");
     if (r->empty) cli_note(io, "%lld empty line%s passed over", (long long)r->empty, r->empty > 1 ? "s were" : " was");
-    if (r->bad) cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was", r->first);
+    if (r->bad)
+        cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
+                 r->first);
     if (scored && *r->remark) cli_note(io, "%s", r->remark);
 }
 
@@ -39,9 +41,9 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 /* With a failure: of the text, whose scores up to there these are. */
 static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *why)
 {
-    json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy, "perplexity", exp(s->loss),
-                     "labels", (json_int_t)s->labels, "tokens", (json_int_t)s->tokens, "documents", (json_int_t)s->documents, "max_length",
-                     (json_int_t)length);
+    json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy,
+                          "perplexity", exp(s->loss), "labels", (json_int_t)s->labels, "tokens", (json_int_t)s->tokens,
+                          "documents", (json_int_t)s->documents, "max_length", (json_int_t)length);
     if (why->code) rf__json_set(&o, "incomplete", rf__json_text(why->text, strlen(why->text)));
     return o;
 }
@@ -49,8 +51,8 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
 static void print_score(const rf_mlm_score *s, int64_t length)
 {
     printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s->loss, exp(s->loss), 100 * s->accuracy);
-    printf("predicted   %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n", (long long)s->labels,
-           (long long)s->tokens, (long long)s->documents, (long long)length);
+    printf("predicted   %lld of %lld tokens in %lld documents, in pieces of at most %lld (--max_length)\n",
+           (long long)s->labels, (long long)s->tokens, (long long)s->documents, (long long)length);
 }
 
 static rf_status score(cli_io *io, const train_args *a, int64_t length, rf_mlm_score *s)
@@ -94,7 +96,8 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
     const char *at = lengths;
     int64_t length;
     while ((length = next_length(&at)) > 0) {}
-    if (length) rf_fail(&io->why, RF_EARG, "--max_lengths %.60s: not numbers from 8 to 1048576 with commas between", lengths);
+    if (length)
+        rf_fail(&io->why, RF_EARG, "--max_lengths %.60s: not numbers from 8 to 1048576 with commas between", lengths);
     at = lengths;
     for (int i = 0; !io->why.code && (length = next_length(&at)); i++) {
         rf_mlm_score s = {0};
@@ -104,7 +107,8 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
             continue;
         }
         if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "predicted");
-        printf("%10lld %9.4f %12.2f %8.2f %% %12lld\n", (long long)length, s.loss, exp(s.loss), 100 * s.accuracy, (long long)s.labels);
+        printf("%10lld %9.4f %12.2f %8.2f %% %12lld\n", (long long)length, s.loss, exp(s.loss), 100 * s.accuracy,
+               (long long)s.labels);
         fflush(stdout);
     }
     rf_error print = {0};
@@ -139,7 +143,8 @@ static int run(void *arguments, cli_io *io)
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     if (a->text.n && e->dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
-    if (!a->text.n && !e->dev) rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
+    if (!a->text.n && !e->dev)
+        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
     if (!io->why.code) no_strangers(io->parsed, !e->dev, &io->why);
     if (io->why.code || cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
     e->f.t.given = was_given;
@@ -151,10 +156,13 @@ static int run(void *arguments, cli_io *io)
 }
 
 static const cli_option options[] = {
-    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL", "model folder; without it the shipped model", NULL},
+    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL",
+     "model folder; without it the shipped model", NULL},
     TRAIN_TEXT,
-    {"dev", 0, CLI_FILE, offsetof(evaluate_args, dev), "FILE", NULL, 0, 0, NULL, "labelled examples, for a fine-tuned model", NULL},
-    {"task", 0, CLI_TEXT, offsetof(evaluate_args, f.task), "NAME", NULL, 0, 0, NULL, "how they are read; without it as in fine-tuning", NULL},
+    {"dev", 0, CLI_FILE, offsetof(evaluate_args, dev), "FILE", NULL, 0, 0, NULL,
+     "labelled examples, for a fine-tuned model", NULL},
+    {"task", 0, CLI_TEXT, offsetof(evaluate_args, f.task), "NAME", NULL, 0, 0, NULL,
+     "how they are read; without it as in fine-tuning", NULL},
     FINETUNE_COLUMNS(evaluate_args, f),
     FINETUNE_EVAL_BATCH(evaluate_args, f),
     FINETUNE_STRIDE(evaluate_args, f),
@@ -175,11 +183,19 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_evaluate = {
-    "evaluate", "--text FILE... | --dev FILE", "measure a model on text it has not seen",
-    "Masks tokens as training does, with the masks that --seed decides, and prints the mean cross-entropy of the predictions (nats), its "
-    "exponential (the perplexity), and the share of predictions that are right; a causal model predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which "
-    "see nothing of each other: measure with the length that matters to you.  Of a text that cannot be read to its end the "
-    "scores of what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
-    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task defines them.",
-    examples, options, sizeof(evaluate_args), train_prepare, run,
+    "evaluate",
+    "--text FILE... | --dev FILE",
+    "measure a model on text it has not seen",
+    "Masks tokens as training does, with the masks that --seed decides, and prints the mean cross-entropy of the "
+    "predictions (nats), its exponential (the perplexity), and the share of predictions that are right; a causal model "
+    "predicts every next token instead.  Documents are cut into pieces of --max_length tokens, which see nothing of "
+    "each other: measure with the length that matters to you.  Of a text that cannot be read to its end the scores of "
+    "what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
+    "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task "
+    "defines them.",
+    examples,
+    options,
+    sizeof(evaluate_args),
+    train_prepare,
+    run,
 };

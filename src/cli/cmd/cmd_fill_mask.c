@@ -2,7 +2,7 @@
  *
  *     p(w) = softmax(logits at the mask)[w],    softmax over the whole vocabulary also with --target
  *
- * JSON has the shape of the fill-mask pipeline of transformers: {score, token, token_str, sequence}.                  */
+ * JSON has the shape of the fill-mask pipeline of transformers: {score, token, token_str, sequence}.                 */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,21 +26,21 @@ typedef struct job {
     const struct args *a;
     cli_io *io;
     cli_model m;
-    int32_t *target;            /* ids to choose from, NULL: all                                                       */
+    int32_t *target;            /* ids to choose from, NULL: all                                                      */
     int targets;
-    int V, top;                 /* words of the vocabulary; predictions for each mask                                  */
-    prediction *found;          /* [top]                                                                               */
-    float *p;                   /* [V]                                                                                 */
-    rf_encoding e;              /* the batch: texts end to end                                                         */
+    int V, top;                 /* words of the vocabulary; predictions for each mask                                 */
+    prediction *found;          /* [top]                                                                              */
+    float *p;                   /* [V]                                                                                */
+    rf_encoding e;              /* the batch: texts end to end                                                        */
     char *text[BATCH];
     int32_t start[BATCH + 1], first_mask[BATCH + 1];
-    int32_t *row;               /* tokens that are masks                                                               */
+    int32_t *row;               /* tokens that are masks                                                              */
     size_t rows_capacity;
     int n;
     bool printed;
 } job;
 
-/* ---- choosing -------------------------------------------------------------------------------------------------------- */
+/* ---- choosing ---------------------------------------------------------------------------------------------------- */
 
 static void softmax(float *p, const float *x, int n)
 {
@@ -83,7 +83,8 @@ static rf_status find_targets(job *j)
         const char *word = list->item[i];
         int32_t id = rf_tokenizer_id(j->m.t, word);
         if (id < 0) {
-            const rf_status status = rf_encode(j->m.t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
+            const rf_status status =
+                rf_encode(j->m.t, word, strlen(word), NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
             if (status) return status;
             if (!j->e.n) {
                 cli_note(j->io, "--target %.60s: not in the vocabulary, left out", word);
@@ -99,7 +100,7 @@ static rf_status find_targets(job *j)
     return RF_OK;
 }
 
-/* ---- printing -------------------------------------------------------------------------------------------------------- */
+/* ---- printing ---------------------------------------------------------------------------------------------------- */
 
 static char *decode(const job *j, const int32_t *id, size_t n, bool skip, rf_error *why)
 {
@@ -160,9 +161,9 @@ static rf_status print_table(job *j, int k, rf_error *why)
         const char *word = rf_tokenizer_token(j->m.t, j->found[i].id);
         cli_bar((double)j->found[i].score, 30, bar, sizeof bar);
         for (size_t n = strlen(bar); n && bar[n - 1] == ' '; n--) bar[n - 1] = 0;
-        printf("  %s%s%s%*s  %6.2f %%  %s%s%s\n", j->io->color_out ? "\033[1m" : "", word, j->io->color_out ? "\033[0m" : "",
-               width - cli_cells(word), "", 100 * (double)j->found[i].score, j->io->color_out ? "\033[36m" : "", bar,
-               j->io->color_out ? "\033[0m" : "");
+        printf("  %s%s%s%*s  %6.2f %%  %s%s%s\n", j->io->color_out ? "\033[1m" : "", word,
+               j->io->color_out ? "\033[0m" : "", width - cli_cells(word), "", 100 * (double)j->found[i].score,
+               j->io->color_out ? "\033[36m" : "", bar, j->io->color_out ? "\033[0m" : "");
     }
     return ferror(stdout) ? cli_flush(why) : RF_OK;
 }
@@ -199,7 +200,7 @@ static rf_status answer(job *j, int b, const float *logits)
     return status;
 }
 
-/* ---- a batch of texts ---------------------------------------------------------------------------------------------- */
+/* ---- a batch of texts -------------------------------------------------------------------------------------------- */
 
 static rf_status add(job *j, const cli_texts *in, const char *text, size_t size)
 {
@@ -260,7 +261,8 @@ static rf_status prepare(job *j)
     if (!rf_model_has_head(j->m.model))
         return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
     if (j->m.config->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
     if ((status = find_targets(j))) return status;
     const int most = j->target ? j->targets : rf_tokenizer_size(j->m.t) < j->V ? rf_tokenizer_size(j->m.t) : j->V;
     j->top = j->a->top_k < most ? (int)j->a->top_k : most;
@@ -327,9 +329,16 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_fill_mask = {
-    "fill-mask", "[TEXT...]", "predict masked tokens",
-    "Each TEXT, or each line of standard input when there is none, holds at least one [MASK].  Prints the likeliest words.\n"
-    "With --json a text with one mask gives a list of {\"score\", \"token\", \"token_str\", \"sequence\"}, one with several "
-    "masks a list of such lists, as the fill-mask pipeline of transformers does.",
-    examples, options, sizeof(struct args), NULL, run,
+    "fill-mask",
+    "[TEXT...]",
+    "predict masked tokens",
+    "Each TEXT, or each line of standard input when there is none, holds at least one [MASK].  Prints the likeliest "
+    "words.\n"
+    "With --json a text with one mask gives a list of {\"score\", \"token\", \"token_str\", \"sequence\"}, one with "
+    "several masks a list of such lists, as the fill-mask pipeline of transformers does.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

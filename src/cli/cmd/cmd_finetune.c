@@ -28,9 +28,10 @@ static void show_step(watch *w, const rf_train_progress *p)
     cli_duration(p->eta_seconds, eta, sizeof eta);
     w->loss = w->loss > 0 ? 0.9 * w->loss + 0.1 * p->loss : p->loss;
     cli_loss(w->bar.live ? w->loss : p->loss, loss, sizeof loss);
-    snprintf(text, sizeof text, "step %lld/%lld  epoch %.2f  loss %s  lr %.3g  ETA %s", (long long)p->step, (long long)p->max_steps,
-             p->epoch, loss, p->learning_rate, eta);
-    if (w->bar.live) cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
+    snprintf(text, sizeof text, "step %lld/%lld  epoch %.2f  loss %s  lr %.3g  ETA %s", (long long)p->step,
+             (long long)p->max_steps, p->epoch, loss, p->learning_rate, eta);
+    if (w->bar.live)
+        cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
     else if (p->step == p->max_steps || (w->every && p->step % w->every == 0)) cli_progress_line(&w->bar, text);
 }
 
@@ -73,7 +74,8 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
 static int stopped(const watch *w, bool json, cli_io *io)
 {
     if (json) {
-        json_t *all = json_pack("{s:b, s:o}", "stopped", 1, "checkpoint", *w->saved ? json_string(w->saved) : json_null());
+        json_t *all =
+            json_pack("{s:b, s:o}", "stopped", 1, "checkpoint", *w->saved ? json_string(w->saved) : json_null());
         if (cli_print_json(all, 0, &io->why)) return cli_exit(io);
     } else {
         puts("stopped, no scores");
@@ -112,8 +114,11 @@ static int run(void *arguments, cli_io *io)
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
     if (!f->train && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
-    else if (!f->t.output_dir && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
-    else if (a->report && many) rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several", f->k_fold > 1 ? "k_fold" : "learning_rates");
+    else if (!f->t.output_dir && !a->resume)
+        rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
+    else if (a->report && many)
+        rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several",
+                f->k_fold > 1 ? "k_fold" : "learning_rates");
     else if (!a->resume || f->t.model || many) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
     if (!a->resume || f->t.model || many) f->t.model = folder;
@@ -134,46 +139,70 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     {"task", 0, CLI_TEXT, F(task), "cls|reg|multilabel|tag|qa|mc|glue/NAME", NULL, 0, 0, NULL,
      "what is asked; glue/mrpc and the like know their columns and metrics", NULL},
-    {"train", 0, CLI_FILE, F(train), "FILE", NULL, 0, 0, NULL, "labelled examples as .tsv, .csv, .jsonl, .json, .conll, also .gz or .zst, or a folder with a train file", "train_file"},
-    {"dev", 0, CLI_FILE, F(dev), "FILE", NULL, 0, 0, NULL, "examples to evaluate on; without it those that lie in the folder of --train", "validation_file"},
-    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL", "model to begin from; without it the shipped model", "model_name_or_path"},
-    {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL, "for the fine-tuned model, checkpoints and metrics.jsonl", NULL},
+    {"train", 0, CLI_FILE, F(train), "FILE", NULL, 0, 0, NULL,
+     "labelled examples as .tsv, .csv, .jsonl, .json, .conll, also .gz or .zst, or a folder with a train file",
+     "train_file"},
+    {"dev", 0, CLI_FILE, F(dev), "FILE", NULL, 0, 0, NULL,
+     "examples to evaluate on; without it those that lie in the folder of --train", "validation_file"},
+    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL",
+     "model to begin from; without it the shipped model", "model_name_or_path"},
+    {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
+     "for the fine-tuned model, checkpoints and metrics.jsonl", NULL},
     {"resume", 'r', CLI_FOLDER, A(resume), "DIR", NULL, 0, 0, NULL,
      "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
     FINETUNE_COLUMNS(finetune_args, f),
-    {"labels", 0, CLI_TEXT, F(labels), "A,B,...", NULL, 0, 0, NULL, "the labels in their order; without it those of the training file, sorted", NULL},
-    {"head", 0, CLI_CHOICE, A(head), "roformer|bert", NULL, 0, 0, NULL, "of texts: RoFormer's, or BERT's pooler and classifier", NULL},
+    {"labels", 0, CLI_TEXT, F(labels), "A,B,...", NULL, 0, 0, NULL,
+     "the labels in their order; without it those of the training file, sorted", NULL},
+    {"head", 0, CLI_CHOICE, A(head), "roformer|bert", NULL, 0, 0, NULL,
+     "of texts: RoFormer's, or BERT's pooler and classifier", NULL},
     {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the examples", NULL},
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
-    {"per_device_train_batch_size", 0, CLI_INT, F(per_device_train_batch_size), "N", NULL, 1, 65536, NULL, "examples of a batch, packed without padding", "batch_size"},
-    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "longest example in tokens; pairs lose from the longer text", "max_seq_length"},
+    {"per_device_train_batch_size", 0, CLI_INT, F(per_device_train_batch_size), "N", NULL, 1, 65536, NULL,
+     "examples of a batch, packed without padding", "batch_size"},
+    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
+     "longest example in tokens; pairs lose from the longer text", "max_seq_length"},
     UPDATE_OPTIONS(finetune_args, f.t),
-    {"dropout", 0, CLI_REAL, F(dropout), "P", NULL, -1, 0.99, NULL, "of encoder and head; -1: what the model's config says", NULL},
-    {"layer_wise_lr_decay", 0, CLI_REAL, F(layer_wise_lr_decay), "X", NULL, 0.01, 1, NULL, "each layer learns at X times the rate of the one above", NULL},
-    {"frozen_layers", 0, CLI_INT, F(frozen_layers), "N", NULL, 0, 1024, NULL, "above 0: embeddings and the first N layers keep their weights", NULL},
-    {"class_weights", 0, CLI_TEXT, F(class_weights), "balanced|X,Y,...", NULL, 0, 0, NULL, "of the labels in the loss of cls and tag", NULL},
-    {"r_drop", 0, CLI_REAL, F(r_drop), "ALPHA", NULL, 0, 1000, NULL, "R-Drop: every example twice, answers pulled together; 0: off", NULL},
-    {"fgm", 0, CLI_REAL, F(fgm), "EPS", NULL, 0, 1000, NULL, "adversarial step of this length on the word embeddings; 0: off", NULL},
+    {"dropout", 0, CLI_REAL, F(dropout), "P", NULL, -1, 0.99, NULL,
+     "of encoder and head; -1: what the model's config says", NULL},
+    {"layer_wise_lr_decay", 0, CLI_REAL, F(layer_wise_lr_decay), "X", NULL, 0.01, 1, NULL,
+     "each layer learns at X times the rate of the one above", NULL},
+    {"frozen_layers", 0, CLI_INT, F(frozen_layers), "N", NULL, 0, 1024, NULL,
+     "above 0: embeddings and the first N layers keep their weights", NULL},
+    {"class_weights", 0, CLI_TEXT, F(class_weights), "balanced|X,Y,...", NULL, 0, 0, NULL,
+     "of the labels in the loss of cls and tag", NULL},
+    {"r_drop", 0, CLI_REAL, F(r_drop), "ALPHA", NULL, 0, 1000, NULL,
+     "R-Drop: every example twice, answers pulled together; 0: off", NULL},
+    {"fgm", 0, CLI_REAL, F(fgm), "EPS", NULL, 0, 1000, NULL,
+     "adversarial step of this length on the word embeddings; 0: off", NULL},
     FINETUNE_EVAL_BATCH(finetune_args, f),
     FINETUNE_STRIDE(finetune_args, f),
     FINETUNE_BAD_LINES(finetune_args, f),
-    {"learning_rates", 0, CLI_TEXT, F(learning_rates), "X,Y,...", NULL, 0, 0, NULL, "a run for each of these, and the best on --dev is named", NULL},
-    {"seeds", 0, CLI_INT, F(seeds), "N", NULL, 1, 1000, NULL, "with --learning_rates: N runs of each; the best mean counts", NULL},
-    {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL, "above 1: K runs, each holding out another part of --train", NULL},
-    {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated", "evaluation_strategy"},
+    {"learning_rates", 0, CLI_TEXT, F(learning_rates), "X,Y,...", NULL, 0, 0, NULL,
+     "a run for each of these, and the best on --dev is named", NULL},
+    {"seeds", 0, CLI_INT, F(seeds), "N", NULL, 1, 1000, NULL,
+     "with --learning_rates: N runs of each; the best mean counts", NULL},
+    {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL,
+     "above 1: K runs, each holding out another part of --train", NULL},
+    {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated",
+     "evaluation_strategy"},
     {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 1, 1e12, NULL, "updates between evaluations by steps", NULL},
-    {"save_strategy", 0, CLI_CHOICE, F(save_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when checkpoints are written; the end has one always", NULL},
+    {"save_strategy", 0, CLI_CHOICE, F(save_strategy), "no|steps|epoch", NULL, 0, 0, NULL,
+     "when checkpoints are written; the end has one always", NULL},
     {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 1, 1e12, NULL, "updates between checkpoints by steps", NULL},
-    {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL, "the model is that of the best checkpoint", NULL},
-    {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL, "the task's own when not given, or another that it has, of"
+    {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
+     "the model is that of the best checkpoint", NULL},
+    {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL,
+     "the task's own when not given, or another that it has, of"
 #define RFS(name, error, tasks) " " #name
 #include "task/scores.def"
 #undef RFS
-     , NULL},
+     ,
+     NULL},
     RUN_OPTIONS(finetune_args, f.t),
     {"report", 0, CLI_FLAG, A(report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides every random choice", NULL},
-    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL, "resume although the examples are others", NULL},
+    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL,
+     "resume although the examples are others", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "the scores as one JSON object", NULL},
     {0},
 };
@@ -182,16 +211,23 @@ static const char *const examples[] = {
     "printf 'text\\tlabel\\na fine book\\tgood\\na dull film\\tbad\\na good play\\tgood\\n' > reviews.tsv",
     "roformer finetune --train reviews.tsv --dev reviews.tsv -o reviews",
     "roformer finetune --resume latest -o reviews --num_train_epochs 5",
-    "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -m base -o mrpc --load_best_model_at_end",
+    "roformer finetune --task glue/mrpc --train MRPC/train.tsv --dev MRPC/dev.tsv -m base -o mrpc "
+    "--load_best_model_at_end",
     "roformer finetune --task glue/rte --train RTE -o rte --learning_rates 2e-5,3e-5,4e-5,5e-5 --seeds 5",
     NULL,
 };
 
 const cli_command cmd_finetune = {
-    "finetune", "--train FILE -o DIR", "train a model on labelled examples",
-    "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), a second "
-    "text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, or number them in a file "
-    "without a header.  The new folder holds the labels and loads in transformers.\n"
+    "finetune",
+    "--train FILE -o DIR",
+    "train a model on labelled examples",
+    "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), a "
+    "second text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, or "
+    "number them in a file without a header.  The new folder holds the labels and loads in transformers.\n"
     "Ends with the scores of the model on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with 75.",
-    examples, options, sizeof(finetune_args), prepare, run,
+    examples,
+    options,
+    sizeof(finetune_args),
+    prepare,
+    run,
 };

@@ -50,7 +50,7 @@ static double now(void)
 
 static rf_status no_memory(job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
 
-/* ---- one text -------------------------------------------------------------------------------------------------------- */
+/* ---- one text ---------------------------------------------------------------------------------------------------- */
 
 /* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
 static rf_status count_prompt(job *j, rf_error *why)
@@ -123,8 +123,9 @@ static rf_status print_json(job *j, const char *text, size_t size, rf_generate_e
         rf__json_add(&ids, json_integer(j->id[i]));
         rf__json_add(&logprobs, json_real(j->logprob[i - j->prompt]));
     }
-    json_t *line = json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, (size_t)wrote), "finish_reason",
-                             reason[end], "prompt_tokens", (json_int_t)j->prompt, "ids", ids, "logprobs", logprobs);
+    json_t *line =
+        json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, (size_t)wrote), "finish_reason",
+                  reason[end], "prompt_tokens", (json_int_t)j->prompt, "ids", ids, "logprobs", logprobs);
     free(whole);
     return cli_print_json(line, 0, &j->io->why);
 }
@@ -144,7 +145,7 @@ static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
     return j->a->json ? print_json(j, text, size, end) : cli_flush(&j->io->why);
 }
 
-/* ---- all texts ------------------------------------------------------------------------------------------------------- */
+/* ---- all texts --------------------------------------------------------------------------------------------------- */
 
 /* Any of these asks for sampling. */
 static const char *const drawing[] = {"temperature", "top_k", "top_p"};
@@ -165,9 +166,11 @@ static rf_status prepare(job *j)
     rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
     if (status) return status;
     if (!j->m.config->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
-                       "roformer pretrain --objective clm trains one that can");
-    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->m.t), rf_tokenizer_unk(j->m.t), rf_tokenizer_cls(j->m.t), rf_tokenizer_mask(j->m.t), -1};
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "the model sees tokens on both sides (is_decoder false), so it cannot write text; roformer "
+                       "pretrain --objective clm trains one that can");
+    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->m.t), rf_tokenizer_unk(j->m.t), rf_tokenizer_cls(j->m.t),
+                                     rf_tokenizer_mask(j->m.t), -1};
     memcpy(j->suppress, never, sizeof never);
     j->stop[0] = rf_tokenizer_sep(j->m.t);
     j->o = j->a->o;
@@ -208,7 +211,8 @@ static rf_status from_file(job *j)
     FILE *all = open_memstream(&text, &n);
     if (!all) return no_memory(j);
     rf_status status = cli_lines_open(j->io->ctx, &in, j->a->prompt_file, &j->io->why);
-    for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line; first = false) {
+    for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line;
+         first = false) {
         if (!first) fputc('\n', all);
         fwrite(line, 1, size, all);
     }
@@ -252,19 +256,20 @@ static void defaults(void *arguments)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL, "the whole file is one prompt; - is standard input", NULL},
+    {"prompt_file", 'f', CLI_FILE, A(prompt_file), "FILE", NULL, 0, 0, NULL,
+     "the whole file is one prompt; - is standard input", NULL},
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
      NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
      "sample tokens by their probabilities; also when one of the next three is given", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
      "below 1: likely tokens become likelier", NULL},
-    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL, "top-k sampling: draw from the N likeliest tokens; 0: all", NULL},
+    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
+     "top-k sampling: draw from the N likeliest tokens; 0: all", NULL},
     {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
      "nucleus sampling: draw from the fewest tokens whose probabilities add up to P", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
-     RF_REPETITION_PENALTY_MOST, NULL,
-     "above 1: tokens of the text so far become less likely", NULL},
+     RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the text so far become less likely", NULL},
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
     {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
@@ -281,12 +286,18 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_generate = {
-    "generate", "[TEXT...]", "generate text with a causal model",
-    "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without sampling the likeliest "
-    "token is taken each time.  A text ends with [SEP], which training puts at the end of documents, or after --max_new_tokens.  Tokens are "
-    "printed as they come; a prompt and a seed give the same text, whatever the number of threads and the other "
-    "prompts; a prompt that comes again gets another sample.\n"
-    "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", \"logprobs\"}, the last two of the "
-    "new tokens, by the model's own distribution.",
-    examples, options, sizeof(struct args), defaults, run,
+    "generate",
+    "[TEXT...]",
+    "generate text with a causal model",
+    "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without "
+    "sampling the likeliest token is taken each time.  A text ends with [SEP], which training puts at the end of "
+    "documents, or after --max_new_tokens.  Tokens are printed as they come; a prompt and a seed give the same text, "
+    "whatever the number of threads and the other prompts; a prompt that comes again gets another sample.\n"
+    "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", "
+    "\"logprobs\"}, the last two of the new tokens, by the model's own distribution.",
+    examples,
+    options,
+    sizeof(struct args),
+    defaults,
+    run,
 };

@@ -51,8 +51,8 @@ static const char *const completion_examples[] = {
     NULL,
 };
 
-const cli_command cmd_help = {"help", "[COMMAND]", "explain a command", "", help_examples, help_options, sizeof(struct args),
-                              NULL, help};
+const cli_command cmd_help = {
+    "help", "[COMMAND]", "explain a command", "", help_examples, help_options, sizeof(struct args), NULL, help};
 
 const cli_command cmd_completion = {
     "completion", "bash|zsh|fish", "print a completion script for a shell",

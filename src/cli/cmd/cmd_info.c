@@ -52,7 +52,7 @@ static void print_object(const json_t *object, int indent)
 }
 
 
-/* ---- --env -------------------------------------------------------------------------------------------------------------- */
+/* ---- --env ------------------------------------------------------------------------------------------------------- */
 
 /* The value of the first line "key : value" of a file of /proc. */
 static bool proc_value(const char *path, const char *key, char *out, size_t size)
@@ -137,7 +137,7 @@ static json_t *environment(const cli_io *io)
     return o;
 }
 
-/* ---- a model folder ------------------------------------------------------------------------------------------------------ */
+/* ---- a model folder ---------------------------------------------------------------------------------------------- */
 
 static bool rotates(const rf_config *c)
 {
@@ -174,8 +174,8 @@ static json_t *position_json(const rf_config *c, rf_error *why)
     const rf_position *p;
     if (rf__position_find(c, &p, why)) return NULL;
     return json_pack("{s:s, s:s, s:I, s:b, s:b, s:s}", "name", p->name, "equation", p->equation, "parameters",
-                     (json_int_t)rf__position_parameters(p, c), "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0, "extrapolates",
-                     (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "source", p->source);
+                     (json_int_t)rf__position_parameters(p, c), "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0,
+                     "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "source", p->source);
 }
 
 static json_t *tokenizer_json(const rf_tokenizer *t)
@@ -331,8 +331,11 @@ static int run(void *arguments, cli_io *io)
     if (a->env) {
         o = environment(io);
     } else {
-        if (a->folder.n && cli_given(io->parsed, "model")) rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
-        if (io->why.code || cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why)) return cli_exit(io);
+        if (a->folder.n && cli_given(io->parsed, "model"))
+            rf_fail(&io->why, RF_EARG, "DIR and --model name the same thing: give one of them");
+        if (io->why.code ||
+            cli_model_folder(a->folder.n ? a->folder.item[0] : a->model, folder, sizeof folder, &io->why))
+            return cli_exit(io);
         o = json_object();
         describe(io, folder, &o, &tensors, &io->why);
     }
@@ -352,7 +355,8 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
-    {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "this program and this machine, for a report of a fault", NULL},
+    {"env", 0, CLI_FLAG, A(env), NULL, NULL, 0, 0, NULL, "this program and this machine, for a report of a fault",
+     NULL},
     {"tensors", 0, CLI_FLAG, A(tensors), NULL, NULL, 0, 0, NULL, "list every tensor (--json always does)", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 0, 1, NULL, "", NULL},
@@ -368,8 +372,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_info = {
-    "info", "[DIR]", "show what a model folder holds, or what this machine can do",
-    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, weights, whether they fit together, and which tensors would not be "
-    "used.  With --env: version, libraries, processor, kernels, memory.",
-    examples, options, sizeof(struct args), NULL, run,
+    "info",
+    "[DIR]",
+    "show what a model folder holds, or what this machine can do",
+    "Of a model folder (DIR, or -m): shape, number of parameters, position encoding, tokenizer, weights, whether they "
+    "fit together, and which tensors would not be used.  With --env: version, libraries, processor, kernels, memory.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

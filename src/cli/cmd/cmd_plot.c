@@ -1,6 +1,6 @@
 /* cmd_plot.c — roformer plot: the curves of metrics.jsonl, drawn by gnuplot.
  *
- * The script with its data stays beside the plot (loss.svg, loss.gp), so that it can be restyled by hand.             */
+ * The script with its data stays beside the plot (loss.svg, loss.gp), so that it can be restyled by hand.            */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdarg.h>
@@ -25,9 +25,9 @@ typedef struct job {
     cli_io *io;
     cli_out script;
     bool selected[CURVES];
-    curve_run *run;             /* files, then bands                                                                   */
+    curve_run *run;             /* files, then bands                                                                  */
     int runs;
-    double first, last;         /* steps that are drawn                                                                */
+    double first, last;         /* steps that are drawn                                                               */
 } job;
 
 static rf_status put(job *j, const char *format, ...) RF_PRINTF(2, 3);
@@ -38,7 +38,11 @@ static rf_status put(job *j, const char *format, ...)
     va_start(args, format);
     const int n = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    return cli_out_write(&j->script, line, n < 0 ? 0 : (size_t)n < sizeof line ? (size_t)n : sizeof line - 1, &j->io->why);
+    return cli_out_write(&j->script, line,
+                         n < 0                     ? 0
+                         : (size_t)n < sizeof line ? (size_t)n
+                                                   : sizeof line - 1,
+                         &j->io->why);
 }
 
 /* ---- the runs ---- */
@@ -57,7 +61,8 @@ static rf_status read_band(job *j, const char *text, curve_run *out)
     snprintf(name, sizeof name, "%.*s", (int)(equal - text), text);
     for (const char *at = equal + 1; *at && !status;) {
         const size_t size = strcspn(at, ",");
-        if (n == MOST || size >= sizeof path) status = rf_fail(why, RF_EARG, "--band %.60s: more than %d files", name, (int)MOST);
+        if (n == MOST || size >= sizeof path)
+            status = rf_fail(why, RF_EARG, "--band %.60s: more than %d files", name, (int)MOST);
         if (status) break;
         snprintf(path, sizeof path, "%.*s", (int)size, at);
         status = curves_read(path, &run[n], why);
@@ -83,10 +88,12 @@ static rf_status read_runs(job *j)
 {
     const struct args *a = j->a;
     rf_error *why = &j->io->why;
-    if (!(j->run = calloc((size_t)(a->files.n + a->bands.n), sizeof *j->run))) return rf_fail(why, RF_ENOMEM, "out of memory");
+    if (!(j->run = calloc((size_t)(a->files.n + a->bands.n), sizeof *j->run)))
+        return rf_fail(why, RF_ENOMEM, "out of memory");
     for (int i = 0; i < a->files.n + a->bands.n; i++) {
         curve_run *r = &j->run[i];
-        const rf_status status = i < a->files.n ? curves_read(a->files.item[i], r, why) : read_band(j, a->bands.item[i - a->files.n], r);
+        const rf_status status =
+            i < a->files.n ? curves_read(a->files.item[i], r, why) : read_band(j, a->bands.item[i - a->files.n], r);
         if (status) return status;
         if (i < a->files.n) curves_smooth(r, a->smoothing);
         extend(j, r);
@@ -107,7 +114,8 @@ static rf_status write_gaps(job *j, int number, int m)
     return status ? status : put(j, "EOD\n");
 }
 
-/* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, of a band also least and largest. */
+/* One data block for each metric of a run: "$r0_loss << EOD", lines of step and value, of a band also least and
+ * largest. */
 static rf_status write_data(job *j, int number)
 {
     rf_status status = RF_OK;
@@ -147,8 +155,8 @@ static void curve_name(const job *j, int run, int m, char *out, size_t size)
     snprintf(out, size, "%s%s%s", named ? name : "", named ? " " : "", curve_kinds[m].key);
 }
 
-/* Space on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one above
- * the other. */
+/* Space on the right for the longest name of a curve and its sample, the same in all panels: their steps stand one
+ * above the other. */
 static int right_margin(const job *j)
 {
     enum { SAMPLE = 7, MOST = 60 };
@@ -176,12 +184,16 @@ static rf_status write_panel(job *j, int panel)
             curve_name(j, i, m, name, sizeof name);
             color++;
             if (j->run[i].of[m].low)
-                status = put(j, "%s$r%d_%s using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.2 noborder notitle",
+                status = put(j,
+                             "%s$r%d_%s using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.2 "
+                             "noborder notitle",
                              before, i, curve_kinds[m].key, color);
             if (j->run[i].of[m].low) before = ", \\\n     ";
             if (!status)
-                status = put(j, "%s$r%d_%s using 1:2 with %s linetype %d title '%s'", before, i, curve_kinds[m].key,
-                             !strncmp(curve_kinds[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines", color, name);
+                status =
+                    put(j, "%s$r%d_%s using 1:2 with %s linetype %d title '%s'", before, i, curve_kinds[m].key,
+                        !strncmp(curve_kinds[m].key, "eval", 4) ? "linespoints pointtype 7 pointsize 0.4" : "lines",
+                        color, name);
             before = ", \\\n     ";
             if (!status && j->run[i].of[m].gaps)
                 status = put(j, "%s$r%d_%s_gaps using 1:2 with points pointtype 2 linetype %d notitle", before, i,
@@ -194,7 +206,8 @@ static rf_status nothing_to_draw(const job *j)
 {
     for (int p = 0; p < CURVE_PANELS; p++)
         if (panel_used(j, p)) return RF_OK;
-    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw", j->a->files.n ? j->a->files.item[0] : j->run[0].name);
+    return rf_fail(&j->io->why, RF_EDATA, "%.200s: nothing to draw",
+                   j->a->files.n ? j->a->files.item[0] : j->run[0].name);
 }
 
 static rf_status write_script(job *j, const char *terminal)
@@ -205,8 +218,9 @@ static rf_status write_script(job *j, const char *terminal)
     cli_gnuplot_quote(j->a->title ? j->a->title : "", title, sizeof title);
     rf_status status = put(j, "set terminal %s size %lld,%lld noenhanced font ',11'\nset output out\n", terminal,
                               (long long)j->a->width, (long long)j->a->height * used);
-    if (!status) status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
-                              right_margin(j));
+    if (!status)
+        status = put(j, "set grid\nset key outside right top\nset xlabel 'step'\nset lmargin 12\nset rmargin %d\n",
+                     right_margin(j));
     if (!status && j->first < j->last) status = put(j, "set xrange [%.9g:%.9g]\n", j->first, j->last);
     if (!status) status = put(j, "set multiplot layout %d,1 title '%s'\n", used, title);
     for (int p = 0; p < CURVE_PANELS && !status; p++)
@@ -272,20 +286,22 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
-    {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL, "the plot; its script is kept as FILE.gp", NULL},
-    {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL,
-     "draw this only, may be given again, one of"
+    {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
+     "the plot; its script is kept as FILE.gp", NULL},
+    {"metric", 0, CLI_EACH, A(metrics), "NAME", NULL, 0, 0, NULL, "draw this only, may be given again, one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"
 #undef CURVE
-     , NULL},
+     ,
+     NULL},
     {"title", 0, CLI_TEXT, A(title), "TEXT", NULL, 0, 0, NULL, "above the plot", NULL},
     {"width", 0, CLI_INT, A(width), "N", "900", 100, 20000, NULL, "in pixels", NULL},
     {"height", 0, CLI_INT, A(height), "N", "280", 50, 10000, NULL, "of each panel, in pixels", NULL},
     {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
      "draw moving means with this weight of the past, as TensorBoard does; what is measured now and then stays", NULL},
     {"band", 0, CLI_EACH, A(bands), "NAME=FILE,...", NULL, 0, 0, NULL,
-     "several runs, as of other seeds, as their mean and the band from the least to the largest; may be given again", NULL},
+     "several runs, as of other seeds, as their mean and the band from the least to the largest; may be given again",
+     NULL},
     {"log", 0, CLI_FLAG, A(log_scale), NULL, NULL, 0, 0, NULL, "logarithmic loss", NULL},
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 64, NULL, "", NULL},
     {0},

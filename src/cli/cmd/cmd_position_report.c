@@ -75,7 +75,8 @@ static int run(void *arguments, cli_io *io)
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
     if (!status && a->output) status = write_json(&r, a->output, &io->why);
     if (!status && a->output) status = position_report_draw(&r, a->output, &io->why);
-    if (!status && a->output) cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
+    if (!status && a->output)
+        cli_note(io, "%s: report.json, and plots as .svg and .png with the .gp that draws them", a->output);
     if (!status && a->train.json) cli_print_json(position_report_json(&r), 0, &io->why);
     if (!status && !a->train.json) {
         position_report_print(&r);
@@ -92,10 +93,14 @@ static const cli_option options[] = {
     TRAIN_TEXT,
     {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "report.json and plots of it; needs gnuplot", NULL},
     {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
-     "tokens of a piece in training, [CLS] and [SEP] included; losses go from there to 16 times as many", "max_seq_length"},
-    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that shifts and attention are measured on", NULL},
-    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text, 16 pieces long, that losses are measured on", NULL},
-    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are masked", NULL},
+     "tokens of a piece in training, [CLS] and [SEP] included; losses go from there to 16 times as many",
+     "max_seq_length"},
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that shifts and attention are measured on",
+     NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL,
+     "stretches of text, 16 pieces long, that losses are measured on", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL,
+     "share of tokens that are masked", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
     TRAIN_READER,
     {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
@@ -111,11 +116,18 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_position_report = {
-    "position-report", "--text FILE...", "measure what a trained model does with positions",
-    "How much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer and head how far attention "
-    "reaches (the mean of |m-n|), how widely it is spread (its entropy) and which planes of rotary positions queries and keys use; and the "
-    "loss by place and by length, where the same masked tokens are predicted from pieces of --max_length tokens and of 2, 4, 8 and 16 times "
-    "as many.\n"
-    "Losses need documents that are long enough; with shorter ones the longest length that some document has is the last.",
-    examples, options, sizeof(report_args), train_prepare, run,
+    "position-report",
+    "--text FILE...",
+    "measure what a trained model does with positions",
+    "How much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer and head "
+    "how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy) and which planes of rotary "
+    "positions queries and keys use; and the loss by place and by length, where the same masked tokens are predicted "
+    "from pieces of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
+    "Losses need documents that are long enough; with shorter ones the longest length that some document has is the "
+    "last.",
+    examples,
+    options,
+    sizeof(report_args),
+    train_prepare,
+    run,
 };

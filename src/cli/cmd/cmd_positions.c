@@ -18,7 +18,8 @@ static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
     if (status && a->config) rf__config_named(a->config, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)
-        return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns", (long long)a->head_size);
+        return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns",
+                       (long long)a->head_size);
     c->hidden_size = a->head_size;
     c->num_attention_heads = 1;
     return RF_OK;
@@ -40,18 +41,19 @@ static numbers count(const rf_position *p, const rf_config *base, int64_t T)
 
 static json_t *row_json(const rf_position *p, const numbers *n)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", p->name, "equation", p->equation, "source", p->source,
-                     "parameters", (json_int_t)n->parameters, "flops_per_token", n->flops, "bytes_per_token", n->bytes,
-                     "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0, "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0,
-                     "causal_only", (p->flags & RF_POSITION_CAUSAL) != 0, "extension", (p->flags & RF_POSITION_EXTENSION) != 0);
+    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", p->name, "equation", p->equation,
+                     "source", p->source, "parameters", (json_int_t)n->parameters, "flops_per_token", n->flops,
+                     "bytes_per_token", n->bytes, "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0,
+                     "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "causal_only",
+                     (p->flags & RF_POSITION_CAUSAL) != 0, "extension", (p->flags & RF_POSITION_EXTENSION) != 0);
 }
 
 static int list(const positions_args *a, cli_io *io, const rf_config *c)
 {
     json_t *all = json_array();
     if (!a->train.json)
-        printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token", "bytes/token", "shift",
-               "longer", "");
+        printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token",
+               "bytes/token", "shift", "longer", "");
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         const numbers n = count(*p, c, a->length);
         char parameters[32], flops[32], bytes[32];
@@ -61,8 +63,9 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
         cli_count(n.flops, flops, sizeof flops);
         cli_count(n.bytes, bytes, sizeof bytes);
         printf("%-23s %12s %12s %12s  %-5s %-6s  %s%s%s\n    %s\n", (*p)->name, parameters, flops, bytes,
-               (*p)->flags & RF_POSITION_SHIFT ? "yes" : "no", (*p)->flags & RF_POSITION_EXTRAPOLATES ? "yes" : "no", (*p)->source,
-               (*p)->flags & RF_POSITION_CAUSAL ? "; causal only" : "", (*p)->flags & RF_POSITION_EXTENSION ? "; extension" : "", (*p)->equation);
+               (*p)->flags & RF_POSITION_SHIFT ? "yes" : "no", (*p)->flags & RF_POSITION_EXTRAPOLATES ? "yes" : "no",
+               (*p)->source, (*p)->flags & RF_POSITION_CAUSAL ? "; causal only" : "",
+               (*p)->flags & RF_POSITION_EXTENSION ? "; extension" : "", (*p)->equation);
     }
     if (a->train.json) cli_print_json(all, 0, &io->why);
     else json_decref(all);
@@ -72,12 +75,17 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
 
 /* ---- plots ------- */
 
-static const struct { const char *name; positions_plot_function *draw; } plots[] = {
-    {"attention", positions_attention}, {"bias", positions_bias}, {"score", positions_score}, {"extrapolation", positions_extrapolation},
+static const struct { const char *name; positions_plot_function *draw;
+} plots[] = {
+    {"attention", positions_attention},
+    {"bias", positions_bias},
+    {"score", positions_score},
+    {"extrapolation", positions_extrapolation},
 };
 
 /* A plot of models, or a curve of what config.json says; neither, with a sentence. */
-static void find_plot(const positions_args *a, const char *name, positions_plot_function **plot, const cli_curve **curve, rf_error *why)
+static void find_plot(const positions_args *a, const char *name, positions_plot_function **plot,
+                      const cli_curve **curve, rf_error *why)
 {
     cli_nearest near = {name, NULL, 0};
     for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
@@ -89,10 +97,12 @@ static void find_plot(const positions_args *a, const char *name, positions_plot_
         if (!strcmp(k->name, name)) *curve = k;
         cli_consider(&near, k->name);
     }
-    if (*curve && (a->models.n || a->text.n)) rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
+    if (*curve && (a->models.n || a->text.n))
+        rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
     if (!*plot && !*curve)
-        rf_fail(why, RF_EARG, "unknown plot %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation", name,
-                near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+        rf_fail(why, RF_EARG,
+                "unknown plot %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation",
+                name, near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
 }
 
 static int columns(const cli_curve *k)
@@ -127,14 +137,18 @@ static void put_plot(lab_script *s, const cli_curve *k, const curve_of *of, int6
     const bool log_x = k->log_x || (!strncmp(k->x, "distance", 8) && most > 4000);
     lab_put(s, "$curve << EOD\n");
     put_rows(s, k, of, most);
-    lab_put(s, "EOD\nset grid\nset key below\nset bmargin %d\nset rmargin 5\nset xlabel '%s'\nset ylabel '%s'\n%s%s", 4 + columns(k), k->x, k->y,
-            log_x ? "set logscale x\n" : "", !k->log_y ? "" : k->log_x ? "set logscale y\nset format y '%.0e'\n" : "set logscale y\n");
-    lab_put(s, "set title \"%s\\nheads of %lld rotated columns, base %g%s%s\"\nplot ", k->summary, (long long)rf__rope_width(of->c), of->base,
-            of->c->rope_scaling.rope_type ? ", rope_type " : "",
+    lab_put(s, "EOD\nset grid\nset key below\nset bmargin %d\nset rmargin 5\nset xlabel '%s'\nset ylabel '%s'\n%s%s",
+            4 + columns(k), k->x, k->y, log_x ? "set logscale x\n" : "",
+            !k->log_y  ? ""
+            : k->log_x ? "set logscale y\nset format y '%.0e'\n"
+                       : "set logscale y\n");
+    lab_put(s, "set title \"%s\\nheads of %lld rotated columns, base %g%s%s\"\nplot ", k->summary,
+            (long long)rf__rope_width(of->c), of->base, of->c->rope_scaling.rope_type ? ", rope_type " : "",
             of->c->rope_scaling.rope_type ? rf__rope_type_name(of->c->rope_scaling.rope_type) : "");
     for (int j = 0; j < columns(k); j++)
-        lab_put(s, "%s$curve using 1:%d with lines linewidth 1.5%s %s%s%s", j ? ", \\\n     " : "", j + 2, j % 2 ? " dashtype 2" : "",
-                k->column[j].label ? "title '" : "notitle", k->column[j].label ? k->column[j].label : "", k->column[j].label ? "'" : "");
+        lab_put(s, "%s$curve using 1:%d with lines linewidth 1.5%s %s%s%s", j ? ", \\\n     " : "", j + 2,
+                j % 2 ? " dashtype 2" : "", k->column[j].label ? "title '" : "notitle",
+                k->column[j].label ? k->column[j].label : "", k->column[j].label ? "'" : "");
     lab_put(s, "\n");
 }
 
@@ -144,11 +158,14 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
     rf_config c;
     lab_script s = {.out.fd = -1};
     char script[4096];
-    const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most, layer = a->layer < 0 ? 0 : a->layer;
+    const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most,
+                  layer = a->layer < 0 ? 0 : a->layer;
     if (read_config(a, io, &c) || rf__rope_check(&c, &io->why)) return io->why.code;
     if (layer >= c.num_hidden_layers)
-        return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld", (long long)c.num_hidden_layers - 1);
-    const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta, cli_given(io->parsed, "length") ? a->length : 0};
+        return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld",
+                       (long long)c.num_hidden_layers - 1);
+    const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta,
+                         cli_given(io->parsed, "length") ? a->length : 0};
     if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
     if (a->output) put_plot(&s, k, &of, most);
     else put_table(&s, k, &of, most);
@@ -167,10 +184,14 @@ static int run(void *arguments, cli_io *io)
             rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a plot: positions plot KIND");
         return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
-    if (a->train.json) rf_fail(&io->why, RF_EARG, "--json belongs to the list; positions plot without --output prints rows between tabs");
+    if (a->train.json)
+        rf_fail(&io->why, RF_EARG,
+                "--json belongs to the list; positions plot without --output prints rows between tabs");
     if (io->why.code) return cli_exit(io);
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
-        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, bias or extrapolation");
+        rf_fail(&io->why, RF_EARG,
+                "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, "
+                "bias or extrapolation");
         return cli_exit(io);
     }
     find_plot(a, a->words.item[1], &plot, &curve, &io->why);
@@ -182,19 +203,30 @@ static int run(void *arguments, cli_io *io)
 
 #define A(field) offsetof(positions_args, field)
 static const cli_option options[] = {
-    {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL, "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
-    {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL, "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
+    {"config", 0, CLI_FILE, A(config), "FILE", NULL, 0, 0, NULL,
+     "config.json or a folder with one, for sizes and rope keys; without it a base model", NULL},
+    {"length", 0, CLI_INT, A(length), "N", "512", 1, 1e9, NULL,
+     "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
     {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: the config's", NULL},
-    {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL, "largest distance, or position, of a curve; of angles 1000000 when not given", NULL},
+    {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL,
+     "largest distance, or position, of a curve; of angles 1000000 when not given", NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
-     "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped model", NULL},
-    {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL, "text for the model: of attention a sentence, else files", NULL},
-    {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL, "this layer's attention only, from 0; -1: all; of wavelengths and other curves the layer whose base they have", NULL},
+     "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped "
+     "model",
+     NULL},
+    {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL,
+     "text for the model: of attention a sentence, else files", NULL},
+    {"layer", 0, CLI_INT, A(layer), "N", "-1", -1, 1e6, NULL,
+     "this layer's attention only, from 0; -1: all; of wavelengths and other curves the layer whose base they have",
+     NULL},
     {"head", 0, CLI_INT, A(head), "N", "-1", -1, 1e6, NULL, "this head's attention only, from 0; -1: all", NULL},
-    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL, "tokens of a piece in training, as in position-report", NULL},
+    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
+     "tokens of a piece in training, as in position-report", NULL},
     {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that score is measured on", NULL},
-    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL, "stretches of text that extrapolation is measured on", NULL},
-    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL, "share of tokens that are masked", NULL},
+    {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL,
+     "stretches of text that extrapolation is measured on", NULL},
+    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL,
+     "share of tokens that are masked", NULL},
     {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
     TRAIN_READER,
     {"output", 'o', CLI_FILE, A(output), "FILE.svg|FILE.png", NULL, 0, 0, NULL,
@@ -215,16 +247,25 @@ static const char *const examples[] = {
     "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
     "roformer positions plot bias -m my-model --max_length 64 -o bias.png",
     "roformer positions plot score -m my-model --text corpus.txt --max_distance 100000 -o score.svg",
-    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt --stretches 4 -o length.svg",
+    "roformer positions plot extrapolation -m my-model -m my-causal-model --text corpus.txt --stretches 4 -o "
+    "length.svg",
     NULL,
 };
 
 const cli_command cmd_positions = {
-    "positions", "[plot decay|score|wavelengths|angles|attention|bias|extrapolation]", "list position encodings, draw what they do",
-    "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in a forward, whether "
-    "scores stay when all positions move (shift), whether it is defined for texts longer than those trained on (longer), and its equation.\n"
-    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of trained models "
-    "score (mean score of all queries with all keys over the offset of the key), attention (a map for each layer and head of one sentence), bias (the same map from position "
-    "alone: queries and keys zero) or extrapolation (loss over the length of the pieces, as position-report measures it).",
-    examples, options, sizeof(positions_args), train_prepare, run,
+    "positions",
+    "[plot decay|score|wavelengths|angles|attention|bias|extrapolation]",
+    "list position encodings, draw what they do",
+    "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in "
+    "a forward, whether scores stay when all positions move (shift), whether it is defined for texts longer than those "
+    "trained on (longer), and its equation.\n"
+    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of "
+    "trained models score (mean score of all queries with all keys over the offset of the key), attention (a map for "
+    "each layer and head of one sentence), bias (the same map from position alone: queries and keys zero) or "
+    "extrapolation (loss over the length of the pieces, as position-report measures it).",
+    examples,
+    options,
+    sizeof(positions_args),
+    train_prepare,
+    run,
 };

@@ -28,9 +28,11 @@ static int run(void *arguments, cli_io *io)
     }
     cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
-    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
+    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why))
+        return cli_exit(io);
     rf_status status = cli_out_open(&out, a->output, &io->why);
-    if (!status) status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
+    if (!status)
+        status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
     if (!status) status = cli_out_commit(&out, &io->why);
     if (!status) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
     cli_out_discard(&out);
@@ -41,14 +43,19 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(predict_args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(predict_args, model, "folder of a fine-tuned model (the shipped model is not)"),
-    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL, "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete", NULL},
-    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL, 
-     "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script reads "
-     "them", NULL},
-    {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning", NULL},
+    {"input", 0, CLI_FILE, A(input), "FILE", NULL, 0, 0, NULL,
+     "examples as .tsv, .csv, .jsonl, .conll, also .gz or .zst; labels are not needed", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
+     NULL},
+    {"format", 'f', CLI_CHOICE, A(format), "tsv|jsonl|glue|squad", "tsv", 0, 0, NULL,
+     "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script "
+     "reads them",
+     NULL},
+    {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning",
+     NULL},
     FINETUNE_COLUMNS(predict_args, f),
-    {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL, "column of what an example is called; without it id, idx, index, guid or qid", NULL},
+    {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL,
+     "column of what an example is called; without it id, idx, index, guid or qid", NULL},
     FINETUNE_EVAL_BATCH(predict_args, f),
     FINETUNE_LENGTH(predict_args, f),
     FINETUNE_STRIDE(predict_args, f),
@@ -64,8 +71,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_predict = {
-    "predict", "--input FILE", "label a file of examples with a fine-tuned model",
-    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: its id where "
-    "the file has one, its label and probability, number, tags, answer or choice.",
-    examples, options, sizeof(predict_args), NULL, run,
+    "predict",
+    "--input FILE",
+    "label a file of examples with a fine-tuned model",
+    "Reads the columns that fine-tuning read, labels excepted, and writes a line for every example, in their order: "
+    "its id where the file has one, its label and probability, number, tags, answer or choice.",
+    examples,
+    options,
+    sizeof(predict_args),
+    NULL,
+    run,
 };

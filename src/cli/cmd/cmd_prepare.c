@@ -27,9 +27,10 @@ static int report(void *user, const rf_train_progress *p)
 static void print(const struct args *a, const rf_prepared *p, cli_io *io)
 {
     if (a->json) {
-        cli_print_json(json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "cache", a->output, "bytes", (json_int_t)p->bytes, "tokens",
-                                 (json_int_t)p->tokens, "documents", (json_int_t)p->documents, "held_out", (json_int_t)p->held,
-                                 "pieces", (json_int_t)p->pieces, "piece_tokens", (json_int_t)p->piece_tokens, "packing", p->packing),
+        cli_print_json(json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:f}", "cache", a->output, "bytes", (json_int_t)p->bytes,
+                                 "tokens", (json_int_t)p->tokens, "documents", (json_int_t)p->documents, "held_out",
+                                 (json_int_t)p->held, "pieces", (json_int_t)p->pieces, "piece_tokens",
+                                 (json_int_t)p->piece_tokens, "packing", p->packing),
                        0, &io->why);
         return;
     }
@@ -83,8 +84,10 @@ static const cli_option options[] = {
     {"validation_split", 0, CLI_REAL, A(t.validation_split), "P", NULL, 0, 0.5, NULL,
      "share of the documents that is held out, chosen by a hash of their text", NULL},
     TRAIN_READER,
-    {"max_length", 0, CLI_INT, A(t.max_length), "N", NULL, 8, 1 << 20, NULL, "for the report of packing: longest piece", "max_seq_length"},
-    {"tokens_per_batch", 0, CLI_INT, A(t.tokens_per_batch), "N", NULL, 8, 1 << 24, NULL, "for the report of packing", NULL},
+    {"max_length", 0, CLI_INT, A(t.max_length), "N", NULL, 8, 1 << 20, NULL, "for the report of packing: longest piece",
+     "max_seq_length"},
+    {"tokens_per_batch", 0, CLI_INT, A(t.tokens_per_batch), "N", NULL, 8, 1 << 24, NULL, "for the report of packing",
+     NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };
@@ -96,8 +99,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_prepare = {
-    "prepare", "--text FILE... --model DIR -o FILE", "tokenize text into a cache for pretrain",
-    "The cache holds the ids of all documents, is checked when it is opened, and serves any number of runs.  It belongs to the "
-    "tokenizer that made it.  A cache of the same text is left as it is.",
-    examples, options, sizeof(struct args), prepare, run,
+    "prepare",
+    "--text FILE... --model DIR -o FILE",
+    "tokenize text into a cache for pretrain",
+    "The cache holds the ids of all documents, is checked when it is opened, and serves any number of runs.  It "
+    "belongs to the tokenizer that made it.  A cache of the same text is left as it is.",
+    examples,
+    options,
+    sizeof(struct args),
+    prepare,
+    run,
 };

@@ -1,6 +1,7 @@
 /* cmd_pretrain.c — roformer pretrain: training of masked and of causal language models that survives anything.
  *
- * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint counts. */
+ * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint
+ * counts. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,9 +24,9 @@ typedef struct watch {
     cli_io *io;
     const train_args *a;
     cli_progress bar;
-    int64_t logging_steps;      /* updates between two lines; 0: a line every few seconds (a resumed run knows better)   */
-    double loss;                /* running mean, for the bar                                                            */
-    char saved[1024];           /* the last checkpoint                                                                  */
+    int64_t logging_steps;     /* updates between two lines; 0: a line every few seconds (a resumed run knows better) */
+    double loss;                /* running mean, for the bar                                                          */
+    char saved[1024];           /* the last checkpoint                                                                */
 } watch;
 
 static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
@@ -35,7 +36,8 @@ static void step_text(const rf_train_progress *p, double loss, char *out, size_t
     cli_duration(p->eta_seconds, eta, sizeof eta);
     cli_count(p->tokens_per_second, rate, sizeof rate);
     char perplexity[48] = "";
-    if (p->objective == RF_OBJECTIVE_CLM && isfinite(loss)) snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
+    if (p->objective == RF_OBJECTIVE_CLM && isfinite(loss))
+        snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
     int n = snprintf(out, size, "step %lld/%lld  loss %s%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
                      (long long)p->max_steps, shown, perplexity, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
@@ -67,8 +69,8 @@ static int report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "%s", p->note ? p->note : "arranging the text");
         cli_progress_show(&w->bar, "reading ", -1, text);
     } else if (!strcmp(p->event, "eval")) {
-        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%", (long long)p->step,
-                 p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
+        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%",
+                 (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
         cli_progress_line(&w->bar, text);
     } else if (!strcmp(p->event, "save")) {
         snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");
@@ -95,7 +97,8 @@ static rf_status take_caches(train_args *a, rf_error *why)
 {
     const cli_list *list = a->mix.n ? &a->mix : &a->data;
     if (a->mix.n && a->data.n) return rf_fail(why, RF_EARG, "--data and --mix exclude one another");
-    if (list->n > TRAIN_CACHES) return rf_fail(why, RF_EARG, "%d caches, at most %d can be mixed", list->n, (int)TRAIN_CACHES);
+    if (list->n > TRAIN_CACHES)
+        return rf_fail(why, RF_EARG, "%d caches, at most %d can be mixed", list->n, (int)TRAIN_CACHES);
     for (int i = 0; i < list->n; i++) {
         const char *name = list->item[i], *colon = a->mix.n ? strrchr(name, ':') : name + strlen(name);
         char *end;
@@ -106,7 +109,8 @@ static rf_status take_caches(train_args *a, rf_error *why)
         if (!a->mix.n) continue;
         a->cache_weight[i] = strtod(colon + 1, &end);
         if (end == colon + 1 || *end) return rf_fail(why, RF_EARG, "--mix %.100s: not FILE:WEIGHT", name);
-        if (!(a->cache_weight[i] > 1e-9 && a->cache_weight[i] < 1e9)) return rf_fail(why, RF_EARG, "--mix %.100s: the weight is not in 1e-9 to 1e9", name);
+        if (!(a->cache_weight[i] > 1e-9 && a->cache_weight[i] < 1e9))
+            return rf_fail(why, RF_EARG, "--mix %.100s: the weight is not in 1e-9 to 1e9", name);
     }
     a->t.data = a->cache_name;
     a->t.datas = list->n;
@@ -138,7 +142,8 @@ static int run(void *arguments, cli_io *io)
     a->t.given = was_given;
     a->t.given_user = (void *)(uintptr_t)io->parsed;
     if (take_caches(a, &io->why)) return cli_exit(io);
-    if (!a->text.n && !a->t.datas && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
+    if (!a->text.n && !a->t.datas && !a->resume)
+        rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
     if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
@@ -165,44 +170,58 @@ static const cli_option options[] = {
      "folder with vocab.txt, and config.json and weights to begin from when they are there", "model_name_or_path"},
     {"config", 'c', CLI_FILE, T(config), "FILE", NULL, 0, 0, NULL, "config.json of a new model", "config_name"},
     {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
-     "for checkpoints, metrics.jsonl and the trained model; when not given, the model's folder, if it has no weights yet", NULL},
+     "for checkpoints, metrics.jsonl and the trained model; when not given, the model's folder, if it has no weights "
+     "yet",
+     NULL},
     {"resume", 'r', CLI_FOLDER, offsetof(train_args, resume), "DIR", NULL, 0, 0, NULL,
      "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
     {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
     {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the text", NULL},
     {"objective", 0, CLI_CHOICE, T(objective), "auto|mlm|clm", NULL, 0, 0, NULL,
-     "predict masked tokens (mlm) or the next token (clm, a causal model); auto: what is_decoder in config.json says", NULL},
+     "predict masked tokens (mlm) or the next token (clm, a causal model); auto: what is_decoder in config.json says",
+     NULL},
     TRAIN_SHARED,
     UPDATE_OPTIONS(train_args, t),
     {"report", 0, CLI_FLAG, offsetof(train_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
-    {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none", NULL},
-    {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL, "updates between two checkpoints; 0: at the end", NULL},
+    {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none",
+     NULL},
+    {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL,
+     "updates between two checkpoints; 0: at the end", NULL},
     {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
      "the trained model is that of the best checkpoint", NULL},
     {"metric_for_best_model", 0, CLI_CHOICE, T(metric_for_best_model), "eval_loss|eval_accuracy", NULL, 0, 0, NULL,
      "which number of an evaluation tells the best", NULL},
     RUN_OPTIONS(train_args, t),
-    {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder", NULL},
-    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL, "resume although the text is another one", NULL},
+    {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder",
+     NULL},
+    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL,
+     "resume although the text is another one", NULL},
     {0},
 };
 
 static const char *const examples[] = {
     "roformer pretrain --text corpus.txt --model my-model --tokens_per_batch 1024 --max_steps 10",
     "roformer pretrain --resume latest --model my-model --max_steps 15",
-    "roformer pretrain --text corpus.txt --model my-model --objective clm --tokens_per_batch 1024 --max_steps 10 -o my-causal-model",
+    "roformer pretrain --text corpus.txt --model my-model --objective clm --tokens_per_batch 1024 --max_steps 10 -o "
+    "my-causal-model",
     "roformer pretrain --text wiki/*.zst --model base --config base.json --bf16 --max_steps 100000",
     "roformer plot my-model/metrics.jsonl -o loss.svg",
     NULL,
 };
 
 const cli_command cmd_pretrain = {
-    "pretrain", "--text FILE... --model DIR", "train a masked or a causal language model on text",
-    "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention stays "
-    "inside a document.  Checkpoints are complete model folders that transformers loads.\n"
-    "--objective clm trains a causal model: attention sees earlier tokens only, every token predicts the next one, and the last one of a "
-    "document predicts [SEP].  It is written as RoFormerForCausalLM.\n"
-    "Ctrl-C finishes the batch, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a checkpoint and goes on.  A resumed run ends with "
-    "the same bits as one that was never stopped.",
-    examples, options, sizeof(train_args), train_prepare, run,
+    "pretrain",
+    "--text FILE... --model DIR",
+    "train a masked or a causal language model on text",
+    "Option names are those of transformers' Trainer.  Text is packed into batches without padding, and attention "
+    "stays inside a document.  Checkpoints are complete model folders that transformers loads.\n"
+    "--objective clm trains a causal model: attention sees earlier tokens only, every token predicts the next one, and "
+    "the last one of a document predicts [SEP].  It is written as RoFormerForCausalLM.\n"
+    "Ctrl-C finishes the batch, saves a checkpoint and exits with 75; a second Ctrl-C ends at once.  SIGUSR1 saves a "
+    "checkpoint and goes on.  A resumed run ends with the same bits as one that was never stopped.",
+    examples,
+    options,
+    sizeof(train_args),
+    train_prepare,
+    run,
 };

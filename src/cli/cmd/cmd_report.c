@@ -16,9 +16,10 @@ static int run(void *arguments, cli_io *io)
     const char *dot = a->output ? strrchr(rf__file_name(a->output), '.') : NULL;
     if (!a->output) rf_fail(&io->why, RF_EARG, "report needs -o FILE.html");
     else if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
-        rf_fail(&io->why, RF_EARG, "--output: %.200s would hold HTML: report needs -o FILE.html, or - for standard output",
-                a->output);
-    else if (!report_write(io, a->folder.item[0], a->output, &a->samples, &io->why)) cli_note(io, "%s written", a->output);
+        rf_fail(&io->why, RF_EARG,
+                "--output: %.200s would hold HTML: report needs -o FILE.html, or - for standard output", a->output);
+    else if (!report_write(io, a->folder.item[0], a->output, &a->samples, &io->why))
+        cli_note(io, "%s written", a->output);
     return cli_exit(io);
 }
 
@@ -39,8 +40,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_report = {
-    "report", "DIR", "write a page about a training run",
-    "DIR is the output folder of a run.  The page needs nothing else: configuration, curves, numbers, and what the model puts in "
-    "place of masked words of held-out text.",
-    examples, options, sizeof(struct args), NULL, run,
+    "report",
+    "DIR",
+    "write a page about a training run",
+    "DIR is the output folder of a run.  The page needs nothing else: configuration, curves, numbers, and what the "
+    "model puts in place of masked words of held-out text.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

@@ -11,7 +11,8 @@ struct args {
     cli_list texts;
 };
 
-/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last one. */
+/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last
+ * one. */
 typedef struct cursor { const char *text; size_t byte, character; } cursor;
 
 static size_t characters(cursor *p, size_t byte)
@@ -38,7 +39,8 @@ static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const c
     return cli_print_json(all, JSON_COMPACT, why);
 }
 
-static rf_status print_table(const cli_io *io, const rf_tokenizer *t, const rf_encoding *e, const char *text, rf_error *why)
+static rf_status print_table(const cli_io *io, const rf_tokenizer *t, const rf_encoding *e, const char *text,
+                             rf_error *why)
 {
     cursor at = {text, 0, 0};
     int width = 0;
@@ -75,7 +77,8 @@ static int run(void *arguments, cli_io *io)
         size_t size;
         rf_error inner = {0};
         if ((status = cli_texts_next(&in, &text, &size, &io->why)) || !text) break;
-        status = rf_encode(t, text, size, NULL, 0, (size_t)a->max_length, a->no_special ? RF_ENCODE_PLAIN : 0, &e, NULL, &inner);
+        status = rf_encode(t, text, size, NULL, 0, (size_t)a->max_length, a->no_special ? RF_ENCODE_PLAIN : 0, &e, NULL,
+                           &inner);
         if (status) {
             cli_texts_fail(&in, &io->why, &inner);
         } else if (a->json) {
@@ -111,10 +114,16 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_tokenize = {
-    "tokenize", "[TEXT...]", "show the tokens of a text",
-    "For each TEXT, or each line of standard input when there is none: the tokens, their ids, and the characters of the text "
-    "that each came from.\n"
-    "With --json a line {\"ids\": [...], \"tokens\": [...], \"offsets\": [[from, to], ...]}; offsets count Unicode characters, "
-    "[CLS] and [SEP] have 0, 0.",
-    examples, options, sizeof(struct args), NULL, run,
+    "tokenize",
+    "[TEXT...]",
+    "show the tokens of a text",
+    "For each TEXT, or each line of standard input when there is none: the tokens, their ids, and the characters of "
+    "the text that each came from.\n"
+    "With --json a line {\"ids\": [...], \"tokens\": [...], \"offsets\": [[from, to], ...]}; offsets count Unicode "
+    "characters, [CLS] and [SEP] have 0, 0.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

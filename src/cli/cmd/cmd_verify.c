@@ -13,11 +13,11 @@ struct args { cli_list folder; int json, verbose; };
 typedef struct verdict {
     cli_io *io;
     const struct args *a;
-    json_t *all;                        /* one object for each folder, with --json                                      */
-    json_t *files;                      /* of this folder                                                               */
+    json_t *all;                        /* one object for each folder, with --json                                    */
+    json_t *files;                      /* of this folder                                                             */
     const char *folder;
     int64_t folders, damaged, read;
-    rf_error first;                     /* damage                                                                       */
+    rf_error first;                     /* damage                                                                     */
 } verdict;
 
 static void report(void *user, const char *file, const char *damage)
@@ -48,9 +48,8 @@ static void end_folder(verdict *v, const char *list, rf_status status, const rf_
     if (status && !v->first.code) rf_fail(&v->first, status, "%s: %s", v->folder, why->text);
     if (v->a->json)
         rf__json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder",
-                                        cli_text_json(v->folder, strlen(v->folder)),
-                                                "list", list, "intact", !status, "damage", status ? why->text : NULL, "files",
-                                                v->files));
+                                        cli_text_json(v->folder, strlen(v->folder)), "list", list, "intact", !status,
+                                        "damage", status ? why->text : NULL, "files", v->files));
 }
 
 static void verify_one(verdict *v, const char *folder, const char *list)
@@ -58,7 +57,8 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     rf_error why = {0};
     v->folder = folder;
     v->files = json_array();
-    const rf_status status = list ? rf__checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
+    const rf_status status =
+        list ? rf__checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
 }
@@ -69,8 +69,9 @@ static void say(const verdict *v, const char *folder, bool listed, const verdict
     const long long folders = v->folders - before->folders, damaged = v->damaged - before->damaged;
     if (v->a->json) return;
     if (damaged) printf("%s: damaged: %lld of %lld folders\n", folder, damaged, folders);
-    else if (listed) printf("%s: intact: %lld files in %lld folder%s\n", folder, (long long)(v->read - before->read), folders,
-                            folders == 1 ? "" : "s");
+    else if (listed)
+        printf("%s: intact: %lld files in %lld folder%s\n", folder, (long long)(v->read - before->read), folders,
+               folders == 1 ? "" : "s");
     else printf("%s: has no checksums; configuration, weights and vocabulary can be read and fit together\n", folder);
 }
 
@@ -107,8 +108,9 @@ static int run(void *arguments, cli_io *io)
     if (status) return cli_exit(io);
     if (!v.damaged) return CLI_DONE;
     if (v.folders == 1) rf_fail(&io->why, v.first.code, "%s", v.first.text);
-    else rf_fail(&io->why, v.first.code, "%lld of %lld folders are damaged; %s", (long long)v.damaged, (long long)v.folders,
-                 v.first.text);
+    else
+        rf_fail(&io->why, v.first.code, "%lld of %lld folders are damaged; %s", (long long)v.damaged,
+                (long long)v.folders, v.first.text);
     return cli_exit(io);
 }
 
@@ -129,10 +131,16 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_verify = {
-    "verify", "FOLDER...", "compare checkpoints and models with their checksums",
-    "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the list that "
-    "was written with it (COMPLETE, checksums.json).  Says for each FOLDER whether it is intact, names the files that are not, "
-    "and exits with 3 when there is one.  A model that comes without a list is read whole: its weights must be finite and fit "
-    "its configuration.",
-    examples, options, sizeof(struct args), NULL, run,
+    "verify",
+    "FOLDER...",
+    "compare checkpoints and models with their checksums",
+    "Reads every file of a checkpoint, of a trained model, or of all checkpoints of a run, and compares it with the "
+    "list that was written with it (COMPLETE, checksums.json).  Says for each FOLDER whether it is intact, names the "
+    "files that are not, and exits with 3 when there is one.  A model that comes without a list is read whole: its "
+    "weights must be finite and fit its configuration.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

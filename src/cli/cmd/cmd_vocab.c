@@ -26,7 +26,7 @@ typedef struct job {
     rf_vocab_trainer *trainer;
     double bytes;
     int64_t documents;
-    bool made;                  /* the folder is ours: a failure takes it away again                                    */
+    bool made;                  /* the folder is ours: a failure takes it away again                                  */
 } job;
 
 /* The folder is made and tried before anything is read. */
@@ -39,7 +39,8 @@ static rf_status prepare_folder(job *j)
     j->made = !mkdir(a->output, 0777);
     if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
-    if (!stat(a->output, &st) && !S_ISDIR(st.st_mode)) return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
+    if (!stat(a->output, &st) && !S_ISDIR(st.st_mode))
+        return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
     const int n = snprintf(path, sizeof path, "%s/tokenizer.json", a->output);
     if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
     if (access(a->output, W_OK | X_OK))
@@ -48,7 +49,8 @@ static rf_status prepare_folder(job *j)
     for (size_t i = 0; i < RF_COUNT(kept) && !a->overwrite; i++) {
         snprintf(path, sizeof path, "%s/%s", a->output, kept[i]);
         if (!access(path, F_OK))
-            return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it", path);
+            return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it",
+                           path);
     }
     return RF_OK;
 }
@@ -95,13 +97,15 @@ static rf_status learn(job *j)
     if (!status) {
         char size[16];
         cli_count(j->bytes, size, sizeof size);
-        cli_note(j->io, "%s: %d tokens learned from %sB of text in %.1f s", j->a->output, (int)rf_tokenizer_size(t), size,
-                 cli_progress_seconds(&j->bar));
+        cli_note(j->io, "%s: %d tokens learned from %sB of text in %.1f s", j->a->output, (int)rf_tokenizer_size(t),
+                 size, cli_progress_seconds(&j->bar));
         if (rf_tokenizer_size(t) < j->a->size)
             cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
                      (long long)j->a->size, (long long)j->a->least);
         if (rf_tokenizer_size(t) > j->a->size)
-            cli_note(j->io, "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N most frequent",
+            cli_note(j->io,
+                     "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N "
+                     "most frequent",
                      (long long)j->a->size);
     }
     rf_tokenizer_free(t);
@@ -160,8 +164,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_vocab = {
-    "vocab", "--text FILE... -o DIR", "learn a WordPiece vocabulary from text",
-    "Counts the words of all files and joins the pairs of pieces that occur most often until the vocabulary is full.  The "
-    "folder can then be trained with roformer pretrain, and read by transformers.",
-    examples, options, sizeof(struct args), NULL, run,
+    "vocab",
+    "--text FILE... -o DIR",
+    "learn a WordPiece vocabulary from text",
+    "Counts the words of all files and joins the pairs of pieces that occur most often until the vocabulary is full.  "
+    "The folder can then be trained with roformer pretrain, and read by transformers.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

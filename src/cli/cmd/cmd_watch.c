@@ -23,7 +23,8 @@ struct args {
 
 /* ---- is it running? ---- */
 
-/* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is young. */
+/* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is
+ * young. */
 static bool running(const rf_ctx *ctx, const char *folder)
 {
     char path[4096], *text, host[128] = "", mine[128] = "", line[256];
@@ -77,7 +78,8 @@ static void draw_curve(canvas *c, const curve *k, double low, double high)
         if (isnan(k->y[i])) c->gap[(int)lrint((k->x[i] - x0) / (x1 - x0) * wide) / 2] = true;
         if (isnan(k->y[i])) joined = false;
         if (isnan(k->y[i])) continue;
-        const double x = (k->x[i] - x0) / (x1 - x0) * wide, y = high > low ? (high - k->y[i]) / (high - low) * tall : tall / 2;
+        const double x = (k->x[i] - x0) / (x1 - x0) * wide,
+                     y = high > low ? (high - k->y[i]) / (high - low) * tall : tall / 2;
         const int steps = joined ? (int)fmax(fabs(x - px), fabs(y - py)) + 1 : 1;
         for (int s = 1; s <= steps; s++)
             set_dot(c, (int)lrint(joined ? px + (x - px) * s / steps : x),
@@ -186,8 +188,8 @@ static int kind_of(const char *name, rf_error *why)
         if (!strcmp(name, curve_kinds[i].key)) return i;
         cli_consider(&near, curve_kinds[i].key);
     }
-    rf_fail(why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", name, near.best ? "; did you mean " : "", near.best ? near.best : "",
-            near.best ? "?" : "");
+    rf_fail(why, RF_EARG, "--metric: unknown metric %.60s%s%s%s", name, near.best ? "; did you mean " : "",
+            near.best ? near.best : "", near.best ? "?" : "");
     return -1;
 }
 
@@ -242,13 +244,14 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(struct args, field)
 static const cli_option options[] = {
     {"once", 0, CLI_FLAG, A(once), NULL, NULL, 0, 0, NULL, "print a single time and end, for scripts", NULL},
-    {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL,
-     "which curve, one of"
+    {"metric", 0, CLI_TEXT, A(metric), "NAME", "loss", 0, 0, NULL, "which curve, one of"
 #define CURVE(key, panel, measured) " " #key
 #include "cli/plot/curves.def"
 #undef CURVE
-     , NULL},
-    {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL, "draw moving means with this weight of the past", NULL},
+     ,
+     NULL},
+    {"smoothing", 0, CLI_REAL, A(smoothing), "W", NULL, 0, 0.9999, NULL,
+     "draw moving means with this weight of the past", NULL},
     {"interval", 0, CLI_REAL, A(interval), "SECONDS", "2", 0.1, 3600, NULL, "between two looks", NULL},
     {"rows", 0, CLI_INT, A(rows), "N", "12", 0, HIGHEST, NULL, "of the curve; 0: numbers alone", NULL},
     {"DIR", 0, CLI_OPERANDS, A(folder), NULL, NULL, 1, 1, NULL, "", NULL},
@@ -263,7 +266,14 @@ static const char *const examples[] = {
 };
 
 const cli_command cmd_watch = {
-    "watch", "DIR", "follow a training run in the terminal",
-    "DIR is the output folder of a run.  The plot is drawn again until the run ends; watching takes no lock and changes nothing.",
-    examples, options, sizeof(struct args), NULL, run,
+    "watch",
+    "DIR",
+    "follow a training run in the terminal",
+    "DIR is the output folder of a run.  The plot is drawn again until the run ends; watching takes no lock and "
+    "changes nothing.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
 };

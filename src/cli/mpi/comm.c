@@ -2,7 +2,7 @@
  *
  * Nothing but two-sided messages is asked of MPI: its reductions promise no order, ours have one (src/dist/exchange.c).
  * Waiting sleeps between looks, since a core that spins is one that the other ranks of this machine do not have; and it
- * looks whether those that it waits for still live, since MPI would wait for ever.                                    */
+ * looks whether those that it waits for still live, since MPI would wait for ever.                                   */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <limits.h>
@@ -26,7 +26,7 @@ typedef struct person { char host[64]; long pid; } person;
 static struct {
     rf_comm c;
     pending list[RF_COMM_NUMBERS];
-    person *who;                        /* [size]                                                                       */
+    person *who;                        /* [size]                                                                     */
 } team;
 
 /* ---- starting ---- */
@@ -105,8 +105,9 @@ static rf_status check_peers(rf_error *why)
 {
     for (int r = 0; r < team.c.size; r++)
         if (gone(r))
-            return rf_fail(why, RF_EIO, "rank %d of %d (process %ld) is gone; the last checkpoint counts: --resume goes on "
-                           "with it", r, team.c.size, team.who[r].pid);
+            return rf_fail(why, RF_EIO,
+                           "rank %d of %d (process %ld) is gone; the last checkpoint counts: --resume goes on with it",
+                           r, team.c.size, team.who[r].pid);
     return RF_OK;
 }
 

@@ -12,7 +12,8 @@ const curve_kind curve_kinds[CURVES] = {
 #include "cli/plot/curves.def"
 #undef CURVE
 };
-const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate", "tokens per second", "gradient norm"};
+const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate",
+                                                "tokens per second", "gradient norm"};
 
 /* ---- points ---- */
 
@@ -106,7 +107,9 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         if (!o && memory) status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: no memory for its JSON", name,
                                                (unsigned long long)in->number);
         else if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
-        else rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number, o ? "no number \"step\"" : e.text);
+        else
+            rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number,
+                    o ? "no number \"step\"" : e.text);
         json_decref(o);
     }
     r->lines = in->number;

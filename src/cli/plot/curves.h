@@ -5,7 +5,7 @@
 #include "cli/shell/io.h"
 
 /* What can be drawn, and in which panel. */
-typedef struct curve_kind { const char *key; int panel; bool measured; } curve_kind;     /* measured: not smoothed      */
+typedef struct curve_kind { const char *key; int panel; bool measured; } curve_kind;     /* measured: not smoothed    */
 enum {
 #define CURVE(key, panel, measured) CURVE_##key,
 #include "cli/plot/curves.def"
@@ -24,11 +24,11 @@ static inline bool curve_drawn(const curve *c) { return c->n > c->gaps; }
 double curve_mark(const curve *c, size_t k);
 
 typedef struct curve_run {
-    char name[512];             /* out/metrics.jsonl is the run "out"                                                  */
+    char name[512];             /* out/metrics.jsonl is the run "out"                                                 */
     curve of[CURVES];
-    json_t *last, *last_eval;   /* newest lines with a loss, with an eval_loss; NULL: none                             */
+    json_t *last, *last_eval;   /* newest lines with a loss, with an eval_loss; NULL: none                            */
     uint64_t lines;
-    int64_t skipped;            /* updates                                                                             */
+    int64_t skipped;            /* updates                                                                            */
 } curve_run;
 
 /* `path` is a metrics.jsonl or its folder.  A last line that a crash cut short does not matter.

@@ -43,7 +43,10 @@ static rf_status not_foreign(const char *script, rf_error *why)
     const size_t n = fread(begin, 1, sizeof first_line - 1, f);
     fclose(f);
     if (!n || !strcmp(begin, first_line)) return RF_OK;
-    return rf_fail(why, RF_EARG, "%.200s: is no script of this program's, and would be overwritten: choose another name with -o, or move it", script);
+    return rf_fail(
+        why, RF_EARG,
+        "%.200s: is no script of this program's, and would be overwritten: choose another name with -o, or move it",
+        script);
 }
 
 rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why)
@@ -56,7 +59,8 @@ rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot,
     if (!status) status = cli_out_open(out, script, why);
     if (status) return status;
     cli_gnuplot_quote(file, name, sizeof name);
-    const int n = snprintf(line, sizeof line, "%sif (!exists('out')) out = '%s%s'\n", first_line, strchr("|~", *file) ? "./" : "", name);
+    const int n = snprintf(line, sizeof line, "%sif (!exists('out')) out = '%s%s'\n", first_line,
+                           strchr("|~", *file) ? "./" : "", name);
     return cli_out_write(out, line, (size_t)n, why);
 }
 
@@ -111,9 +115,12 @@ static rf_status draw(const char *script, const char *temporary, const char *plo
     last_words(words.fd, said, sizeof said);
     cli_out_discard(&words);
     if (e == ENOENT)
-        return rf_fail(why, RF_EIO, "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data", script);
+        return rf_fail(why, RF_EIO,
+                       "gnuplot is not installed (on Debian: apt install gnuplot-nox); %.100s holds script and data",
+                       script);
     if (e) return rf_fail(why, RF_EIO, "gnuplot cannot be run: %s", strerror(e));
-    if (!WIFEXITED(code) || WEXITSTATUS(code)) return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
+    if (!WIFEXITED(code) || WEXITSTATUS(code))
+        return rf_fail(why, RF_EIO, "gnuplot failed on %.100s: %s", script, said);
     if (rename(temporary, plot)) return rf_fail(why, RF_EIO, "%.200s: cannot create: %s", plot, strerror(errno));
     return RF_OK;
 }

@@ -15,7 +15,8 @@ static int told(void *user, double share)
     return cli_stopped() != 0;
 }
 
-rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces, lab_bench *b)
+rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces,
+                   lab_bench *b)
 {
     rf_error *why = &io->why;
     *b = (lab_bench){.doing = ""};
@@ -26,9 +27,15 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
     if (!status && t->texts)
         status = rf__stretches_read(io->ctx, b->m.t, t->text, t->texts, &t->reader, t->max_length, stretches,
                                     &b->text, why);
-    b->lab = (rf__lab){.ctx = io->ctx, .model = b->m.model, .session = b->m.session, .text = &b->text,
-                       .pieces = pieces < b->text.n ? pieces : b->text.n, .seed = t->seed, .mlm_probability = t->mlm_probability,
-                       .progress = told, .user = b};
+    b->lab = (rf__lab){.ctx = io->ctx,
+                       .model = b->m.model,
+                       .session = b->m.session,
+                       .text = &b->text,
+                       .pieces = pieces < b->text.n ? pieces : b->text.n,
+                       .seed = t->seed,
+                       .mlm_probability = t->mlm_probability,
+                       .progress = told,
+                       .user = b};
     return status;
 }
 
@@ -62,18 +69,22 @@ rf_status lab_begin(lab_script *s, const char *path, const char *plot, int64_t w
 {
     s->why = why;
     if (cli_gnuplot_script(&s->out, path, plot, why)) return why->code;
-    lab_put(s, "if (strstrt(out, '.svg') > 0) {\n    set terminal svg background rgb 'white' size %lld,%lld noenhanced font ',11'\n} else {\n"
-               "    set terminal pngcairo size %lld,%lld noenhanced font ',11'\n}\n", (long long)width, (long long)height, (long long)width,
-            (long long)height);
-    return lab_put(s, "set output out\nset datafile missing '?'\nset linetype 5 linecolor rgb '#8c564b'\n");       /* yellow is hard to see on white */
+    lab_put(s,
+            "if (strstrt(out, '.svg') > 0) {\n    set terminal svg background rgb 'white' size %lld,%lld noenhanced "
+            "font ',11'\n} else {\n"
+            "    set terminal pngcairo size %lld,%lld noenhanced font ',11'\n}\n",
+            (long long)width, (long long)height, (long long)width, (long long)height);
+    /* yellow is hard to see on white */
+    return lab_put(s, "set output out\nset datafile missing '?'\nset linetype 5 linecolor rgb '#8c564b'\n");
 }
 
 rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t columns, const char *title)
 {
     char name[512];
     cli_gnuplot_quote(lab_name(b), name, sizeof name);
-    return lab_put(s, "set multiplot layout %lld,%lld title '%s (%s%s): %s'\n", (long long)((panels + columns - 1) / columns), (long long)columns,
-                   name, b->is->name, b->m.config->is_decoder ? ", causal" : "", title);
+    return lab_put(s, "set multiplot layout %lld,%lld title '%s (%s%s): %s'\n",
+                   (long long)((panels + columns - 1) / columns), (long long)columns, name, b->is->name,
+                   b->m.config->is_decoder ? ", causal" : "", title);
 }
 
 rf_status lab_draw_both(lab_script *s, const char *folder, const char *name)
@@ -90,7 +101,8 @@ rf_status lab_draw_both(lab_script *s, const char *folder, const char *name)
 rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why)
 {
     const char *dot = strrchr(plot, '.');
-    if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png"))) return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
+    if (!dot || (strcmp(dot, ".svg") && strcmp(dot, ".png")))
+        return rf_fail(why, RF_EARG, "positions plot needs -o FILE.svg or -o FILE.png");
     const int n = snprintf(script, size, "%.*s.gp", (int)(dot - plot), plot);
     return n < 0 || (size_t)n >= size - 32 ? rf_fail(why, RF_EARG, "--output: the path is too long") : RF_OK;
 }
@@ -109,12 +121,17 @@ rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves)
         }
         lab_put(s, "EOD\n");
     }
-    lab_put(s, "set grid\nset key top left\nset logscale x 2\nset xlabel 'tokens of a piece'\nset ylabel 'loss of a prediction (nats)'\n");
-    lab_put(s, "set xrange [%.9g:%.9g]\nset title 'loss where the text is cut at other lengths; bars: one standard error'\nplot ", first / 1.2, last * 1.2);
+    lab_put(s, "set grid\nset key top left\nset logscale x 2\nset xlabel 'tokens of a piece'\nset ylabel 'loss of a "
+               "prediction (nats)'\n");
+    lab_put(s,
+            "set xrange [%.9g:%.9g]\nset title 'loss where the text is cut at other lengths; bars: one standard "
+            "error'\nplot ",
+            first / 1.2, last * 1.2);
     for (int i = 0; i < curves; i++) {
         char name[512];
         cli_gnuplot_quote(curve[i].name, name, sizeof name);
-        lab_put(s, "%s$m%d using 1:2:3 with yerrorlines linetype %d pointtype 7 pointsize 0.5 title '%s'", i ? ", \\\n     " : "", i, i + 1, name);
+        lab_put(s, "%s$m%d using 1:2:3 with yerrorlines linetype %d pointtype 7 pointsize 0.5 title '%s'",
+                i ? ", \\\n     " : "", i, i + 1, name);
     }
     return lab_put(s, "\n");
 }

@@ -13,20 +13,21 @@ typedef struct lab_bench {
     const rf_position *is;
     char folder[4096];
     cli_progress progress;
-    const char *doing;          /* what the progress line says                                                          */
+    const char *doing;          /* what the progress line says                                                        */
     rf__lab lab;
 } lab_bench;
 
 /* Opens the model of `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
-rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces, lab_bench *out);
+rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int64_t stretches, int64_t pieces,
+                   lab_bench *out);
 void lab_close(cli_io *io, lab_bench *b);
 
-const char *lab_name(const lab_bench *b);       /* the last part of its folder                                         */
+const char *lab_name(const lab_bench *b);       /* the last part of its folder                                        */
 
-/* ---- scripts of gnuplot ------------------------------------------------------------------------------------------------ */
+/* ---- scripts of gnuplot ------------------------------------------------------------------------------------------ */
 
 typedef struct lab_script { cli_out out; rf_error *why; } lab_script;
-rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      /* lines below 1 KiB                     */
+rf_status lab_put(lab_script *s, const char *format, ...) RF_PRINTF(2, 3);      /* lines below 1 KiB                  */
 
 /* A script that draws `plot` (a name without folder) of this size; the terminal goes by the plot's name. */
 rf_status lab_begin(lab_script *s, const char *path, const char *plot, int64_t width, int64_t height, rf_error *why);

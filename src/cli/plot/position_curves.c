@@ -1,6 +1,6 @@
 /* position_curves.c — the curves of rotary positions, from the frequencies that config.json asks for.
  *
- *     decay        1/(d/2) sum_{j=1..d/2} |S_j|,  S_j = sum_{i<j} exp(i delta theta_i)              RoFormer, Sec. 3.4.3
+ *     decay        1/(d/2) sum_{j=1..d/2} |S_j|,  S_j = sum_{i<j} exp(i delta theta_i)             RoFormer, Sec. 3.4.3
  *     score        <q, R(delta) k> / sqrt d for normal q and k: mean and deviation over 256 pairs; and for k = q
  *     wavelengths  2 pi / theta_i, stretched and not
  *     angles       largest error of m theta_i over the planes, modulo a revolution, by the type it is formed in */
@@ -11,9 +11,13 @@
 #include "model/position.h"
 
 static double pi(void) { return acos(-1); }
-static double theta(const curve_of *of, int64_t i) { return rf__rope_theta(of->c, of->base, rf__rope_width(of->c), of->length, i); }
+static double theta(const curve_of *of, int64_t i)
+{
+    return rf__rope_theta(of->c, of->base, rf__rope_width(of->c), of->length, i);
+}
 
-/* Distance i of a curve to `most`: all of them up to 2000, then 2000 that grow evenly in their logarithm; -1: no more. */
+/* Distance i of a curve to `most`: all of them up to 2000, then 2000 that grow evenly in their logarithm; -1: no
+ * more. */
 static int64_t distance(int64_t most, int64_t i)
 {
     enum { EACH = 2000 };
@@ -88,7 +92,8 @@ static double wrapped(double error)
 static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     const int64_t r = rf__rope_width(of->c);
-    const double m = (double)((int64_t)(pow(2, (double)i / 2) + 0.5) | 1);      /* odd: a power of 2 is exact in every type   */
+    /* odd: a power of 2 is exact in every type */
+    const double m = (double)((int64_t)(pow(2, (double)i / 2) + 0.5) | 1);
     if (i > 80 || m > (double)most) return false;
     double worst[CLI_CURVE_COLUMNS] = {0};
     const float ratio = (float)pow(of->base, -2.0 / (double)r);
@@ -97,8 +102,11 @@ static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
         const double exact = m * theta(of, j);
         const float single = (float)m * (float)theta(of, j);
         const double got[CLI_CURVE_COLUMNS - 1] = {
-            atan2((double)(float)sin(exact), (double)(float)cos(exact)), (double)single, (double)repeated,
-            (double)rf__from_bf16(rf__bf16((float)m)) * theta(of, j), m < 65520 ? (double)rf__from_f16(rf__f16((float)m)) * theta(of, j) : NAN,
+            atan2((double)(float)sin(exact), (double)(float)cos(exact)),
+            (double)single,
+            (double)repeated,
+            (double)rf__from_bf16(rf__bf16((float)m)) * theta(of, j),
+            m < 65520 ? (double)rf__from_f16(rf__f16((float)m)) * theta(of, j) : NAN,
         };
         for (int k = 0; k < CLI_CURVE_COLUMNS - 1; k++) {
             const double error = wrapped(got[k] - exact);
@@ -112,15 +120,47 @@ static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
 }
 
 const cli_curve cli_curves[] = {
-    {"decay", "upper bound of a score, relative, over the distance (RoFormer, section 3.4.3)", "distance (tokens)",
-     "mean of |S_j| over the planes", {{"decay", NULL}}, false, false, 250, decay},
-    {"score", "<q, R(m) k> / sqrt d for normal q and k", "distance m (tokens)", "score",
-     {{"mean", "mean of 256 random pairs"}, {"deviation", "their standard deviation"}, {"equal", "mean where k = q"}}, false, false, 250, score},
-    {"wavelengths", "wavelength of each plane", "plane (0 rotates fastest)", "tokens of a full revolution",
-     {{"wavelength", "as config.json has it"}, {"unstretched", "without rope_scaling"}, {"max_position_embeddings", "max_position_embeddings"}},
-     false, true, 250, wavelengths},
-    {"angles", "error of the angle m theta, by the type it is formed in", "position m", "largest error of a plane (radians)",
-     {{"table", "our table, from double"}, {"float32", "product in float32"}, {"repeated", "theta by repeated products in float32"},
-      {"bf16_position", "m in bf16"}, {"f16_position", "m in f16"}}, true, true, 1000000, angles},
+    {"decay",
+     "upper bound of a score, relative, over the distance (RoFormer, section 3.4.3)",
+     "distance (tokens)",
+     "mean of |S_j| over the planes",
+     {{"decay", NULL}},
+     false,
+     false,
+     250,
+     decay},
+    {"score",
+     "<q, R(m) k> / sqrt d for normal q and k",
+     "distance m (tokens)",
+     "score",
+     {{"mean", "mean of 256 random pairs"}, {"deviation", "their standard deviation"}, {"equal", "mean where k = q"}},
+     false,
+     false,
+     250,
+     score},
+    {"wavelengths",
+     "wavelength of each plane",
+     "plane (0 rotates fastest)",
+     "tokens of a full revolution",
+     {{"wavelength", "as config.json has it"},
+      {"unstretched", "without rope_scaling"},
+      {"max_position_embeddings", "max_position_embeddings"}},
+     false,
+     true,
+     250,
+     wavelengths},
+    {"angles",
+     "error of the angle m theta, by the type it is formed in",
+     "position m",
+     "largest error of a plane (radians)",
+     {{"table", "our table, from double"},
+      {"float32", "product in float32"},
+      {"repeated", "theta by repeated products in float32"},
+      {"bf16_position", "m in bf16"},
+      {"f16_position", "m in f16"}},
+     true,
+     true,
+     1000000,
+     angles},
     {0},
 };

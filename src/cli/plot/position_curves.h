@@ -6,18 +6,20 @@
 
 enum { CLI_CURVE_COLUMNS = 6 };
 
-/* Whose curve it is: a config, its layer's base, and the length of text that dynamic and longrope go by (0: not stretched). */
+/* Whose curve it is: a config, its layer's base, and the length of text that dynamic and longrope go by (0: not
+ * stretched). */
 typedef struct curve_of { const rf_config *c; double base; int64_t length; } curve_of;
 
 typedef struct cli_curve {
     const char *name, *summary, *x, *y;
-    struct { const char *key, *label; } column[CLI_CURVE_COLUMNS + 1];  /* what follows x in a row: in the list of numbers, in the plot */
+    /* what follows x in a row: in the list of numbers, in the plot */
+    struct { const char *key, *label; } column[CLI_CURVE_COLUMNS + 1];
     bool log_x, log_y;
-    int64_t most;                                           /* the largest distance where none is asked for             */
+    int64_t most;                                           /* the largest distance where none is asked for           */
     /* Row i of the curve: row[0] is x, then the columns; false when there are no more. */
     bool (*row)(const curve_of *of, int64_t distance, int64_t i, double row[]);
 } cli_curve;
 
-extern const cli_curve cli_curves[];                        /* without a name at the end                                */
+extern const cli_curve cli_curves[];                        /* without a name at the end                              */
 
 #endif

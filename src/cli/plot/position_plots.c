@@ -1,4 +1,5 @@
-/* position_plots.c — plots of trained models: maps of attention, mean scores over the distance, loss over the length. */
+/* position_plots.c — plots of trained models: maps of attention, mean scores over the distance, loss over the
+ * length. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,8 @@
 static const char *model_of(const positions_args *a, int i) { return a->models.n ? a->models.item[i] : NULL; }
 
 /* Rows go to standard output, or into the script of the plot. */
-rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why)
+rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width,
+                          int64_t height, rf_error *why)
 {
     s->why = why;
     if (!a->output) return cli_out_open(&s->out, "-", why);
@@ -38,7 +40,8 @@ static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts,
 
 /* ---- attention of a sentence ---- */
 
-/* bare: queries and keys are zero, so that what attention adds to scores by itself is left: attention from position alone. */
+/* bare: queries and keys are zero, so that what attention adds to scores by itself is left: attention from position
+ * alone. */
 struct maps { int64_t L, H, T; bool bare; float *p; };              /* p [L,H,T,T] */
 
 static void keep_map(void *user, rf_graph *g, const rf__view *view)
@@ -69,22 +72,24 @@ static rf_status check_selection(const positions_args *a, const rf_config *c, rf
     return RF_OK;
 }
 
-/* What position adds to the score of query q and key n beside its own key, in nats: with scores of zero, P(q,n) is exp(b_qn) over a sum that
- * depends on q alone.  NaN where nothing is seen, or less than float32 holds. */
+/* What position adds to the score of query q and key n beside its own key, in nats: with scores of zero, P(q,n) is
+ * exp(b_qn) over a sum that depends on q alone.  NaN where nothing is seen, or less than float32 holds. */
 static double added(const struct maps *m, int64_t map, int64_t q, int64_t n)
 {
     const float *row = m->p + (map * m->T + q) * m->T;
     return row[n] > 0 && row[q] > 0 ? log((double)row[n] / (double)row[q]) : NAN;
 }
 
-static void put_map_rows(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t, const int32_t *id)
+static void put_map_rows(const positions_args *a, lab_script *s, const struct maps *m, const rf_tokenizer *t,
+                         const int32_t *id)
 {
     lab_put(s, "layer\thead\tquery\tkey\tprobability\t%s\n", m->bare ? "bias" : "query_token\tkey_token");
     for (int64_t i = 0; i < m->L * m->H * m->T * m->T && !cli_stopped(); i++) {
         const int64_t n = i % m->T, q = i / m->T % m->T, h = i / m->T / m->T % m->H, l = i / m->T / m->T / m->H;
         if (!selected(a, l, h)) continue;
         const double bias = m->bare ? added(m, l * m->H + h, q, n) : 0;
-        lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n, (double)m->p[i]);
+        lab_put(s, "%lld\t%lld\t%lld\t%lld\t%.6g", (long long)l, (long long)h, (long long)q, (long long)n,
+                (double)m->p[i]);
         if (m->bare) lab_put(s, isfinite(bias) ? "\t%.6g\n" : "\t?\n", bias);
         else lab_put(s, "\t%s\t%s\n", rf_tokenizer_token(t, id[q]), rf_tokenizer_token(t, id[n]));
     }
@@ -105,7 +110,7 @@ static double widest(const struct maps *m, int64_t map)
 {
     double most = 0;
     for (int64_t i = 0; i < m->T * m->T; i++) most = fmax(most, fabs(added(m, map, i / m->T, i % m->T)));
-    return most > 1e-5 ? most : 1;                                  /* below: the rounding of probabilities                */
+    return most > 1e-5 ? most : 1;                                  /* below: the rounding of probabilities           */
 }
 
 static void put_map_data(const positions_args *a, lab_script *s, const struct maps *m)
@@ -124,29 +129,35 @@ static void put_map_data(const positions_args *a, lab_script *s, const struct ma
     }
 }
 
-/* Probabilities are all on one scale.  Biases differ by orders of magnitude from head to head: each has its own scale. */
-static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b, const struct maps *m, const int32_t *id, int64_t rows, int64_t columns)
+/* Probabilities are all on one scale.  Biases differ by orders of magnitude from head to head: each has its own
+ * scale. */
+static void put_maps(const positions_args *a, lab_script *s, const lab_bench *b, const struct maps *m,
+                     const int32_t *id, int64_t rows, int64_t columns)
 {
     put_map_data(a, s, m);
-    lab_panels(s, b, rows * columns, columns, m->bare ? "what position adds to scores, in nats beside the query''s own place; grey: not seen"
-                                                      : "attention of queries (rows) to keys (columns); white 0, darkest 1");
+    lab_panels(s, b, rows * columns, columns,
+               m->bare ? "what position adds to scores, in nats beside the query''s own place; grey: not seen"
+                       : "attention of queries (rows) to keys (columns); white 0, darkest 1");
     lab_put(s, "unset key\nset xrange [-0.5:%g]\nset yrange [%g:-0.5]\n", (double)m->T - 0.5, (double)m->T - 0.5);
     if (m->bare)
         lab_put(s, "set palette defined (0 '#b2182b', 0.5 'white', 1 '#2166ac')\nset xlabel 'key'\nset ylabel 'query'\n"
                    "set object 1 rectangle from graph 0,0 to graph 1,1 behind fillcolor rgb '#cccccc'\n");
     else
-        lab_put(s, "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange [0:1]\nunset colorbox\n");
+        lab_put(s, "set palette defined (0 'white', 0.1 '#c6dbef', 0.5 '#2171b5', 1 '#08306b')\nset cbrange "
+                   "[0:1]\nunset colorbox\n");
     if (!m->bare) put_labels(s, b->m.t, id, m->T);
     for (int64_t i = 0; i < m->L * m->H; i++) {
         if (!selected(a, i / m->H, i % m->H)) continue;
         if (m->bare) lab_put(s, "set cbrange [%.3g:%.3g]\n", -widest(m, i), widest(m, i));
-        lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H), (long long)(i % m->H), (long long)i);
+        lab_put(s, "set title 'layer %lld, head %lld'\nplot $a%lld matrix with image\n", (long long)(i / m->H),
+                (long long)(i % m->H), (long long)i);
     }
     lab_put(s, "unset multiplot\n");
 }
 
 /* Space for a token's label on each row and column, or for the names of axes and the scale of colours. */
-static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench *b, const struct maps *m, const int32_t *id)
+static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench *b, const struct maps *m,
+                           const int32_t *id)
 {
     enum { CELL = 16, LEAST = 130, LABELS = 110, SCALE = 170, TITLE = 640 };
     lab_script s = {.out.fd = -1};
@@ -163,7 +174,8 @@ static rf_status draw_maps(const positions_args *a, cli_io *io, const lab_bench 
 }
 
 /* Runs the tokens and draws what attention made of them. */
-static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench *b, const int32_t *id, int64_t T, bool bare)
+static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench *b, const int32_t *id, int64_t T,
+                            bool bare)
 {
     const rf_config *c = b->m.config;
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
@@ -186,11 +198,14 @@ rf_status positions_attention(const positions_args *a, cli_io *io)
     lab_bench b;
     rf_encoding e;
     size_t dropped = 0;
-    if (a->text.n != 1 || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot attention: expected one --text \"SENTENCE\" and one model");
+    if (a->text.n != 1 || a->models.n > 1)
+        return rf_fail(&io->why, RF_EARG, "positions plot attention: expected one --text \"SENTENCE\" and one model");
     rf_encoding_init(&e, io->ctx);
     rf_status status = open_one(a, io, 0, 0, &b);
     const char *text = a->text.item[0];
-    if (!status) status = rf_encode(b.m.t, text, strlen(text), NULL, 0, (size_t)a->train.t.max_length, 0, &e, &dropped, &io->why);
+    if (!status)
+        status =
+            rf_encode(b.m.t, text, strlen(text), NULL, 0, (size_t)a->train.t.max_length, 0, &e, &dropped, &io->why);
     if (dropped) cli_note(io, "the text is cut to %lld tokens (--max_length)", (long long)a->train.t.max_length);
     if (!status) map_tokens(a, io, &b, e.id, (int64_t)e.n, false);
     rf_encoding_clear(&e);
@@ -202,7 +217,8 @@ rf_status positions_bias(const positions_args *a, cli_io *io)
 {
     lab_bench b;
     const int64_t T = a->train.t.max_length;
-    if (a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot bias: expected one model and no --text");
+    if (a->text.n || a->models.n > 1)
+        return rf_fail(&io->why, RF_EARG, "positions plot bias: expected one model and no --text");
     int32_t *id = calloc((size_t)T, sizeof *id);
     rf_status status = open_one(a, io, 0, 0, &b);
     if (!id) status = rf_fail(&io->why, RF_ENOMEM, "out of memory: %lld tokens", (long long)T);
@@ -214,7 +230,7 @@ rf_status positions_bias(const positions_args *a, cli_io *io)
 
 /* ---- mean score over the distance, of trained queries and keys ---- */
 
-enum { EACH = 1000 };                           /* distances that are drawn one by one; then so many, ever wider apart */
+enum { EACH = 1000 };                          /* distances that are drawn one by one; then so many, ever wider apart */
 
 static int64_t offset(int64_t most, int64_t i)
 {
@@ -233,7 +249,8 @@ static void put_score_rows(const positions_args *a, lab_script *s, const rf__att
             for (int64_t i = 1 - last; i < last && selected(a, l, h) && !cli_stopped(); i++) {
                 d = i < 0 ? -offset(a->distance, -i) : offset(a->distance, i);
                 rf__head_score(&r->sums[l], h, (double)d, workspace, &mean, &variance);
-                lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean, sqrt(variance));
+                lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean,
+                        sqrt(variance));
             }
         }
 }
@@ -261,7 +278,8 @@ static int64_t score_panels(const positions_args *a, const lab_bench *b)
 }
 
 /* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
-static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r, double *workspace)
+static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r,
+                       double *workspace)
 {
     const int sides = b->m.config->is_decoder ? 1 : 2;
     put_score_data(a, s, r, workspace);
@@ -276,8 +294,8 @@ static void put_scores(const positions_args *a, lab_script *s, const lab_bench *
             const char *before = "plot ";
             for (int64_t h = 0; h < r->H; h++) {
                 if (!selected(a, l, h)) continue;
-                lab_put(s, "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'", before, (long long)l, (long long)(2 * h + side + 2),
-                        (long long)h + 1, (long long)h);
+                lab_put(s, "%s$s%lld using 1:%lld with lines linetype %lld title 'head %lld'", before, (long long)l,
+                        (long long)(2 * h + side + 2), (long long)h + 1, (long long)h);
                 before = ", \\\n     ";
             }
             lab_put(s, "\n");
@@ -291,18 +309,22 @@ rf_status positions_score(const positions_args *a, cli_io *io)
     lab_script s = {.out.fd = -1};
     rf__attention_report r = {0};
     char script[4096];
-    if (!a->text.n || a->models.n > 1) return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL: expected one model and --text FILE");
+    if (!a->text.n || a->models.n > 1)
+        return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL: expected one model and --text FILE");
     rf_status status = open_one(a, io, 0, a->text.n, &b);
     if (!status) status = rf__measure_attention(&b.lab, &r, &io->why);
     cli_progress_clear(&b.progress);
     if (!status && !r.sums[0].rotates)
-        status = rf_fail(&io->why, RF_EUNSUPPORTED, "score: %s does not rotate queries and keys by an angle for each plane and distance", b.is->name);
+        status =
+            rf_fail(&io->why, RF_EUNSUPPORTED,
+                    "score: %s does not rotate queries and keys by an angle for each plane and distance", b.is->name);
     if (!status) status = check_selection(a, b.m.config, &io->why);
     const int64_t rows = status ? 1 : (score_panels(a, &b) + 1) / 2;
     double *workspace = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *workspace);
     if (!status && !workspace) status = rf_fail(&io->why, RF_ENOMEM, "out of memory");
-    if (!status) status = positions_begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 1300,
-                                          cli_given(io->parsed, "height") ? a->height : 40 + 340 * rows, &io->why);
+    if (!status)
+        status = positions_begin(a, &s, script, sizeof script, cli_given(io->parsed, "width") ? a->width : 1300,
+                                 cli_given(io->parsed, "height") ? a->height : 40 + 340 * rows, &io->why);
     if (!status) {
         if (a->output) put_scores(a, &s, &b, &r, workspace);
         else put_score_rows(a, &s, &r, workspace);
@@ -333,8 +355,9 @@ static void put_length_rows(lab_script *s, const lab_curve curve[], int curves)
         for (int k = 0; k < curve[i].n; k++) {
             const rf__length_loss *l = &curve[i].at[k];
             if (!l->defined) lab_put(s, "%s\t%lld\t?\t?\t?\t?\t?\n", curve[i].name, (long long)l->length);
-            else lab_put(s, "%s\t%lld\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", curve[i].name, (long long)l->length, l->loss, l->error, l->change,
-                         l->change_error, (double)l->hits / (double)l->labels);
+            else
+                lab_put(s, "%s\t%lld\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", curve[i].name, (long long)l->length, l->loss,
+                        l->error, l->change, l->change_error, (double)l->hits / (double)l->labels);
         }
 }
 

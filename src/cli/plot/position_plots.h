@@ -16,7 +16,8 @@ typedef rf_status positions_plot_function(const positions_args *a, cli_io *io);
 positions_plot_function positions_attention, positions_bias, positions_score, positions_extrapolation;
 
 /* Standard output, or with -o the script of the plot, begun; end draws it. */
-rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width, int64_t height, rf_error *why);
+rf_status positions_begin(const positions_args *a, lab_script *s, char *script, size_t size, int64_t width,
+                          int64_t height, rf_error *why);
 rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, const char *script);
 
 #endif

@@ -145,7 +145,8 @@ static void print_planes(const rf__attention_report *a)
     enum { GROUPS = 8 };
     const int64_t half = a->sums[0].r / 2, groups = half < GROUPS ? half : GROUPS;
     printf("\nplanes: mean norm of q, of k, over all heads; fast planes first\n  layer   ");
-    for (int64_t i = 0; i < groups; i++) printf("   %3lld-%-3lld", (long long)(i * half / groups), (long long)((i + 1) * half / groups - 1));
+    for (int64_t i = 0; i < groups; i++)
+        printf("   %3lld-%-3lld", (long long)(i * half / groups), (long long)((i + 1) * half / groups - 1));
     printf("\n");
     for (int64_t row = 0; row < 2 * a->L; row++) {
         const rf__head_sums *s = &a->sums[row / 2];
@@ -173,7 +174,8 @@ static const char *cell(double x, int width, char text[32])
 
 static void print_lengths(const position_report *r)
 {
-    printf("\nloss by length          loss    error   accuracy   against the first    first eighth of a piece   last eighth\n");
+    printf("\nloss by length          loss    error   accuracy   against the first    first eighth of a piece   last "
+           "eighth\n");
     for (int i = 0; i < r->lengths; i++) {
         const rf__length_loss *l = &r->loss[i];
         printf("  %6lld tokens ", (long long)l->length);
@@ -189,8 +191,9 @@ static void print_lengths(const position_report *r)
             if (8 * at < l->length) first += loss, n += (double)l->bin_labels[k];
             if (8 * at >= 7 * l->length) last += loss, m += (double)l->bin_labels[k];
         }
-        printf("%13.4f %s %8.2f %% %+11.4f (%s) %s %s\n", l->loss, cell(l->error, 8, text[0]), 100 * (double)l->hits / (double)l->labels, l->change,
-               cell(l->change_error, 0, text[1]), cell(first / n, 20, text[2]), cell(last / m, 18, text[3]));
+        printf("%13.4f %s %8.2f %% %+11.4f (%s) %s %s\n", l->loss, cell(l->error, 8, text[0]),
+               100 * (double)l->hits / (double)l->labels, l->change, cell(l->change_error, 0, text[1]),
+               cell(first / n, 20, text[2]), cell(last / m, 18, text[3]));
     }
 }
 
@@ -200,12 +203,15 @@ void position_report_print(const position_report *r)
     const lab_bench *b = r->bench;
     char title[160];
     printf("%s: %s\n", b->is->name, b->is->equation);
-    printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->lab.pieces, (long long)b->text.length,
-           (long long)b->text.n, (long long)b->text.size);
+    printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->lab.pieces,
+           (long long)b->text.length, (long long)b->text.n, (long long)b->text.size);
     print_shifts(r);
-    snprintf(title, sizeof title, "attention reaches so many tokens far, in the mean; the same everywhere would be %.1f", a->uniform_distance);
+    snprintf(title, sizeof title,
+             "attention reaches so many tokens far, in the mean; the same everywhere would be %.1f",
+             a->uniform_distance);
     print_heads(a, title, a->distance, 1);
-    snprintf(title, sizeof title, "entropy of attention in nats; the same everywhere would be %.2f", a->uniform_entropy);
+    snprintf(title, sizeof title, "entropy of attention in nats; the same everywhere would be %.2f",
+             a->uniform_entropy);
     print_heads(a, title, a->entropy, 2);
     print_heads(a, "share of attention on [CLS] and [SEP]", a->ends, 3);
     if (rotates(r) && a->sums[0].r > 1) print_planes(a);

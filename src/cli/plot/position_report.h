@@ -10,7 +10,7 @@ typedef struct position_report {
     rf__shift shift[POSITION_SHIFTS];
     rf__attention_report attention;
     rf__length_loss loss[RF__LENGTHS];
-    int lengths;                /* 0: the model has no head                                                             */
+    int lengths;                /* 0: the model has no head                                                           */
 } position_report;
 
 json_t *position_report_json(const position_report *r);

@@ -5,7 +5,8 @@
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/position_report.h"
 
-static rf_status begin(lab_script *s, const char *folder, const char *name, int64_t width, int64_t height, rf_error *why)
+static rf_status begin(lab_script *s, const char *folder, const char *name, int64_t width, int64_t height,
+                       rf_error *why)
 {
     char path[4096], plot[64];
     snprintf(path, sizeof path, "%s/%s.gp", folder, name);
@@ -31,12 +32,15 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
     }
     char name[512];
     cli_gnuplot_quote(lab_name(r->bench), name, sizeof name);
-    lab_put(s, "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece (tokens)'\nset ylabel 'loss of a prediction (nats)'\n"
-               "set title '%s (%s): loss by place in the piece'\n", name, r->bench->is->name);
+    lab_put(s,
+            "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece "
+            "(tokens)'\nset ylabel 'loss of a prediction (nats)'\n"
+            "set title '%s (%s): loss by place in the piece'\n",
+            name, r->bench->is->name);
     for (int i = 0; i < r->lengths; i++) {
         if (!r->loss[i].defined) continue;
-        lab_put(s, "%s$l%d using 1:2 with linespoints linetype %d pointtype 7 pointsize 0.4 title '%lld tokens'", before, i, i + 1,
-                (long long)r->loss[i].length);
+        lab_put(s, "%s$l%d using 1:2 with linespoints linetype %d pointtype 7 pointsize 0.4 title '%lld tokens'",
+                before, i, i + 1, (long long)r->loss[i].length);
         before = ", \\\n     ";
     }
     lab_put(s, "\n");
@@ -44,8 +48,8 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
 
 static int64_t wide(const rf__attention_report *a) { return a->L < 2 ? 1 : 2; }
 
-/* The mean probability at distance d where each query attends to all that it sees alike: 1/T, or in a causal model the mean of 1/(m+1) over
- * the queries m = d .. T-1. */
+/* The mean probability at distance d where each query attends to all that it sees alike: 1/T, or in a causal model the
+ * mean of 1/(m+1) over the queries m = d .. T-1. */
 static double everywhere(int64_t T, int64_t d, bool causal)
 {
     double sum = 0;
@@ -67,14 +71,17 @@ static void put_distance(lab_script *s, const position_report *r)
         lab_put(s, "EOD\n");
     }
     lab_panels(s, r->bench, a->L, wide(a), "mean attention to a token over its distance; grey: the same everywhere");
-    lab_put(s, "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset xrange [0:%lld]\nset xlabel 'distance (tokens)'\n"
-               "set ylabel 'probability'\nset key outside right top font ',8' title 'head, mean'\n", (long long)a->length - 1);
+    lab_put(s,
+            "set grid\nset logscale y\nset format y '%%g'\nset yrange [1e-6:1]\nset xrange [0:%lld]\nset xlabel "
+            "'distance (tokens)'\n"
+            "set ylabel 'probability'\nset key outside right top font ',8' title 'head, mean'\n",
+            (long long)a->length - 1);
     for (int64_t l = 0; l < a->L; l++) {
-        lab_put(s, "set title 'layer %lld'\nplot $a%lld using 1:%lld with lines linecolor rgb 'gray' notitle", (long long)l, (long long)l,
-                (long long)a->H + 2);
+        lab_put(s, "set title 'layer %lld'\nplot $a%lld using 1:%lld with lines linecolor rgb 'gray' notitle",
+                (long long)l, (long long)l, (long long)a->H + 2);
         for (int64_t h = 0; h < a->H; h++)
-            lab_put(s, ", \\\n     $a%lld using 1:%lld with lines linetype %lld title '%lld: %.1f'", (long long)l, (long long)h + 2, (long long)h + 1,
-                    (long long)h, a->distance[l * a->H + h]);
+            lab_put(s, ", \\\n     $a%lld using 1:%lld with lines linetype %lld title '%lld: %.1f'", (long long)l,
+                    (long long)h + 2, (long long)h + 1, (long long)h, a->distance[l * a->H + h]);
         lab_put(s, "\n");
     }
     lab_put(s, "unset multiplot\n");
@@ -104,13 +111,16 @@ static void put_planes(lab_script *s, const position_report *r)
         }
     }
     lab_panels(s, r->bench, 2 * a->L, 2, "mean norm of queries and keys in each plane that is rotated");
-    lab_put(s, "set grid\nset yrange [0:%.4g]\nset xlabel 'plane (0 rotates fastest)'\nset ylabel 'norm'\nset key outside right top font ',8' title 'head'\n", most * 1.05);
+    lab_put(s,
+            "set grid\nset yrange [0:%.4g]\nset xlabel 'plane (0 rotates fastest)'\nset ylabel 'norm'\nset key outside "
+            "right top font ',8' title 'head'\n",
+            most * 1.05);
     for (int64_t l = 0; l < a->L; l++)
         for (int side = 0; side < 2; side++) {
             lab_put(s, "set title 'layer %lld, %s'\nplot ", (long long)l, side ? "keys" : "queries");
             for (int64_t h = 0; h < a->H; h++)
-                lab_put(s, "%s$%c%lld using 1:%lld with lines linetype %lld title '%lld'", h ? ", \\\n     " : "", side ? 'k' : 'q', (long long)l,
-                        (long long)h + 2, (long long)h + 1, (long long)h);
+                lab_put(s, "%s$%c%lld using 1:%lld with lines linetype %lld title '%lld'", h ? ", \\\n     " : "",
+                        side ? 'k' : 'q', (long long)l, (long long)h + 2, (long long)h + 1, (long long)h);
             lab_put(s, "\n");
         }
     lab_put(s, "unset multiplot\n");
@@ -120,7 +130,12 @@ rf_status position_report_draw(const position_report *r, const char *folder, rf_
 {
     const bool rotates = (r->bench->is->flags & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
     const int64_t L = r->attention.L;
-    const struct { const char *name; bool needed; int64_t width, height; void (*put)(lab_script *s, const position_report *r); } plot[] = {
+    const struct {
+        const char *name;
+        bool needed;
+        int64_t width, height;
+        void (*put)(lab_script *s, const position_report *r);
+    } plot[] = {
         {"length", r->lengths > 0, 900, 480, put_length},
         {"place", r->lengths > 0, 900, 480, put_loss_by_position},
         {"distance", true, 1200, 60 + 320 * ((L + 1) / 2), put_distance},

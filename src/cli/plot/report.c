@@ -28,7 +28,8 @@ json_t *report_state(cli_io *io, const char *folder)
     json_t *state = NULL;
     if (rf__checkpoints(io->ctx, folder, &step, &n, NULL)) return NULL;
     if (n) {
-        const int size = snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/trainer_state.json", folder, step[n - 1]);
+        const int size =
+            snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/trainer_state.json", folder, step[n - 1]);
         if (size > 0 && (size_t)size < sizeof path) state = read_json(io, path, JSON_REJECT_DUPLICATES);
     }
     rf__free(io->ctx, step);
@@ -105,8 +106,9 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
         if (!isnan(eval->y[k]) && !(best <= eval->y[k])) best = eval->y[k], at = eval->x[k];
     fputs("<table>\n", to);
     if (config) {
-        snprintf(text, sizeof text, "%" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads, %.2f million parameters", config->num_hidden_layers,
-                 config->hidden_size, config->num_attention_heads, (double)rf_config_parameters(config) * 1e-6);
+        snprintf(text, sizeof text, "%" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads, %.2f million parameters",
+                 config->num_hidden_layers, config->hidden_size, config->num_attention_heads,
+                 (double)rf_config_parameters(config) * 1e-6);
         put_row(to, "model", text);
     }
     snprintf(text, sizeof text, "%.0f of %.0f", number(r->last, "step"), number(state, "max_steps"));
@@ -132,17 +134,25 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
 /* ---- the page ---- */
 
 static const char style[] =
-    "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem;color:#222;background:#fff}\n"
+    "body{font:15px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 "
+    "1rem;color:#222;background:#fff}\n"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}table{border-collapse:collapse;margin:.5rem 0}\n"
-    "th,td{text-align:left;padding:.15rem .8rem .15rem 0;border-bottom:1px solid #8884;font-weight:400;vertical-align:top}\n"
-    "th{color:#777}figure{margin:1rem 0}figcaption{color:#777}figcaption span.a{color:#0072b2}figcaption span.b{color:#d55e00}\n"
-    "figcaption span.c{color:#008a5e}figcaption span.d{color:#b0578d}figcaption span.e{color:#8a6d00}polyline.c{stroke:#008a5e}polyline.d{stroke:#b0578d}\n"
+    "th,td{text-align:left;padding:.15rem .8rem .15rem 0;border-bottom:1px solid "
+    "#8884;font-weight:400;vertical-align:top}\n"
+    "th{color:#777}figure{margin:1rem 0}figcaption{color:#777}figcaption span.a{color:#0072b2}figcaption "
+    "span.b{color:#d55e00}\n"
+    "figcaption span.c{color:#008a5e}figcaption span.d{color:#b0578d}figcaption "
+    "span.e{color:#8a6d00}polyline.c{stroke:#008a5e}polyline.d{stroke:#b0578d}\n"
     "polyline.e{stroke:#8a6d00}circle.c{fill:#008a5e}circle.d{fill:#b0578d}circle.e{fill:#8a6d00}\n"
-    "svg{width:100%;height:auto}svg text{font-size:11px;fill:#777}.grid{stroke:#8883;fill:none}polyline{fill:none;stroke-width:1.6}\n"
-    "polyline.a{stroke:#0072b2}polyline.b{stroke:#d55e00}polyline.raw{stroke:#0072b2;stroke-width:1;opacity:.25}circle.b{fill:#d55e00}\n"
+    "svg{width:100%;height:auto}svg "
+    "text{font-size:11px;fill:#777}.grid{stroke:#8883;fill:none}polyline{fill:none;stroke-width:1.6}\n"
+    "polyline.a{stroke:#0072b2}polyline.b{stroke:#d55e00}polyline.raw{stroke:#0072b2;stroke-width:1;opacity:.25}circle."
+    "b{fill:#d55e00}\n"
     ".gap{stroke:#c00;fill:none;stroke-width:1.6}\n"
-    ".mask{background:#0072b2;color:#fff;border-radius:.3rem;padding:0 .4rem}.right{color:#008a5e}small{color:#777}summary{cursor:pointer}\n"
-    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}polyline.a,polyline.raw{stroke:#56b4e9}figcaption span.a{color:#56b4e9}\n"
+    ".mask{background:#0072b2;color:#fff;border-radius:.3rem;padding:0 "
+    ".4rem}.right{color:#008a5e}small{color:#777}summary{cursor:pointer}\n"
+    "@media(prefers-color-scheme:dark){body{color:#ddd;background:#181818}polyline.a,polyline.raw{stroke:#56b4e9}"
+    "figcaption span.a{color:#56b4e9}\n"
     "polyline.b{stroke:#e69f00}circle.b{fill:#e69f00}figcaption span.b{color:#e69f00}.right{color:#2fbf8f}}\n";
 
 static void put_curves(FILE *to, curve_run *r, const char *folder)
@@ -168,7 +178,9 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
     const json_t *options = json_object_get(state, "options");
     const bool known = !rf_config_read(io->ctx, folder, &config, NULL);
     char path[4096];
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" content=\"width=device-width\"/>\n<title>", to);
+    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/><meta name=\"viewport\" "
+          "content=\"width=device-width\"/>\n<title>",
+          to);
     svg_text(to, r->name);
     fprintf(to, "</title>\n<style>%s</style></head>\n<body><h1>", style);
     svg_text(to, r->name);

@@ -10,7 +10,7 @@
 enum { SAMPLES = 5, WORDS = 36, EVERY = 9, MASKS = 16, TOP = 3 };
 
 typedef struct sample {
-    int32_t id[WORDS + 2], truth[MASKS], row[MASKS];        /* truth -1: not known                                      */
+    int32_t id[WORDS + 2], truth[MASKS], row[MASKS];        /* truth -1: not known                                    */
     int n, masks;
 } sample;
 
@@ -65,7 +65,8 @@ static void put_predictions(const predicting *g, const sample *s, int m, const f
         const char *class = s->truth[m] >= 0 && best[i] == s->truth[m] ? " class=\"right\"" : "";
         fprintf(g->to, "<td%s>", class);
         put_ids(g, &best[i], 1);
-        fprintf(g->to, " <small>%.0f %%</small></td>", 100 * exp((double)logit[best[i]] - (double)logit[best[0]]) / sum);
+        fprintf(g->to, " <small>%.0f %%</small></td>",
+                100 * exp((double)logit[best[i]] - (double)logit[best[0]]) / sum);
     }
     fputs("</tr>\n", g->to);
 }
@@ -87,7 +88,10 @@ static void put_sample(predicting *g, const sample *s)
 
 /* ---- where samples come from ---- */
 
-static bool begins_word(const predicting *g, int32_t id) { return !rf_tokenizer_is_special(g->t, id) && !rf_tokenizer_continues(g->t, id); }
+static bool begins_word(const predicting *g, int32_t id)
+{
+    return !rf_tokenizer_is_special(g->t, id) && !rf_tokenizer_continues(g->t, id);
+}
 
 /* The beginning of a document; every ninth word that is one token is masked. */
 static void sample_of(const predicting *g, rf__ids ids, size_t at, size_t size, sample *s)
@@ -139,8 +143,8 @@ static void from_text(predicting *g, const char *text)
             s.row[s.masks++] = i;
         }
         if (!s.masks)
-            rf_fail(why, RF_EDATA, "--sample: no mask token (%s) in the first %d tokens of \"%.100s\"", rf_tokenizer_options_of(g->t)->mask,
-                    WORDS, text);
+            rf_fail(why, RF_EDATA, "--sample: no mask token (%s) in the first %d tokens of \"%.100s\"",
+                    rf_tokenizer_options_of(g->t)->mask, WORDS, text);
         put_sample(g, &s);
     }
     rf_encoding_clear(&e);
@@ -152,7 +156,8 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
     char path[4096];
     if (rf_model_open(io->ctx, folder, &g.model, NULL)) return;
     g.t = rf_model_tokenizer(g.model);
-    const bool predicts = g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
+    const bool predicts =
+        g.t && rf_tokenizer_mask(g.t) >= 0 && rf_model_has_head(g.model) && !rf_model_config(g.model)->is_decoder;
     if (predicts && !rf_session_open(g.model, &g.session, NULL)) {
         const char *data = json_string_value(json_array_get(json_object_get(options, "data"), 0));
         for (int i = 0; samples && i < samples->n && !io->why.code; i++) from_text(&g, samples->item[i]);
@@ -160,7 +165,8 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
         if (!g.written) from_cache(&g, data ? data : path);
     }
     if (!predicts && samples && samples->n)
-        rf_fail(&io->why, RF_EUNSUPPORTED, "--sample: the model has no masked-language-model head, so it cannot predict");
+        rf_fail(&io->why, RF_EUNSUPPORTED,
+                "--sample: the model has no masked-language-model head, so it cannot predict");
     rf_session_close(g.session);
     rf_model_close(g.model);
 }

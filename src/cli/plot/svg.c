@@ -9,7 +9,10 @@ enum { WIDTH = 760, HEIGHT = 240, LEFT = 64, RIGHT = 12, TOP = 10, BOTTOM = 30 }
 typedef struct frame { double x0, x1, y0, y1; } frame;
 
 static double across(const frame *f, double x) { return LEFT + (x - f->x0) / (f->x1 - f->x0) * (WIDTH - LEFT - RIGHT); }
-static double down(const frame *f, double y) { return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM); }
+static double down(const frame *f, double y)
+{
+    return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
+}
 
 void svg_text(FILE *to, const char *text)
 {
@@ -45,14 +48,16 @@ static void axes(FILE *to, const frame *f)
     int n = curves_ticks(f->y0, f->y1, 6, &first, &step);
     for (int i = 0; i < n; i++) {
         const double v = first + i * step, y = down(f, v);
-        fprintf(to, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT, y,
-                WIDTH - RIGHT, LEFT - 6, y + 4, fabs(v) < 1e-9 * step ? 0 : v);
+        fprintf(to, "<path class=\"grid\" d=\"M%d %.1fH%d\"/><text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n",
+                LEFT, y, WIDTH - RIGHT, LEFT - 6, y + 4, fabs(v) < 1e-9 * step ? 0 : v);
     }
     n = curves_ticks(f->x0, f->x1, 8, &first, &step);
     for (int i = 0; i < n; i++) {
         const double v = first + i * step, x = across(f, v);
-        fprintf(to, "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.12g</text>\n", x, TOP,
-                HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 16, v);
+        fprintf(
+            to,
+            "<path class=\"grid\" d=\"M%.1f %dV%d\"/><text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%.12g</text>\n",
+            x, TOP, HEIGHT - BOTTOM, x, HEIGHT - BOTTOM + 16, v);
     }
 }
 
@@ -79,11 +84,13 @@ static void gaps(FILE *to, const frame *f, const curve *c)
 {
     for (size_t k = 0; k < c->n; k++)
         if (isnan(c->y[k]))
-            fprintf(to, "<path class=\"gap\" d=\"M%.1f %.1fl6 6m0-6l-6 6\"><title>step %.0f: no number</title></path>\n",
+            fprintf(to,
+                    "<path class=\"gap\" d=\"M%.1f %.1fl6 6m0-6l-6 6\"><title>step %.0f: no number</title></path>\n",
                     across(f, c->x[k]) - 3, down(f, curve_mark(c, k)) - 3, c->x[k]);
 }
 
-/* Of the losses and scores the measured ones have colours of their own, one after the other; a fifth has the first again. */
+/* Of the losses and scores the measured ones have colours of their own, one after the other; a fifth has the first
+ * again. */
 static const char *class_of(const curve_run *r, int kind)
 {
     static const char *const classes[] = {"b", "c", "d", "e"};
@@ -104,7 +111,8 @@ void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, do
     for (int i = 0; i < CURVES; i++)
         if (curve_kinds[i].panel == panel && curve_drawn(&r->of[i]))
             fprintf(to, " <span class=\"%s\">%s</span>", class_of(r, i), curve_kinds[i].key);
-    fprintf(to, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT, curve_panels[panel]);
+    fprintf(to, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"%s\">\n", WIDTH, HEIGHT,
+            curve_panels[panel]);
     axes(to, &f);
     for (int i = 0; i < CURVES; i++) {
         const curve *c = &r->of[i];
@@ -115,9 +123,10 @@ void svg_panel(FILE *to, const curve_run *r, const curve_run *raw, int panel, do
         gaps(to, &f, c);
         for (size_t k = 0; marks && k < c->n && c->n <= 200; k++)
             if (!isnan(c->y[k]))
-                fprintf(to,
-                        "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
-                        class_of(r, i), across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
+                fprintf(
+                    to,
+                    "<circle class=\"%s\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\"><title>step %.0f: %.6g</title></circle>\n",
+                    class_of(r, i), across(&f, c->x[k]), down(&f, c->y[k]), c->x[k], c->y[k]);
     }
     fputs("</svg></figure>\n", to);
 }

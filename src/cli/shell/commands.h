@@ -4,17 +4,20 @@
 
 #include "cli/shell/options.h"
 
-extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_prepare, cmd_pretrain, cmd_finetune, cmd_evaluate,
-    cmd_predict, cmd_classify, cmd_generate, cmd_info, cmd_verify, cmd_bench, cmd_plot, cmd_watch, cmd_report, cmd_positions, cmd_position_report,
-    cmd_demo, cmd_completion, cmd_help;
+extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_prepare, cmd_pretrain, cmd_finetune,
+    cmd_evaluate, cmd_predict, cmd_classify, cmd_generate, cmd_info, cmd_verify, cmd_bench, cmd_plot, cmd_watch,
+    cmd_report, cmd_positions, cmd_position_report, cmd_demo, cmd_completion, cmd_help;
 
 /* What most commands share: where the model is. */
 #define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model")
-#define CLI_MODEL_OPTION_OF(args, field, what) {"model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL}
+#define CLI_MODEL_OPTION_OF(args, field, what) \
+    { \
+        "model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL \
+    }
 
 /* An rf_type, as the int `field`: RF_F32 or RF_BF16. */
-#define CLI_DTYPE_OPTION(args, field)                                                                                      \
-    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16", "f32", 0, 0, NULL,                                         \
+#define CLI_DTYPE_OPTION(args, field) \
+    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16", "f32", 0, 0, NULL, \
      "what matrices are kept and multiplied in; bf16 takes half the memory", "torch_dtype"}
 
 #endif

@@ -28,7 +28,7 @@ static void command_names(FILE *to)
     for (int i = 0; cli_commands[i]; i++) fprintf(to, "%s%s", i ? " " : "", cli_commands[i]->name);
 }
 
-/* ---- bash ------------------------------------------------------------------------------------------------------------ */
+/* ---- bash -------------------------------------------------------------------------------------------------------- */
 
 static void bash_names(FILE *to, const cli_option *o)
 {
@@ -74,8 +74,8 @@ static const char bash_parts[] =
     "_roformer_long()        # --max-length is --max_length\n{\n"
     "    [[ $name != --* ]] || { name=${name#--}; name=--${name//-/_}; }\n}\n";
 
-/* The words before the cursor: which is the command, and whether an option waits for its value.  "--name=value" comes as three words, or as
- * one where COMP_WORDBREAKS has no '='. */
+/* The words before the cursor: which is the command, and whether an option waits for its value.  "--name=value" comes
+ * as three words, or as one where COMP_WORDBREAKS has no '='. */
 static const char bash_walk[] =
     "_roformer()\n{\n"
     "    local word=${COMP_WORDS[COMP_CWORD]} command= option= attached= operands= prefix= value= name last= i n=0\n"
@@ -128,7 +128,9 @@ static void bash(FILE *to)
 {
     fputs("# bash completion for roformer\n", to);
     fputs(bash_parts, to);
-    fputs("_roformer_value()       # what option $2 of command $1 takes, in $value; false: nothing\n{\n    case $1,$2 in\n", to);
+    fputs("_roformer_value()       # what option $2 of command $1 takes, in $value; false: nothing\n{\n    case $1,$2 "
+          "in\n",
+          to);
     for (int i = 0; cli_commands[i]; i++) bash_values(to, cli_commands[i]->name, cli_commands[i]->options);
     bash_values(to, "*", cli_common_options);
     fputs("        *) return 1 ;;\n    esac\n}\n", to);
@@ -137,7 +139,8 @@ static void bash(FILE *to)
     command_names(to);
     fputs("' options='", to);
     bash_names(to, cli_common_options);
-    fputs(" -h'\n    if [[ $word == -* && ! $operands ]]; then\n        case $command in\n            '') options+='", to);
+    fputs(" -h'\n    if [[ $word == -* && ! $operands ]]; then\n        case $command in\n            '') options+='",
+          to);
     bash_names(to, cli_before_options);
     fputs("' ;;\n", to);
     for (int i = 0; cli_commands[i]; i++) {
@@ -151,7 +154,7 @@ static void bash(FILE *to)
     fputs("    esac\n}\ncomplete -o bashdefault -o default -F _roformer roformer\n", to);
 }
 
-/* ---- zsh ------------------------------------------------------------------------------------------------------------- */
+/* ---- zsh --------------------------------------------------------------------------------------------------------- */
 
 /* Text inside '...' and [...]: without the characters that end either. */
 static void zsh_text(FILE *to, const char *text)
@@ -233,7 +236,7 @@ static void zsh(FILE *to)
           "if [ \"$funcstack[1]\" = _roformer ]; then _roformer \"$@\"; else compdef _roformer roformer; fi\n", to);
 }
 
-/* ---- fish ------------------------------------------------------------------------------------------------------------ */
+/* ---- fish -------------------------------------------------------------------------------------------------------- */
 
 static void fish_text(FILE *to, const char *text)
 {
@@ -314,7 +317,10 @@ static void fish(FILE *to)
 
 bool cli_completion(FILE *to, const char *shell)
 {
-    static const struct { const char *name; void (*write)(FILE *); } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+    static const struct {
+        const char *name;
+        void (*write)(FILE *);
+    } shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
     for (size_t i = 0; i < sizeof shells / sizeof *shells; i++)
         if (!strcmp(shell, shells[i].name)) {
             shells[i].write(to);

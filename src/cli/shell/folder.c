@@ -39,11 +39,13 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
 {
     if (given) {
         const int n = snprintf(out, size, "%s", given);
-        if (n < 0 || (size_t)n >= size) return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
+        if (n < 0 || (size_t)n >= size)
+            return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
         return RF_OK;
     }
     if (beside_program(out, size)) return RF_OK;
-    return rf_fail(why, RF_EARG, "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
+    return rf_fail(why, RF_EARG,
+                   "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }
 
 rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)

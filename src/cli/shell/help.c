@@ -8,7 +8,7 @@
 #include "cli/shell/io.h"
 
 #ifndef RF_DATE
-#define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                            */
+#define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                          */
 #endif
 
 enum { COLUMN = 34 };
@@ -75,7 +75,7 @@ static void option_notes(const cli_command *c, const cli_option *o, char *out, s
 /* "  --name a|b|c": a list that is too long for a line goes on below its first word.  Returns the cursor's column. */
 static int put_head(FILE *to, const char *head, int width)
 {
-    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or space for it, name, space              */
+    const int below = 2 + (int)(strcspn(head + 4, " ") + 5);        /* letter or space for it, name, space            */
     int at = fprintf(to, "  ");
     while (*head) {
         const size_t choice = strcspn(head, "|"), word = choice + (head[choice] == '|');
@@ -102,7 +102,8 @@ static void list_options(FILE *to, const cli_command *c, const cli_option *o)
 
 void cli_help_all(FILE *to)
 {
-    fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n", rf_version());
+    fprintf(to, "roformer %s: masked language models with rotary position embedding, from raw text to answers\n\n",
+            rf_version());
     fprintf(to, "usage: roformer [OPTIONS] COMMAND [OPTIONS] [ARGUMENTS]\n\ncommands:\n");
     for (int i = 0; cli_commands[i]; i++) fprintf(to, "  %-16s %s\n", cli_commands[i]->name, cli_commands[i]->summary);
     fprintf(to, "\noptions of every command:\n");
@@ -132,7 +133,7 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
     for (int i = 0; c->examples[i]; i++) fprintf(to, "  %s\n", c->examples[i]);
 }
 
-/* ---- roformer(1) ------------------------------------------------------------------------------------------------------ */
+/* ---- roformer(1) ------------------------------------------------------------------------------------------------- */
 
 /* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Spaces after `width` columns
  * become line feeds. */
@@ -221,12 +222,14 @@ void cli_manual(FILE *to)
         ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
         ".TP\n.B NO_COLOR\nno colours when set and not empty\n"
         ".SH FILES\n"
-        ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's transformers reads and writes it\n"
+        ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's "
+        "transformers reads and writes it\n"
         ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
         ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";
     fprintf(to, ".TH ROFORMER 1 \"%s\" \"roformer %s\" \"User Commands\"\n", RF_DATE, rf_version());
     fputs(".SH NAME\nroformer \\- masked language models with rotary position embedding\n.SH SYNOPSIS\n", to);
-    fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n", to);
+    fputs(".B roformer\n[\\fIOPTIONS\\fR] \\fICOMMAND\\fR [\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n.SH DESCRIPTION\n",
+          to);
     fputs("Trains, runs and measures RoFormer models: a vocabulary from raw text,\n"
           "masked and causal language models, fine-tuning on labelled examples, all of\n"
           "which can be killed at any moment and go on with the same bits; filling of\n"

@@ -7,9 +7,9 @@
 #include "cli/shell/options.h"
 
 void cli_help_all(FILE *to);                                            /* the list of commands                       */
-void cli_help_command(FILE *to, const cli_command *c, bool whole);      /* whole: with description and examples        */
-void cli_manual(FILE *to);                                              /* roformer(1) in man(7) macros                */
-bool cli_completion(FILE *to, const char *shell);                       /* false: no such shell                        */
+void cli_help_command(FILE *to, const cli_command *c, bool whole);      /* whole: with description and examples       */
+void cli_manual(FILE *to);                                              /* roformer(1) in man(7) macros               */
+bool cli_completion(FILE *to, const char *shell);                       /* false: no such shell                       */
 
 /* The value an option has by default, as one would type it; "" when there is none worth showing. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size);

@@ -80,7 +80,7 @@ rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_e
     return rf_fail(why, inner->code, "%.100s: line %llu: %.190s", file, (unsigned long long)line, inner->text);
 }
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why)
 {
@@ -118,7 +118,8 @@ static rf_status unpack(cli_lines *l, rf_error *why)
     return status;
 }
 
-/* The first bytes say whether the file is compressed: not before they are there, so that a line is answered as it comes. */
+/* The first bytes say whether the file is compressed: not before they are there, so that a line is answered as it
+ * comes. */
 static rf_status look(cli_lines *l, rf_error *why)
 {
     const int compressed = rf__source_compressed(l->buffer, l->to);
@@ -220,7 +221,8 @@ rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error
     const char *at = t->operands->item[t->next++];
     const size_t n = strlen(at), good = rf__utf8_check(at, n);
     if (good < n)
-        return rf_fail(why, RF_EDATA, "text %d: byte %zu (0x%02x) is not UTF-8", t->next, good + 1, (unsigned char)at[good]);
+        return rf_fail(why, RF_EDATA, "text %d: byte %zu (0x%02x) is not UTF-8", t->next, good + 1,
+                       (unsigned char)at[good]);
     *text = at;
     *size = n;
     return RF_OK;
@@ -238,7 +240,7 @@ rf_status cli_texts_fail(const cli_texts *t, rf_error *why, const rf_error *inne
     return rf_fail(why, inner->code, "%s", inner->text);
 }
 
-/* ---- output --------------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
 int cli_pipe_closed(void) { _exit(128 + 13); }
 
@@ -281,9 +283,12 @@ char *cli_target(const char *path)
 rf_status cli_not_input(const char *output, const char *input, rf_error *why)
 {
     struct stat a, b;
-    if (!output || !input || !strcmp(output, "-") || !strcmp(input, "-") || stat(output, &a) || stat(input, &b) || !S_ISREG(a.st_mode)) return RF_OK;
+    if (!output || !input || !strcmp(output, "-") || !strcmp(input, "-") || stat(output, &a) || stat(input, &b) ||
+        !S_ISREG(a.st_mode))
+        return RF_OK;
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return RF_OK;
-    return rf_fail(why, RF_EARG, "--output: %.200s is what is read, and would be overwritten: choose another name", output);
+    return rf_fail(why, RF_EARG, "--output: %.200s is what is read, and would be overwritten: choose another name",
+                   output);
 }
 
 static rf_status open_file(cli_out *o, const char *path, rf_error *why)

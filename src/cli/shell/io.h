@@ -4,7 +4,7 @@
  * and never fails a command.
  *
  *     0 done   1 failure   2 usage   3 bad data   4 input or output   5 memory   6 not finite   75 later
- *     128 + n  ended by signal n (130 Ctrl-C, 141 the reader of our output went away, 143 terminated)                 */
+ *     128 + n  ended by signal n (130 Ctrl-C, 141 the reader of our output went away, 143 terminated)                */
 #ifndef CLI_IO_H
 #define CLI_IO_H
 
@@ -16,7 +16,14 @@
 #include "roformer/model.h"
 
 enum {
-    CLI_DONE = 0, CLI_FAILURE = 1, CLI_USAGE = 2, CLI_DATA = 3, CLI_IO = 4, CLI_MEMORY = 5, CLI_NUMERIC = 6, CLI_LATER = 75
+    CLI_DONE = 0,
+    CLI_FAILURE = 1,
+    CLI_USAGE = 2,
+    CLI_DATA = 3,
+    CLI_IO = 4,
+    CLI_MEMORY = 5,
+    CLI_NUMERIC = 6,
+    CLI_LATER = 75
 };
 
 struct cli_io {
@@ -37,7 +44,7 @@ void cli_note(const cli_io *io, const char *format, ...) RF_PRINTF(2, 3);       
 /* Joins the name of a place and a failure: "standard input: line 7: ..." */
 rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_error *inner);
 
-/* ---- lines -------------------------------------------------------------------------------------------------------- */
+/* ---- lines ------------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_lines {
     const rf_ctx *ctx;
@@ -47,19 +54,19 @@ typedef struct cli_lines {
     const char *name;           /* for messages                                                                       */
     char *buffer;
     size_t capacity, from, to;
-    uint64_t number;            /* of the line that was returned last, from 1                                          */
+    uint64_t number;            /* of the line that was returned last, from 1                                         */
     bool ended;
 } cli_lines;
 
-/* "-" is standard input.  gzip and zstd are known by their first bytes; with ctx NULL they are not.  RF_EIO when it cannot
- * be read. */
+/* "-" is standard input.  gzip and zstd are known by their first bytes; with ctx NULL they are not.  RF_EIO when it
+ * cannot be read. */
 rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why);
 /* *line is lent until the next call, NULL at the end or when a signal asked to stop.  Without "\n" or "\r\n".  RF_EDATA
  * when a line is not UTF-8 or longer than CLI_LINE_MAX. */
 enum { CLI_LINE_MAX = 64 << 20 };
 rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error *why);
 void cli_lines_close(cli_lines *l);
-bool cli_lines_ready(const cli_lines *l);       /* something is here already: the next call will hardly wait           */
+bool cli_lines_ready(const cli_lines *l);       /* something is here already: the next call will hardly wait          */
 
 /* Texts of a command: its operands, or the lines of standard input when there are none. */
 typedef struct cli_texts {
@@ -75,21 +82,22 @@ void cli_texts_close(cli_texts *t);
 /* `inner` with the line's number before it, when texts are lines. */
 rf_status cli_texts_fail(const cli_texts *t, rf_error *why, const rf_error *inner);
 
-/* ---- output --------------------------------------------------------------------------------------------------------- */
+/* ---- output ------------------------------------------------------------------------------------------------------ */
 
-/* A file that appears whole or not at all; standard output ("-" or NULL), pipes and devices are written as they come. */
+/* A file that appears whole or not at all; standard output ("-" or NULL), pipes and devices are written as they
+ * come. */
 typedef struct cli_out {
     int fd;
     char *path, *temporary;     /* temporary: NULL when written in place                                              */
     char *buffer;
     size_t used;
-    uint64_t written;           /* bytes so far, buffered ones included                                                */
-    int64_t begin;              /* where in the file we began, -1: cannot go back                                      */
+    uint64_t written;           /* bytes so far, buffered ones included                                               */
+    int64_t begin;              /* where in the file we began, -1: cannot go back                                     */
 } cli_out;
 rf_status cli_out_open(cli_out *o, const char *path, rf_error *why);
 rf_status cli_out_write(cli_out *o, const void *data, size_t size, rf_error *why);
 rf_status cli_out_flush(cli_out *o, rf_error *why);
-rf_status cli_out_patch(cli_out *o, uint64_t at, const void *data, size_t size, rf_error *why);   /* RF_EIO on a pipe   */
+rf_status cli_out_patch(cli_out *o, uint64_t at, const void *data, size_t size, rf_error *why);   /* RF_EIO on a pipe */
 bool cli_out_seekable(const cli_out *o);
 /* A file without a name in $TMPDIR or /tmp, gone when closed; and all of it into another output. */
 rf_status cli_out_spool(cli_out *o, rf_error *why);
@@ -97,8 +105,8 @@ rf_status cli_out_copy(cli_out *to, cli_out *spool, rf_error *why);
 rf_status cli_out_commit(cli_out *o, rf_error *why);
 void cli_out_discard(cli_out *o);                                       /* after a failure; fine after commit         */
 
-/* Where a symbolic link leads, however many there are and whether or not the last file exists: what is written there leaves the link.  To be
- * freed; NULL: no memory. */
+/* Where a symbolic link leads, however many there are and whether or not the last file exists: what is written there
+ * leaves the link.  To be freed; NULL: no memory. */
 char *cli_target(const char *path);
 /* RF_EARG when both are one file: the output would take the input's place.  "-" and NULL are no file. */
 rf_status cli_not_input(const char *output, const char *input, rf_error *why);
@@ -111,15 +119,15 @@ int cli_pipe_closed(void);                                              /* _exit
 rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
 json_t *cli_text_json(const char *text, size_t size);
 
-/* ---- signals -------------------------------------------------------------------------------------------------------- */
+/* ---- signals ----------------------------------------------------------------------------------------------------- */
 
-void cli_signals_init(void);                /* SIGPIPE, SIGXFSZ to errno, SIGBUS in a mapped file to a message and exit 4 */
-void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: the first is remembered, the second ends         */
-void cli_signals_catch_save(void);          /* SIGUSR1 asks for a checkpoint                                             */
-int cli_save_asked(void);                   /* whether it has come since the last call                                   */
-int cli_stopped(void);                      /* the signal that asked to stop, or 0                                       */
+void cli_signals_init(void);            /* SIGPIPE, SIGXFSZ to errno, SIGBUS in a mapped file to a message and exit 4 */
+void cli_signals_catch(void);               /* SIGINT, SIGTERM, SIGHUP: the first is remembered, the second ends      */
+void cli_signals_catch_save(void);          /* SIGUSR1 asks for a checkpoint                                          */
+int cli_save_asked(void);                   /* whether it has come since the last call                                */
+int cli_stopped(void);                      /* the signal that asked to stop, or 0                                    */
 
-/* ---- the model ------------------------------------------------------------------------------------------------------- */
+/* ---- the model --------------------------------------------------------------------------------------------------- */
 
 /* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
@@ -130,27 +138,27 @@ typedef struct cli_model {
     const rf_config *config;
     const rf_tokenizer *t;
 } cli_model;
-rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m);    /* a failure lies in io->why      */
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m);    /* a failure lies in io->why  */
 void cli_model_close(cli_model *m);
 
-/* ---- progress -------------------------------------------------------------------------------------------------------- */
+/* ---- progress ---------------------------------------------------------------------------------------------------- */
 
 typedef struct cli_progress {
-    bool live;                  /* a terminal: the line is drawn again and again                                        */
+    bool live;                  /* a terminal: the line is drawn again and again                                      */
     bool silent;
     bool color;
     bool drawn;
     double begun, last, interval;
 } cli_progress;
 void cli_progress_init(cli_progress *p, const cli_io *io, double interval);
-/* Draws "label [#####     ] 52 %  text" on a terminal at most ten times a second; elsewhere a line each `interval` s. */
+/* Draws "label [#####    ] 52 %  text" on a terminal at most ten times a second; elsewhere a line each `interval` s. */
 void cli_progress_show(cli_progress *p, const char *label, double share, const char *text);
-void cli_progress_line(cli_progress *p, const char *text);              /* a line that stays, above the bar            */
+void cli_progress_line(cli_progress *p, const char *text);              /* a line that stays, above the bar           */
 void cli_progress_clear(cli_progress *p);
 double cli_progress_seconds(const cli_progress *p);
 void cli_loss(double loss, char *out, size_t size);                     /* "2.3026"; "-" when nothing was predicted   */
-void cli_duration(double seconds, char *out, size_t size);              /* "4:05", "1:02:33"                            */
-void cli_count(double n, char *out, size_t size);                       /* "12.3k", "4.56M"                             */
+void cli_duration(double seconds, char *out, size_t size);              /* "4:05", "1:02:33"                          */
+void cli_count(double n, char *out, size_t size);                       /* "12.3k", "4.56M"                           */
 int cli_terminal_width(int fd);
 
 /* Cells that a text takes on a terminal. */

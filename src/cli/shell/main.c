@@ -70,12 +70,16 @@ static int threads_of_process(void)
 
 static int run(cli_parsed *p, const char *program)
 {
-    cli_io io = {.parsed = p, .program = program, .quiet = p->common.quiet || !is_first(), .color_out = use_color(&p->common, 1),
+    cli_io io = {.parsed = p,
+                 .program = program,
+                 .quiet = p->common.quiet || !is_first(),
+                 .color_out = use_color(&p->common, 1),
                  .color_err = use_color(&p->common, 2)};
     const int threads = p->common.threads ? (int)p->common.threads : threads_of_process();
     const rf_ctx_options options = {.threads = threads, .isa = p->common.isa, .products = p->common.products};
     if (cli_comm() && p->command != &cmd_pretrain) {
-        rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name, cli_comm()->size);
+        rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name,
+                cli_comm()->size);
         cli_comm()->agreed = 1;
         return cli_exit(&io);
     }

@@ -17,13 +17,15 @@ const cli_option cli_common_options[] = {
 #define RFR(name, machine, needs, flags) #name ", "
 #include "roformer/rungs.def"
 #undef RFR
-     "or ref, the printed formulas in double; without it the best of this machine", NULL},
+     "or ref, the printed formulas in double; without it the best of this machine",
+     NULL},
     {"products", 0, CLI_TEXT, C(products), "built-in|onednn", NULL, 0, 0, NULL,
      "who computes matrix products; built-in when not given", NULL},
     {"quiet", 'q', CLI_FLAG, C(quiet), NULL, NULL, 0, 0, NULL, "no progress and no notes on standard error", NULL},
     {"color", 0, CLI_CHOICE, C(color), "auto|always|never", "auto", 0, 0, NULL,
      "colours in tables and progress; auto: on a terminal without NO_COLOR", NULL},
-    {"help", 0, CLI_FLAG, C(help), NULL, NULL, 0, 0, NULL, "the whole help with examples (-h: the options alone)", NULL},
+    {"help", 0, CLI_FLAG, C(help), NULL, NULL, 0, 0, NULL, "the whole help with examples (-h: the options alone)",
+     NULL},
     {0},
 };
 #undef C
@@ -55,7 +57,8 @@ bool cli_same_name(const char *name, const char *typed, size_t size)
 const cli_option *cli_find_option(const cli_option *options, const char *name, size_t size)
 {
     for (const cli_option *o = options; o && o->kind; o++)
-        if (o->kind != CLI_OPERANDS && (cli_same_name(o->name, name, size) || cli_same_name(o->alias, name, size))) return o;
+        if (o->kind != CLI_OPERANDS && (cli_same_name(o->name, name, size) || cli_same_name(o->alias, name, size)))
+            return o;
     return NULL;
 }
 
@@ -65,7 +68,7 @@ bool cli_given(const cli_parsed *p, const char *name)
     return o && p->given[o - p->command->options];
 }
 
-/* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ------------- */
+/* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ----------- */
 
 enum { WORD = 48 };
 
@@ -83,7 +86,8 @@ static size_t distance(const char *a, const char *b)
         now[0] = i;
         for (size_t j = 1; j <= m; j++) {
             now[j] = smaller(smaller(above[j], now[j - 1]) + 1, above[j - 1] + (a[i - 1] != b[j - 1]));
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) now[j] = smaller(now[j], two[j - 2] + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                now[j] = smaller(now[j], two[j - 2] + 1);
         }
     }
     return row[n % 3][m];
@@ -119,12 +123,14 @@ static rf_status unknown(const cli_parsed *p, const char *name, size_t size, rf_
     snprintf(typed, sizeof typed, "%.*s", (int)smaller(size, sizeof typed - 1), name);
     cli_nearest near = {typed, NULL, 0};
     const char *advice = p->command ? cli_trainer_advice(p->command->name, typed) : NULL;
-    if (advice) return rf_fail(why, RF_EARG, "--%s is not an option of roformer %s: %s", typed, p->command->name, advice);
+    if (advice)
+        return rf_fail(why, RF_EARG, "--%s is not an option of roformer %s: %s", typed, p->command->name, advice);
     if (p->command) consider_options(&near, p->command->options);
     else consider_options(&near, cli_before_options);
     consider_options(&near, cli_common_options);
     if (near.best) return rf_fail(why, RF_EARG, "unknown option --%s; did you mean --%s?", typed, near.best);
-    if (p->command) return rf_fail(why, RF_EARG, "unknown option --%s (see roformer %s --help)", typed, p->command->name);
+    if (p->command)
+        return rf_fail(why, RF_EARG, "unknown option --%s (see roformer %s --help)", typed, p->command->name);
     return rf_fail(why, RF_EARG, "unknown option --%s (see roformer --help)", typed);
 }
 
@@ -224,7 +230,8 @@ static rf_status assign(const cli_option *o, void *args, const char *text, rf_er
     return RF_EARG;
 }
 
-static rf_status fill(const cli_option *options, void *args, bool from_env, const char *(*lookup)(const char *), rf_error *why)
+static rf_status fill(const cli_option *options, void *args, bool from_env, const char *(*lookup)(const char *),
+                      rf_error *why)
 {
     for (const cli_option *o = options; o && o->kind; o++) {
         const char *text = !from_env ? o->initial : o->env && lookup ? lookup(o->env) : NULL;
@@ -279,7 +286,7 @@ void cli_show_value(const cli_option *o, const void *args, char *out, size_t siz
     }
 }
 
-/* ---- the walk over argv ------------------------------------------------------------------------------------------- */
+/* ---- the walk over argv ------------------------------------------------------------------------------------------ */
 
 typedef struct target { const cli_option *o; void *args; bool *given; } target;
 
@@ -316,7 +323,7 @@ static bool is_option(const char *a) { return a[0] == '-' && a[1] && !strchr("01
 static rf_status give(target at, const char *text, rf_error *why)
 {
     if (at.given && !*at.given && (at.o->kind == CLI_FILES || at.o->kind == CLI_EACH))
-        ((cli_list *)(void *)((char *)at.args + at.o->at))->n = 0;          /* what the environment or a checkpoint said */
+        ((cli_list *)(void *)((char *)at.args + at.o->at))->n = 0;       /* what the environment or a checkpoint said */
     if (at.given) *at.given = true;
     return assign(at.o, at.args, text, why);
 }
@@ -364,8 +371,8 @@ static rf_status take_operand(cli_parsed *p, const char *text, rf_error *why)
         if (o->kind == CLI_OPERANDS) {
             const cli_list *list = (const void *)((char *)p->args + o->at);
             if (list->n >= (int)o->high)
-                return rf_fail(why, RF_EARG, "unexpected argument '%.100s': %s takes at most %d", text, p->command->name,
-                               (int)o->high);
+                return rf_fail(why, RF_EARG, "unexpected argument '%.100s': %s takes at most %d", text,
+                               p->command->name, (int)o->high);
             return assign(o, p->args, text, why);
         }
     return rf_fail(why, RF_EARG, "unexpected argument '%.100s': %s takes options only", text, p->command->name);

@@ -3,7 +3,7 @@
  *     roformer [COMMON OPTIONS] COMMAND [OPTIONS] [OPERANDS]
  *
  * A long option is written with '-' or '_' alike, its value after '=' or as the next argument.  Numbers are read whole
- * or not at all.  Nothing here prints or exits.                                                                       */
+ * or not at all.  Nothing here prints or exits.                                                                      */
 #ifndef CLI_OPTIONS_H
 #define CLI_OPTIONS_H
 
@@ -82,7 +82,8 @@ typedef struct cli_parsed {
 /* Values of nothing given: initial values, then `prepare`, then the environment (getenv-like `look`, or NULL). */
 rf_status cli_defaults(cli_parsed *p, const char *(*look)(const char *name), rf_error *why);
 
-/* Reads argv[0..argc).  With p->command NULL reads common options only and stops before the first operand, or after all;
+/* Reads argv[0..argc).  With p->command NULL reads common options only and stops before the first operand, or after
+ * all;
  * *used (or NULL) tells where.  RF_EARG with a sentence that names the option, the value and the limit. */
 rf_status cli_parse(cli_parsed *p, int argc, const char *const argv[], int *used, rf_error *why);
 void cli_parsed_clear(cli_parsed *p);

@@ -78,7 +78,9 @@ void cli_bar(double share, int width, char *out, size_t size)
     size_t n = 0;
     *out = 0;
     for (int i = 0; i < width; i++) {
-        const char *cell = eighths >= 8 * (i + 1) ? (utf8 ? "█" : "#") : utf8 && eighths > 8 * i ? part[eighths - 8 * i] : " ";
+        const char *cell = eighths >= 8 * (i + 1)    ? (utf8 ? "█" : "#")
+                           : utf8 && eighths > 8 * i ? part[eighths - 8 * i]
+                                                     : " ";
         const size_t length = strlen(cell);
         if (n + length + 1 > size) break;
         memcpy(out + n, cell, length + 1);
@@ -133,8 +135,8 @@ void cli_progress_show(cli_progress *p, const char *label, double share, const c
         fprintf(stderr, "\r\033[K%.*s", columns - 1, text);
     } else {
         cli_bar(share, width, bar, sizeof bar);
-        fprintf(stderr, "\r\033[K%s [%s%s%s] %3.0f %%  %s", label, p->color ? "\033[36m" : "", bar, p->color ? "\033[0m" : "",
-                100 * share, text);
+        fprintf(stderr, "\r\033[K%s [%s%s%s] %3.0f %%  %s", label, p->color ? "\033[36m" : "", bar,
+                p->color ? "\033[0m" : "", 100 * share, text);
     }
     fflush(stderr);
     p->drawn = true;

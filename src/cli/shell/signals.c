@@ -25,7 +25,7 @@ void cli_signals_catch(void)
     struct sigaction now, act = {.sa_handler = remember};       /* no SA_RESTART: a waiting read must come back */
     sigemptyset(&act.sa_mask);
     for (size_t i = 0; i < sizeof number / sizeof *number; i++) {
-        if (!sigaction(number[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;       /* nohup, or a script's "&" */
+        if (!sigaction(number[i], NULL, &now) && now.sa_handler == SIG_IGN) continue;     /* nohup, or a script's "&" */
         sigaction(number[i], &act, NULL);
     }
 }
@@ -63,7 +63,7 @@ static void put(const char *text, size_t size)
 }
 
 /* ---- SIGBUS: a page of a mapped file is no longer there -------------------------------------------------------------
- * Only write, open, read and _exit are called: a handler may use nothing more.                                         */
+ * Only write, open, read and _exit are called: a handler may use nothing more.                                       */
 
 static bool read_hex(const char **p, uintptr_t *out)
 {

@@ -9,10 +9,12 @@ static size_t bytes(int64_t floats, int64_t doubles)
 
 size_t rfk_attention_scratch(const rfk_attention *a)
 {
-    return bytes(rf__max64(rfk__forward_workspace(a).end, rfk__bf16_forward_workspace(a).end), a->keys + 3 * (a->width + a->width2));
+    return bytes(rf__max64(rfk__forward_workspace(a).end, rfk__bf16_forward_workspace(a).end),
+                 a->keys + 3 * (a->width + a->width2));
 }
 
 size_t rfk_attention_back_scratch(const rfk_attention *a)
 {
-    return bytes(rf__max64(rfk__back_workspace(a).end, rfk__bf16_back_workspace(a).end), 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
+    return bytes(rf__max64(rfk__back_workspace(a).end, rfk__bf16_back_workspace(a).end),
+                 2 * a->keys * (a->width + a->width2 + 1) + 4 * (a->width + a->width2));
 }

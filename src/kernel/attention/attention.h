@@ -1,4 +1,5 @@
-/* attention.h — what every rung of attention shares: which keys a query sees, and how scratch is laid out.  Internal. */
+/* attention.h — what every rung of attention shares: which keys a query sees, and how scratch is laid out.
+ * Internal. */
 #ifndef RF_ATTENTION_H
 #define RF_ATTENTION_H
 
@@ -8,8 +9,8 @@
  * stay in the second-level cache; the backward holds five arrays of a block where the forward holds two. */
 enum { RFK__BLOCK = 512, RFK__BACK_KEYS = 128, RFK__BACK_QUERIES = 96 };
 
-/* Queries for which the tables of offsets are packed at a time, a multiple of RFK__ROWS: with the RFK__ROWS - 1 offsets more that
- * a patch meets they are whole vectors.  And keys whose products are transposed at a time. */
+/* Queries for which the tables of offsets are packed at a time, a multiple of RFK__ROWS: with the RFK__ROWS - 1 offsets
+ * more that a patch meets they are whole vectors.  And keys whose products are transposed at a time. */
 enum { RFK__RELATED = 186, RFK__ASIDE = 48 };
 
 /* The most that a rung packs together: keys of a panel, floats of a vector, rows of a patch. */
@@ -98,7 +99,8 @@ static inline rfk__workspace rfk__forward_workspace(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BLOCK, rfk__up(a->keys, RFK__PANEL)), all = a->width + a->width2;
     const rfk_relative *is = a->relative;
-    rfk__workspace r = {.width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
+    rfk__workspace r = {
+        .width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
     r.rows = rfk__carve(&r, (is && is->key ? keys : RFK__VECTOR) * r.wide);      /* rows on their way into a panel */
     r.key = rfk__carve(&r, keys * all);                             /* panels: [keys / PANEL][all][PANEL]        */
     r.value = rfk__carve(&r, keys * r.width);
@@ -119,7 +121,8 @@ static inline rfk__workspace rfk__back_workspace(const rfk_attention *a)
     const int64_t keys = rf__min64(RFK__BACK_KEYS, rfk__up(a->keys, RFK__PANEL)), all = a->width + a->width2;
     const int64_t queries = rf__min64(RFK__BACK_QUERIES, a->queries);
     const rfk_relative *is = a->relative;
-    rfk__workspace r = {.width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
+    rfk__workspace r = {
+        .width = rfk__up(a->width, RFK__VECTOR), .wide = rfk__up(all, RFK__VECTOR), .stride = keys + RFK__VECTOR};
     r.rows = rfk__carve(&r, keys * r.wide);                         /* rotated keys, a row each                  */
     r.rotated_value = rfk__carve(&r, RFK__VECTOR * r.width);
     r.key = rfk__carve(&r, keys * all);                             /* panels                                    */

@@ -13,8 +13,9 @@ typedef struct rfk__bf16_workspace {
     int64_t wide, value_wide;       /* the same as rows of bf16 before they are packed: whole vectors */
     int64_t pairs, value_pairs;     /* pairs of columns that exist of such a row */
     int64_t stride, p_stride; /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
-    int64_t rotated, rows, key, value, score, power, query, result, top, sum, end;                                 /* forward  */
-    int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, lse, delta;  /* backward */
+    int64_t rotated, rows, key, value, score, power, query, result, top, sum, end;                         /* forward */
+    /* backward */
+    int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, lse, delta;
     rfk__workspace near;    /* with tables of offsets: these, and rows in f32 of what meets them */
 } rfk__bf16_workspace;
 
@@ -58,7 +59,8 @@ static inline rfk__bf16_workspace rfk__bf16_forward_workspace(const rfk_attentio
 static inline rfk__bf16_workspace rfk__bf16_back_workspace(const rfk_attention *a)
 {
     const int64_t keys = rf__min64(RFK__BF16_BACK_KEYS, rfk__up(a->keys, RFK__PANEL));
-    const int64_t queries = rfk__up(a->queries, 2), some = rf__min64(RFK__BF16_BACK_QUERIES, rfk__up(queries, 2 * RFK__BF16_ROWS));
+    const int64_t queries = rfk__up(a->queries, 2),
+                  some = rf__min64(RFK__BF16_BACK_QUERIES, rfk__up(queries, 2 * RFK__BF16_ROWS));
     const rfk_relative *is = a->relative;
     const int keep = is && is->key;
     rfk__bf16_workspace m = rfk__bf16_widths(a, keys);

@@ -1,6 +1,7 @@
 /* gemm.c — the public face of the products: every argument is looked at here, then one of the ways computes.
  *
- * On the rung "ref" that is the triple loop; elsewhere our own blocked products, or oneDNN when the caller asked for it. */
+ * On the rung "ref" that is the triple loop; elsewhere our own blocked products, or oneDNN when the caller asked for
+ * it. */
 #include <pthread.h>
 
 #include "kernel/kernel.h"
@@ -71,10 +72,11 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
     for (int64_t i = 0; i < rows; i++) f(y + i * ldy, y + i * ldy, n);
 }
 
-/* ---- which way ------------------------------------------------------------------------------------------------------ */
+/* ---- which way --------------------------------------------------------------------------------------------------- */
 
 /* Our own products come first: oneDNN promises no equal bits for a row in batches of different size, compiles for every
- * shape, and waits by spinning (docs/architecture.md).  A capped rung has no oneDNN: it would choose its instructions. */
+ * shape, and waits by spinning (docs/architecture.md).  A capped rung has no oneDNN: it would choose its
+ * instructions. */
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 {
     const rf__products *list[] = {
@@ -114,13 +116,14 @@ rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why)
         return rf_fail(why, RF_EARG, "products: \"%s\" is neither \"built-in\" nor \"onednn\"", name);
     if (ctx->onednn && !built) return rf_fail(why, RF_EARG, "products: this build has no oneDNN (RF_DNNL was off)");
     if (ctx->onednn && (ctx->capped || !strcmp(ctx->isa, "ref")))
-        return rf_fail(why, RF_EARG, "products: oneDNN chooses its own instructions and does not keep to isa \"%s\"", ctx->isa);
+        return rf_fail(why, RF_EARG, "products: oneDNN chooses its own instructions and does not keep to isa \"%s\"",
+                       ctx->isa);
     return RF_OK;
 }
 
 const char *rf_gemm_backend(const rf_ctx *ctx) { return rf__products_at(ctx, 0)->name; }
 
-/* ---- checks --------------------------------------------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------------------------------ */
 
 /* So that every offset into a matrix, in bytes, fits 63 bits with space to spare. */
 #define LARGEST ((int64_t)1 << 28)
@@ -151,7 +154,8 @@ static rf_status check_act(const char *op, rf_act act, rf_error *why)
 static rf_status check_type(const char *op, rf_type type, rf_error *why)
 {
     if (type == RF_F32 || type == RF_BF16) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, only f32 (%d) and bf16 (%d) are supported", op, (int)type, RF_F32, RF_BF16);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, only f32 (%d) and bf16 (%d) are supported", op, (int)type,
+                   RF_F32, RF_BF16);
 }
 
 static rf_status check(const rf_gemm_call *g, rf_error *why)
@@ -163,15 +167,17 @@ static rf_status check(const rf_gemm_call *g, rf_error *why)
     if ((s = check_stride("gemm", "c", g->ldc, g->n, why))) return s;
     if ((s = check_act("gemm", g->act, why))) return s;
     if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
-    if (g->beta != 0 && (g->bias || g->act)) return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
+    if (g->beta != 0 && (g->bias || g->act))
+        return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
     if ((s = check_type("gemm", g->type, why))) return s;
-    if (!g->type && (g->a16 || g->b16)) return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
+    if (!g->type && (g->a16 || g->b16))
+        return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
     if (g->m && g->n && (!g->c || (g->k && ((!g->a && !g->a16) || (!g->b && !g->b16)))))
         return rf_fail(why, RF_EARG, "gemm: a matrix is NULL");
     return RF_OK;
 }
 
-/* ---- calls ---------------------------------------------------------------------------------------------------------- */
+/* ---- calls ------------------------------------------------------------------------------------------------------- */
 
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {

@@ -1,10 +1,11 @@
 /* gemm_bf16.c — matrix products in bf16 with sums in f32, by blocks, on the kernels gemm_panel_bf16 and pairs_bf16.
  *
- *     c[m,n] = bf16(a[m,k]) bf16(b[k,n])      b in panels of 32 columns, two steps of k side by side: [n/32][k/2][32][2]
+ *     c[m,n] = bf16(a[m,k]) bf16(b[k,n])     b in panels of 32 columns, two steps of k side by side: [n/32][k/2][32][2]
  *
- * The blocks are those of gemm_tile.c, deeper because a number takes half the memory: a's block is rounded to bf16 while
- * it is copied together, b's panels while they are packed.  What is stored as bf16 already is taken as it is.  An odd k
- * is filled up with a zero.  How k is cut depends on k alone: an element's bits depend on its row and column alone.   */
+ * The blocks are those of gemm_tile.c, deeper because a number takes half the memory: a's block is rounded to bf16
+ * while it is copied together, b's panels while they are packed.  What is stored as bf16 already is taken as it is.  An
+ * odd k is filled up with a zero.  How k is cut depends on k alone: an element's bits depend on its row and column
+ * alone. */
 #include "kernel/kernel.h"
 #include "kernel/gemm/gemm_cut.h"
 
@@ -46,8 +47,8 @@ typedef struct blocks {
 static int64_t even(int64_t k) { return k + k % 2; }
 
 /* x[i.. , j..] as it lies in memory, n wide, as f32: where it is, or widened into `to`. */
-static const float *widened(const rf_ctx *ctx, const matrix *x, int64_t i, int64_t rows, int64_t j, int64_t n, float *to,
-                            int64_t *ld)
+static const float *widened(const rf_ctx *ctx, const matrix *x, int64_t i, int64_t rows, int64_t j, int64_t n,
+                            float *to, int64_t *ld)
 {
     *ld = x->ld;
     if (!x->bf16) return x->f32 + i * x->ld + j;
@@ -56,7 +57,7 @@ static const float *widened(const rf_ctx *ctx, const matrix *x, int64_t i, int64
     return to;
 }
 
-/* ---- one task ---------------------------------------------------------------------------------------------------------- */
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
 
 /* a is stored [k,m]: pieces of it are transposed in f32 and then rounded. */
 static void copy_transposed(const blocks *g, desk *r, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
@@ -66,7 +67,8 @@ static void copy_transposed(const blocks *g, desk *r, int64_t i0, int64_t rows, 
         int64_t ld;
         const float *x = widened(g->ctx, &g->a, p0 + p, deep, i0, rows, r->piece, &ld);
         g->ctx->k->transpose(r->transposed, DEEP, x, ld, deep, rows);
-        for (int64_t i = 0; i < rows; i++) g->ctx->k->to_bf16(r->block + i * RFK_STRIDE_BF16 + p, r->transposed + i * DEEP, deep);
+        for (int64_t i = 0; i < rows; i++)
+            g->ctx->k->to_bf16(r->block + i * RFK_STRIDE_BF16 + p, r->transposed + i * DEEP, deep);
     }
 }
 
@@ -121,11 +123,12 @@ static void run(blocks *g)
     g->row_blocks = rf__ceiling(g->m, ROWS);
     if (g->row_blocks > workers) g->row_blocks = rf__ceiling(g->row_blocks, workers) * workers;
     g->groups = rf__ceiling(panels, GROUP);
-    while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels) g->groups++;
+    while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
+        g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
 }
 
-/* ---- packing b ---------------------------------------------------------------------------------------------------------- */
+/* ---- packing b --------------------------------------------------------------------------------------------------- */
 
 /* b from row k0 and column j0 on (of [k,n], or transposed [n,k]), k deep and n wide. */
 typedef struct packing {
@@ -171,7 +174,8 @@ static void strip_of_rows(void *arg, int64_t s, int worker)
             p->ctx->k->pairs_bf16(pairs, x, i + 1 < p->k ? x + ld : zeros, width);
             memset(pairs + 2 * width, 0, (size_t)(2 * (panels * PANEL - width)) * sizeof *pairs);
             for (int64_t q = 0; q < panels; q++)
-                memcpy(p->out + (j + q * PANEL) * even(p->k) + i * PANEL, pairs + 2 * q * PANEL, 2 * PANEL * sizeof *pairs);
+                memcpy(p->out + (j + q * PANEL) * even(p->k) + i * PANEL, pairs + 2 * q * PANEL,
+                       2 * PANEL * sizeof *pairs);
         }
 }
 
@@ -181,7 +185,7 @@ static void pack_panels(packing *p)
     else rf__parallel(p->ctx, rf__ceiling(p->k, DEEP), strip_of_rows, p);
 }
 
-/* ---- the three calls ---------------------------------------------------------------------------------------------------- */
+/* ---- the three calls --------------------------------------------------------------------------------------------- */
 
 /* b is packed a piece at a time (gemm_cut.h); the last piece of k has the activation. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
@@ -199,11 +203,20 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why
                          rf__min64(deep, call->k - k), (uint16_t *)(void *)(scratch + desks)};
             const int64_t at = call->a_transposed ? k * call->lda : k;
             pack_panels(&p);
-            blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k,
-                        .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_transposed},
-                        .panels = p.out, .c = call->c + j, .ldc = call->ldc, .add = call->beta != 0 || k > 0,
-                        .bias = call->bias && k == 0 ? call->bias + j : NULL, .act = last ? call->act : RF_ACT_NONE,
-                        .step = cut.step, .desk = (desk *)(void *)scratch};
+            blocks g = {
+                .ctx = ctx,
+                .m = call->m,
+                .n = p.n,
+                .k = p.k,
+                .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_transposed},
+                .panels = p.out,
+                .c = call->c + j,
+                .ldc = call->ldc,
+                .add = call->beta != 0 || k > 0,
+                .bias = call->bias && k == 0 ? call->bias + j : NULL,
+                .act = last ? call->act : RF_ACT_NONE,
+                .step = cut.step,
+                .desk = (desk *)(void *)scratch};
             run(&g);
         }
     rf__product_leave(ctx);
@@ -219,13 +232,23 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_err
     return RF_OK;
 }
 
-static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx, const float *bias,
-                        rf_act act, float *y, int64_t ldy, rf_error *why)
+static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const size_t bytes = (size_t)ctx->threads * sizeof(desk);
     rf__product_enter(ctx);
-    blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = {x, NULL, ldx, 0}, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH_BF16), .desk = rf__product_scratch(ctx, bytes)};
+    blocks g = {.ctx = ctx,
+                .m = m,
+                .n = w->n,
+                .k = w->k,
+                .a = {x, NULL, ldx, 0},
+                .panels = w->data,
+                .c = y,
+                .ldc = ldy,
+                .bias = bias,
+                .act = act,
+                .step = rf__depth_of_cut(w->k, RFK_DEPTH_BF16),
+                .desk = rf__product_scratch(ctx, bytes)};
     if (g.desk) run(&g);
     rf__product_leave(ctx);
     return g.desk ? RF_OK : rf__no_scratch(why, bytes);

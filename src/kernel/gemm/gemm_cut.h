@@ -7,11 +7,14 @@
 static inline int64_t rf__ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* k in nearly equal cuts of at most `depth`, of whole vectors of 16 (so all but the last are even). */
-static inline int64_t rf__depth_of_cut(int64_t k, int64_t depth) { return rf__ceiling(rf__ceiling(k, rf__ceiling(k, depth)), 16) * 16; }
+static inline int64_t rf__depth_of_cut(int64_t k, int64_t depth)
+{
+    return rf__ceiling(rf__ceiling(k, rf__ceiling(k, depth)), 16) * 16;
+}
 
 typedef struct rf__cut {
-    int64_t step;                       /* of k: how deep a cut is                                                     */
-    int64_t deep, wide;                 /* rows and columns of b that are packed at a time                             */
+    int64_t step;                       /* of k: how deep a cut is                                                    */
+    int64_t deep, wide;                 /* rows and columns of b that are packed at a time                            */
 } rf__cut;
 
 /* About `chunk` numbers of b at a time: whole cuts of k, whole panels of n, as equal as can be. */

@@ -1,11 +1,11 @@
 /* gemm_dnnl.c — matrix products by oneDNN 2.6 (the only file that knows it).
  *
  * oneDNN compiles machine code for every shape (0.2-0.4 ms), so what was compiled is kept: up to KEPT primitives, the
- * one longest unused frees its entry.  Long inputs go in slices of SLICE rows, so that the shapes of a server whose batches
- * all differ in length are at most SLICE per weight.  oneDNN aborts the process when it finds no memory; all its own
- * allocations happen when a shape is first seen.
+ * one longest unused frees its entry.  Long inputs go in slices of SLICE rows, so that the shapes of a server whose
+ * batches all differ in length are at most SLICE per weight.  oneDNN aborts the process when it finds no memory; all
+ * its own allocations happen when a shape is first seen.
  *
- * Threads: oneDNN runs on OpenMP's workers.  The calling thread's worker count is set around a call and put back.     */
+ * Threads: oneDNN runs on OpenMP's workers.  The calling thread's worker count is set around a call and put back.    */
 #ifdef RF_DNNL
 
 #include <dnnl.h>
@@ -42,7 +42,7 @@ typedef struct state {
     compiled entry[KEPT];
 } state;
 
-/* ---- state and cache ----------------------------------------------------------------------------------------------- */
+/* ---- state and cache --------------------------------------------------------------------------------------------- */
 
 static void drop(compiled *e)
 {
@@ -94,9 +94,10 @@ static compiled *look_up(state *s, const shape *sh)
     return e;
 }
 
-/* ---- compiling ------------------------------------------------------------------------------------------------------ */
+/* ---- compiling --------------------------------------------------------------------------------------------------- */
 
-static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t transposed, int64_t half)
+static dnnl_status_t matrix(dnnl_memory_desc_t *d, int64_t rows, int64_t columns, int64_t ld, int64_t transposed,
+                            int64_t half)
 {
     const dnnl_dims_t size = {rows, columns}, stride = {transposed ? 1 : ld, transposed ? ld : 1};
     return dnnl_memory_desc_init_by_strides(d, 2, size, half ? dnnl_bf16 : dnnl_f32, stride);
@@ -167,7 +168,7 @@ static dnnl_status_t compile(const state *s, const shape *sh, const dnnl_memory_
     return r;
 }
 
-/* ---- running -------------------------------------------------------------------------------------------------------- */
+/* ---- running ----------------------------------------------------------------------------------------------------- */
 
 static int set_workers(int n)
 {
@@ -238,12 +239,24 @@ static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *g, rf_error *why)
 {
     const bool half = g->type == RF_BF16;
     if (half && (!g->a16 || !g->b16)) return rf__products_bf16.gemm(ctx, g, why);
-    const shape sh = {g->m, g->n, g->k, g->lda, g->ldb, g->ldc, g->a_transposed != 0, g->b_transposed != 0, g->beta != 0,
-                      g->bias != NULL, (int64_t)g->act, 0, half};
-    return run_slices(ctx, sh, NULL, half ? (operands){g->a16, g->b16, g->bias, g->c} : (operands){g->a, g->b, g->bias, g->c}, why);
+    const shape sh = {g->m,
+                      g->n,
+                      g->k,
+                      g->lda,
+                      g->ldb,
+                      g->ldc,
+                      g->a_transposed != 0,
+                      g->b_transposed != 0,
+                      g->beta != 0,
+                      g->bias != NULL,
+                      (int64_t)g->act,
+                      0,
+                      half};
+    return run_slices(ctx, sh, NULL,
+                      half ? (operands){g->a16, g->b16, g->bias, g->c} : (operands){g->a, g->b, g->bias, g->c}, why);
 }
 
-/* ---- packed weights --------------------------------------------------------------------------------------------------- */
+/* ---- packed weights ---------------------------------------------------------------------------------------------- */
 
 typedef struct layout { dnnl_memory_desc_t md; } layout;
 
@@ -259,7 +272,8 @@ static rf_status reorder(const rf_ctx *ctx, state *s, rf_packed *p, const float 
     dnnl_status_t r = describe(s, &sh, NULL, 1, &pd);
     if (!r) own->md = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
     if (!r && !(p->data = rf__alloc(ctx, dnnl_memory_desc_get_size(&own->md))))
-        status = rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", dnnl_memory_desc_get_size(&own->md));
+        status =
+            rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", dnnl_memory_desc_get_size(&own->md));
     if (pd) dnnl_primitive_desc_destroy(pd);
     pd = NULL;
     if (!r && !status) {
@@ -297,8 +311,8 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *p, const float *w, rf_error 
 
 static void forget(rf_packed *p) { rf__free(p->ctx, p->own); }
 
-static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx, const float *bias,
-                        rf_act act, float *y, int64_t ldy, rf_error *why)
+static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const shape sh = {m, p->n, p->k, ldx, 0, ldy, 0, 0, 0, bias != NULL, (int64_t)act, 1, 0};
     const layout *own = p->own;
@@ -308,7 +322,8 @@ static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const 
 #define DIGITS_(n) #n
 #define DIGITS(n) DIGITS_(n)
 const rf__products rf__products_dnnl = {
-    "oneDNN " DIGITS(DNNL_VERSION_MAJOR) "." DIGITS(DNNL_VERSION_MINOR) "." DIGITS(DNNL_VERSION_PATCH), gemm, pack, forget, packed};
+    "oneDNN " DIGITS(DNNL_VERSION_MAJOR) "." DIGITS(DNNL_VERSION_MINOR) "." DIGITS(DNNL_VERSION_PATCH), gemm, pack,
+    forget, packed};
 
 #else
 typedef int rf__no_onednn;

@@ -80,11 +80,22 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *p, const float *w, rf_error 
     return RF_OK;
 }
 
-static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx, const float *bias,
-                        rf_act act, float *y, int64_t ldy, rf_error *why)
+static rf_status packed(const rf_ctx *ctx, const rf_packed *p, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const rf_gemm_call call = {.m = m, .n = p->n, .k = p->k, .a = x, .lda = ldx, .b = p->data, .ldb = p->k, .b_transposed = 1,
-                               .c = y, .ldc = ldy, .bias = bias, .act = act, .type = p->type};
+    const rf_gemm_call call = {.m = m,
+                               .n = p->n,
+                               .k = p->k,
+                               .a = x,
+                               .lda = ldx,
+                               .b = p->data,
+                               .ldb = p->k,
+                               .b_transposed = 1,
+                               .c = y,
+                               .ldc = ldy,
+                               .bias = bias,
+                               .act = act,
+                               .type = p->type};
     return gemm(ctx, &call, why);
 }
 

@@ -7,7 +7,7 @@
  *         for each panel: gemm_panel                             panel x depth, streams through it
  *
  * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
- * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.      */
+ * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
 #include "kernel/kernel.h"
 #include "kernel/gemm/gemm_cut.h"
 
@@ -38,7 +38,7 @@ typedef struct blocks {
     float *workspace;
 } blocks;
 
-/* ---- one task ---------------------------------------------------------------------------------------------------------- */
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
 
 /* Rows i0.. and columns p0.. of a, row by row. */
 static void copy_a(const blocks *g, float *to, int64_t i0, int64_t rows, int64_t p0, int64_t depth)
@@ -46,7 +46,8 @@ static void copy_a(const blocks *g, float *to, int64_t i0, int64_t rows, int64_t
     if (g->a_transposed)
         g->ctx->k->transpose(to, RFK_STRIDE, g->a + p0 * g->lda + i0, g->lda, depth, rows);
     else
-        for (int64_t i = 0; i < rows; i++) memcpy(to + i * RFK_STRIDE, g->a + (i0 + i) * g->lda + p0, (size_t)depth * sizeof *to);
+        for (int64_t i = 0; i < rows; i++)
+            memcpy(to + i * RFK_STRIDE, g->a + (i0 + i) * g->lda + p0, (size_t)depth * sizeof *to);
 }
 
 /* Blocks of nearly equal height, at multiples of WIDTH rows when they must be transposed. */
@@ -72,7 +73,8 @@ static void one_block(void *arg, int64_t task, int worker)
             const int64_t j = q * PANEL, width = rf__min64(PANEL, g->n - j);
             const bool add = p > 0 || g->add;
             const float *from = add ? c + j : g->bias ? g->bias + j : NULL;
-            g->ctx->k->gemm_panel(c + j, g->ldc, workspace, g->panels + j * g->k + p * PANEL, rows, width, depth, from, add ? g->ldc : 0);
+            g->ctx->k->gemm_panel(c + j, g->ldc, workspace, g->panels + j * g->k + p * PANEL, rows, width, depth, from,
+                                  add ? g->ldc : 0);
         }
     }
     const int64_t j = first * PANEL;
@@ -86,7 +88,8 @@ static void cut(blocks *g)
     g->row_blocks = rf__ceiling(g->m, ROWS);
     if (g->row_blocks > workers) g->row_blocks = rf__ceiling(g->row_blocks, workers) * workers;
     g->groups = rf__ceiling(panels, GROUP);
-    while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels) g->groups++;
+    while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
+        g->groups++;
 }
 
 static void run(blocks *g)
@@ -95,7 +98,7 @@ static void run(blocks *g)
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
 }
 
-/* ---- packing b ---------------------------------------------------------------------------------------------------------- */
+/* ---- packing b --------------------------------------------------------------------------------------------------- */
 
 typedef struct packing {
     const rf_ctx *ctx;
@@ -141,26 +144,43 @@ static void pack_panels(packing *p)
     else rf__parallel(p->ctx, rf__ceiling(p->k, STRIP), strip_of_rows, p);
 }
 
-/* ---- the three calls ---------------------------------------------------------------------------------------------------- */
+/* ---- the three calls --------------------------------------------------------------------------------------------- */
 
 /* b is packed a piece at a time (gemm_cut.h); the last piece of k has the activation. */
 static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
     const rf__cut cut = rf__cut_of(call->n, call->k, RFK_DEPTH, PANEL, CHUNK);
     const int64_t deep = cut.deep, wide = cut.wide;
-    const size_t workspace = (size_t)ctx->threads * WORKSPACE, bytes = (workspace + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
+    const size_t workspace = (size_t)ctx->threads * WORKSPACE,
+                 bytes = (workspace + (size_t)(wide * rf__min64(deep, call->k))) * sizeof(float);
     rf__product_enter(ctx);
     float *scratch = rf__product_scratch(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += wide)
         for (int64_t k = 0; k < call->k; k += deep) {
             const bool last = k + deep >= call->k;
-            packing p = {ctx, call->b + (call->b_transposed ? j * call->ldb + k : k * call->ldb + j), call->ldb,
-                         rf__min64(wide, call->n - j), rf__min64(deep, call->k - k), call->b_transposed, scratch + workspace};
+            packing p = {ctx,
+                         call->b + (call->b_transposed ? j * call->ldb + k : k * call->ldb + j),
+                         call->ldb,
+                         rf__min64(wide, call->n - j),
+                         rf__min64(deep, call->k - k),
+                         call->b_transposed,
+                         scratch + workspace};
             pack_panels(&p);
-            blocks g = {.ctx = ctx, .m = call->m, .n = p.n, .k = p.k, .a = call->a + (call->a_transposed ? k * call->lda : k),
-                        .lda = call->lda, .a_transposed = call->a_transposed, .panels = p.out, .c = call->c + j, .ldc = call->ldc,
-                        .add = call->beta != 0 || k > 0, .bias = call->bias && k == 0 ? call->bias + j : NULL,
-                        .act = last ? call->act : RF_ACT_NONE, .step = cut.step, .workspace = scratch};
+            blocks g = {.ctx = ctx,
+                        .m = call->m,
+                        .n = p.n,
+                        .k = p.k,
+                        .a = call->a + (call->a_transposed ? k * call->lda : k),
+                        .lda = call->lda,
+                        .a_transposed = call->a_transposed,
+                        .panels = p.out,
+                        .c = call->c + j,
+                        .ldc = call->ldc,
+                        .add = call->beta != 0 || k > 0,
+                        .bias = call->bias && k == 0 ? call->bias + j : NULL,
+                        .act = last ? call->act : RF_ACT_NONE,
+                        .step = cut.step,
+                        .workspace = scratch};
             run(&g);
         }
     rf__product_leave(ctx);
@@ -176,13 +196,24 @@ static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_err
     return RF_OK;
 }
 
-static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx, const float *bias,
-                        rf_act act, float *y, int64_t ldy, rf_error *why)
+static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     const size_t bytes = (size_t)ctx->threads * WORKSPACE * sizeof(float);
     rf__product_enter(ctx);
-    blocks g = {.ctx = ctx, .m = m, .n = w->n, .k = w->k, .a = x, .lda = ldx, .panels = w->data, .c = y, .ldc = ldy,
-                .bias = bias, .act = act, .step = rf__depth_of_cut(w->k, RFK_DEPTH), .workspace = rf__product_scratch(ctx, bytes)};
+    blocks g = {.ctx = ctx,
+                .m = m,
+                .n = w->n,
+                .k = w->k,
+                .a = x,
+                .lda = ldx,
+                .panels = w->data,
+                .c = y,
+                .ldc = ldy,
+                .bias = bias,
+                .act = act,
+                .step = rf__depth_of_cut(w->k, RFK_DEPTH),
+                .workspace = rf__product_scratch(ctx, bytes)};
     if (g.workspace) run(&g);
     rf__product_leave(ctx);
     return g.workspace ? RF_OK : rf__no_scratch(why, bytes);

@@ -3,7 +3,7 @@
  *     score(t,s) = scale <R q_t, R k_s>                                        RoFormer, Eq. 16
  *                  + scale (<q2_t, k2_s> + <R q_t, query_r> + <R k_s, key_r>) + bias_r,   r = s - t, within +-clip
  *     P(t,s)     = e^score(t,s) / sum_s e^score(t,s)                           over the keys that t sees
- *     out_t      = sum_s K(t,s) P(t,s) v_s                                     RoFormer, Eq. 2; K is dropout's factor; v_s + value_r */
+ *     out_t      = sum_s K(t,s) P(t,s) v_s                     RoFormer, Eq. 2; K is dropout's factor; v_s + value_r */
 #include "kernel/ref/attention.h"
 
 static int sees(const rfk_attention *a, int64_t t, int64_t s)
@@ -103,8 +103,8 @@ static void put(float *y, const double *x, int64_t n)
 }
 
 /* What dS, of the score, and P K, of the value, give to the tables. */
-static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k, const double *o,
-                        int64_t t, int64_t s, double ds, double kp)
+static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
+                        const double *o, int64_t t, int64_t s, double ds, double kp)
 {
     const int64_t r = related(a, t, s), D = a->width;
     if (g->query) add_to_row(g->query + r * g->query_stride, (double)a->scale * ds, q, D);
@@ -115,12 +115,14 @@ static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, cons
 
 /* With o the adjoint of the result:
  *     dv_s = R^T sum_t K P o_t      dP = K <o_t, v_s + value_r>       (R^T here only when values are rotated)
- *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS (R k_s + query_r)     dk_s = R^T scale sum_t dS (R q_t + key_r) */
+ *     dS = P (dP - sum_s P dP)      dq_t = R^T scale sum_s dS (R k_s + query_r)     dk_s = R^T scale sum_t dS (R q_t +
+ *     key_r) */
 void rfk_ref_attention_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
     const int64_t S = a->keys, D = a->width, all = D + a->width2;
     const rfk_relative *is = a->relative;
-    double *p = scratch, *dp = p + S, *q = dp + S, *kv = q + all, *o = kv + all, *dq = o + all, *dk = dq + all, *dv = dk + S * all;
+    double *p = scratch, *dp = p + S, *q = dp + S, *kv = q + all, *o = kv + all, *dq = o + all, *dk = dq + all,
+           *dv = dk + S * all;
     for (int64_t i = 0; i < S * all; i++) dk[i] = 0;
     for (int64_t i = 0; i < S * D; i++) dv[i] = 0;
     for (int64_t t = 0; t < a->queries; t++) {

@@ -10,7 +10,8 @@ static inline void rotate(const rfk_attention *a, double *y, int32_t angle, doub
     const int64_t half = a->rotary / 2;
     for (int64_t i = 0; i < half; i++) {
         const double c = (double)a->cos[angle * half + i], s = dir * (double)a->sin[angle * half + i];
-        double *y0 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i : i], *y1 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + half];
+        double *y0 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i : i],
+               *y1 = &y[a->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + half];
         const double x0 = *y0, x1 = *y1;
         *y0 = x0 * c - x1 * s;
         *y1 = x1 * c + x0 * s;

@@ -1,9 +1,10 @@
 /* attention_bf16.c — attention and its adjoints with products of bf16 numbers, each sum in double, one query at a time.
  *
  *     score(t,s) = <bf16(scale log2(e) R q_t), bf16(R k_s)>                              of q2 and k2, too
- *                  + <bf16(scale log2(e) R q_t), bf16(query_r)> + <bf16(R k_s), bf16(scale log2(e) key_r)> + log2(e) bias_r
- *     p(t,s)     = bf16(2^(score(t,s) - top_t))            over the keys that t sees, top_t their largest score rounded up
- *     out_t      = sum_s K(t,s) p(t,s) (bf16(v_s) + value_r) / sum_s p(t,s)              K is dropout's factor          */
+ *                  + <bf16(scale log2(e) R q_t), bf16(query_r)> + <bf16(R k_s), bf16(scale log2(e) key_r)> + log2(e)
+ *                  bias_r
+ *     p(t,s)     = bf16(2^(score(t,s) - top_t))         over the keys that t sees, top_t their largest score rounded up
+ *     out_t      = sum_s K(t,s) p(t,s) (bf16(v_s) + value_r) / sum_s p(t,s)              K is dropout's factor       */
 #include "kernel/attention/attention.h"
 #include "kernel/ref/attention.h"
 
@@ -38,7 +39,8 @@ static double relate(const rfk_attention *a, const double *q, const double *k, i
     const double scale = (double)(a->scale * 1.44269504F);
     double sum = 0;
     for (int64_t i = 0; i < a->width && is->query; i++) sum += q[i] * near((double)is->query[r * is->query_stride + i]);
-    for (int64_t i = 0; i < a->width && is->key; i++) sum += k[i] * near(scale * (double)is->key[r * is->key_stride + i]);
+    for (int64_t i = 0; i < a->width && is->key; i++)
+        sum += k[i] * near(scale * (double)is->key[r * is->key_stride + i]);
     return sum + (is->bias ? 1.44269504088896341 * (double)is->bias[r] : 0);
 }
 
@@ -86,8 +88,8 @@ void rfk_ref_attention_bf16(const rfk_attention *a, int64_t first, int64_t last,
 }
 
 /* What dS, of the score, and K P, of the value, give to the tables; q holds scale log2(e) already. */
-static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k, const double *o,
-                        int64_t r, double ds, double kp)
+static void relate_back(const rfk_attention *a, const rfk_relative_grad *g, const double *q, const double *k,
+                        const double *o, int64_t r, double ds, double kp)
 {
     if (g->query) add_to_row(g->query + r * g->query_stride, 0.69314718055994531 * ds, q, a->width);
     if (g->key) add_to_row(g->key + r * g->key_stride, (double)a->scale * ds, k, a->width);
@@ -102,8 +104,8 @@ static void put(const rfk_attention *a, float *y, double *x, const int32_t *angl
     for (int64_t i = 0; i < a->width; i++) y[i] = (float)(c * x[i]);
 }
 
-/* dv_s = R^T sum_t bf16(K P) bf16(o_t)        P = e^(score - lse),  o the result's adjoint;  R^T only when values are rotated
- * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s       dk_s = R^T scale sum_t bf16(dS) q_t
+/* dv_s = R^T sum_t bf16(K P) bf16(o_t)  P = e^(score - lse),  o the result's adjoint;  R^T only when values are rotated
+ * dS = P (K <o_t, v_s> - <o_t, out_t>)        dq_t = R^T scale sum_s bf16(dS) k_s   dk_s = R^T scale sum_t bf16(dS) q_t
  * What meets tables of offsets meets dS and K P as they are, and what tables give to dq and dk is not rounded. */
 void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_grad *g, void *scratch)
 {
@@ -120,7 +122,8 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
         for (int64_t i = 0; i < D; i++) delta += o[i] * (double)a->out[t * a->out_stride + i];
         for (int64_t i = 0; i < all; i++) dq[i] = 0;
         for (int64_t s = seen.from; s < seen.to; s++) {
-            const double P = exp2(p[s] - (double)a->lse[t] * 1.44269504088896341), kept = keep(a, t, s), kp = near(kept * P);
+            const double P = exp2(p[s] - (double)a->lse[t] * 1.44269504088896341), kept = keep(a, t, s),
+                         kp = near(kept * P);
             const int64_t r = is ? related(a, t, s) : 0;
             double dp = 0;
             value(a, kv, s);
@@ -130,7 +133,8 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
             key(a, kv, s);
             for (int64_t i = 0; i < all; i++) dq[i] += ds * kv[i], dk[s * all + i] += ds * q[i];
             if (is && is->query) add_row(dq, exact, is->query + r * is->query_stride, D);
-            if (is && is->key) add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_stride, D);
+            if (is && is->key)
+                add_row(dk + s * all, exact * (double)(a->scale * 1.44269504F), is->key + r * is->key_stride, D);
             if (is && g->relative) relate_back(a, g->relative, q, kv, o, r, exact, kept * P);
         }
         put(a, g->dq + t * g->dq_stride, dq, a->cos ? a->q_row : NULL, t, (double)a->scale);
@@ -138,7 +142,8 @@ void rfk_ref_attention_bf16_back(const rfk_attention *a, const rfk_attention_gra
     }
     for (int64_t s = 0; s < S; s++) {                        /* q holds scale log2(e) already */
         put(a, g->dk + s * g->dk_stride, dk + s * all, k_angle, s, 0.69314718055994531);
-        for (int64_t i = 0; i < a->width2; i++) g->dk2[s * g->dk2_stride + i] = (float)(0.69314718055994531 * dk[s * all + D + i]);
+        for (int64_t i = 0; i < a->width2; i++)
+            g->dk2[s * g->dk2_stride + i] = (float)(0.69314718055994531 * dk[s * all + D + i]);
         put(a, g->dv + s * g->dv_stride, dv + s * D, a->rotate_value ? k_angle : NULL, s, 1);
     }
 }

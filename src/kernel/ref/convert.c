@@ -29,7 +29,8 @@ void rfk_ref_pairs_bf16(uint16_t *y, const float *a, const float *b, int64_t n)
     }
 }
 
-void rfk_ref_to_bf16_random(uint16_t *y, const float *x, int64_t n, const uint32_t key[2], uint64_t stream, uint64_t first)
+void rfk_ref_to_bf16_random(uint16_t *y, const float *x, int64_t n, const uint32_t key[2], uint64_t stream,
+                            uint64_t first)
 {
     uint32_t word[4] = {0}, u;
     for (int64_t i = 0; i < n; i++) {

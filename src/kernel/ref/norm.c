@@ -9,8 +9,8 @@
 /* A number of row `x`, with the residual when there is one: rounded, because backward sees the rounded one. */
 static double at(const float *x, const float *residual, int64_t i) { return residual ? x[i] + residual[i] : x[i]; }
 
-static void norm(bool centred, float *y, float *sum, float *stat, const float *x, const float *residual, const float *gamma,
-                 const float *beta, float eps, int64_t rows, int64_t d)
+static void norm(bool centred, float *y, float *sum, float *stat, const float *x, const float *residual,
+                 const float *gamma, const float *beta, float eps, int64_t rows, int64_t d)
 {
     for (int64_t row = 0; row < rows; row++) {
         const int64_t o = row * d;

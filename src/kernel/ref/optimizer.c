@@ -16,7 +16,8 @@ void rfk_ref_adamw(float *p, float *m, float *v, const float *grad, int64_t n, f
                    float wd, float c1, float c2, float gscale)
 {
     const moments k = {b1, b2, eps, wd, c1, c2};
-    for (int64_t i = 0; i < n; i++) p[i] = (float)(p[i] - lr * direction(&k, p[i], &m[i], &v[i], (double)gscale * grad[i]));
+    for (int64_t i = 0; i < n; i++)
+        p[i] = (float)(p[i] - lr * direction(&k, p[i], &m[i], &v[i], (double)gscale * grad[i]));
 }
 
 void rfk_ref_lamb(float *u, const float *p, float *m, float *v, int64_t n, float b1, float b2, float eps, float wd,
@@ -26,7 +27,8 @@ void rfk_ref_lamb(float *u, const float *p, float *m, float *v, int64_t n, float
     for (int64_t i = 0; i < n; i++) u[i] = (float)direction(&k, p[i], &m[i], &v[i], (double)gscale * u[i]);
 }
 
-void rfk_ref_lion(float *p, float *m, const float *grad, int64_t n, float lr, float b1, float b2, float wd, float gscale)
+void rfk_ref_lion(float *p, float *m, const float *grad, int64_t n, float lr, float b1, float b2, float wd,
+                  float gscale)
 {
     for (int64_t i = 0; i < n; i++) {
         const double g = (double)gscale * grad[i], c = (double)b1 * m[i] + (1 - (double)b1) * g;
@@ -36,7 +38,8 @@ void rfk_ref_lion(float *p, float *m, const float *grad, int64_t n, float lr, fl
     }
 }
 
-void rfk_ref_sgd(float *p, float *m, const float *grad, int64_t n, float lr, float mu, int nesterov, float wd, float gscale)
+void rfk_ref_sgd(float *p, float *m, const float *grad, int64_t n, float lr, float mu, int nesterov, float wd,
+                 float gscale)
 {
     for (int64_t i = 0; i < n; i++) {
         const double d = (double)gscale * grad[i] + (double)wd * p[i], mean = m ? (double)mu * m[i] + d : d;

@@ -1,8 +1,8 @@
 /* cape.c — sinusoidal positions that are moved and stretched at random in training.         Likhomanenko et al. 2021
  *
  *     h_m = x_m + p(lambda (m + Delta + epsilon_m))        p: sines and cosines, interleaved, as sinusoidal.c
- *     Delta in +-cape_max_global_shift and lambda in 1/s ... s, log-uniform, s = cape_max_global_scaling: for each sequence
- *     epsilon_m in +-cape_max_local_shift for each token
+ *     Delta in +-cape_max_global_shift and lambda in 1/s ... s, log-uniform, s = cape_max_global_scaling: for each
+ *     sequence epsilon_m in +-cape_max_local_shift for each token
  *
  * Outside of training h_m = x_m + p(m).  Drawn from the step's key: the same step, the same positions. */
 #include "model/position.h"
@@ -38,7 +38,8 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->embedding_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number", (long long)c->embedding_size);
+    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number",
+                   (long long)c->embedding_size);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

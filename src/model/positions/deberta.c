@@ -1,10 +1,10 @@
 /* deberta.c — disentangled attention: content to content, content to position, position to content.     He et al. 2021
  *
- *     score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),       d = clamp(bucket(m - n) + S, 0, 2S - 1)
+ *     score(m,n) = (<q_m, k_n> + <q_m, W_K e_d> + <k_n, W_Q e_d>) / sqrt(3D),   d = clamp(bucket(m - n) + S, 0, 2S - 1)
  *
- * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer: its own for places, or with
- * share_att_key (the published version 2 and 3) those of its words.  Both terms take the row of m - n, as the authors' code
- * does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
+ * e [2S,C] is of all layers and passes a norm (norm_rel_ebd); W_K, W_Q with biases of each layer: its own for places,
+ * or with share_att_key (the published version 2 and 3) those of its words.  Both terms take the row of m - n, as the
+ * authors' code does; the paper's Eq. 4 writes n - m in the last, which relabels a learned table.
  * S = position_buckets if positive, and bucket then grows with the logarithm beyond S / 2 until max_relative_positions
  * (version 2); else S = max_relative_positions, and bucket is the distance itself. */
 #include "model/position.h"
@@ -34,9 +34,9 @@ static int64_t row(const rf_config *c, int64_t r)
     return d < 0 ? 0 : d > 2 * S - 1 ? 2 * S - 1 : d;
 }
 
-/* Beyond this distance rows do not change: the last bucket, S, has been met.  ceil(share (M - 1)) + M >= S with M = S / 2
- * rounded down holds beyond share = (S - 1 - M) / (M - 1): that is 1, at farthest - 1, where S is even; where it is odd,
- * bucket S - 1 lies beyond `farthest`, too. */
+/* Beyond this distance rows do not change: the last bucket, S, has been met.  ceil(share (M - 1)) + M >= S with M = S /
+ * 2 rounded down holds beyond share = (S - 1 - M) / (M - 1): that is 1, at farthest - 1, where S is even; where it is
+ * odd, bucket S - 1 lies beyond `farthest`, too. */
 static int64_t reach(const rf_config *c)
 {
     const int64_t S = span(c), middle = S / 2, near = rf__max64(farthest(c), S) + 1;
@@ -57,19 +57,21 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
                                      : rf_linear(g, e, w[0], w[1], RF_ACT_NONE);
 }
 
-/* Rows fall as r rises, so those that offsets to `clip` meet lie side by side: these alone are projected, each once.  In a
- * causal model no offset above 0 is met: there the table repeats the row of 0, which nobody reads. */
+/* Rows fall as r rises, so those that offsets to `clip` meet lie side by side: these alone are projected, each once.
+ * In a causal model no offset above 0 is met: there the table repeats the row of 0, which nobody reads. */
 static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;
-    const int64_t all = 2 * clip + 1, highest = row(c, -clip), lowest = row(c, c->is_decoder ? 0 : clip), n = highest - lowest + 1;
+    const int64_t all = 2 * clip + 1, highest = row(c, -clip), lowest = row(c, c->is_decoder ? 0 : clip),
+                  n = highest - lowest + 1;
     const int32_t *rows = rf__relative_rows(g, at, clip, row);
     int32_t *met = rf__push(g, (size_t)n, sizeof *met), *row_of = rf__push(g, (size_t)all, sizeof *row_of);
     table[QUERY] = table[KEY] = &g->nil.t;
     if (!rows || !met || !row_of) return;
     for (int64_t i = 0; i < n; i++) met[i] = (int32_t)(highest - i);
     for (int64_t i = 0; i < all; i++) row_of[i] = (int32_t)(highest - rf__max64(rows[i], lowest));
-    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2], c->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *const e = rf_norm(g, rf_rows(g, at->shared[0], met, n), NULL, 0, at->shared[1], at->shared[2],
+                                 c->layer_norm_eps, RF_NORM_LAYER);
     for (int which = QUERY; which <= KEY; which++) {
         rf_tensor *const x = projected(g, at, e, which);
         table[which] = n == all ? x : rf_rows(g, x, row_of, all);
@@ -91,9 +93,12 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
-    if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: position_buckets is %lld with positions to %lld: expected at least 4, and farther positions "
-                   "than half of that", (long long)c->position_buckets, (long long)farthest(c));
+    if (c->position_buckets <= 0 || (c->position_buckets >= 4 && farthest(c) - 1 > c->position_buckets / 2))
+        return RF_OK;
+    return rf_fail(why, RF_EDATA,
+                   "config.json: position_buckets is %lld with positions to %lld: expected at least 4, and farther "
+                   "positions than half of that",
+                   (long long)c->position_buckets, (long long)farthest(c));
 }
 
 static int64_t extent(const rf_config *c, char letter)

@@ -5,7 +5,8 @@
  *     floater_rk4  the same by Runge and Kutta's
  *     h_m = x_m + p_m,  p_0 learned
  *
- * M begins as the rotations of the sinusoidal encoding, p[k+1] = R(1) p[k], so that early positions differ from the start. */
+ * M begins as the rotations of the sinusoidal encoding, p[k+1] = R(1) p[k], so that early positions differ from the
+ * start. */
 #include "model/position.h"
 
 #include <math.h>
@@ -18,9 +19,18 @@ static rf_tensor *add_flow(rf_graph *g, const rf_layer_context *at, rf_tensor *w
     return rf_add(g, words, rf_embed(g, table, at->position, at->N));
 }
 
-static rf_tensor *recursion(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RECURSION); }
-static rf_tensor *euler(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_EULER); }
-static rf_tensor *runge_kutta(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add_flow(g, at, words, RF_FLOW_RUNGE_KUTTA); }
+static rf_tensor *recursion(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return add_flow(g, at, words, RF_FLOW_RECURSION);
+}
+static rf_tensor *euler(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return add_flow(g, at, words, RF_FLOW_EULER);
+}
+static rf_tensor *runge_kutta(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return add_flow(g, at, words, RF_FLOW_RUNGE_KUTTA);
+}
 
 /* Y: a state and 1.  Z: a state, the time and 1. */
 static int64_t extent(const rf_config *c, char letter) { return c->embedding_size + (letter == 'Y' ? 1 : 2); }
@@ -63,7 +73,8 @@ static void eight_products(const rf_config *c, int64_t T, double *flops, double 
 }
 
 #define FIRST {"roformer.embeddings.first_position", "E", RF_INIT_NORMAL, false, 0}
-static const rf_param_row recursive[] = {FIRST, {"roformer.embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0}, {0}};
+static const rf_param_row recursive[] = {
+    FIRST, {"roformer.embeddings.position_step.weight", "EY", RF_INIT_MADE, false, 0}, {0}};
 static const rf_param_row flow[] = {
     FIRST,
     {"roformer.embeddings.position_flow.in.weight", "EZ", RF_INIT_NORMAL, true, 0},

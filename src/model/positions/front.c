@@ -1,7 +1,7 @@
-/* front.c — order seen by a layer in front of the encoder.                               Su 2021 (kexue.fm/archives/8130)
+/* front.c — order seen by a layer in front of the encoder.                             Su 2021 (kexue.fm/archives/8130)
  *
  *     recurrent    h_n = x_n + y_n,   y_n = tanh(W x_n + b + U y_{n-1}),   y_{-1} = 0
- *     convolution  h_n = x_n + sum_j W_j x_{n+j-r} + b,   zeros outside the text          Islam et al. 2020: padding leaks
+ *     convolution  h_n = x_n + sum_j W_j x_{n+j-r} + b,   zeros outside the text       Islam et al. 2020: padding leaks
  *                                                                                         where a text begins and ends
  * r is half of the window, or, in a causal model, all of it: its last token is n itself.
  * Both go by the order of tokens; positions that the caller gives are not looked at. */
@@ -31,7 +31,8 @@ static rf_tensor *recur(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     return rf_add(g, words, at->cache ? recur_on(g, at, z) : rf_recur(g, z, at->weight[2], at->start, at->B));
 }
 
-/* Windows that begin in the `others` tokens before, which are kept: each sequence is put behind them, and its windows are taken. */
+/* Windows that begin in the `others` tokens before, which are kept: each sequence is put behind them, and its windows
+ * are taken. */
 static rf_tensor *unfold_on(rf_graph *g, const rf_layer_context *at, rf_tensor *words, int64_t others)
 {
     const float *before;

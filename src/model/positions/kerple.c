@@ -1,4 +1,4 @@
-/* kerple.c — biases that fall with distance as a learned kernel does.                                    Chi et al. 2022
+/* kerple.c — biases that fall with distance as a learned kernel does.                                   Chi et al. 2022
  *
  *     score(m,n) = <q_m, k_n> / sqrt D - p log(1 + q |n - m|)       kerple_log
  *     score(m,n) = <q_m, k_n> / sqrt D - p |n - m|^q                kerple_power
@@ -41,7 +41,8 @@ static const rf_param_row rows[] = {{"attention.self.bias_scale", "H", RF_INIT_M
 
 #define KERPLE(NAME, EQUATION) \
     { .name = "kerple_" NAME, .equation = EQUATION, .source = "Chi et al. 2022 (KERPLE)", \
-      .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC | RF_POSITION_EXTENSION, .layer = rows, .fill = start, .cost = cost,
+      .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_SYMMETRIC | RF_POSITION_EXTENSION, \
+      .layer = rows, .fill = start, .cost = cost,
 const rf_position rf__position_kerple_log =
     KERPLE("log", "score(m,n) = <q_m, k_n> / sqrt D - p_h log(1 + q_h |n - m|)") .relate = relate_log };
 const rf_position rf__position_kerple_power =

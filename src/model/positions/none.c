@@ -1,6 +1,6 @@
 /* none.c — no position encoding (NoPE): attention sees a set of tokens.
  *
- *     score(m,n) = <q_m, k_n> / sqrt D                                       Haviv et al. 2022; Kazemnejad et al. 2023 */
+ *     score(m,n) = <q_m, k_n> / sqrt D                                     Haviv et al. 2022; Kazemnejad et al. 2023 */
 #include "model/position.h"
 
 const rf_position rf__position_none = {

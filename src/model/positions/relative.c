@@ -32,11 +32,12 @@ static const float *middle(const rf_kept *t, int64_t clip)
     return t->rows > 2 * clip ? t->x + ((t->rows - 1) / 2 - clip) * t->width : NULL;
 }
 
-rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t width, rf_relative_value *value)
+rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t width,
+                              rf_relative_value *value)
 {
     const size_t n = (size_t)((2 * clip + 1) * width);
     const float *kept = middle(rf__positions_kept(at, -1, 0), clip);
-    float *x = rf__push(g, n, sizeof *x);                /* a copy: a later batch may put a longer table in the kept one's place */
+    float *x = rf__push(g, n, sizeof *x);     /* a copy: a later batch may put a longer table in the kept one's place */
     if (!x) return &g->nil.t;
     if (kept) memcpy(x, kept, n * sizeof *x);
     for (int64_t r = -clip; r <= clip && !kept; r++)
@@ -45,10 +46,12 @@ rf_tensor *rf__relative_table(rf_graph *g, const rf_layer_context *at, int64_t c
     return rf_constant(g, x, 2, (int64_t[]){2 * clip + 1, width});
 }
 
-/* Longer tables are not kept: those to FAR distances are 6 MB for a layer of width 768.  They grow by STEP distances. */
+/* Longer tables are not kept: those to FAR distances are 6 MB for a layer of width 768.  They grow by STEP
+ * distances. */
 enum { FAR = 1024, STEP = 64 };
 
-void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t farthest, rf_relative_make *make, rf_tensor *table[], int n)
+void rf__relative_tables(rf_graph *g, const rf_layer_context *at, int64_t clip, int64_t farthest,
+                         rf_relative_make *make, rf_tensor *table[], int n)
 {
     const bool keeps = at->still && clip < FAR;
     bool have = keeps;
@@ -71,17 +74,22 @@ int64_t rf__relative_bucket(const rf_config *c, int64_t r)
     const int64_t sides = c->is_decoder ? 1 : 2, n = c->relative_attention_num_buckets / sides, exact = n / 2;
     const int64_t behind = sides == 2 && r > 0 ? n : 0, distance = sides == 2 ? llabs((long long)r) : r < 0 ? -r : 0;
     if (distance < exact) return behind + distance;
-    const double share = log((double)distance / (double)exact) / log((double)c->relative_attention_max_distance / (double)exact);
+    const double share =
+        log((double)distance / (double)exact) / log((double)c->relative_attention_max_distance / (double)exact);
     return behind + rf__min64(n - 1, exact + (int64_t)(share * (double)(n - exact)));
 }
 
 rf_status rf__relative_bucket_check(const rf_config *c, rf_error *why)
 {
     const int64_t side = c->relative_attention_num_buckets / (c->is_decoder ? 1 : 2);
-    if (side >= 2 && c->relative_attention_max_distance > side / 2 && (c->is_decoder || c->relative_attention_num_buckets % 2 == 0))
+    if (side >= 2 && c->relative_attention_max_distance > side / 2 &&
+        (c->is_decoder || c->relative_attention_num_buckets % 2 == 0))
         return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: %s with relative_attention_num_buckets %lld and relative_attention_max_distance %lld: "
-                   "expected %s, at least %d, and a distance beyond %lld", c->position_embedding_type,
-                   (long long)c->relative_attention_num_buckets, (long long)c->relative_attention_max_distance,
-                   c->is_decoder ? "buckets" : "an even number of buckets", c->is_decoder ? 2 : 4, (long long)(side / 2));
+    return rf_fail(why, RF_EDATA,
+                   "config.json: %s with relative_attention_num_buckets %lld and relative_attention_max_distance %lld: "
+                   "expected %s, at least %d, and a distance beyond %lld",
+                   c->position_embedding_type, (long long)c->relative_attention_num_buckets,
+                   (long long)c->relative_attention_max_distance,
+                   c->is_decoder ? "buckets" : "an even number of buckets", c->is_decoder ? 2 : 4,
+                   (long long)(side / 2));
 }

@@ -1,11 +1,12 @@
-/* rerope.c — rotary positions whose far distances are cut or compressed.                  Su 2023 (kexue.fm/archives/9708)
+/* rerope.c — rotary positions whose far distances are cut or compressed.               Su 2023 (kexue.fm/archives/9708)
  *
  *     score(m,n) = <R(f(m-n)) q_m, k_n> / sqrt D,       f(-d) = -f(d)
  *     f(d) = d                      d < w               w rerope_window, k rerope_leak
  *     f(d) = w                      d >= w, k = 0       ReRoPE
  *     f(d) = w + (d - w)/k          d >= w, k >= 1      Leaky ReRoPE
  *
- * For texts longer than those trained on: no distance is larger than those that were seen.  As rotations of both sides, with
+ * For texts longer than those trained on: no distance is larger than those that were seen.  As rotations of both sides,
+ * with
  * e = 1/k (0 for k = 0):   past   q by w + e (m - w),  k by e n          future   q by e (m + w) - w,  k by e n */
 #include "model/position.h"
 
@@ -33,8 +34,9 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
     rf_layer_context shared = *at;
     shared.layer = 0;
     for (int i = 0; i < RF_POSITION_PARTS; i++) {
-        const rf_status status = rf__positions_rope(g, &shared, i, plan[i].r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false,
-                                                    angle, &plan[i], &rope[i], &row[i], why);
+        const rf_status status =
+            rf__positions_rope(g, &shared, i, plan[i].r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false,
+                               angle, &plan[i], &rope[i], &row[i], why);
         if (status) return status;
     }
     const rf_rotate_parts_spec three = {.parts = 3, .heads = spec->heads, .rotated = spec->heads};
@@ -51,11 +53,13 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
 static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     if (g->train && spec->drop > 0)
-        return rf__stop(g, RF_EUNSUPPORTED, "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
-                        "to train with it", spec->drop);
+        return rf__stop(g, RF_EUNSUPPORTED,
+                        "config.json: attention_probs_dropout_prob is %g, rerope attends without dropout: 0 is needed "
+                        "to train with it",
+                        spec->drop);
     const rf_near_far_spec s = {spec->heads, at->B, at->config->rerope_window, at->start, at->position, spec->causal};
     rf_tensor *const near = rf_rotate_parts(g, qkv, &at->rotate);
-    bool far = at->chosen;                                       /* else nothing is far, and what is not looked at is not rotated */
+    bool far = at->chosen;                           /* else nothing is far, and what is not looked at is not rotated */
     for (int64_t b = 0; b < at->B; b++) far = far || at->start[b + 1] - at->start[b] > s.window;
     return rf_near_far(g, near, far ? rf_rotate_parts(g, qkv, &at->past) : near,
                        far && (at->chosen || !spec->causal) ? rf_rotate_parts(g, qkv, &at->future) : near, &s);
@@ -66,10 +70,12 @@ static rf_status check(const rf_config *c, rf_error *why)
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
     if (c->rerope_leak > 0 && c->rerope_leak < 1)
-        return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, expected 0 (cut) or at least 1 (compressed)", c->rerope_leak);
-    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas || c->rotary_heads ||
-        c->use_logn_attn || c->rotary_value)
-        return rf_fail(why, RF_EDATA, "config.json: rerope knows rope_theta, partial_rotary_factor, rope_interleave, rerope_window, "
+        return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, expected 0 (cut) or at least 1 (compressed)",
+                       c->rerope_leak);
+    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas ||
+        c->rotary_heads || c->use_logn_attn || c->rotary_value)
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rerope knows rope_theta, partial_rotary_factor, rope_interleave, rerope_window, "
                        "rerope_leak and the rope_types linear, ntk, llama3 only");
     return RF_OK;
 }

@@ -95,7 +95,8 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
     const rf_rope_scaling *s = &c->rope_scaling;
     const double grows = (double)r / (double)(r - 2), L0 = (double)c->max_position_embeddings;
     if (s->rope_type == RF_ROPE_NTK) base *= pow(s->factor, grows);
-    if (s->rope_type == RF_ROPE_DYNAMIC) base *= pow(s->factor * fmax((double)length, L0) / L0 - (s->factor - 1), grows);
+    if (s->rope_type == RF_ROPE_DYNAMIC)
+        base *= pow(s->factor * fmax((double)length, L0) / L0 - (s->factor - 1), grows);
     const double theta = pow(base, -2.0 * (double)i / (double)r);
     switch (s->rope_type) {
     case RF_ROPE_LINEAR: return theta / s->factor;
@@ -112,10 +113,12 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
 static rf_status check_list(const char *name, const double *x, int64_t n, int64_t half, rf_error *why)
 {
     if (n != half)
-        return rf_fail(why, RF_EDATA, "config.json: %s has %lld numbers, a head has %lld planes", name, (long long)n, (long long)half);
+        return rf_fail(why, RF_EDATA, "config.json: %s has %lld numbers, a head has %lld planes", name, (long long)n,
+                       (long long)half);
     for (int64_t i = 0; i < n; i++)
         if (!(x[i] > 0) || !isfinite(x[i]))
-            return rf_fail(why, RF_EDATA, "config.json: %s[%lld] is %g, expected a finite number above 0", name, (long long)i, x[i]);
+            return rf_fail(why, RF_EDATA, "config.json: %s[%lld] is %g, expected a finite number above 0", name,
+                           (long long)i, x[i]);
     return RF_OK;
 }
 
@@ -125,25 +128,35 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
     const rf_rope_type t = s->rope_type;
     const bool long_one = t == RF_ROPE_YARN || t == RF_ROPE_LONGROPE, needs_length = long_one || t == RF_ROPE_LLAMA3;
     if (needs_length && s->original_max_position_embeddings < 1)
-        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings is %s, rope_type needs the length before stretching",
-                       s->original_max_position_embeddings ? "below 1" : "missing");
+        return rf_fail(
+            why, RF_EDATA,
+            "config.json: original_max_position_embeddings is %s, rope_type needs the length before stretching",
+            s->original_max_position_embeddings ? "below 1" : "missing");
     if (t != RF_ROPE_DEFAULT && !(long_one && s->factor == 0) && (!(s->factor >= 1) || !isfinite(s->factor)))
-        return rf_fail(why, RF_EDATA, "config.json: rope_scaling's factor is %s%g, expected a finite number of at least 1",
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rope_scaling's factor is %s%g, expected a finite number of at least 1",
                        s->factor == 0 ? "missing or " : "", s->factor);
     if (long_one && factor(c) < 1)
-        return rf_fail(why, RF_EDATA, "config.json: max_position_embeddings %lld is below original_max_position_embeddings %lld",
+        return rf_fail(why, RF_EDATA,
+                       "config.json: max_position_embeddings %lld is below original_max_position_embeddings %lld",
                        (long long)c->max_position_embeddings, (long long)s->original_max_position_embeddings);
     if ((t == RF_ROPE_NTK || t == RF_ROPE_DYNAMIC) && r < 4)
-        return rf_fail(why, RF_EDATA, "config.json: rope_type ntk and dynamic need at least 4 rotated columns, there are %lld", (long long)r);
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rope_type ntk and dynamic need at least 4 rotated columns, there are %lld",
+                       (long long)r);
     if (s->attention_factor < 0 || s->beta_fast < 0 || s->beta_slow < 0)
-        return rf_fail(why, RF_EDATA, "config.json: attention_factor %g, beta_fast %g, beta_slow %g; none may be negative",
+        return rf_fail(why, RF_EDATA,
+                       "config.json: attention_factor %g, beta_fast %g, beta_slow %g; none may be negative",
                        s->attention_factor, s->beta_fast, s->beta_slow);
     if (t == RF_ROPE_YARN && c->rope_theta <= 1)
         return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, yarn needs a base above 1", c->rope_theta);
     if (t == RF_ROPE_LONGROPE && s->original_max_position_embeddings < 2)
-        return rf_fail(why, RF_EDATA, "config.json: original_max_position_embeddings is 1, longrope takes its logarithm");
-    if (t == RF_ROPE_LLAMA3 && !(s->low_freq_factor > 0 && s->high_freq_factor > s->low_freq_factor && isfinite(s->high_freq_factor)))
-        return rf_fail(why, RF_EDATA, "config.json: low_freq_factor is %g and high_freq_factor %g, expected 0 < low < high",
+        return rf_fail(why, RF_EDATA,
+                       "config.json: original_max_position_embeddings is 1, longrope takes its logarithm");
+    if (t == RF_ROPE_LLAMA3 &&
+        !(s->low_freq_factor > 0 && s->high_freq_factor > s->low_freq_factor && isfinite(s->high_freq_factor)))
+        return rf_fail(why, RF_EDATA,
+                       "config.json: low_freq_factor is %g and high_freq_factor %g, expected 0 < low < high",
                        s->low_freq_factor, s->high_freq_factor);
     if (t != RF_ROPE_LONGROPE) return RF_OK;
     const rf_status status = check_list("short_factor", s->short_factor, s->shorts, r / 2, why);
@@ -159,7 +172,8 @@ static rf_status check_bases(const rf_config *c, rf_error *why)
                        (long long)c->rope_thetas, (long long)c->num_hidden_layers);
     for (int64_t l = 0; l < c->rope_thetas; l++)
         if (!(c->rope_theta_per_layer[l] > 0) || !isfinite(c->rope_theta_per_layer[l]))
-            return rf_fail(why, RF_EDATA, "config.json: rope_theta_per_layer[%lld] is %g, expected a finite number above 0",
+            return rf_fail(why, RF_EDATA,
+                           "config.json: rope_theta_per_layer[%lld] is %g, expected a finite number above 0",
                            (long long)l, c->rope_theta_per_layer[l]);
     return RF_OK;
 }
@@ -169,21 +183,26 @@ rf_status rf__rope_check(const rf_config *c, rf_error *why)
     const rf_rope_scaling *s = &c->rope_scaling;
     const int64_t D = c->hidden_size / c->num_attention_heads, r = rf__rope_width(c);
     if (r < 2 || r % 2 || r > D)
-        return rf_fail(why, RF_EDATA, "config.json: partial_rotary_factor %g rotates %lld of a head's %lld columns, expected an even "
-                       "number from 2 to %lld", c->partial_rotary_factor, (long long)r, (long long)D, (long long)D);
+        return rf_fail(why, RF_EDATA,
+                       "config.json: partial_rotary_factor %g rotates %lld of a head's %lld columns, expected an even "
+                       "number from 2 to %lld",
+                       c->partial_rotary_factor, (long long)r, (long long)D, (long long)D);
     if (c->rotary_heads < 0 || c->rotary_heads > c->num_attention_heads)
-        return rf_fail(why, RF_EDATA, "config.json: rotary_heads is %lld, there are %lld heads", (long long)c->rotary_heads,
-                       (long long)c->num_attention_heads);
+        return rf_fail(why, RF_EDATA, "config.json: rotary_heads is %lld, there are %lld heads",
+                       (long long)c->rotary_heads, (long long)c->num_attention_heads);
     if (c->use_logn_attn && (r < D || (c->rotary_heads && c->rotary_heads < c->num_attention_heads)))
-        return rf_fail(why, RF_EDATA, "config.json: use_logn_attn multiplies whole queries of all heads, which partial_rotary_factor and "
-                       "rotary_heads leave unrotated");
+        return rf_fail(why, RF_EDATA,
+                       "config.json: use_logn_attn multiplies whole queries of all heads, which partial_rotary_factor "
+                       "and rotary_heads leave unrotated");
     rf_status status = check_bases(c, why);
     if (!status) status = check_scaling(c, r, why);
     int64_t sum = 0;
     for (int64_t i = 0; i < s->sections; i++) sum += s->mrope_section[i];
     if (!status && s->sections && sum != r / 2)
-        status = rf_fail(why, RF_EDATA, "config.json: mrope_section has %lld planes, a head has %lld", (long long)sum, (long long)(r / 2));
+        status = rf_fail(why, RF_EDATA, "config.json: mrope_section has %lld planes, a head has %lld", (long long)sum,
+                         (long long)(r / 2));
     if (!status && c->rotary_value_inverse && (!c->rotary_value || rf__rope_gain(c) != 1))
-        status = rf_fail(why, RF_EDATA, "config.json: rotary_value_inverse needs rotary_value, and a rope_type that only rotates");
+        status = rf_fail(why, RF_EDATA,
+                         "config.json: rotary_value_inverse needs rotary_value, and a rope_type that only rotates");
     return status;
 }

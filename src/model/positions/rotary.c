@@ -5,10 +5,10 @@
  *     rotary            a(m, i) = m theta_i                                             theta_i: rope_scaling.c
  *     with sections     a(m, i) = c_s(m) theta_i, plane i in section s; c = (t, h, w), the place of m in a grid of
  *                       position_grid_height rows and position_grid_width columns      Wang et al. 2024 (M-RoPE)
- *     rotary_axial      first half of the planes (m div w) theta_j, second half (m mod w) theta_j, theta_j = base^(-4j/r)
+ *     rotary_axial    first half of the planes (m div w) theta_j, second half (m mod w) theta_j, theta_j = base^(-4j/r)
  *     rotary_heads      the first heads alone are rotated
- *     rotary_value      v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
- *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens              Su 2021 (kexue.fm/archives/8823)
+ *     rotary_value  v_n -> R(n) v_n; with rotary_value_inverse out_m -> R(m)^T out_m  Su 2024 (kexue.fm/archives/10862)
+ *     use_logn_attn     q -> q max(1, ln L / ln L0) for a text of L tokens             Su 2021 (kexue.fm/archives/8823)
  *
  * Attention rotates while it packs where all parts and heads share one table; else rf_rotate_parts does it before. */
 #include "model/position.h"
@@ -18,9 +18,9 @@
 struct plan {
     const rf_config *c;
     double base, gain;
-    int64_t r, grid;            /* grid: columns, 0: positions lie on a line                                              */
-    bool axial, logn;           /* logn: the table is that of queries                                                     */
-    const double *theta;        /* [r/2], or NULL: they depend on the text's length                                       */
+    int64_t r, grid;            /* grid: columns, 0: positions lie on a line                                          */
+    bool axial, logn;           /* logn: the table is that of queries                                                 */
+    const double *theta;        /* [r/2], or NULL: they depend on the text's length                                   */
 };
 
 /* What plane i goes by at position m. */
@@ -31,7 +31,8 @@ static double coordinate(const struct plan *p, int64_t m, int64_t i)
     if (!s->sections || !p->grid) return (double)m;
     const int64_t height = p->c->position_grid_height;
     int64_t section = 0;
-    for (int64_t last = s->mrope_section[0]; i >= last && section + 1 < s->sections; last += s->mrope_section[section]) section++;
+    for (int64_t last = s->mrope_section[0]; i >= last && section + 1 < s->sections; last += s->mrope_section[section])
+        section++;
     if (section == 2) return (double)(m % p->grid);
     if (section == 1) return (double)(height ? m / p->grid % height : m / p->grid);
     return (double)(height ? m / p->grid / height : 0);
@@ -41,17 +42,20 @@ static void angle(const void *what, int64_t position, int64_t length, int64_t i,
 {
     const struct plan *p = what;
     const int64_t half = p->r / 2;
-    const double theta = p->theta ? p->theta[i] : p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2)) : rf__rope_theta(p->c, p->base, p->r, length, i);
+    const double theta = p->theta   ? p->theta[i]
+                         : p->axial ? rf__rope_theta(p->c, p->base, half, length, i % (half / 2))
+                                    : rf__rope_theta(p->c, p->base, p->r, length, i);
     *out = coordinate(p, position, i) * theta;
     *gain = p->gain;
     if (!p->logn) return;
     const int64_t given = p->c->rope_scaling.original_max_position_embeddings;
     const double L0 = (double)(given ? given : p->c->max_position_embeddings);
-    const double keys = p->c->is_decoder ? fmax((double)position + 1, 1) : (double)length;       /* that the query sees */
+    const double keys = p->c->is_decoder ? fmax((double)position + 1, 1) : (double)length;     /* that the query sees */
     *gain *= fmax(1, log(keys) / log(fmax(L0, 2)));
 }
 
-static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct plan p, const rf_rope **rope, const int32_t **row, rf_error *why)
+static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct plan p, const rf_rope **rope,
+                       const int32_t **row, rf_error *why)
 {
     const rf_config *c = at->config;
     rf_layer_context shared = *at;
@@ -81,12 +85,16 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
         spec->row = row;
         spec->rotate_value = c->rotary_value;
     } else {
-        at->rotate = (rf_rotate_parts_spec){.parts = 3, .heads = H, .rotated = rotated, .rope = {rope, rope, c->rotary_value ? rope : NULL},
-                                  .row = {row, row, row}};
+        at->rotate = (rf_rotate_parts_spec){.parts = 3,
+                                            .heads = H,
+                                            .rotated = rotated,
+                                            .rope = {rope, rope, c->rotary_value ? rope : NULL},
+                                            .row = {row, row, row}};
         if (c->use_logn_attn) status = table(g, at, 0, p, &at->rotate.rope[0], &at->rotate.row[0], why);
     }
     if (c->rotary_value_inverse)
-        at->unrotate = (rf_rotate_parts_spec){.parts = 1, .heads = H, .rotated = rotated, .rope = {rope}, .row = {row}, .back = 1};
+        at->unrotate =
+            (rf_rotate_parts_spec){.parts = 1, .heads = H, .rotated = rotated, .rope = {rope}, .row = {row}, .back = 1};
     return status;
 }
 
@@ -101,25 +109,35 @@ static rf_status axial_angles(rf_graph *g, rf_layer_context *at, rf_attention_sp
     return angles_of(g, at, spec, (struct plan){.grid = rf__position_grid(at->config), .axial = true}, why);
 }
 
-static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv) { return at->rotate.parts ? rf_rotate_parts(g, qkv, &at->rotate) : qkv; }
-static rf_tensor *unrotate(rf_graph *g, const rf_layer_context *at, rf_tensor *a) { return at->unrotate.parts ? rf_rotate_parts(g, a, &at->unrotate) : a; }
+static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
+{
+    return at->rotate.parts ? rf_rotate_parts(g, qkv, &at->rotate) : qkv;
+}
+static rf_tensor *unrotate(rf_graph *g, const rf_layer_context *at, rf_tensor *a)
+{
+    return at->unrotate.parts ? rf_rotate_parts(g, a, &at->unrotate) : a;
+}
 
 static rf_status check_axial(const rf_config *c, rf_error *why)
 {
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
     if (rf__rope_width(c) % 4)
-        return rf_fail(why, RF_EDATA, "config.json: %lld rotated columns of a head do not make two axes of planes, expected a multiple of 4",
-                       (long long)rf__rope_width(c));
+        return rf_fail(
+            why, RF_EDATA,
+            "config.json: %lld rotated columns of a head do not make two axes of planes, expected a multiple of 4",
+            (long long)rf__rope_width(c));
     if (c->rope_scaling.rope_type == RF_ROPE_LONGROPE || c->rope_scaling.sections)
-        return rf_fail(why, RF_EDATA, "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
     return RF_OK;
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads), r = (double)rf__rope_width(c);
+    const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads),
+                 r = (double)rf__rope_width(c);
     const double rotated = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
     const bool apart = c->use_logn_attn || (c->rotary_heads && c->rotary_heads < c->num_attention_heads);
     *flops = 3 * rotated;

@@ -1,7 +1,7 @@
 /* rotary_learned.c — rotary position embedding whose frequencies are learned, for each layer.     RoFormer, Eqs. 14-16
  *
  *     R(m) rotates plane i by m omega_i,   omega_i = theta_i (1 + w_i),   w = 0 at the start
- *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)                    over queries and keys (src/graph/ops/position/rotate_learned.c)
+ *     dL/domega_i = sum_m m sum (dy_1 y_0 - dy_0 y_1)   over queries and keys (src/graph/ops/position/rotate_learned.c)
  *
  * w is a relative change, so that one learning rate suits wavelengths of 6 and of 60000 tokens. */
 #include "model/position.h"
@@ -20,9 +20,10 @@ static rf_status check(const rf_config *c, rf_error *why)
 {
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
-    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas || c->rotary_heads ||
-        c->use_logn_attn || !c->rope_interleave || c->rotary_value_inverse)
-        return rf_fail(why, RF_EDATA, "config.json: rotary_learned knows rope_theta, partial_rotary_factor, rotary_value and the "
+    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas ||
+        c->rotary_heads || c->use_logn_attn || !c->rope_interleave || c->rotary_value_inverse)
+        return rf_fail(why, RF_EDATA,
+                       "config.json: rotary_learned knows rope_theta, partial_rotary_factor, rotary_value and the "
                        "rope_types linear, ntk, llama3 only");
     return RF_OK;
 }
@@ -36,7 +37,8 @@ static int64_t planes(const rf_config *c, char letter)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    const double rotated = (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
+    const double rotated =
+        (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
     *flops = 3 * rotated + 20 * (double)(rf__rope_width(c) * c->num_hidden_layers);
     *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
 }

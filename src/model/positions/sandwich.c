@@ -1,4 +1,4 @@
-/* sandwich.c — the product of two sinusoidal positions as a bias.                                        Chi et al. 2023
+/* sandwich.c — the product of two sinusoidal positions as a bias.                                       Chi et al. 2023
  *
  *     score(m,n) = <q_m, k_n> / sqrt D + (sum_(i=1)^(d/2) cos((m - n) / 10000^(2i/d)) - d/2) / (8 (h+1) / H)
  *
@@ -37,13 +37,15 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     const int32_t *rows = rf__relative_rows(g, at, spec->clip, distance);
     const float *table = rows ? rf__positions_fixed(g, at, spec->clip + 1, H, kept) : NULL;
     if (!table) return;
-    spec->relative_bias = rf_embed(g, rf_constant(g, table, 2, (int64_t[]){spec->clip + 1, H}), rows, 2 * spec->clip + 1);
+    spec->relative_bias =
+        rf_embed(g, rf_constant(g, table, 2, (int64_t[]){spec->clip + 1, H}), rows, 2 * spec->clip + 1);
 }
 
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->sandwich_width % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: sandwich_width is %lld, expected an even number", (long long)c->sandwich_width);
+    return rf_fail(why, RF_EDATA, "config.json: sandwich_width is %lld, expected an even number",
+                   (long long)c->sandwich_width);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

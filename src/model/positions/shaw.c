@@ -1,4 +1,4 @@
-/* shaw.c — vectors for clipped offsets, added to keys and values.              Shaw et al. 2018; Wei et al. 2019 (NEZHA)
+/* shaw.c — vectors for clipped offsets, added to keys and values.             Shaw et al. 2018; Wei et al. 2019 (NEZHA)
  *
  *     score(m,n) = <q_m, k_n + a_r> / sqrt D,    out_m = sum_n p(m,n) (v_n + w_r),    r = clamp(n - m, -K, K)
  *
@@ -42,7 +42,8 @@ static int64_t offsets(const rf_config *c, char letter)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     const double met = (double)rf__min64(2 * c->max_relative_position + 1, T);
-    *flops = (4 * met * (double)c->hidden_size + 2 * (double)(T * c->num_attention_heads)) * (double)c->num_hidden_layers;
+    *flops =
+        (4 * met * (double)c->hidden_size + 2 * (double)(T * c->num_attention_heads)) * (double)c->num_hidden_layers;
     *bytes = 8 * met * (double)(c->hidden_size * c->num_hidden_layers) / 96;
 }
 

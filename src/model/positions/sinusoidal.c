@@ -35,8 +35,14 @@ static rf_tensor *add(rf_graph *g, const rf_layer_context *at, rf_tensor *words,
     return rf_add(g, words, rf__positions_rows(g, at, at->config->embedding_size, fill));
 }
 
-static rf_tensor *add_interleaved(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add(g, at, words, interleaved); }
-static rf_tensor *add_halves(rf_graph *g, const rf_layer_context *at, rf_tensor *words) { return add(g, at, words, halves); }
+static rf_tensor *add_interleaved(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return add(g, at, words, interleaved);
+}
+static rf_tensor *add_halves(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    return add(g, at, words, halves);
+}
 
 static rf_status even(const rf_config *c, rf_error *why)
 {

@@ -1,6 +1,6 @@
-/* t5.c — a learned number for each bucket of offsets and head, one table for all layers.              Raffel et al. 2020
+/* t5.c — a learned number for each bucket of offsets and head, one table for all layers.             Raffel et al. 2020
  *
- *     score(m,n) = <q_m, k_n> + b[bucket(n - m), h]              without 1 / sqrt D                                   */
+ *     score(m,n) = <q_m, k_n> + b[bucket(n - m), h]              without 1 / sqrt D                                  */
 #include "model/position.h"
 
 static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_attention_spec *spec)
@@ -25,7 +25,8 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
     *bytes = 8 * (double)(c->num_attention_heads * c->num_hidden_layers);
 }
 
-static const rf_param_row rows[] = {{"roformer.encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0}, {0}};
+static const rf_param_row rows[] = {{"roformer.encoder.relative_attention_bias.weight", "BH", RF_INIT_NORMAL, false, 0},
+                                    {0}};
 
 const rf_position rf__position_t5 = {
     .name = "t5",

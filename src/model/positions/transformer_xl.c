@@ -33,7 +33,8 @@ static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
 static void make(rf_graph *g, const rf_layer_context *at, int64_t clip, rf_tensor *table[])
 {
     const rf_config *c = at->config;
-    const int64_t H = c->num_attention_heads, C = c->hidden_size, all = 2 * clip + 1, n = c->is_decoder ? clip + 1 : all;
+    const int64_t H = c->num_attention_heads, C = c->hidden_size, all = 2 * clip + 1,
+                  n = c->is_decoder ? clip + 1 : all;
     const int32_t *rows = rf__relative_rows(g, at, clip, numbered);
     const float *fixed = rows ? rf__positions_fixed(g, at, all, C, wave) : NULL;
     int32_t *row_of = rf__push(g, (size_t)all, sizeof *row_of);
@@ -71,7 +72,8 @@ static void relate_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->hidden_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: hidden_size is %lld, sines and cosines need an even number", (long long)c->hidden_size);
+    return rf_fail(why, RF_EDATA, "config.json: hidden_size is %lld, sines and cosines need an even number",
+                   (long long)c->hidden_size);
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)

@@ -1,12 +1,12 @@
-/* tupe.c — words and positions untied: each pair has a matrix of its own.                                 Ke et al. 2021
+/* tupe.c — words and positions untied: each pair has a matrix of its own.                                Ke et al. 2021
  *
  *     score(m,n) = <q_m, k_n> / sqrt(2D) + reset(<U_Q p_m, U_K p_n> / sqrt(2D) + b[bucket(n - m), h])
- *     reset      = theta_1[h] in the row of [CLS], theta_2[h] in its column, else what it is given        position 0 is [CLS]
+ *     reset      = theta_1[h] in the row of [CLS], theta_2[h] in its column, else what it is given  position 0 is [CLS]
  *
- * p passes a norm; p, U_Q, U_K, b, theta are of all layers.  The second product is D further columns of each head.  Two more
- * make the reset, with the projected p of [CLS] zero: (first(m), not_first(m) (theta_2 - b[-m])) times (-b[n], first(n)),
- * each times sqrt(2D), takes back the b that its row and column got.  theta_1 is one number for a row, which changes no
- * probability: there is no parameter for it. */
+ * p passes a norm; p, U_Q, U_K, b, theta are of all layers.  The second product is D further columns of each head.  Two
+ * more make the reset, with the projected p of [CLS] zero: (first(m), not_first(m) (theta_2 - b[-m])) times (-b[n],
+ * first(n)), each times sqrt(2D), takes back the b that its row and column got.  theta_1 is one number for a row, which
+ * changes no probability: there is no parameter for it. */
 #include "model/position.h"
 
 #include <math.h>
@@ -53,7 +53,8 @@ static rf_tensor *projected(rf_graph *g, const rf_layer_context *at, rf_tensor *
     if (!row_of || !kept) return &g->nil.t;
     for (int64_t i = 0; i < rows; i++) row_of[i] = (int32_t)i;
     for (int64_t i = 0; i < rows * C; i++) kept[i] = i < C ? 0 : 1;
-    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], row_of, rows), NULL, 0, w[NORM], w[NORM_BIAS], at->config->layer_norm_eps, RF_NORM_LAYER);
+    rf_tensor *p = rf_norm(g, rf_embed(g, w[P], row_of, rows), NULL, 0, w[NORM], w[NORM_BIAS],
+                           at->config->layer_norm_eps, RF_NORM_LAYER);
     return rf_mul(g, rf_linear(g, p, u, NULL, RF_ACT_NONE), rf_constant(g, kept, 2, (int64_t[]){rows, C}));
 }
 
@@ -65,7 +66,8 @@ static rf_tensor *position_columns(rf_graph *g, const rf_layer_context *at, int 
     if (at->still) {
         const rf_kept *t = rf__positions_kept(at, -1, which);
         const int64_t wide = rf__min64((rows + 63) / 64 * 64, at->config->max_position_embeddings);
-        if (t->rows < rows) rf__positions_keep(g, at, -1, which, wide, C, projected(g, at, at->shared[U_Q + which], wide)->f32);
+        if (t->rows < rows)
+            rf__positions_keep(g, at, -1, which, wide, C, projected(g, at, at->shared[U_Q + which], wide)->f32);
         if (!g->error.code) x = rf_constant(g, t->x, 2, (int64_t[]){rows, C});
     } else {
         x = projected(g, at, at->shared[U_Q + which], rows);
@@ -87,7 +89,8 @@ static void relate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_a
     rf_tensor *b = rf_rows(g, w[BUCKETS], buckets, 2 * spec->clip + 1);
     spec->scale = 1 / sqrt(2 * (double)D);
     spec->relative_bias = b;
-    spec->more_query = rf_beside(g, position_columns(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
+    spec->more_query =
+        rf_beside(g, position_columns(g, at, 0), first(g, at), instead(g, at, w[ALL_TO_CLS], b, spec->clip));
     spec->more_key = rf_beside(g, position_columns(g, at, 1), instead(g, at, NULL, b, spec->clip), first(g, at));
 }
 

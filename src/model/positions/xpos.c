@@ -2,8 +2,8 @@
  *
  *     score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D,     zeta_i = (2i/r + 0.4) / 1.4,  s = 512
  *
- * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), whatever tokens follow: FARTHEST s keeps the powers within e^75, far
- * from the ends of f32.  For n > m the weights grow with distance: causal attention only. */
+ * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), whatever tokens follow: FARTHEST s keeps the powers within
+ * e^75, far from the ends of f32.  For n > m the weights grow with distance: causal attention only. */
 #include "model/position.h"
 
 #include <math.h>
@@ -28,28 +28,31 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
     const int64_t H = c->num_attention_heads;
     const double most = FARTHEST * c->xpos_scale_base;
     if (at->highest > most || -(double)at->lowest > most)
-        return rf_fail(why, RF_ERANGE, "xpos: positions %d to %d, with xpos_scale_base %g they may lie %.0f from 0", (int)at->lowest,
-                       (int)at->highest, c->xpos_scale_base, most);
+        return rf_fail(why, RF_ERANGE, "xpos: positions %d to %d, with xpos_scale_base %g they may lie %.0f from 0",
+                       (int)at->lowest, (int)at->highest, c->xpos_scale_base, most);
     rf_status status = RF_OK;
     rf_layer_context shared = *at;
     shared.layer = 0;
     at->rotate = (rf_rotate_parts_spec){.parts = 3, .heads = H, .rotated = H};
     for (int part = 0; part < 2 && !status; part++) {
         const struct plan p = {c, rf__rope_width(c), part ? -1 : 1};
-        status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false, angle, &p,
-                                    &at->rotate.rope[part], &at->rotate.row[part], why);
+        status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false,
+                                    angle, &p, &at->rotate.rope[part], &at->rotate.row[part], why);
     }
     return status;
 }
 
-static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv) { return rf_rotate_parts(g, qkv, &at->rotate); }
+static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
+{
+    return rf_rotate_parts(g, qkv, &at->rotate);
+}
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
     const rf_status status = rf__rope_check(c, why);
     if (status) return status;
-    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas || c->rotary_heads ||
-        c->use_logn_attn || c->rotary_value)
+    if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas ||
+        c->rotary_heads || c->use_logn_attn || c->rotary_value)
         return rf_fail(why, RF_EDATA, "config.json: xpos knows rope_theta, partial_rotary_factor, rope_interleave, "
                        "xpos_scale_base and the rope_types linear, ntk, llama3 only");
     return RF_OK;

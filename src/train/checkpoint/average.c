@@ -25,8 +25,8 @@ static bool intact(const rf_ctx *ctx, const char *folder, int64_t step, char *pa
     return !rf__path(path, size, folder, name, NULL) && !rf__checkpoint_verify(ctx, path, NULL);
 }
 
-rf_status rf__average_checkpoints(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note, size_t size,
-                                  rf_error *why)
+rf_status rf__average_checkpoints(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note,
+                                  size_t size, rf_error *why)
 {
     const rf_ctx *ctx = o->params->ctx;
     int64_t *step = NULL, taken = 0;
@@ -38,7 +38,8 @@ rf_status rf__average_checkpoints(rf__optimizer *o, const char *folder, int64_t 
         taken++;
         status = load(o->params, path, taken == 1 ? o->value : o->grad, why);
         if (!status && taken > 1) rf__optimizer_blend(o, o->value, o->grad, 1 / (double)taken);
-        if (used < size) used += (size_t)snprintf(note + used, size - used, "%s %" PRId64, taken > 1 ? "," : "", step[i]);
+        if (used < size)
+            used += (size_t)snprintf(note + used, size - used, "%s %" PRId64, taken > 1 ? "," : "", step[i]);
     }
     if (!status && !taken) status = rf_fail(why, RF_EDATA, "%s: average_last: no intact checkpoint", folder);
     rf__free(ctx, step);

@@ -1,13 +1,14 @@
 /* checkpoint.c — how a checkpoint comes to be:
  *
  *     .tmp-<step>-<pid>/   every file written, synced      (a kill here leaves a folder that the next start removes);
- *                          weights and moments first, and all of them before the first sync: then the run may change them
+ *                          weights and moments first, and all of them before the first sync: then the run may change
+ *                          them
  *         COMPLETE         list of files, sizes, CRC-32C, and a CRC of the list itself; written and synced last
  *     rename to checkpoint-<step>, sync of the folder      (from here on it counts)
  *     only then are old checkpoints removed
  *
  * A failed sync is final: the pages may be marked clean although they never reached the disk, so nothing is tried again
- * on the same file; the temporary folder is removed and the next interval makes a new one.                             */
+ * on the same file; the temporary folder is removed and the next interval makes a new one.                           */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -59,8 +60,9 @@ static rf_status space_for(const rf__checkpoint *c, const char *folder, rf_error
 {
     struct statvfs st;
     const double need = rf__optimizer_bytes(c->optimizer->params, &c->optimizer->rule, 1) -
-                        (double)c->optimizer->params->total * sizeof(float) + 1e5;         /* all slabs but the gradients */
-    if (statvfs(folder, &st)) return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
+                        (double)c->optimizer->params->total * sizeof(float) + 1e5;     /* all slabs but the gradients */
+    if (statvfs(folder, &st))
+        return rf_fail(why, RF_EIO, "%s: cannot read the free space: %s", folder, strerror(errno));
     const double there = (double)st.f_bavail * (double)st.f_frsize;
     if (need <= there) return RF_OK;
     return rf_fail(why, RF_EIO, "%s: a checkpoint needs %.1f MB, %.1f MB are free", folder, need * 1e-6, there * 1e-6);
@@ -89,7 +91,8 @@ static rf_status sync_slabs(slab_file f[SLABS], rf_status status, rf_error *why)
     for (int i = 0; i < SLABS; i++) {
         if (f[i].fd < 0) continue;
         if (!status && fsync(f[i].fd)) status = rf_fail(why, RF_EIO, "%s: cannot sync: %s", f[i].path, strerror(errno));
-        if (close(f[i].fd) && !status) status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
+        if (close(f[i].fd) && !status)
+            status = rf_fail(why, RF_EIO, "%s: cannot close: %s", f[i].path, strerror(errno));
     }
     return status;
 }

@@ -8,25 +8,25 @@
 typedef struct rf__checkpoint {
     const rf_ctx *ctx;
     const rf_tokenizer *tokenizer;
-    rf__optimizer *optimizer;           /* its params hold the config                                                   */
+    rf__optimizer *optimizer;           /* its params hold the config                                                 */
     rf__state *state;
     json_t *options;
     double epoch;
-    rf_status (*read)(void *user, rf_error *why);       /* or NULL: called when values and moments have been read, before    */
-    void *user;                                         /* the first sync; the save ends when it fails                       */
+    rf_status (*read)(void *user, rf_error *why);   /* or NULL: called when values and moments have been read, before */
+    void *user;                                         /* the first sync; the save ends when it fails                */
 } rf__checkpoint;
 
 /* Writes folder/checkpoint-<step>, replacing one of that name; `path` receives where.
  *
- *   RF_EIO       no space, or a write, sync or rename failed: nothing is left behind, older checkpoints are as they were
- *   RF_ENUMERIC  a weight or moment is not finite; likewise                                                            */
+ *   RF_EIO      no space, or a write, sync or rename failed: nothing is left behind, older checkpoints are as they were
+ *   RF_ENUMERIC  a weight or moment is not finite; likewise                                                          */
 rf_status rf__checkpoint_save(const rf__checkpoint *c, const char *folder, char *path, size_t size, rf_error *why);
 
 /* Compares every file of a checkpoint with its list.  RF_EDATA: "model.safetensors: CRC", short enough for a note. */
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *path, rf_error *why);
 
 /* The newest checkpoint of a folder that is intact; `note` says which ones are not, or is "".
- *   RF_EDATA     there is none                                                                                         */
+ *   RF_EDATA     there is none                                                                                       */
 rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *path, size_t size, char *note,
                                 size_t note_size, rf_error *why);
 

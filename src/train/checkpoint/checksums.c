@@ -153,7 +153,8 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     if (!text) status = rf_fail(why, RF_ENOMEM, "out of memory: %s", c->list);
     else if (!kind || strcmp(kind, format))
         status = rf_fail(why, RF_EUNSUPPORTED, "%s: not of the format %s", c->list, format);
-    else if (!json_is_string(own) || strcmp(json_string_value(own), hex)) status = rf_fail(why, RF_EDATA, "%s: CRC", c->list);
+    else if (!json_is_string(own) || strcmp(json_string_value(own), hex))
+        status = rf_fail(why, RF_EDATA, "%s: CRC", c->list);
     else if (!json_array_size(files)) status = rf_fail(why, RF_EDATA, "%s: not a list of files", c->list);
     free(text);
     json_decref(own);

@@ -1,7 +1,7 @@
 /* checksums.h — the list of a folder's files: COMPLETE of a checkpoint, checksums.json of a trained model.
  *
  *     {"crc32c": "<of the list itself>", "files": [{"crc32c": "89abcdef", "name": "config.json", "size": 612}, ...],
- *      "format": "roformer-checkpoint-1"}                                                                              */
+ *      "format": "roformer-checkpoint-1"}                                                                            */
 #ifndef RF_TRAIN_CHECKSUMS_H
 #define RF_TRAIN_CHECKSUMS_H
 
@@ -15,7 +15,7 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
 typedef void rf__checksums_report(void *user, const char *file, const char *damage);
 
 /* Compares the files with folder/list, to the end when there is a report, else up to the first damage.
- *   RF_EDATA     names the first file that is damaged: "model.safetensors: CRC", short enough for a note               */
+ *   RF_EDATA     names the first file that is damaged: "model.safetensors: CRC", short enough for a note             */
 rf_status rf__checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf__checksums_report *report,
                                void *user, rf_error *why);
 

@@ -1,6 +1,6 @@
 /* folder.c — the output folder.
  *
- * A folder is removed by renaming it to .tmp-... first: at no moment is there a checkpoint with a part missing.         */
+ * A folder is removed by renaming it to .tmp-... first: at no moment is there a checkpoint with a part missing.      */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -21,13 +21,15 @@ rf_status rf__folder_make(const char *path, rf_error *why)
 {
     char part[4096];
     const size_t n = strlen(path);
-    if (!n || n >= sizeof part) return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, expected 1 .. %zu", n, sizeof part - 1);
+    if (!n || n >= sizeof part)
+        return rf_fail(why, RF_EARG, "output_dir: a path of %zu bytes, expected 1 .. %zu", n, sizeof part - 1);
     memcpy(part, path, n + 1);
     for (size_t i = 1; i <= n; i++) {
         if (part[i] != '/' && part[i]) continue;
         const char rest = part[i];
         part[i] = 0;
-        if (mkdir(part, 0777) && errno != EEXIST) return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(errno));
+        if (mkdir(part, 0777) && errno != EEXIST)
+            return rf_fail(why, RF_EIO, "%s: cannot create: %s", part, strerror(errno));
         part[i] = rest;
     }
     struct stat st;
@@ -69,8 +71,9 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
     const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
     if (flock(lock, LOCK_EX | LOCK_NB)) {
-        const rf_status status = errno == EWOULDBLOCK ? busy(path, lock, why)
-                                                      : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
+        const rf_status status = errno == EWOULDBLOCK
+                                     ? busy(path, lock, why)
+                                     : rf_fail(why, RF_EIO, "%s: cannot lock: %s", path, strerror(errno));
         close(lock);
         return status;
     }

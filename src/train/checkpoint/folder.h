@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-rf_status rf__folder_make(const char *path, rf_error *why);              /* with its parents                            */
+rf_status rf__folder_make(const char *path, rf_error *why);              /* with its parents                          */
 bool rf__folder_has(const char *folder, const char *name);
 
 /* folder/.lock, held until the descriptor is closed or the process dies.  RF_EBUSY names who holds it. */

@@ -1,7 +1,7 @@
 /* saver.c — the thread that writes a checkpoint.
  *
- * It shares with the run what neither of them changes: weights and moments until they have been read, which the run waits for;
- * tokenizer, config and options, which are constant; of the logs the descriptors, which it syncs.                       */
+ * It shares with the run what neither of them changes: weights and moments until they have been read, which the run
+ * waits for; tokenizer, config and options, which are constant; of the logs the descriptors, which it syncs.         */
 #define _GNU_SOURCE
 #include <signal.h>
 #include <stdatomic.h>
@@ -54,8 +54,8 @@ static void *write_meanwhile(void *arg)
     return NULL;
 }
 
-/* Signals are the program's: the thread takes none, but for that of a file which shrinks under its mapping, which comes to who
- * reads it. */
+/* Signals are the program's: the thread takes none, but for that of a file which shrinks under its mapping, which comes
+ * to who reads it. */
 static bool start_thread(rf__saver *s)
 {
     sigset_t all, before;

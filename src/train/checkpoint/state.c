@@ -83,8 +83,8 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
     char hash[24], kernels[RF__KERNELS];
     snprintf(hash, sizeof hash, "%016" PRIx64, s->data);
     rf__state_kernels(ctx, kernels);
-    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels, "data", hash,
-                            "epoch", epoch);
+    json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels,
+                            "data", hash, "epoch", epoch);
     for (size_t i = 0; i < RF_COUNT(rows); i++) rf__json_set(&all, rows[i].name, value_of(s, &rows[i]));
     json_t *waiting = json_array();
     for (int i = 0; i < s->position.waits; i++)
@@ -93,8 +93,9 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
     rf__json_set(&all, "data_waiting", waiting);
     json_t *cursors = json_array();
     for (int i = 1; i < RF__SOURCES && cursor_moved(&s->position.cursor[i]); i++)
-        rf__json_add(&cursors, json_pack("[I, I, I]", (json_int_t)s->position.cursor[i].epoch,
-                                               (json_int_t)s->position.cursor[i].index, (json_int_t)s->position.cursor[i].tokens));
+        rf__json_add(&cursors,
+                     json_pack("[I, I, I]", (json_int_t)s->position.cursor[i].epoch,
+                               (json_int_t)s->position.cursor[i].index, (json_int_t)s->position.cursor[i].tokens));
     rf__json_set(&all, "data_streams", cursors);
     rf__json_set(&all, "options", json_incref(options));
     char *text = all ? rf__json_dump(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
@@ -129,7 +130,8 @@ static bool set_waiting(rf__data_position *at, const json_t *list)
     const size_t n = json_array_size(list);
     if (!json_is_array(list) || n > RF__WAITING) return false;
     for (size_t i = 0; i < n; i++) {
-        const json_t *epoch = json_array_get(json_array_get(list, i), 0), *piece = json_array_get(json_array_get(list, i), 1);
+        const json_t *epoch = json_array_get(json_array_get(list, i), 0),
+                     *piece = json_array_get(json_array_get(list, i), 1);
         if (!is_count(epoch) || !is_count(piece)) return false;
         at->waiting[i] = (rf__piece_position){json_integer_value(epoch), json_integer_value(piece)};
     }
@@ -158,7 +160,8 @@ static bool set_cursors(rf__data_position *at, const json_t *list)
 static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
 {
     const char *kind = json_string_value(json_object_get(all, "format"));
-    const char *hash = json_string_value(json_object_get(all, "data")), *version = json_string_value(json_object_get(all, "version"));
+    const char *hash = json_string_value(json_object_get(all, "data")),
+               *version = json_string_value(json_object_get(all, "version"));
     const char *kernels = json_string_value(json_object_get(all, "kernels"));
     char *end = NULL;
     if (!kind || strcmp(kind, format))
@@ -177,7 +180,8 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
     return RF_OK;
 }
 
-rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options, rf_error *why)
+rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options,
+                          rf_error *why)
 {
     rf__state s;
     rf__state_init(&s);

@@ -10,27 +10,28 @@ enum { RF__KERNELS = 32 };
 
 typedef struct rf__state {
     int64_t step, max_steps;
-    int64_t updates;                    /* steps that changed the weights: Adam's t                                     */
-    int64_t skipped, skipped_in_a_row;  /* steps whose loss or gradient was not finite                                  */
-    int64_t tokens;                     /* seen by the model                                                            */
-    int64_t metrics_bytes;              /* length of metrics.jsonl                                                      */
-    int64_t events_bytes;               /* length of the event file                                                     */
+    int64_t updates;                    /* steps that changed the weights: Adam's t                                   */
+    int64_t skipped, skipped_in_a_row;  /* steps whose loss or gradient was not finite                                */
+    int64_t tokens;                     /* seen by the model                                                          */
+    int64_t metrics_bytes;              /* length of metrics.jsonl                                                    */
+    int64_t events_bytes;               /* length of the event file                                                   */
     int64_t metrics_crc, events_crc;    /* CRC-32C of those bytes; 0: an older file */
-    double seconds;                     /* spent in steps                                                               */
-    double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                   */
+    double seconds;                     /* spent in steps                                                             */
+    double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                 */
     int64_t eval_step;
-    double best_metric;                 /* metric_for_best_model of the best checkpoint                                 */
-    int64_t best_step;                  /* that checkpoint, 0: none                                                     */
-    uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts    */
+    double best_metric;                 /* metric_for_best_model of the best checkpoint                               */
+    int64_t best_step;                  /* that checkpoint, 0: none                                                   */
+    uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts  */
     int64_t data_length;
-    int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                    */
-    struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike           */
-    struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping              */
-    struct { double loss; int64_t steps; } total;       /* of steps that were not skipped: sum of their mean losses     */
-    char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""         */
-    char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                  */
+    int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                  */
+    struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike         */
+    struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping            */
+    struct { double loss; int64_t steps; } total;       /* of steps that were not skipped: sum of their mean losses   */
+    char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""       */
+    char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                */
     rf__data_position position;
-    struct { double loss, seconds, wait; int64_t labels, tokens, capacity; } interval; /* since the last line of metrics.jsonl       */
+    /* since the last line of metrics.jsonl */
+    struct { double loss, seconds, wait; int64_t labels, tokens, capacity; } interval;
 } rf__state;
 
 void rf__state_init(rf__state *s);
@@ -43,7 +44,8 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
                          rf_error *why);
 
 /* `*options` gets a new reference.  RF_EDATA names the key that is missing or out of its range. */
-rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options, rf_error *why);
+rf_status rf__state_parse(const char *text, size_t size, const char *name, rf__state *out, json_t **options,
+                          rf_error *why);
 rf_status rf__state_load(const rf_ctx *ctx, const char *path, rf__state *out, json_t **options, rf_error *why);
 
 #endif

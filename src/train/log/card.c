@@ -1,7 +1,7 @@
 /* card.c — a model card: a header in YAML, results, training, use.
  *
- * Names of files, folders and labels are anybody's: in YAML they stand in double quotes with JSON's escapes, in Markdown every
- * letter that could mean something is a numeric entity. */
+ * Names of files, folders and labels are anybody's: in YAML they stand in double quotes with JSON's escapes, in
+ * Markdown every letter that could mean something is a numeric entity. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,8 @@
 #include "text/text.h"
 #include "train/log/card.h"
 
-static const char mark[] = "<!-- roformer wrote this card, and writes it again at the end of every run in this folder; without this line it would not. -->";
+static const char mark[] = "<!-- roformer wrote this card, and writes it again at the end of every run in this folder; "
+                           "without this line it would not. -->";
 enum { FILES = 8, LABELS = 20, MAX_README = 16 << 20 };
 
 /* ---- text of others ---- */
@@ -32,8 +33,9 @@ static unsigned next(const char *at, size_t size, size_t *n)
 /* Nothing that a reader does not see: neither control characters nor what reverses the direction of writing. */
 static bool hidden(unsigned point)
 {
-    return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x200B && point <= 0x200F) || (point >= 0x2028 && point <= 0x202E) ||
-           (point >= 0x2066 && point <= 0x2069) || point == 0xFEFF || point == 0xFFFE || point == 0xFFFF;
+    return point < 0x20 || (point >= 0x7F && point < 0xA0) || (point >= 0x200B && point <= 0x200F) ||
+           (point >= 0x2028 && point <= 0x202E) || (point >= 0x2066 && point <= 0x2069) || point == 0xFEFF ||
+           point == 0xFFFE || point == 0xFFFF;
 }
 
 static void each(FILE *f, const char *text, void (*put)(FILE *f, unsigned point, const char *at, size_t n))
@@ -55,7 +57,8 @@ static void put_yaml(FILE *f, unsigned point, const char *at, size_t n)
 
 static void put_plain(FILE *f, unsigned point, const char *at, size_t n)
 {
-    const bool letter = (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') || (point >= 'a' && point <= 'z') || point == '.' || point == '-';
+    const bool letter = (point >= '0' && point <= '9') || (point >= 'A' && point <= 'Z') ||
+                        (point >= 'a' && point <= 'z') || point == '.' || point == '-';
     if (hidden(point)) fputc('?', f);
     else if (letter || point == ' ' || point == ',' || point == '/' || point >= 0x80) fwrite(at, 1, n, f);
     else fprintf(f, "&#%u;", point);
@@ -171,10 +174,12 @@ static void index_of_results(FILE *f, const rf__card *c, const char *name)
 static void header(FILE *f, const rf__card *c, const char *name)
 {
     const char *task = c->config->finetuning_task;
-    fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n", elsewhere(c->config) ? "transformers" : "roformer", kind_of(c->config).pipeline);
+    fprintf(f, "---\nlibrary_name: %s\npipeline_tag: %s\ntags:\n- roformer\n",
+            elsewhere(c->config) ? "transformers" : "roformer", kind_of(c->config).pipeline);
     if (!strncmp(task, "glue/", 5)) fprintf(f, "datasets:\n- glue\n");
     for (int i = 0, n = 0; i < c->scores.n; i++)
-        if (strcmp(c->scores.score[i].name, "loss")) fprintf(f, "%s- %s\n", n++ ? "" : "metrics:\n", c->scores.score[i].name);
+        if (strcmp(c->scores.score[i].name, "loss"))
+            fprintf(f, "%s- %s\n", n++ ? "" : "metrics:\n", c->scores.score[i].name);
     index_of_results(f, c, name);
     fprintf(f, "---\n%s\n\n", mark);
 }
@@ -186,9 +191,12 @@ static void first_words(FILE *f, const rf__card *c, const char *name)
     const rf_config *g = c->config;
     fprintf(f, "# ");
     plain(f, name);
-    fprintf(f, "\n\n%c%s: a RoFormer of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, %.2f million parameters; positions: ",
-            kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, (long long)g->num_hidden_layers, (long long)g->hidden_size,
-            (long long)g->num_attention_heads, (long long)g->vocab_size, (double)rf_config_parameters(g) * 1e-6);
+    fprintf(f,
+            "\n\n%c%s: a RoFormer of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, %.2f million "
+            "parameters; positions: ",
+            kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, (long long)g->num_hidden_layers,
+            (long long)g->hidden_size, (long long)g->num_attention_heads, (long long)g->vocab_size,
+            (double)rf_config_parameters(g) * 1e-6);
     plain(f, g->position_embedding_type);
     fprintf(f, ".\n");
     if (*g->finetuning_task) {
@@ -213,7 +221,10 @@ static void results(FILE *f, const rf__card *c)
     if (!c->scores.n) return;
     fprintf(f, "\n## Results\n\nOn ");
     if (files(c, "dev", file)) plain(f, file[0].text);
-    else fprintf(f, member(c, "k_fold") && json_integer_value(member(c, "k_fold")) > 1 ? "the part of the training file that was held out" : "text that was held out");
+    else
+        fprintf(f, member(c, "k_fold") && json_integer_value(member(c, "k_fold")) > 1
+                       ? "the part of the training file that was held out"
+                       : "text that was held out");
     fprintf(f, ", after %lld update%s:\n\n| | |\n|---|---:|\n", (long long)c->steps, c->steps == 1 ? "" : "s");
     for (int i = 0; i < c->scores.n; i++) {
         fprintf(f, "| `%s` | ", c->scores.score[i].name);
@@ -225,8 +236,9 @@ static void results(FILE *f, const rf__card *c)
 /* What everybody asks for, and what is not as it would be without a word. */
 static bool worth_a_line(const char *name, const json_t *value, const json_t *usual)
 {
-    static const char *const always[] = {"learning_rate", "per_device_train_batch_size", "tokens_per_batch", "max_length", "num_train_epochs", "optim",
-                                         "lr_scheduler_type", "weight_decay", "seed", "bf16"};
+    static const char *const always[] = {
+        "learning_rate", "per_device_train_batch_size", "tokens_per_batch", "max_length", "num_train_epochs",
+        "optim",         "lr_scheduler_type",           "weight_decay",     "seed",       "bf16"};
     for (size_t i = 0; i < RF_COUNT(always); i++)
         if (!strcmp(name, always[i])) return true;
     return !usual || !json_equal(value, usual);
@@ -252,8 +264,8 @@ static void list_options(FILE *f, const json_t *options, const json_t *usual, bo
 static void training(FILE *f, const rf__card *c)
 {
     const json_t *own = json_object_get(c->options, "finetune");
-    fprintf(f, "\n## Training\n\nBy roformer %s, %lld update%s, %.2f passes over the data.\n\n| | |\n|---|---|\n", rf_version(), (long long)c->steps,
-            c->steps == 1 ? "" : "s", c->epochs);
+    fprintf(f, "\n## Training\n\nBy roformer %s, %lld update%s, %.2f passes over the data.\n\n| | |\n|---|---|\n",
+            rf_version(), (long long)c->steps, c->steps == 1 ? "" : "s", c->epochs);
     list_files(f, c, "train", "| training data | ");
     list_files(f, c, "text", "| text | ");
     list_files(f, c, "data", "| token caches | ");
@@ -266,18 +278,28 @@ static void training(FILE *f, const rf__card *c)
 static void use(FILE *f, const rf__card *c, const char *name)
 {
     static const char *const command[] = {
-        [RF_HEAD_MLM] = "fill-mask -m %s \"a text with a [MASK] in it\"", [RF_HEAD_SEQUENCE] = "classify -m %s \"a text\"",
-        [RF_HEAD_POOLED] = "classify -m %s \"a text\"", [RF_HEAD_TOKEN] = "predict -m %s --input FILE.jsonl",
-        [RF_HEAD_SPAN] = "predict -m %s --input FILE.json --format squad", [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
+        [RF_HEAD_MLM] = "fill-mask -m %s \"a text with a [MASK] in it\"",
+        [RF_HEAD_SEQUENCE] = "classify -m %s \"a text\"",
+        [RF_HEAD_POOLED] = "classify -m %s \"a text\"",
+        [RF_HEAD_TOKEN] = "predict -m %s --input FILE.jsonl",
+        [RF_HEAD_SPAN] = "predict -m %s --input FILE.json --format squad",
+        [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
     };
     fprintf(f, "\n## Use\n\n```sh\nroformer ");
-    fprintf(f, c->config->is_decoder && rf_config_head(c->config) == RF_HEAD_MLM ? "generate -m %s \"a beginning\"" : command[rf_config_head(c->config)], name);
+    fprintf(f,
+            c->config->is_decoder && rf_config_head(c->config) == RF_HEAD_MLM ? "generate -m %s \"a beginning\""
+                                                                              : command[rf_config_head(c->config)],
+            name);
     fprintf(f, "\n```\n");
     if (elsewhere(c->config))
-        fprintf(f, "\n```python\nfrom transformers import BertTokenizerFast, %s\ntokenizer = BertTokenizerFast.from_pretrained(\"%s\")\n"
-                   "model = %s.from_pretrained(\"%s\")\n```\n", kind_of(c->config).class, name, kind_of(c->config).class, name);
+        fprintf(f,
+                "\n```python\nfrom transformers import BertTokenizerFast, %s\ntokenizer = "
+                "BertTokenizerFast.from_pretrained(\"%s\")\n"
+                "model = %s.from_pretrained(\"%s\")\n```\n",
+                kind_of(c->config).class, name, kind_of(c->config).class, name);
     else
-        fprintf(f, "\nconfig.json holds keys, or a head, that transformers' RoFormer classes do not have: there the same weights would compute something else.\n");
+        fprintf(f, "\nconfig.json holds keys, or a head, that transformers' RoFormer classes do not have: there the "
+                   "same weights would compute something else.\n");
 }
 
 /* ---- the file ---- */
@@ -309,7 +331,8 @@ rf_status rf__card_write(const rf__card *c, rf_error *why)
     training(f, c);
     use(f, c, word(&name));
     const bool failed = ferror(f) != 0;
-    status = fclose(f) || failed || !text ? rf_fail(why, RF_ENOMEM, "out of memory: a model card") : rf__replace_file(c->ctx, path, text, size, why);
+    status = fclose(f) || failed || !text ? rf_fail(why, RF_ENOMEM, "out of memory: a model card")
+                                          : rf__replace_file(c->ctx, path, text, size, why);
     free(text);
     return status;
 }

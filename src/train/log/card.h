@@ -10,18 +10,18 @@
 
 typedef struct rf__card {
     const rf_ctx *ctx;
-    const char *folder;                 /* its last part is the model's name                                            */
-    const rf_config *config;            /* task and labels are there                                                    */
-    const char *base;                   /* model folder that fine-tuning began with, or NULL                            */
-    const json_t *options;              /* of the run, as checkpoints keep them (rf__options_json): data files, too     */
-    const json_t *defaults;             /* the same where nothing was chosen: what equals it is not listed; or NULL      */
+    const char *folder;                 /* its last part is the model's name                                          */
+    const rf_config *config;            /* task and labels are there                                                  */
+    const char *base;                   /* model folder that fine-tuning began with, or NULL                          */
+    const json_t *options;              /* of the run, as checkpoints keep them (rf__options_json): data files, too   */
+    const json_t *defaults;             /* the same where nothing was chosen: what equals it is not listed; or NULL   */
     int64_t steps;
     double epochs;
-    rf_scores scores;                   /* of the model as it is in the folder; may be none                             */
+    rf_scores scores;                   /* of the model as it is in the folder; may be none                           */
 } rf__card;
 
-/* Writes folder/README.md: as a whole or not at all, the same bytes for the same card, files by their names without their paths.
- * A README.md that is there and was not written by this function is left as it is.  RF_EIO, RF_ENOMEM. */
+/* Writes folder/README.md: as a whole or not at all, the same bytes for the same card, files by their names without
+ * their paths. A README.md that is there and was not written by this function is left as it is.  RF_EIO, RF_ENOMEM. */
 rf_status rf__card_write(const rf__card *c, rf_error *why);
 
 #endif

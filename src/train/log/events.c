@@ -5,7 +5,8 @@
  *     Event     1: wall_time (double)   2: step (varint)   3: file_version (string)   5: summary (message)
  *     Summary   1: value (message, repeated);   Value   1: tag (string)   2: simple_value (float)
  *
- * A protobuf field is its number and kind in one varint, then the value; strings and messages have their length first. */
+ * A protobuf field is its number and kind in one varint, then the value; strings and messages have their length
+ * first. */
 #include <stdio.h>
 
 #include "train/log/events.h"

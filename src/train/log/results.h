@@ -10,10 +10,10 @@ typedef struct rf__results {
     const char *folder;
     const rf__state *state;
     double epoch;
-    int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                        */
-    double eval_seconds;                    /* of the evaluation that `scores` are of; 0: not known                    */
-    rf_scores scores;                       /* of the model as it is in the folder; may be none                        */
-    bool tokens;                            /* pre-training: the perplexity of the loss is a result, too               */
+    int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
+    double eval_seconds;                    /* of the evaluation that `scores` are of; 0: not known                   */
+    rf_scores scores;                       /* of the model as it is in the folder; may be none                       */
+    bool tokens;                            /* pre-training: the perplexity of the loss is a result, too              */
 } rf__results;
 
 /* Writes folder/all_results.json, keys in order.  What is not known, or not finite, is left out.  RF_EIO, RF_ENOMEM. */

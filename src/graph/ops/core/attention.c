@@ -5,11 +5,11 @@
  *
  * and what rfk_relative adds to both for the offset n - m.  Where the graph's products are in bf16, so are these two.
  *
- * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's units
- * are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's length
- * alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with tables of
- * offsets that learn they are heads, because those gather from all sequences.  Of small units a worker takes some heads in
- * one unit, of which each fetches the rows of the next.                                                                  */
+ * Scores are never stored: kept are the result and each row's log-sum-exp, and backward recomputes.  The forward's
+ * units are (block of queries, head), so that one long text still feeds all workers; blocks are cut by the sequence's
+ * length alone.  The backward's units are (sequence, head), because the adjoints of a key gather from all queries; with
+ * tables of offsets that learn they are heads, because those gather from all sequences.  Of small units a worker takes
+ * some heads in one unit, of which each fetches the rows of the next.                                                */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -47,22 +47,39 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
     const float *k = past ? past->key[b] + h * s->D : q + C;
     const int64_t k_stride = past ? 2 * C : 3 * C;
     return (rfk_attention){
-        .q = q, .k = k, .v = k + C,
-        .q_stride = 3 * C, .k_stride = k_stride, .v_stride = k_stride,
-        .queries = T, .keys = past ? past->count[b] : T, .width = s->D,
+        .q = q,
+        .k = k,
+        .v = k + C,
+        .q_stride = 3 * C,
+        .k_stride = k_stride,
+        .v_stride = k_stride,
+        .queries = T,
+        .keys = past ? past->count[b] : T,
+        .width = s->D,
         .scale = (float)p->scale,
-        .cos = rope ? rf_rope_cos(p->rope) : NULL, .sin = rope ? rf_rope_sin(p->rope) : NULL,
-        .q_row = row, .k_row = past ? NULL : row,
+        .cos = rope ? rf_rope_cos(p->rope) : NULL,
+        .sin = rope ? rf_rope_sin(p->rope) : NULL,
+        .q_row = row,
+        .k_row = past ? NULL : row,
         .rotary = rope ? rope->rotary : 0,
         .layout = rope ? rope->layout : RF_ROPE_PAIRS,
         .rotate_value = p->rotate_value,
-        .causal = p->causal, .prefix = p->prefix, .window = p->window,
-        .drop = (float)p->drop, .key = {s->key.k[0], s->key.k[1]},
+        .causal = p->causal,
+        .prefix = p->prefix,
+        .window = p->window,
+        .drop = (float)p->drop,
+        .key = {s->key.k[0], s->key.k[1]},
         .stream = s->stream + (uint64_t)(b * p->heads + h),
-        .out = out + start * C + h * s->D, .out_stride = C,
+        .out = out + start * C + h * s->D,
+        .out_stride = C,
         .lse = s->lse ? s->lse + h * s->N + start : NULL,
-        .q2 = s->E ? p->more_query->f32 + more : NULL, .k2 = !s->E ? NULL : past ? past->more[b] + h * s->E : p->more_key->f32 + more,
-        .q2_stride = p->heads * s->E, .k2_stride = p->heads * s->E, .width2 = s->E,
+        .q2 = s->E ? p->more_query->f32 + more : NULL,
+        .k2 = !s->E  ? NULL
+              : past ? past->more[b] + h * s->E
+                     : p->more_key->f32 + more,
+        .q2_stride = p->heads * s->E,
+        .k2_stride = p->heads * s->E,
+        .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
         .next = more_heads ? s->D : 0,
     };
@@ -106,7 +123,8 @@ static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads,
         .dq2_stride = H * s->E, .dk2_stride = H * s->E,
         .relative = a->d_relative ? &a->d_relative[h] : NULL,
     };
-    if (p.queries) (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
+    if (p.queries)
+        (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
 }
 
 static void attend_back(void *arg, int64_t i, int worker)
@@ -134,7 +152,10 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
     a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
 }
 
-static int64_t keys_of(const rf_attention_spec *p, int64_t b) { return p->past ? p->past->count[b] : p->start[b + 1] - p->start[b]; }
+static int64_t keys_of(const rf_attention_spec *p, int64_t b)
+{
+    return p->past ? p->past->count[b] : p->start[b + 1] - p->start[b];
+}
 
 /* The units of all sequences in blocks of `queries`. */
 static void get_units(rf_graph *g, struct pass *a, int32_t queries)
@@ -160,7 +181,7 @@ static void get_units(rf_graph *g, struct pass *a, int32_t queries)
     }
 }
 
-/* ---- tables of offsets ---------------------------------------------------------------------------------------------- */
+/* ---- tables of offsets ------------------------------------------------------------------------------------------- */
 
 static rf_tensor *const *tables_of(const rf_attention_spec *p, rf_tensor *in[INPUTS], rf_tensor *qkv)
 {
@@ -198,20 +219,27 @@ static const rfk_relative *relatives(rf_graph *g, const rf_attention_spec *p, in
     if (g->error.code) return NULL;
     if (bias) transpose_into(bias, p->relative_bias->f32, rows, H);
     for (int64_t h = 0; h < H; h++)
-        is[h] = (rfk_relative){p->clip, head_of(p->relative_query, h, D), head_of(p->relative_key, h, D),
-                               head_of(p->relative_value, h, D), stride_of(p->relative_query), stride_of(p->relative_key),
-                               stride_of(p->relative_value), bias ? bias + h * rows : NULL};
+        is[h] = (rfk_relative){p->clip,
+                               head_of(p->relative_query, h, D),
+                               head_of(p->relative_key, h, D),
+                               head_of(p->relative_value, h, D),
+                               stride_of(p->relative_query),
+                               stride_of(p->relative_key),
+                               stride_of(p->relative_value),
+                               bias ? bias + h * rows : NULL};
     return is;
 }
 
-/* Where heads add their adjoints of a table: side by side as in the table, or one after the other and summed at the end. */
+/* Where heads add their adjoints of a table: side by side as in the table, or one after the other and summed at the
+ * end. */
 struct gathered { float *x; int64_t each, stride; };
 
 static struct gathered gather(rf_graph *g, const struct saved *s, const rf_tensor *x)
 {
     if (!x || !x->tracked) return (struct gathered){0};
     const int64_t H = s->spec.heads, rows = x->dim[0], columns = x->dim[1], apart = columns > s->D || H == 1;
-    struct gathered y = {rf__floats(g, apart ? rows * columns : H * rows * columns), apart ? s->D : rows * columns, columns};
+    struct gathered y = {rf__floats(g, apart ? rows * columns : H * rows * columns), apart ? s->D : rows * columns,
+                         columns};
     if (y.x) rf__zero(g, y.x, apart ? rows * columns : H * rows * columns);
     return y;
 }
@@ -264,8 +292,8 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     rfk_relative_grad *d = rf__push(g, (size_t)H, sizeof *d);
     if (g->error.code) return;
     for (int64_t h = 0; h < H; h++)
-        d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride, t[KEY].stride,
-                                   t[VALUE].stride, at_head(t[BIAS], h)};
+        d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride,
+                                   t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
     else rf__parallel(g->ctx, a.units, attend_back, &a);
@@ -293,8 +321,8 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
 static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
     const int64_t N = qkv->dim[0], C = qkv->dim[1] / 3, D = C / p->heads, rows = 2 * p->clip + 1;
-    static const char *const name[INPUTS] = {"", "relative_query", "relative_key", "relative_value", "relative_bias", "more_query",
-                                             "more_key"};
+    static const char *const name[INPUTS] = {
+        "", "relative_query", "relative_key", "relative_value", "relative_bias", "more_query", "more_key"};
     rf_tensor *in[INPUTS];
     tables_of(p, in, NULL);
     RF_NEED(g, p->clip >= 0 && p->clip < INT32_MAX, RF_ERANGE, "attention: clip is %lld", (long long)p->clip);
@@ -303,10 +331,14 @@ static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_at
         const rf_tensor *x = in[i];
         if (!x) continue;
         if (!rf__expect_rank(g, "attention", name[i], x, 2)) return &g->nil.t;
-        RF_NEED(g, i < MORE_QUERY ? x->dim[0] == rows && (i == BIAS ? x->dim[1] == p->heads : x->dim[1] == D || x->dim[1] == C)
-                                  : x->dim[0] == N && x->dim[1] > 0 && x->dim[1] % p->heads == 0 && x->dim[1] == in[MORE_QUERY]->dim[1],
-                RF_ESHAPE, "attention: %s is [%lld,%lld]; clip %lld, %lld heads of %lld, %lld tokens", name[i], (long long)x->dim[0],
-                (long long)x->dim[1], (long long)p->clip, (long long)p->heads, (long long)D, (long long)N);
+        RF_NEED(g,
+                i < MORE_QUERY
+                    ? x->dim[0] == rows && (i == BIAS ? x->dim[1] == p->heads : x->dim[1] == D || x->dim[1] == C)
+                    : x->dim[0] == N && x->dim[1] > 0 && x->dim[1] % p->heads == 0 &&
+                          x->dim[1] == in[MORE_QUERY]->dim[1],
+                RF_ESHAPE, "attention: %s is [%lld,%lld]; clip %lld, %lld heads of %lld, %lld tokens", name[i],
+                (long long)x->dim[0], (long long)x->dim[1], (long long)p->clip, (long long)p->heads, (long long)D,
+                (long long)N);
     }
     return NULL;
 }
@@ -332,8 +364,8 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
     RF_STARTS(g, "attention", p->start, p->B, N, 0);
     RF_NEED(g, !p->rope == !p->row, RF_EARG, "attention: rope and row belong together");
     RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
-    RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE, "attention: prefix %lld, window %lld; neither may be negative",
-            (long long)p->prefix, (long long)p->window);
+    RF_NEED(g, p->prefix >= 0 && p->window >= 0, RF_ERANGE,
+            "attention: prefix %lld, window %lld; neither may be negative", (long long)p->prefix, (long long)p->window);
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, expected 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
     rf_tensor *nil = refuse_relative(g, qkv, p);
@@ -359,7 +391,11 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
 
     rf_tensor *in[INPUTS];
     const bool track = rf__tracked(g, tables_of(spec, in, qkv), INPUTS);
-    struct saved s = {.k = g->k, .bf16 = g->products == RF_BF16, .spec = *spec, .N = qkv->dim[0], .D = qkv->dim[1] / (3 * spec->heads),
+    struct saved s = {.k = g->k,
+                      .bf16 = g->products == RF_BF16,
+                      .spec = *spec,
+                      .N = qkv->dim[0],
+                      .D = qkv->dim[1] / (3 * spec->heads),
                       .key = g->key};
     if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);

@@ -66,8 +66,18 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     if (w->tracked) {
         float *again, *dw = M < w->dim[0] ? rf__adjoint_sum(g, w) : rf__adjoint_here(g, w, &beta);
         const float *was = values(g, s, x, &again);
-        rf__graph_gemm(g, &(rf_gemm_call){.m = M, .n = K, .k = N, .a = dz, .lda = M, .a_transposed = 1, .b = was, .ldb = K,
-                                    .beta = beta, .c = dw ? dw + first * K : NULL, .ldc = K, .type = g->products});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = M,
+                                          .n = K,
+                                          .k = N,
+                                          .a = dz,
+                                          .lda = M,
+                                          .a_transposed = 1,
+                                          .b = was,
+                                          .ldb = K,
+                                          .beta = beta,
+                                          .c = dw ? dw + first * K : NULL,
+                                          .ldc = K,
+                                          .type = g->products});
         rf__give(g, again, N * K);
     }
     if (b && b->tracked) {
@@ -76,8 +86,18 @@ void rf__linear_back(rf_graph *g, rf_node *n)
     }
     if (x->tracked) {
         float *dx = rf__adjoint_here(g, x, &beta);
-        rf__graph_gemm(g, &(rf_gemm_call){.m = N, .n = K, .k = M, .a = dz, .lda = M, .b = w->f32 + first * K, .b16 = half(g, w, first), .ldb = K,
-                                    .beta = beta, .c = dx, .ldc = K, .type = g->products});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = N,
+                                          .n = K,
+                                          .k = M,
+                                          .a = dz,
+                                          .lda = M,
+                                          .b = w->f32 + first * K,
+                                          .b16 = half(g, w, first),
+                                          .ldb = K,
+                                          .beta = beta,
+                                          .c = dx,
+                                          .ldc = K,
+                                          .type = g->products});
     }
 }
 
@@ -86,7 +106,8 @@ void rf__linear_back(rf_graph *g, rf_node *n)
 typedef struct part { int64_t first, count; } part;        /* rows of w */
 
 /* Packed rows come all together: those that are asked for are copied out. */
-static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y)
+static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act,
+                        const part *p, float *y)
 {
     const int64_t N = x->dim[0], all = w->dim[0];
     const rf_mark mark = rf__scratch(g);
@@ -98,20 +119,32 @@ static void packed_part(rf_graph *g, const rf_tensor *x, const rf_tensor *w, con
     rf__scratch_end(g, mark);
 }
 
-static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y)
+static void product(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p,
+                    float *y)
 {
     const int64_t N = x->dim[0], K = x->dim[1];
     if (w->packed && !g->train)
         packed_part(g, x, w, b, act, p, y);
     else
-        rf__graph_gemm(g, &(rf_gemm_call){.m = N, .n = p->count, .k = K, .a = x->f32, .lda = K, .b = w->f32 + p->first * K,
-                                    .b16 = half(g, w, p->first), .ldb = K, .b_transposed = 1, .c = y, .ldc = p->count,
-                                    .bias = b ? b->f32 + p->first : NULL, .act = act, .type = g->products});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = N,
+                                          .n = p->count,
+                                          .k = K,
+                                          .a = x->f32,
+                                          .lda = K,
+                                          .b = w->f32 + p->first * K,
+                                          .b16 = half(g, w, p->first),
+                                          .ldb = K,
+                                          .b_transposed = 1,
+                                          .c = y,
+                                          .ldc = p->count,
+                                          .bias = b ? b->f32 + p->first : NULL,
+                                          .act = act,
+                                          .type = g->products});
 }
 
 /* The product and then the activation, with z kept where `s` has space for it. */
-static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act, const part *p, float *y,
-                            const struct saved *s)
+static void product_and_act(rf_graph *g, const rf_tensor *x, const rf_tensor *w, const rf_tensor *b, rf_act act,
+                            const part *p, float *y, const struct saved *s)
 {
     const int64_t n = x->dim[0] * p->count;
     product(g, x, w, b, RF_ACT_NONE, p, s->z ? s->z : y);
@@ -136,7 +169,8 @@ rf_tensor *rf_linear(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, rf_a
     return rf_linear_part(g, x, w, b, 0, w && w->rank == 2 ? w->dim[0] : 0, act);
 }
 
-rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count, rf_act act)
+rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b, int64_t first, int64_t count,
+                          rf_act act)
 {
     rf_act_kernels known;
     RF_EXPECT(g, "linear", x, 2);
@@ -146,7 +180,8 @@ rf_tensor *rf_linear_part(rf_graph *g, rf_tensor *x, rf_tensor *w, rf_tensor *b,
             (long long)w->dim[1]);
     RF_VECTOR(g, "linear", b, w->dim[0]);
     RF_NEED(g, first >= 0 && count >= 0 && first <= w->dim[0] && count <= w->dim[0] - first, RF_ERANGE,
-            "linear: %lld rows of w from row %lld, it has %lld", (long long)count, (long long)first, (long long)w->dim[0]);
+            "linear: %lld rows of w from row %lld, it has %lld", (long long)count, (long long)first,
+            (long long)w->dim[0]);
     RF_NEED(g, rf__act_find(g, act, &known), RF_EARG, "linear: no activation %d", (int)act);
 
     const bool track = rf__tracked(g, RF_IN(x, w, b)), bf16 = g->products == RF_BF16;

@@ -1,7 +1,7 @@
 /* mix.c — sums of weighted rows of one table.
  *
  *     y[n,:]               = sum_k c[k] table[id[k][n],:]
- *     dtable[id[k][n],:]  += c[k] dy[n,:]              term after term, in the order of n: the same bits for any workers */
+ *     dtable[id[k][n],:]  += c[k] dy[n,:]          term after term, in the order of n: the same bits for any workers */
 #include "graph/graph.h"
 
 struct saved { int terms; float c[RF_MIX_TERMS]; const int32_t *id[RF_MIX_TERMS]; };
@@ -42,15 +42,16 @@ void rf__mix_back(rf_graph *g, rf_node *n)
 rf_tensor *rf_mix(rf_graph *g, rf_tensor *table, int terms, const float c[], const int32_t *const id[], int64_t N)
 {
     RF_EXPECT(g, "mix", table, 2);
-    RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG, "mix: %d terms of %lld rows, 1 to %d can be",
-            terms, (long long)N, RF_MIX_TERMS);
+    RF_NEED(g, terms >= 1 && terms <= RF_MIX_TERMS && c && id && N >= 0, RF_EARG,
+            "mix: %d terms of %lld rows, 1 to %d can be", terms, (long long)N, RF_MIX_TERMS);
     struct saved s = {.terms = terms};
     for (int k = 0; k < terms; k++) {
         s.c[k] = c[k];
         s.id[k] = id[k];
         for (int64_t n = 0; n < N; n++)
-            RF_NEED(g, id[k][n] >= 0 && id[k][n] < table->dim[0], RF_ERANGE, "mix: id %d of token %lld, table has %lld rows",
-                    (int)id[k][n], (long long)n, (long long)table->dim[0]);
+            RF_NEED(g, id[k][n] >= 0 && id[k][n] < table->dim[0], RF_ERANGE,
+                    "mix: id %d of token %lld, table has %lld rows", (int)id[k][n], (long long)n,
+                    (long long)table->dim[0]);
     }
     rf_tensor *y = rf__new(g, 2, (int64_t[]){N, table->dim[1]});
     if (g->error.code) return y;

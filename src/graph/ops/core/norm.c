@@ -6,8 +6,9 @@
  *     dresidual = ds,   dx = dropout_p(ds)
  *     dgamma += sum_n dy xhat,   dbeta += sum_n dy
  *
- * Saved are s, in x's place when x is spent, and each row's mean and rstd.  Rows go through dropout and norm in one visit.  The sums over rows are
- * formed per span and then over the spans in order, so they do not depend on the number of workers. */
+ * Saved are s, in x's place when x is spent, and each row's mean and rstd.  Rows go through dropout and norm in one
+ * visit.  The sums over rows are formed per span and then over the spans in order, so they do not depend on the number
+ * of workers. */
 #include "graph/graph.h"
 
 struct saved {
@@ -50,8 +51,9 @@ static void back_rows(void *arg, int64_t first, int64_t last, int64_t block, int
     const int64_t at = first * s->C, rows = last - first;
     float *part = b->part ? b->part + block * 2 * s->C : NULL;
     if (part) memset(part, 0, (size_t)(2 * s->C) * sizeof *part);
-    (s->kind == RF_NORM_LAYER ? s->k->layer_norm_back : s->k->rms_norm_back)(
-        b->ds + at, part, part ? part + s->C : NULL, b->dy + at, s->sum + at, s->stat + 2 * first, b->gamma, rows, s->C);
+    (s->kind == RF_NORM_LAYER ? s->k->layer_norm_back
+                              : s->k->rms_norm_back)(b->ds + at, part, part ? part + s->C : NULL, b->dy + at,
+                                                     s->sum + at, s->stat + 2 * first, b->gamma, rows, s->C);
     if (b->dx) s->k->dropout(b->dx + at, b->ds + at, rows * s->C, s->p, s->key.k, s->stream, (uint64_t)at);
 }
 

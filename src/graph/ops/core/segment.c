@@ -1,14 +1,21 @@
-/* segment.c — what a query thinks of keys of its own segment and of the others.                 Yang et al. 2019 (XLNet)
+/* segment.c — what a query thinks of keys of its own segment and of the others.                Yang et al. 2019 (XLNet)
  *
  *     y[n,h,t] = <q[n,h,:] + b[h,:], e_j[h,:]>          j = 0 when t is the segment of token n, else 1
  *
- * q: the first HD columns of x [N,W]; b [HD]; e [2,HD]; y [N, H types].  With D_j the sum of dy[n,h,t] over the t with that j,
+ * q: the first HD columns of x [N,W]; b [HD]; e [2,HD]; y [N, H types].  With D_j the sum of dy[n,h,t] over the t with
+ * that j,
  *
- *     dq[n,h,:] = sum_j D_j e_j[h,:],   db = sum_n dq[n],   de_j[h,:] = sum_n D_j (q[n,h,:] + b[h,:])                      */
+ *     dq[n,h,:] = sum_j D_j e_j[h,:],   db = sum_n dq[n],   de_j[h,:] = sum_n D_j (q[n,h,:] + b[h,:])                */
 #include "graph/graph.h"
 
 struct saved { int64_t H, D, types; const int32_t *type; };
-struct pass { const rfk_table *k; const struct saved *s; int64_t N, W; const float *x, *b, *e, *dy; float *y, *dx, *db, *de; };
+struct pass {
+    const rfk_table *k;
+    const struct saved *s;
+    int64_t N, W;
+    const float *x, *b, *e, *dy;
+    float *y, *dx, *db, *de;
+};
 
 static void forward(void *arg, int64_t first, int64_t last, int64_t block, int worker)
 {
@@ -20,7 +27,8 @@ static void forward(void *arg, int64_t first, int64_t last, int64_t block, int w
         for (int64_t h = 0; h < H; h++)
             for (int64_t t = 0; t < s->types; t++) {
                 const float *e = a->e + (t == s->type[n] ? 0 : C) + h * D;
-                a->y[(n * H + h) * s->types + t] = a->k->dot(a->x + n * a->W + h * D, e, D) + a->k->dot(a->b + h * D, e, D);
+                a->y[(n * H + h) * s->types + t] =
+                    a->k->dot(a->x + n * a->W + h * D, e, D) + a->k->dot(a->b + h * D, e, D);
             }
 }
 
@@ -53,19 +61,20 @@ void rf__segment_back(rf_graph *g, rf_node *n)
     for (int i = 0; i < 3; i++)
         if (in[i]->tracked && !(d[i] = rf__adjoint_sum(g, in[i]))) return;
     rf__parallel(g->ctx, s->H, head_back,
-                 &(struct pass){g->k, s, in[0]->dim[0], in[0]->dim[1], in[0]->f32, in[1]->f32, in[2]->f32, n->out->grad, NULL, d[0],
-                                d[1], d[2]});
+                 &(struct pass){g->k, s, in[0]->dim[0], in[0]->dim[1], in[0]->f32, in[1]->f32, in[2]->f32, n->out->grad,
+                                NULL, d[0], d[1], d[2]});
 }
 
-rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[], int64_t types)
+rf_tensor *rf_segment(rf_graph *g, rf_tensor *x, rf_tensor *b, rf_tensor *e, int64_t heads, const int32_t type[],
+                      int64_t types)
 {
     RF_EXPECT(g, "segment", x, 2);
     RF_EXPECT(g, "segment", b, 0);
     RF_EXPECT(g, "segment", e, 2);
     const int64_t C = e->dim[1];
-    RF_NEED(g, heads > 0 && C % heads == 0 && x->dim[1] >= C && rf__size(b) == C && e->dim[0] == 2 && types > 0 && type, RF_ESHAPE,
-            "segment: rows of %lld, %lld heads, tables of %lld and [%lld,%lld]", (long long)x->dim[1], (long long)heads,
-            (long long)rf__size(b), (long long)e->dim[0], (long long)C);
+    RF_NEED(g, heads > 0 && C % heads == 0 && x->dim[1] >= C && rf__size(b) == C && e->dim[0] == 2 && types > 0 && type,
+            RF_ESHAPE, "segment: rows of %lld, %lld heads, tables of %lld and [%lld,%lld]", (long long)x->dim[1],
+            (long long)heads, (long long)rf__size(b), (long long)e->dim[0], (long long)C);
     struct saved s = {heads, C / heads, types, type};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){x->dim[0], heads * types});
     if (g->error.code) return y;

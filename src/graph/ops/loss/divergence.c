@@ -4,7 +4,7 @@
  *
  *     loss   = weight sum_i ( KL(p|q) + KL(q|p) ) = weight sum_i sum_k (p_k - q_k) a_k,       a_k = log p_k - log q_k
  *     dz_i   = weight ( p_k (a_k - KL(p|q)) + p_k - q_k )
- *     dz_n+i = weight ( q_k (-a_k - KL(q|p)) + q_k - p_k )                      rows whose label is below 0 are left out */
+ *     dz_n+i = weight ( q_k (-a_k - KL(q|p)) + q_k - p_k )                  rows whose label is below 0 are left out */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -41,7 +41,8 @@ rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], doubl
     float *dz;
     RF_EXPECT(g, "divergence", z, 2);
     const int64_t n = z->dim[0] / 2, K = z->dim[1];
-    RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: %lld rows are not two answers to each text", (long long)z->dim[0]);
+    RF_NEED(g, z->dim[0] % 2 == 0, RF_ESHAPE, "divergence: %lld rows are not two answers to each text",
+            (long long)z->dim[0]);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
     double all = 0;
     for (int64_t i = 0; i < n; i++) {

@@ -29,7 +29,8 @@ static double one_row(const float *z, int64_t K, int64_t label, double scale, fl
 }
 
 /* What one_row's loss of c[label] and gradient become when the label is smoothed. */
-static double smooth_row(const float *z, int64_t K, int64_t label, const float c[], double e, double weight, double loss, float *dz)
+static double smooth_row(const float *z, int64_t K, int64_t label, const float c[], double e, double weight,
+                         double loss, float *dz)
 {
     const double own = c ? c[label] : 1, log_sum = loss + z[label];
     double all = (1 - e) * own, sum = (1 - e) * own * loss;
@@ -39,20 +40,21 @@ static double smooth_row(const float *z, int64_t K, int64_t label, const float c
         sum += t * (log_sum - z[k]);
     }
     for (int64_t k = 0; k < K && dz; k++)
-        dz[k] = (float)(weight * (all * exp(z[k] - log_sum) - e / (double)K * (c ? c[k] : 1) - (k == label) * (1 - e) * own));
+        dz[k] = (float)(weight *
+                        (all * exp(z[k] - log_sum) - e / (double)K * (c ? c[k] : 1) - (k == label) * (1 - e) * own));
     return sum;
 }
 
-rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight, double *sum,
-                       int64_t *hits)
+rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
+                       double *sum, int64_t *hits)
 {
     float *dz;
     RF_EXPECT(g, "row_loss", z, 2);
     const int64_t n = z->dim[0], K = z->dim[1];
     RF_NEED(g, label || !n, RF_EARG, "row_loss: no labels for %lld rows", (long long)n);
     for (int64_t i = 0; i < n; i++)
-        RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: label %d of row %lld, z has %lld columns", (int)label[i], (long long)i,
-                (long long)K);
+        RF_NEED(g, label[i] < K, RF_ERANGE, "row_loss: label %d of row %lld, z has %lld columns", (int)label[i],
+                (long long)i, (long long)K);
     if (!rf__loss_begin(g, z, &dz)) return &g->nil.t;
 
     const double e = g->train ? g->smoothing : 0;

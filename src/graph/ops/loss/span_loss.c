@@ -1,7 +1,8 @@
 /* span_loss.c — cross-entropy down the rows of each sequence: which of its rows is meant?
  *
  *     p_b,k[i]  = softmax of z[i,k] over the rows i of sequence b                          for each column k by itself
- *     loss      = weight sum_{b,k} -log p_b,k[label[b,k]]              labels count from the sequence's first row; below 0: left out
+ *     loss      = weight sum_{b,k} -log p_b,k[label[b,k]]              labels count from the sequence's first row;
+ *               below 0: left out
  *     dz[i,k]   = weight (p_b,k[i] - [i = label[b,k]])
  *
  * Start and end of an answer are two columns over the tokens of a text; a choice is one column over its candidates. */
@@ -24,8 +25,8 @@ static double one_column(const float *z, int64_t T, int64_t K, int64_t label, do
     return log(sum) + top - z[label * K];
 }
 
-rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[], double weight,
-                        double *sum, int64_t *hits)
+rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
+                        double weight, double *sum, int64_t *hits)
 {
     float *dz;
     RF_EXPECT(g, "span_loss", z, 2);

@@ -2,7 +2,7 @@
  *
  *     z       = x table^T + bias                                  [n,V], never whole
  *     loss    = weight sum_i (log sum_v exp z[i,v] - t_i),        t_i = (1 - e) z[i,label_i] + e / V sum_v z[i,v]
- *     dz      = weight (softmax(z) - (1 - e) onehot(label) - e / V)                               e: the graph's smoothing
+ *     dz      = weight (softmax(z) - (1 - e) onehot(label) - e / V)                            e: the graph's smoothing
  *     dx      = dz table,   dtable += dz^T x,   dbias += sum_i dz[i,:]
  *
  * A chunk's logits become their own adjoint in place and are used up before the next chunk.  A chunk is as many rows as
@@ -20,7 +20,14 @@ int64_t rf__vocab_loss_rows(int64_t n, int64_t V)
     return (n + chunks - 1) / chunks;                   /* chunks of nearly equal size */
 }
 
-struct pass { const rfk_table *k; float *z, *loss, weight; double smoothing; int64_t V; const int32_t *label; unsigned char *hit; };
+struct pass {
+    const rfk_table *k;
+    float *z, *loss, weight;
+    double smoothing;
+    int64_t V;
+    const int32_t *label;
+    unsigned char *hit;
+};
 
 static void cross_entropy(void *arg, int64_t i, int worker)
 {
@@ -48,11 +55,30 @@ static void chunk_back(rf_graph *g, const float *dz, const float *x, int64_t row
 {
     const int64_t V = table->dim[0], K = table->dim[1];
     if (dx)
-        rf__graph_gemm(g, &(rf_gemm_call){.m = rows, .n = K, .k = V, .a = dz, .lda = V, .b = table->f32, .b16 = half(g, table),
-                                    .ldb = K, .c = dx, .ldc = K, .type = g->products});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = rows,
+                                          .n = K,
+                                          .k = V,
+                                          .a = dz,
+                                          .lda = V,
+                                          .b = table->f32,
+                                          .b16 = half(g, table),
+                                          .ldb = K,
+                                          .c = dx,
+                                          .ldc = K,
+                                          .type = g->products});
     if (table->tracked)
-        rf__graph_gemm(g, &(rf_gemm_call){.m = V, .n = K, .k = rows, .a = dz, .lda = V, .a_transposed = 1, .b = x, .ldb = K,
-                                    .beta = 1, .c = table->grad, .ldc = K, .type = g->products});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = V,
+                                          .n = K,
+                                          .k = rows,
+                                          .a = dz,
+                                          .lda = V,
+                                          .a_transposed = 1,
+                                          .b = x,
+                                          .ldb = K,
+                                          .beta = 1,
+                                          .c = table->grad,
+                                          .ldc = K,
+                                          .type = g->products});
     if (bias && bias->tracked && !g->error.code) rf__column_sums(g, bias->grad, dz, rows, V);
 }
 
@@ -107,7 +133,8 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
         RF_NEED(g, label[i] >= 0 && label[i] < V, RF_ERANGE, "vocab_loss: label %d of row %lld, table has %lld rows",
                 (int)label[i], (long long)i, (long long)V);
 
-    RF_NEED(g, g->record == g->train, RF_EARG, "vocab_loss: forms its gradients at once, so it cannot be inside rf_recompute");
+    RF_NEED(g, g->record == g->train, RF_EARG,
+            "vocab_loss: forms its gradients at once, so it cannot be inside rf_recompute");
     const bool track = rf__tracked(g, RF_IN(x, table, bias));
     rf_tensor *y = rf__new(g, 1, (int64_t[]){1});
     struct saved s = {NULL};

@@ -4,7 +4,8 @@
  *     recursion   p_{k+1} = tanh(A [p_k; 1])                              A [W, W+1], no B
  *     Euler       p_{k+1} = p_k + s h(p_k, k s)                           FLOATER (Liu et al. 2020): dp/dt = h(p, t)
  *     Runge-Kutta p_{k+1} = p_k + s/6 (h_1 + 2 h_2 + 2 h_3 + h_4)
- *                 h_1 = h(p_k, t), h_2 = h(p_k + s/2 h_1, t + s/2), h_3 = h(p_k + s/2 h_2, t + s/2), h_4 = h(p_k + s h_3, t + s)
+ *                 h_1 = h(p_k, t), h_2 = h(p_k + s/2 h_1, t + s/2), h_3 = h(p_k + s/2 h_2, t + s/2), h_4 = h(p_k + s
+ *                 h_3, t + s)
  *
  * Backward goes from the last position to the first, makes the stages of a step again from p_k, and keeps what A and B
  * saw, so that their gradients are one product each. */
@@ -20,12 +21,14 @@ struct run {
     rf_flow_kind how;
     float step;
     int stages;
-    float *in;                          /* [stages, W+2]: what A saw          (W+1 for the recursion)                      */
-    float *mid;                         /* [stages, F+1]: what B saw                                                       */
-    float *h;                           /* [stages, W]                                                                     */
+    float *in;                          /* [stages, W+2]: what A saw          (W+1 for the recursion)                 */
+    float *mid;                         /* [stages, F+1]: what B saw                                                  */
+    float *h;                           /* [stages, W]                                                                */
 };
 
-static const struct { float in, t, weight; } stage[2][4] = {{{0, 0, 1}}, {{0, 0, 1.f / 6}, {.5f, .5f, 2.f / 6}, {.5f, .5f, 2.f / 6}, {1, 1, 1.f / 6}}};
+static const struct {
+    float in, t, weight;
+} stage[2][4] = {{{0, 0, 1}}, {{0, 0, 1.f / 6}, {.5f, .5f, 2.f / 6}, {.5f, .5f, 2.f / 6}, {1, 1, 1.f / 6}}};
 
 /* All stages of the step from p at place k; leaves in, mid and h. */
 static void stages(const struct run *r, const float *p, int64_t k)
@@ -91,8 +94,14 @@ static int64_t width_in(const struct run *r) { return r->how == RF_FLOW_RECURSIO
 static struct run begin(const rf_graph *g, const struct saved *s, rf_tensor *const in[])
 {
     const bool recursion = s->how == RF_FLOW_RECURSION;
-    return (struct run){.k = g->k, .a = in[1]->f32, .b = recursion ? NULL : in[2]->f32, .W = in[0]->dim[0], .F = in[1]->dim[0],
-                        .how = s->how, .step = s->step, .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
+    return (struct run){.k = g->k,
+                        .a = in[1]->f32,
+                        .b = recursion ? NULL : in[2]->f32,
+                        .W = in[0]->dim[0],
+                        .F = in[1]->dim[0],
+                        .how = s->how,
+                        .step = s->step,
+                        .stages = s->how == RF_FLOW_RUNGE_KUTTA ? 4 : 1};
 }
 
 struct adjoint { float *d, beta; };      /* d NULL: none is asked for */
@@ -112,8 +121,17 @@ static void gradient(rf_graph *g, const struct adjoint *x, const float *dy, int6
     if (!x->d) return;
     if (!steps && x->beta == 0) rf__zero(g, x->d, m * n);
     if (steps)
-        rf__graph_gemm(g, &(rf_gemm_call){.m = m, .n = n, .k = steps, .a = dy, .lda = m, .a_transposed = 1, .b = saw, .ldb = n,
-                                    .beta = x->beta, .c = x->d, .ldc = n});
+        rf__graph_gemm(g, &(rf_gemm_call){.m = m,
+                                          .n = n,
+                                          .k = steps,
+                                          .a = dy,
+                                          .lda = m,
+                                          .a_transposed = 1,
+                                          .b = saw,
+                                          .ldb = n,
+                                          .beta = x->beta,
+                                          .c = x->d,
+                                          .ldc = n});
 }
 
 void rf__flow_back(rf_graph *g, rf_node *n)
@@ -151,8 +169,9 @@ rf_tensor *rf_flow(rf_graph *g, rf_flow_kind how, double step, rf_tensor *p0, rf
     RF_EXPECT(g, "flow", a, 2);
     if (!recursion) RF_EXPECT(g, "flow", b, 2);
     const int64_t W = p0->dim[0], F = a->dim[0];
-    RF_NEED(g, recursion ? F == W && a->dim[1] == W + 1 && !b : a->dim[1] == W + 2 && b->dim[0] == W && b->dim[1] == F + 1,
-            RF_ESHAPE, "flow: a is [%lld,%lld], p_0 has %lld elements", (long long)F, (long long)a->dim[1], (long long)W);
+    RF_NEED(
+        g, recursion ? F == W && a->dim[1] == W + 1 && !b : a->dim[1] == W + 2 && b->dim[0] == W && b->dim[1] == F + 1,
+        RF_ESHAPE, "flow: a is [%lld,%lld], p_0 has %lld elements", (long long)F, (long long)a->dim[1], (long long)W);
     RF_NEED(g, T >= 1 && T <= 1 << 20, RF_ERANGE, "flow: %lld positions, expected 1 to 1048576", (long long)T);
     const struct saved s = {how, (float)step};
     rf_tensor *in[] = {p0, a, b}, *y = rf__new(g, 2, (int64_t[]){T, W});

@@ -1,8 +1,8 @@
-/* kernel_bias.c — biases that fall with distance, with a steepness and a shape for each head.     Chi et al. 2022 (KERPLE)
+/* kernel_bias.c — biases that fall with distance, with a steepness and a shape for each head.  Chi et al. 2022 (KERPLE)
  *
  *     logarithm   y[r+R,h] = -p log(1 + q |r|)          p = e^(a_h), q = e^(b_h): always positive
  *     power       y[r+R,h] = -p |r|^q
- *     da = sum_r dy y,    db = -sum_r dy p q |r| / (1 + q |r|)   or   sum_r dy y q log |r|                             */
+ *     da = sum_r dy y,    db = -sum_r dy p q |r| / (1 + q |r|)   or   sum_r dy y q log |r|                           */
 #include "graph/graph.h"
 
 #include <math.h>
@@ -28,7 +28,8 @@ static void forward(void *arg, int64_t first, int64_t last, int64_t block, int w
     const struct pass *x = arg;
     for (int64_t i = first; i < last; i++)
         for (int64_t h = 0; h < x->H; h++)
-            x->y[i * x->H + h] = (float)value(x->power, exp((double)x->a[h]), exp((double)x->b[h]), fabs((double)(i - x->R)));
+            x->y[i * x->H + h] =
+                (float)value(x->power, exp((double)x->a[h]), exp((double)x->b[h]), fabs((double)(i - x->R)));
 }
 
 static void head_back(void *arg, int64_t h, int worker)
@@ -52,7 +53,8 @@ void rf__kernel_bias_back(rf_graph *g, rf_node *n)
     const int64_t H = n->out->dim[1], R = n->out->dim[0] / 2;
     float *da = rf__floats(g, H), *db = rf__floats(g, H);
     if (!da || !db) return;
-    rf__parallel(g->ctx, H, head_back, &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, n->out->grad, NULL, da, db});
+    rf__parallel(g->ctx, H, head_back,
+                 &(struct pass){s->power, R, H, n->in[0]->f32, n->in[1]->f32, n->out->grad, NULL, da, db});
     rf__adjoint(g, n->in[0], da);
     rf__adjoint(g, n->in[1], db);
 }
@@ -66,7 +68,8 @@ rf_tensor *rf_kernel_bias(rf_graph *g, rf_tensor *a, rf_tensor *b, int64_t R, in
     const struct saved s = {power != 0};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){2 * R + 1, a->dim[0]});
     if (g->error.code) return y;
-    rf__spans(g, 2 * R + 1, 256, forward, &(struct pass){s.power, R, a->dim[0], a->f32, b->f32, NULL, y->f32, NULL, NULL});
+    rf__spans(g, 2 * R + 1, 256, forward,
+              &(struct pass){s.power, R, a->dim[0], a->f32, b->f32, NULL, y->f32, NULL, NULL});
     if (!rf__tracked(g, RF_IN(a, b))) return y;
     rf__needed(a);
     rf__needed(b);

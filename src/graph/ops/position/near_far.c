@@ -1,4 +1,4 @@
-/* near_far.c — attention whose near and far keys are rotated differently.                  Su 2023 (kexue.fm/archives/9708)
+/* near_far.c — attention whose near and far keys are rotated differently.              Su 2023 (kexue.fm/archives/9708)
  *
  *     score(m,n) = scale <q_m, k_n> of   near    where |p_m - p_n| < window
  *                                        past    where p_m - p_n >= window
@@ -8,16 +8,18 @@
  * n over all tokens of m's sequence, or with causal over those up to m.
  * near, past and future are [N, 3C] rows of query, key and value, rotated as the distance asks.
  *
- * Where positions rise by one from token to token, each of the three is an attention with a mask that fused attention knows:
+ * Where positions rise by one from token to token, each of the three is an attention with a mask that fused attention
+ * knows:
  *
  *     near      keys less than `window` away
  *     past      keys up to m - window: causal, of `window` keys fewer than queries
  *     future    the same of the sequence read from its end
  *
- * and their results are joined by their log-sum-exps:  out = sum_i e^(lse_i - lse) out_i,  e^lse = sum_i e^(lse_i).  With the
- * joint result and lse, the backward of each makes its share of the joint probabilities again.
+ * and their results are joined by their log-sum-exps:  out = sum_i e^(lse_i - lse) out_i,  e^lse = sum_i e^(lse_i).
+ * With the joint result and lse, the backward of each makes its share of the joint probabilities again.
  *
- * Other positions, and the rung ref, whose backward makes the row's own sum again, go row by row: a dot product for each score. */
+ * Other positions, and the rung ref, whose backward makes the row's own sum again, go row by row: a dot product for
+ * each score. */
 #include <math.h>
 
 #include "graph/graph.h"
@@ -30,27 +32,27 @@ struct saved {
     int64_t heads, B, N, D, window;
     const int32_t *start, *position;
     bool causal, tiles;
-    float *lse, *lse_back;              /* tiles: joint, [H,N], and with every sequence from its end                     */
+    float *lse, *lse_back;              /* tiles: joint, [H,N], and with every sequence from its end                  */
 };
 
 struct pass {
     const rfk_table *k;
     const struct saved *s;
-    const float *x[3];                  /* near, past, future                                                             */
+    const float *x[3];                  /* near, past, future                                                         */
     float *y;
     const float *dy;
     float *dx[3];
-    float *scratch;                     /* rows: two for each worker                                                      */
+    float *scratch;                     /* rows: two for each worker                                                  */
     int64_t row;
-    char *workspace;                    /* tiles: of each worker                                                          */
+    char *workspace;                    /* tiles: of each worker                                                      */
     size_t each;
-    float *out[PARTS], *lse[PARTS];     /* tiles: results and log-sum-exps; of the future [H,N] from each sequence's end  */
-    const int32_t (*block)[2];          /* sequence, first query                                                          */
+    float *out[PARTS], *lse[PARTS];  /* tiles: results and log-sum-exps; of the future [H,N] from each sequence's end */
+    const int32_t (*block)[2];          /* sequence, first query                                                      */
 };
 
 static int64_t length(const struct saved *s, int64_t b) { return s->start[b + 1] - s->start[b]; }
 
-/* ---- tiles ---------------------------------------------------------------------------------------------------------- */
+/* ---- tiles ------------------------------------------------------------------------------------------------------- */
 
 static bool rising(const rf_near_far_spec *s)
 {
@@ -82,13 +84,25 @@ static int64_t token(const struct saved *s, int64_t b, int part, int64_t t)
 static rfk_attention problem(const struct pass *a, int part, int64_t b, int64_t h)
 {
     const struct saved *s = a->s;
-    const int64_t D = s->D, C = s->heads * D, T = length(s, b), begin = token(s, b, part, 0), step = part == FUTURE ? -C : C;
+    const int64_t D = s->D, C = s->heads * D, T = length(s, b), begin = token(s, b, part, 0),
+                  step = part == FUTURE ? -C : C;
     const float *const q = a->x[part] + begin * 3 * C + h * D;
     return (rfk_attention){
-        .q = q, .k = q + C, .v = a->x[NEAR] + begin * 3 * C + h * D + 2 * C, .q_stride = 3 * step, .k_stride = 3 * step, .v_stride = 3 * step,
-        .queries = T, .keys = part == NEAR ? T : T - s->window, .width = D, .scale = (float)(1 / sqrt((double)D)),
-        .causal = part != NEAR || s->causal, .window = part == NEAR && s->window < T ? s->window - 1 : 0,
-        .out = a->out[part] + begin * C + h * D, .out_stride = step, .lse = a->lse[part] + h * s->N + s->start[b],
+        .q = q,
+        .k = q + C,
+        .v = a->x[NEAR] + begin * 3 * C + h * D + 2 * C,
+        .q_stride = 3 * step,
+        .k_stride = 3 * step,
+        .v_stride = 3 * step,
+        .queries = T,
+        .keys = part == NEAR ? T : T - s->window,
+        .width = D,
+        .scale = (float)(1 / sqrt((double)D)),
+        .causal = part != NEAR || s->causal,
+        .window = part == NEAR && s->window < T ? s->window - 1 : 0,
+        .out = a->out[part] + begin * C + h * D,
+        .out_stride = step,
+        .lse = a->lse[part] + h * s->N + s->start[b],
     };
 }
 
@@ -143,22 +157,29 @@ static void attend_tiles_back(void *arg, int64_t i, int worker)
     const struct saved *s = a->s;
     const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D;
     char *const workspace = a->workspace + (size_t)worker * a->each;
-    float *const dv = (float *)(void *)(workspace + a->each) - a->row * D;               /* of far keys, at the workspace's end */
+    float *const dv = (float *)(void *)(workspace + a->each) - a->row * D;     /* of far keys, at the workspace's end */
     for (int part = 0; part < PARTS; part++) {
         if (!there(s, b, part)) continue;
         const rfk_attention p = problem(a, part, b, h);
         const int64_t begin = token(s, b, part, 0);
         float *const dq = a->dx[part] + begin * 3 * C + h * D;
         const rfk_attention_grad d = {
-            .d_out = a->dy + begin * C + h * D, .d_out_stride = p.out_stride, .dq = dq, .dk = dq + C, .dv = part ? dv : dq + 2 * C,
-            .dq_stride = p.q_stride, .dk_stride = p.k_stride, .dv_stride = part ? D : p.v_stride,
+            .d_out = a->dy + begin * C + h * D,
+            .d_out_stride = p.out_stride,
+            .dq = dq,
+            .dk = dq + C,
+            .dv = part ? dv : dq + 2 * C,
+            .dq_stride = p.q_stride,
+            .dk_stride = p.k_stride,
+            .dv_stride = part ? D : p.v_stride,
         };
         a->k->attention_back(&p, &d, workspace);
-        for (int64_t t = 0; part && t < p.keys; t++) a->k->axpy(a->dx[NEAR] + token(s, b, part, t) * 3 * C + 2 * C + h * D, 1, dv + t * D, D);
+        for (int64_t t = 0; part && t < p.keys; t++)
+            a->k->axpy(a->dx[NEAR] + token(s, b, part, t) * 3 * C + 2 * C + h * D, 1, dv + t * D, D);
     }
 }
 
-/* ---- rows ------------------------------------------------------------------------------------------------------------ */
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
 
 /* Which of the three a pair of tokens goes by. */
 static int side(const struct saved *s, int64_t m, int64_t n)
@@ -168,7 +189,10 @@ static int side(const struct saved *s, int64_t m, int64_t n)
 }
 
 /* Keys that query m of a sequence of T tokens sees. */
-static int64_t seen(const struct saved *s, int64_t m, int64_t first, int64_t T) { return s->causal ? m - first + 1 : T; }
+static int64_t seen(const struct saved *s, int64_t m, int64_t first, int64_t T)
+{
+    return s->causal ? m - first + 1 : T;
+}
 
 /* Probabilities of query m over the first T keys of its sequence. */
 static void probabilities(const struct pass *a, int64_t m, int64_t first, int64_t T, int64_t h, float *p)
@@ -198,12 +222,14 @@ static void attend(void *arg, int64_t i, int worker)
     }
 }
 
-/* dv_n += p_mn dy_m;  ds_mn = p_mn (<dy_m, v_n> - sum_n p_mn <dy_m, v_n>) scale;  dq_m += ds_mn k_n;  dk_n += ds_mn q_m */
+/* dv_n += p_mn dy_m;  ds_mn = p_mn (<dy_m, v_n> - sum_n p_mn <dy_m, v_n>) scale;  dq_m += ds_mn k_n;  dk_n += ds_mn
+ * q_m */
 static void attend_back(void *arg, int64_t i, int worker)
 {
     const struct pass *a = arg;
     const struct saved *s = a->s;
-    const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D, first = s->start[b], T = s->start[b + 1] - first;
+    const int64_t b = i / s->heads, h = i % s->heads, D = s->D, C = s->heads * D, first = s->start[b],
+                  T = s->start[b + 1] - first;
     float *p = a->scratch + worker * 2 * a->row, *d = p + a->row;
     const float scale = (float)(1 / sqrt((double)D));
     for (int64_t m = first; m < first + T; m++) {
@@ -233,7 +259,7 @@ static void get_scratch(rf_graph *g, struct pass *a)
     a->scratch = rf__push(g, (size_t)g->ctx->threads, (size_t)(2 * a->row) * sizeof *a->scratch);
 }
 
-/* ---- both ------------------------------------------------------------------------------------------------------------ */
+/* ---- both -------------------------------------------------------------------------------------------------------- */
 
 void rf__near_far_back(rf_graph *g, rf_node *n)
 {
@@ -288,15 +314,23 @@ rf_tensor *rf_near_far(rf_graph *g, rf_tensor *near, rf_tensor *past, rf_tensor 
     rf_tensor *const in[] = {near, past, future};
     for (int i = 0; i < PARTS; i++) {
         RF_EXPECT(g, "near_far", in[i], 2);
-        RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE, "near_far: three shapes that differ");
+        RF_NEED(g, in[i]->dim[0] == near->dim[0] && in[i]->dim[1] == near->dim[1], RF_ESHAPE,
+                "near_far: three shapes that differ");
     }
-    RF_NEED(g, spec && spec->heads >= 1 && spec->position && spec->window >= 1 &&
-            near->dim[1] % (3 * spec->heads) == 0, RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
+    RF_NEED(g, spec && spec->heads >= 1 && spec->position && spec->window >= 1 && near->dim[1] % (3 * spec->heads) == 0,
+            RF_EARG, "near_far: %lld columns are not 3 times the heads", (long long)near->dim[1]);
     RF_STARTS(g, "near_far", spec->start, spec->B, near->dim[0], 0);
     const bool track = rf__tracked(g, in, PARTS);
-    struct saved s = {.heads = spec->heads, .B = spec->B, .N = near->dim[0], .D = near->dim[1] / (3 * spec->heads), .window = spec->window,
-                      .start = spec->start, .position = spec->position, .causal = spec->causal != 0,
-                      .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};   /* fused attention has no window of 1 */
+    struct saved s = {.heads = spec->heads,
+                      .B = spec->B,
+                      .N = near->dim[0],
+                      .D = near->dim[1] / (3 * spec->heads),
+                      .window = spec->window,
+                      .start = spec->start,
+                      .position = spec->position,
+                      .causal = spec->causal != 0,
+                      /* fused attention has no window of 1 */
+                      .tiles = spec->window > 1 && rising(spec) && strcmp(g->ctx->isa, "ref")};
     rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, near->dim[1] / 3});
     if (s.tiles && track) {
         s.lse = rf__push(g, (size_t)(s.heads * s.N), sizeof *s.lse);

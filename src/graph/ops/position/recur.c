@@ -51,8 +51,17 @@ void rf__recur_back(rf_graph *g, rf_node *n)
     if (u->tracked) {
         float *du = rf__adjoint_here(g, u, &beta);
         if (du)
-            rf__graph_gemm(g, &(rf_gemm_call){.m = W, .n = W, .k = N, .a = dz, .lda = W, .a_transposed = 1, .b = before, .ldb = W,
-                                        .beta = beta, .c = du, .ldc = W});
+            rf__graph_gemm(g, &(rf_gemm_call){.m = W,
+                                              .n = W,
+                                              .k = N,
+                                              .a = dz,
+                                              .lda = W,
+                                              .a_transposed = 1,
+                                              .b = before,
+                                              .ldb = W,
+                                              .beta = beta,
+                                              .c = du,
+                                              .ldc = W});
     }
     rf__give(g, before, N * W);
     rf__adjoint(g, z, dz);
@@ -62,12 +71,14 @@ rf_tensor *rf_recur(rf_graph *g, rf_tensor *z, rf_tensor *u, const int32_t start
 {
     RF_EXPECT(g, "recur", z, 2);
     RF_EXPECT(g, "recur", u, 2);
-    RF_NEED(g, u->dim[0] == z->dim[1] && u->dim[1] == z->dim[1], RF_ESHAPE, "recur: u is [%lld,%lld], z has %lld columns",
-            (long long)u->dim[0], (long long)u->dim[1], (long long)z->dim[1]);
+    RF_NEED(g, u->dim[0] == z->dim[1] && u->dim[1] == z->dim[1], RF_ESHAPE,
+            "recur: u is [%lld,%lld], z has %lld columns", (long long)u->dim[0], (long long)u->dim[1],
+            (long long)z->dim[1]);
     RF_STARTS(g, "recur", start, B, z->dim[0], 0);
     rf_tensor *y = rf__like(g, z);
     if (g->error.code) return y;
-    rf__parallel(g->ctx, B, run, &(struct pass){.k = g->k, .start = start, .W = z->dim[1], .u = u->f32, .z = z->f32, .y = y->f32});
+    rf__parallel(g->ctx, B, run,
+                 &(struct pass){.k = g->k, .start = start, .W = z->dim[1], .u = u->f32, .z = z->f32, .y = y->f32});
     if (!rf__tracked(g, RF_IN(z, u))) return y;
     const struct saved s = {rf__copy(g, start, (size_t)B + 1, sizeof *start), B};
     rf__needed(y);

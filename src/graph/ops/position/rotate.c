@@ -19,8 +19,8 @@ static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int wo
     for (int64_t n = first; n < last; n++) {
         const int64_t at = s->row[n] * planes;
         (spec->layout == RF_ROPE_PAIRS ? a->k->rope_pairs : a->k->rope_halves)(
-            a->y + n * width, a->x + n * width, rf_rope_cos(s->rope) + at, rf_rope_sin(s->rope) + at, a->dir, s->H, s->D,
-            spec->rotary);
+            a->y + n * width, a->x + n * width, rf_rope_cos(s->rope) + at, rf_rope_sin(s->rope) + at, a->dir, s->H,
+            s->D, spec->rotary);
     }
 }
 
@@ -43,8 +43,9 @@ rf_tensor *rf_rotate(rf_graph *g, const rf_rope *rope, rf_tensor *x, int64_t hea
     const int64_t D = x->rank == 3 ? x->dim[2] : x->dim[1] / heads, r = rf_rope_spec_of(rope)->rotary;
     RF_NEED(g, r <= D, RF_ESHAPE, "rotate: heads of %lld, angles for %lld", (long long)D, (long long)r);
     for (int64_t n = 0; n < x->dim[0]; n++)
-        RF_NEED(g, row[n] >= 0 && row[n] < rf_rope_rows(rope), RF_ERANGE, "rotate: row %d of token %lld, table has %lld",
-                (int)row[n], (long long)n, (long long)rf_rope_rows(rope));
+        RF_NEED(g, row[n] >= 0 && row[n] < rf_rope_rows(rope), RF_ERANGE,
+                "rotate: row %d of token %lld, table has %lld", (int)row[n], (long long)n,
+                (long long)rf_rope_rows(rope));
 
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

@@ -1,7 +1,7 @@
 /* rotate_learned.c — rotation by learned frequencies.
  *
  *     omega_i = theta_i (1 + w_i)                      w [r/2], or [N, r/2]: a frequency of its own for each token
- *     y[n,p,h,:] = R(m_n omega) x[n,p,h,:]             in the first `rotated` parts of a row and the first r columns of a head
+ *     y[n,p,h,:] = R(m_n omega) x[n,p,h,:]      in the first `rotated` parts of a row and the first r columns of a head
  *     dx = R(-m_n omega) dy
  *     dw_i = theta_i sum m_n (dy_1 y_0 - dy_0 y_1)     over what plane i rotated
  *
@@ -23,7 +23,8 @@ static void rotate(void *arg, int64_t first, int64_t last, int64_t block, int wo
     for (int64_t n = first; n < last; n++) {
         const float *x = a->x + n * a->width;
         float *y = a->y + n * a->width;
-        a->k->rope_pairs(y, x, s->cos + n * (s->r / 2), s->sin + n * (s->r / 2), a->dir, s->spec.rotated * s->spec.heads, s->D, s->r);
+        a->k->rope_pairs(y, x, s->cos + n * (s->r / 2), s->sin + n * (s->r / 2), a->dir,
+                         s->spec.rotated * s->spec.heads, s->D, s->r);
         if (y != x) memcpy(y + done, x + done, (size_t)(a->width - done) * sizeof *y);
     }
 }
@@ -95,9 +96,10 @@ rf_tensor *rf_rotate_learned(rf_graph *g, rf_tensor *x, rf_tensor *w, const rf_r
             spec->rotated <= spec->parts && x->dim[1] % (spec->parts * spec->heads) == 0, RF_EARG,
             "spin: %lld columns are not parts of heads", (long long)x->dim[1]);
     const int64_t N = x->dim[0], D = x->dim[1] / (spec->parts * spec->heads), half = w->dim[w->rank - 1];
-    RF_NEED(g, half >= 1 && 2 * half <= D, RF_ESHAPE, "spin: %lld planes in heads of %lld", (long long)half, (long long)D);
-    RF_NEED(g, w->rank == 1 || (w->rank == 2 && w->dim[0] == N), RF_ESHAPE, "spin: frequencies of %lld tokens, x has %lld",
-            (long long)w->dim[0], (long long)N);
+    RF_NEED(g, half >= 1 && 2 * half <= D, RF_ESHAPE, "spin: %lld planes in heads of %lld", (long long)half,
+            (long long)D);
+    RF_NEED(g, w->rank == 1 || (w->rank == 2 && w->dim[0] == N), RF_ESHAPE,
+            "spin: frequencies of %lld tokens, x has %lld", (long long)w->dim[0], (long long)N);
     struct saved s = {.spec = *spec, .r = 2 * half, .D = D};
     rf_tensor *y = rf__like(g, x);
     s.cos = rf__push(g, (size_t)(N * half), sizeof *s.cos);

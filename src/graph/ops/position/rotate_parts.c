@@ -1,9 +1,10 @@
 /* rotate_parts.c — tables of angles of their own for the parts of a row: queries, keys, values.
  *
- *     y[n,p,h,:] = R_p(row_p[n]) x[n,p,h,:]         for the first `rotated` heads of a part that has a table; else y = x
+ *     y[n,p,h,:] = R_p(row_p[n]) x[n,p,h,:]        for the first `rotated` heads of a part that has a table; else y = x
  *     dx         = R_p(row_p[n])^T dy
  *
- * A table's gains are part of R_p, which then scales, too (xPos; length-dependent scores).  back: R_p^T in place of R_p. */
+ * A table's gains are part of R_p, which then scales, too (xPos; length-dependent scores).  back: R_p^T in place of
+ * R_p. */
 #include "graph/graph.h"
 
 struct saved { rf_rotate_parts_spec spec; int64_t D; };
@@ -35,7 +36,8 @@ void rf__rotate_parts_back(rf_graph *g, rf_node *n)
 {
     const struct saved *s = n->saved;
     float *dy = rf__dy(n);
-    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), rotate, &(struct pass){g->k, s, s->spec.back ? 1 : -1, dy, dy});
+    rf__spans(g, n->out->dim[0], rf__span_rows(n->out->dim[1]), rotate,
+              &(struct pass){g->k, s, s->spec.back ? 1 : -1, dy, dy});
     rf__adjoint(g, n->in[0], dy);
 }
 
@@ -50,10 +52,12 @@ rf_tensor *rf_rotate_parts(rf_graph *g, rf_tensor *x, const rf_rotate_parts_spec
     for (int64_t p = 0; p < spec->parts; p++) {
         if (!spec->rope[p]) continue;
         const int64_t r = rf_rope_spec_of(spec->rope[p])->rotary, rows = rf_rope_rows(spec->rope[p]);
-        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE, "rotate_parts: heads of %lld, angles for %lld", (long long)D, (long long)r);
+        RF_NEED(g, r <= D && spec->row[p], RF_ESHAPE, "rotate_parts: heads of %lld, angles for %lld", (long long)D,
+                (long long)r);
         for (int64_t n = 0; n < N; n++)
-            RF_NEED(g, spec->row[p][n] >= 0 && spec->row[p][n] < rows, RF_ERANGE, "rotate_parts: row %d of token %lld, table has %lld",
-                    (int)spec->row[p][n], (long long)n, (long long)rows);
+            RF_NEED(g, spec->row[p][n] >= 0 && spec->row[p][n] < rows, RF_ERANGE,
+                    "rotate_parts: row %d of token %lld, table has %lld", (int)spec->row[p][n], (long long)n,
+                    (long long)rows);
     }
     rf_tensor *y = rf__like(g, x);
     if (g->error.code) return y;

@@ -29,7 +29,8 @@ static void gather(void *arg, int64_t first, int64_t last, int64_t block, int wo
         const int64_t b = sequence_of(a->s, n);
         for (int64_t j = -r; j <= s; j++) {
             float *y = a->y + (n * (r + s + 1) + j + r) * W;
-            if (n + j >= a->s->start[b] && n + j < a->s->start[b + 1]) memcpy(y, a->x + (n + j) * W, (size_t)W * sizeof *y);
+            if (n + j >= a->s->start[b] && n + j < a->s->start[b + 1])
+                memcpy(y, a->x + (n + j) * W, (size_t)W * sizeof *y);
             else memset(y, 0, (size_t)W * sizeof *y);
         }
     }
