@@ -16,6 +16,7 @@
 #include "data/reader.h"
 #include "data/content.h"
 #include "data/source.h"
+#include "data/wiki.h"
 #include "store/store.h"
 #include "text/text.h"
 
@@ -249,43 +250,6 @@ static rf_status jsonl(rf_reader *r, const char *p, size_t n, rf_error *why)
 
 /* ---- WikiExtractor ----------------------------------------------------------------------------------------------- */
 
-/* Decodes &lt; &gt; &amp; &quot; in place; returns the new length. */
-static size_t unescape(char *p, size_t n)
-{
-    static const struct { const char *name; size_t size; char c; } entity[] = {
-        {"&lt;", 4, '<'}, {"&gt;", 4, '>'}, {"&amp;", 5, '&'}, {"&quot;", 6, '"'},
-    };
-    size_t to = 0;
-    for (size_t i = 0; i < n; to++) {
-        size_t k = RF_COUNT(entity);
-        if (p[i] == '&')
-            for (k = 0; k < RF_COUNT(entity); k++)
-                if (n - i >= entity[k].size && !memcmp(p + i, entity[k].name, entity[k].size)) break;
-        if (k < RF_COUNT(entity)) {
-            p[to] = entity[k].c;
-            i += entity[k].size;
-        } else {
-            p[to] = p[i++];
-        }
-    }
-    return to;
-}
-
-/* <doc id="12" url="..." title="Anarchism">: WikiExtractor repeats the title as the first line. */
-static void keep_title(rf_reader *r, const char *p, size_t n)
-{
-    static const char mark[] = " title=\"";
-    r->title[0] = 0;
-    const char *at = memmem(p, n, mark, sizeof mark - 1);
-    if (!at) return;
-    at += sizeof mark - 1;
-    size_t length = (size_t)(p + n - at);
-    while (length && at[length - 1] != '"') length--;
-    if (!length || length > sizeof r->title) return;
-    memcpy(r->title, at, --length);
-    r->title[unescape(r->title, length)] = 0;
-}
-
 static bool starts(const char *p, size_t n, const char *with)
 {
     return n >= strlen(with) && !memcmp(p, with, strlen(with));
@@ -298,7 +262,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
             return rf_fail(why, RF_EDATA, "%s:%lld: <doc> inside a document, </doc> is missing before it",
                            name_of(r), (long long)r->number);
         r->inside = r->title_next = true;
-        keep_title(r, p, n);
+        rf__wiki_title(p, n, r->title, sizeof r->title);
         return RF_OK;
     }
     if (first && whole && n == 6 && starts(p, n, "</doc>")) {
@@ -313,7 +277,7 @@ static rf_status wiki(rf_reader *r, const char *p, size_t n, bool first, bool wh
     const size_t before = r->size - r->from;
     rf_status s = append(r, p, n, why);
     if (s) return s;
-    r->size = before + unescape(r->doc + before, n);
+    r->size = before + rf__wiki_unescape(r->doc + before, n);
     const bool title = r->title_next && first && whole && r->size == before + strlen(r->title) &&
                        !memcmp(r->doc + before, r->title, r->size - before);
     r->title_next = false;

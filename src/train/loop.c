@@ -8,28 +8,15 @@
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
  * was stopped and one that was not are the same computation.                                                         */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "graph/graph.h"
-#include "train/checkpoint/average.h"
-#include "train/checkpoint/checksums.h"
-#include "train/checkpoint/folder.h"
-#include "train/log/results.h"
-#include "train/run.h"
+#include "train/save.h"
 #include "optim/schedule.h"
 
-enum { SKIPS = 10, FAILED_SAVES = 3 };
-
-typedef struct loop {
-    rf__run *run;
-    int64_t saved_step;                 /* the last step that is in a checkpoint; -1: none                            */
-    int failed_saves;                   /* in a row                                                                   */
-    struct { double metric; int64_t step; } best;       /* before the last save, which may fail                       */
-} loop;
+enum { SKIPS = 10 };
 
 /* ---- one step ---- */
 
@@ -329,226 +316,6 @@ static rf_status evaluate(rf__run *r, rf_error *why)
     return RF_OK;
 }
 
-/* ---- saving ---- */
-
-/* The number that tells the best checkpoint; better(a, b): a is, of two such. */
-static double metric(const rf__run *r)
-{
-    return r->o.metric_for_best_model == RF_METRIC_ACCURACY ? r->state.eval_accuracy : r->state.eval_loss;
-}
-
-static bool better(const rf_train_options *o, double a, double b)
-{
-    const rf_greater g = o->greater_is_better;
-    const bool greater = g == RF_GREATER_AUTO ? o->metric_for_best_model == RF_METRIC_ACCURACY : g == RF_GREATER_TRUE;
-    return greater ? a > b : a < b;
-}
-
-/* This step becomes the best one, when it is. */
-static void judge(loop *l)
-{
-    rf__run *r = l->run;
-    rf__state *t = &r->state;
-    l->best.metric = t->best_metric;
-    l->best.step = t->best_step;
-    if (t->eval_step != t->step || !isfinite(metric(r)) || (t->best_step && !better(&r->o, metric(r), t->best_metric)))
-        return;
-    t->best_metric = metric(r);
-    t->best_step = t->step;
-}
-
-/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights
- * that are not finite end it. */
-static rf_status saved(loop *l, int64_t step, rf_status status, const char *path, const rf_error *failed, bool last,
-                       rf_error *why)
-{
-    rf__run *r = l->run;
-    if (!status) {
-        l->failed_saves = 0;
-        l->saved_step = step;
-        rf__run_notify(r, "save", "%s", path);
-        return RF_OK;
-    }
-    r->state.best_metric = l->best.metric;
-    r->state.best_step = l->best.step;
-    l->failed_saves++;
-    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed->text);
-    if (l->failed_saves >= FAILED_SAVES)
-        return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed_saves, failed->text);
-    if (r->o.comm) r->o.comm->agreed = 0;
-    rf__run_notify(r, "note", "no checkpoint at step %" PRId64 ": %s", step, failed->text);
-    return RF_OK;
-}
-
-/* The checkpoint that is being written in the background, when it is written, or `wait`. */
-static rf_status settle(loop *l, bool wait, rf_error *why)
-{
-    rf__saver *s = &l->run->saver;
-    char path[4096];
-    rf_error failed = {0};
-    if (!s->running || !(wait || rf__saver_done(s))) return RF_OK;
-    const rf_status status = rf__saver_end(s, path, sizeof path, &failed);
-    return saved(l, s->state.step, status, path, &failed, false, why);
-}
-
-/* The first rank writes; the others send it what only they have, and learn how it went. */
-static rf_status write_here(rf__run *r, const rf__save *what, char *path, size_t size, rf_error *why)
-{
-    rf_status status = RF_OK, served = RF_OK;
-    if (rf__rank(r->o.comm)) {
-        if (r->optimizer.partial) status = rf__optimizer_serve(&r->optimizer, why);
-    } else {
-        status = rf__save_write(what, path, size, why);
-        if (r->optimizer.partial) served = rf__optimizer_served(&r->optimizer, why);
-    }
-    return rf__agree(r->o.comm, status ? status : served, why);
-}
-
-/* In the background, when there are steps to go on with; several ranks' moments come together where all of them
- * wait. */
-static rf_status save(loop *l, bool last, rf_error *why)
-{
-    rf__run *r = l->run;
-    rf__state *t = &r->state;
-    char path[4096] = "";
-    rf_error failed = {0};
-    rf_status status = settle(l, true, why);
-    if (status) return status;
-    judge(l);
-    t->metrics_bytes = r->metrics.bytes;
-    t->metrics_crc = r->metrics.crc;
-    t->events_bytes = r->events.bytes;
-    t->events_crc = r->events.crc;
-    const rf__save what = {.checkpoint = {.ctx = r->ctx,
-                                          .tokenizer = r->tokenizer,
-                                          .optimizer = &r->optimizer,
-                                          .state = t,
-                                          .options = r->options,
-                                          .epoch = rf__run_epoch(r)},
-                           .metrics = &r->metrics,
-                           .events = &r->events,
-                           .folder = r->folder,
-                           .keep = r->o.save_total_limit};
-    if (!last && !r->o.comm && !r->o.save_synchronously && rf__saver_start(&r->saver, &what)) return RF_OK;
-    const double begin = rf__seconds();
-    status = write_here(r, &what, path, sizeof path, &failed);
-    r->saver.waited += rf__seconds() - begin;
-    return saved(l, t->step, status, path, &failed, last, why);
-}
-
-/* The mean of the last checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
-static rf_status average_last(rf__run *r, rf_error *why)
-{
-    char note[256];
-    if (!r->o.average_last) return RF_OK;
-    const rf_status status =
-        rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
-    if (!status) rf__run_notify(r, "note", "%s", note);
-    return status;
-}
-
-/* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
-static rf_status load_best(rf__run *r, rf_error *why)
-{
-    const rf__state *t = &r->state;
-    char name[64], path[4096], file[4096];
-    rf_error damage = {0};
-    if (!r->o.load_best_model_at_end) return average_last(r, why);
-    if (!t->best_step) {
-        rf__run_notify(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
-        return RF_OK;
-    }
-    snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
-    rf_status status = rf__path(path, sizeof path, r->folder, name, why);
-    if (!status)
-        status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
-    if (status) return status;
-    if (rf__checkpoint_verify(r->ctx, path, &damage)) {
-        rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name,
-                       damage.text);
-        return RF_OK;
-    }
-    rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name,
-                   r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss"
-                   : r->job                                         ? r->job->metric(r)
-                                                                    : "eval_accuracy",
-                   t->best_metric);
-    return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
-}
-
-/* Of the last evaluation, when the model is still the one that was evaluated. */
-static void pretraining_card(const rf__run *r, rf__card *c)
-{
-    const rf__state *t = &r->state;
-    const bool other = r->o.average_last || (r->o.load_best_model_at_end && t->best_step && t->best_step != t->step);
-    if (other || !t->eval_step || t->eval_step != t->step) return;
-    c->scores = (rf_scores){2, {{"loss", t->eval_loss}, {"accuracy", t->eval_accuracy}}};
-    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(t->eval_loss)};
-}
-
-static json_t *pretraining_defaults(void)
-{
-    rf_train_options o;
-    rf_train_defaults(&o);
-    return rf__options_json(&o);
-}
-
-static rf_status write_card(const rf__run *r, rf_error *why)
-{
-    json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
-    rf__card c = {.ctx = r->ctx,
-                  .folder = r->folder,
-                  .config = &r->params.config,
-                  .options = r->options,
-                  .defaults = defaults,
-                  .steps = r->state.step,
-                  .epochs = rf__run_epoch(r)};
-    if (r->job) r->job->card(r, &c);
-    else pretraining_card(r, &c);
-    const rf__results results = {.ctx = r->ctx,
-                                 .folder = r->folder,
-                                 .state = &r->state,
-                                 .epoch = rf__run_epoch(r),
-                                 .scores = c.scores,
-                                 .train_samples = r->train_samples,
-                                 .eval_samples = r->eval_samples,
-                                 .eval_seconds = r->eval_seconds,
-                                 .tokens = !r->job};
-    rf_status status = rf__card_write(&c, why);
-    if (!status) status = rf__results_write(&results, why);
-    json_decref(defaults);
-    return status;
-}
-
-/* Its list goes first and comes last: at no moment does it belong to files of another run. */
-static rf_status save_model(rf__run *r, rf_error *why)
-{
-    static const char list[] = "checksums.json";
-    static const char *const file[] = {"config.json",           "model.safetensors", "special_tokens_map.json",
-                                       "tokenizer_config.json", "vocab.txt",         NULL};
-    char path[4096];
-    const rf__optimizer *const z = &r->optimizer;
-    if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
-    rf_status status = load_best(r, why);
-    if (!status && r->job) status = r->job->finish(r, why);
-    if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
-    if (!status && unlink(path) && errno != ENOENT)
-        status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
-    if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
-    if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
-    if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
-    if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
-    if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
-    if (!status) status = write_card(r, why);
-    if (!status) rf__run_notify(r, "save", "%s", r->folder);
-    return status;
-}
-
-static rf_status save_model_once(rf__run *r, rf_error *why)
-{
-    return rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : save_model(r, why), why);
-}
-
 /* ---- all of it ---- */
 
 static bool due(int64_t step, int64_t every) { return every > 0 && step % every == 0; }
@@ -557,9 +324,9 @@ static bool due(int64_t step, int64_t every) { return every > 0 && step % every 
 static void count_patience(rf__run *r)
 {
     rf__state *t = &r->state;
-    if (!r->o.early_stopping_patience || t->eval_step != t->step || !isfinite(metric(r))) return;
-    if (!t->patience.seen++ || better(&r->o, metric(r), t->patience.best)) {
-        t->patience.best = metric(r);
+    if (!r->o.early_stopping_patience || t->eval_step != t->step || !isfinite(rf__run_metric(r))) return;
+    if (!t->patience.seen++ || rf__run_better(&r->o, rf__run_metric(r), t->patience.best)) {
+        t->patience.best = rf__run_metric(r);
         t->patience.stale = 0;
     } else if (++t->patience.stale >= r->o.early_stopping_patience && t->step < t->max_steps) {
         rf__run_notify(r, "note",
@@ -585,7 +352,7 @@ static rf_status handle_requests(rf__run *r, rf_error *why)
     return status;
 }
 
-static rf_status after_step(loop *l, const step_result *s, const rf__data_position *before, rf_error *why)
+static rf_status after_step(rf__saves *l, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__run *r = l->run;
     const int64_t step = r->state.step;
@@ -595,15 +362,15 @@ static rf_status after_step(loop *l, const step_result *s, const rf__data_positi
     log_step(r, s);
     if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
     if (!status) count_patience(r);
-    if (!status) status = settle(l, false, why);
+    if (!status) status = rf__saves_settle(l, false, why);
     end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);
     const bool saving = due(step, r->o.save_steps) || end || r->stop || r->save;
     r->save = false;
-    return status || !saving ? status : save(l, end || r->stop, why);
+    return status || !saving ? status : rf__saves_write(l, end || r->stop, why);
 }
 
-static rf_status run_steps(loop *l, rf_error *why)
+static rf_status run_steps(rf__saves *l, rf_error *why)
 {
     rf__run *r = l->run;
     r->began = rf__seconds();
@@ -617,11 +384,11 @@ static rf_status run_steps(loop *l, rf_error *why)
         if (!status && !s.given_up && r->state.step < r->state.max_steps) status = handle_requests(r, why);
         if (status) return status;
     }
-    if (r->state.step >= r->state.max_steps) return save_model_once(r, why);
+    if (r->state.step >= r->state.max_steps) return rf__run_save_model(r, why);
     /* a stop that was asked for while the checkpoint was being written finds it already there */
-    if (settle(l, true, why)) return why->code;
+    if (rf__saves_settle(l, true, why)) return why->code;
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {
-        const rf_status status = save(l, true, why);
+        const rf_status status = rf__saves_write(l, true, why);
         if (status) return status;
     }
     return rf_fail(why, RF_ESTOPPED, "stopped after step %" PRId64 " of %" PRId64, r->state.step, r->state.max_steps);
@@ -640,9 +407,9 @@ rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const 
     rf__run *r = rf__calloc(ctx, 1, sizeof *r);
     if (!r) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
     rf_status status = rf__run_start(r, ctx, options, job, task, report, user, &first);
-    loop l = {.run = r, .saved_step = -1};
+    rf__saves l = {.run = r, .saved_step = -1};
     if (!status) status = run_steps(&l, &first);
-    (void)settle(&l, true, NULL);                                   /* a run that fails leaves what it was writing */
+    (void)rf__saves_settle(&l, true, NULL);                         /* a run that fails leaves what it was writing */
     if (status) rf_fail(why, status, "%s", first.text);
     rf__run_end(r);
     rf__free(ctx, r);

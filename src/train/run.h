@@ -2,7 +2,8 @@
  *
  *     start.c      options, checkpoint, model; with start_folder.c (folder, lock, logs) and start_text.c (text)
  *                  all that comes before the first step
- *     loop.c       steps, logging, evaluation, saving                                                                */
+ *     loop.c       steps, logging, evaluation
+ *     save.c       checkpoints, and the model at the end                                                             */
 #ifndef RF_TRAIN_RUN_H
 #define RF_TRAIN_RUN_H
 

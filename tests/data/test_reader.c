@@ -1,4 +1,4 @@
-/* test_reader.c — mirrors src/data/reader.c and src/data/source.c. */
+/* test_reader.c — mirrors src/data/reader.c, wiki.c and source.c. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 #include <unistd.h>

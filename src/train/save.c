@@ -1,0 +1,239 @@
+/* save.c — what a run leaves: checkpoints on its way, and the model at its end.
+ *
+ *     the best checkpoint    is known before it is written, and forgotten again when that fails
+ *     in the background      a checkpoint is written while steps go on; the next one waits for it
+ *     the model              the last weights, their moving mean, the mean of checkpoints, or those of the best one */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "train/checkpoint/average.h"
+#include "train/checkpoint/checksums.h"
+#include "train/checkpoint/folder.h"
+#include "train/log/results.h"
+#include "train/save.h"
+
+enum { FAILED_SAVES = 3 };
+
+/* ---- the best one ---- */
+
+double rf__run_metric(const rf__run *r)
+{
+    return r->o.metric_for_best_model == RF_METRIC_ACCURACY ? r->state.eval_accuracy : r->state.eval_loss;
+}
+
+bool rf__run_better(const rf_train_options *o, double a, double b)
+{
+    const rf_greater g = o->greater_is_better;
+    const bool greater = g == RF_GREATER_AUTO ? o->metric_for_best_model == RF_METRIC_ACCURACY : g == RF_GREATER_TRUE;
+    return greater ? a > b : a < b;
+}
+
+/* This step becomes the best one, when it is. */
+static void judge(rf__saves *l)
+{
+    rf__run *r = l->run;
+    rf__state *t = &r->state;
+    l->best.metric = t->best_metric;
+    l->best.step = t->best_step;
+    const double now = rf__run_metric(r);
+    if (t->eval_step != t->step || !isfinite(now)) return;
+    if (t->best_step && !rf__run_better(&r->o, now, t->best_metric)) return;
+    t->best_metric = now;
+    t->best_step = t->step;
+}
+
+/* ---- checkpoints ---- */
+
+/* How the save of `step` went.  A failed one costs a note; the third in a row, the last chance of a run, or weights
+ * that are not finite end it. */
+static rf_status saved(rf__saves *l, int64_t step, rf_status status, const char *path, const rf_error *failed,
+                       bool last, rf_error *why)
+{
+    rf__run *r = l->run;
+    if (!status) {
+        l->failed = 0;
+        l->saved_step = step;
+        rf__run_notify(r, "save", "%s", path);
+        return RF_OK;
+    }
+    r->state.best_metric = l->best.metric;
+    r->state.best_step = l->best.step;
+    l->failed++;
+    if (last || status == RF_ENUMERIC) return rf_fail(why, status, "%s", failed->text);
+    if (l->failed >= FAILED_SAVES)
+        return rf_fail(why, status, "%d checkpoints in a row could not be saved: %s", l->failed, failed->text);
+    if (r->o.comm) r->o.comm->agreed = 0;
+    rf__run_notify(r, "note", "no checkpoint at step %" PRId64 ": %s", step, failed->text);
+    return RF_OK;
+}
+
+rf_status rf__saves_settle(rf__saves *l, bool wait, rf_error *why)
+{
+    rf__saver *s = &l->run->saver;
+    char path[4096];
+    rf_error failed = {0};
+    if (!s->running || !(wait || rf__saver_done(s))) return RF_OK;
+    const rf_status status = rf__saver_end(s, path, sizeof path, &failed);
+    return saved(l, s->state.step, status, path, &failed, false, why);
+}
+
+/* The first rank writes; the others send it what only they have, and learn how it went. */
+static rf_status write_here(rf__run *r, const rf__save *what, char *path, size_t size, rf_error *why)
+{
+    rf_status status = RF_OK, served = RF_OK;
+    if (rf__rank(r->o.comm)) {
+        if (r->optimizer.partial) status = rf__optimizer_serve(&r->optimizer, why);
+    } else {
+        status = rf__save_write(what, path, size, why);
+        if (r->optimizer.partial) served = rf__optimizer_served(&r->optimizer, why);
+    }
+    return rf__agree(r->o.comm, status ? status : served, why);
+}
+
+rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
+{
+    rf__run *r = l->run;
+    rf__state *t = &r->state;
+    char path[4096] = "";
+    rf_error failed = {0};
+    rf_status status = rf__saves_settle(l, true, why);
+    if (status) return status;
+    judge(l);
+    t->metrics_bytes = r->metrics.bytes;
+    t->metrics_crc = r->metrics.crc;
+    t->events_bytes = r->events.bytes;
+    t->events_crc = r->events.crc;
+    const rf__save what = {.checkpoint = {.ctx = r->ctx,
+                                          .tokenizer = r->tokenizer,
+                                          .optimizer = &r->optimizer,
+                                          .state = t,
+                                          .options = r->options,
+                                          .epoch = rf__run_epoch(r)},
+                           .metrics = &r->metrics,
+                           .events = &r->events,
+                           .folder = r->folder,
+                           .keep = r->o.save_total_limit};
+    if (!last && !r->o.comm && !r->o.save_synchronously && rf__saver_start(&r->saver, &what)) return RF_OK;
+    const double begin = rf__seconds();
+    status = write_here(r, &what, path, sizeof path, &failed);
+    r->saver.waited += rf__seconds() - begin;
+    return saved(l, t->step, status, path, &failed, last, why);
+}
+
+/* ---- the model ---- */
+
+/* The mean of the last checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
+static rf_status average_last(rf__run *r, rf_error *why)
+{
+    char note[256];
+    if (!r->o.average_last) return RF_OK;
+    const rf_status status =
+        rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
+    if (!status) rf__run_notify(r, "note", "%s", note);
+    return status;
+}
+
+/* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
+static rf_status load_best(rf__run *r, rf_error *why)
+{
+    const rf__state *t = &r->state;
+    char name[64], path[4096], file[4096];
+    rf_error damage = {0};
+    if (!r->o.load_best_model_at_end) return average_last(r, why);
+    if (!t->best_step) {
+        rf__run_notify(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
+        return RF_OK;
+    }
+    snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
+    rf_status status = rf__path(path, sizeof path, r->folder, name, why);
+    if (!status)
+        status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
+    if (status) return status;
+    if (rf__checkpoint_verify(r->ctx, path, &damage)) {
+        rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name,
+                       damage.text);
+        return RF_OK;
+    }
+    rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name,
+                   r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss"
+                   : r->job                                         ? r->job->metric(r)
+                                                                    : "eval_accuracy",
+                   t->best_metric);
+    return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
+}
+
+/* Of the last evaluation, when the model is still the one that was evaluated. */
+static void pretraining_card(const rf__run *r, rf__card *c)
+{
+    const rf__state *t = &r->state;
+    const bool other = r->o.average_last || (r->o.load_best_model_at_end && t->best_step && t->best_step != t->step);
+    if (other || !t->eval_step || t->eval_step != t->step) return;
+    c->scores = (rf_scores){2, {{"loss", t->eval_loss}, {"accuracy", t->eval_accuracy}}};
+    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(t->eval_loss)};
+}
+
+static json_t *pretraining_defaults(void)
+{
+    rf_train_options o;
+    rf_train_defaults(&o);
+    return rf__options_json(&o);
+}
+
+static rf_status write_card(const rf__run *r, rf_error *why)
+{
+    json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
+    rf__card c = {.ctx = r->ctx,
+                  .folder = r->folder,
+                  .config = &r->params.config,
+                  .options = r->options,
+                  .defaults = defaults,
+                  .steps = r->state.step,
+                  .epochs = rf__run_epoch(r)};
+    if (r->job) r->job->card(r, &c);
+    else pretraining_card(r, &c);
+    const rf__results results = {.ctx = r->ctx,
+                                 .folder = r->folder,
+                                 .state = &r->state,
+                                 .epoch = rf__run_epoch(r),
+                                 .scores = c.scores,
+                                 .train_samples = r->train_samples,
+                                 .eval_samples = r->eval_samples,
+                                 .eval_seconds = r->eval_seconds,
+                                 .tokens = !r->job};
+    rf_status status = rf__card_write(&c, why);
+    if (!status) status = rf__results_write(&results, why);
+    json_decref(defaults);
+    return status;
+}
+
+/* Its list goes first and comes last: at no moment does it belong to files of another run. */
+static rf_status save_model(rf__run *r, rf_error *why)
+{
+    static const char list[] = "checksums.json";
+    static const char *const file[] = {"config.json",           "model.safetensors", "special_tokens_map.json",
+                                       "tokenizer_config.json", "vocab.txt",         NULL};
+    char path[4096];
+    const rf__optimizer *const z = &r->optimizer;
+    if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
+    rf_status status = load_best(r, why);
+    if (!status && r->job) status = r->job->finish(r, why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
+    if (!status && unlink(path) && errno != ENOENT)
+        status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+    if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
+    if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
+    if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
+    if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
+    if (!status) status = write_card(r, why);
+    if (!status) rf__run_notify(r, "save", "%s", r->folder);
+    return status;
+}
+
+rf_status rf__run_save_model(rf__run *r, rf_error *why)
+{
+    return rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : save_model(r, why), why);
+}
