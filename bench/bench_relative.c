@@ -93,7 +93,7 @@ static void pass(work *w, bool still, bool record, double s[3])
     if (!rf__positions_bind(w->g, w->kept, c, &b, &at)) die(rf_graph_error(w->g)->text);
     for (size_t i = 0; i < w->params.n; i++) {
         const rf_param *p = &w->params.p[i];
-        if (!p->looked_up) continue;
+        if (!p->position) continue;
         rf_tensor *t = rf_parameter(w->g, w->value + p->offset, record ? w->grad + p->offset : NULL, p->rank, p->dim);
         if (p->layer < 0) shared[n[0]++] = t;
         else layer[n[1]++] = t;

@@ -25,7 +25,7 @@ retired "$edge[Pp]ictures?$end" ' %% ' 'plot'
 retired "${edge}guess(es|ed|ing|er)?$end" ' %% ' 'predict, prediction'
 retired '(largest )?step size' ' %% ' 'learning rate'
 retired "$edge[qkv]2?_step$end|out_step|band_step|RFK_STEP" ' %% ' 'stride'
-retired "$edge(heed|soften|rf_place|rfk__place)$end" ' %% ' 'see docs/glossary.md'
+retired "$edge(heed|soften|rf_place|rfk__place)$end" ' %% ' 'the glossary'
 
 names=$(find include src -name '*.[ch]' -o -name '*.inc' -o -name '*.def' | xargs grep -hoE '\brf__?[a-z0-9_]+\b' | sort -u)
 for name in $(printf '%s\n' "$names" | sed 's/^rf__/rf_/' | sort | uniq -d); do

@@ -110,10 +110,12 @@ typedef struct rf_rope_scaling {
 } rf_rope_scaling;
 
 typedef struct rf_config {
+    char family[32];             /* "roformer", "bert", "roformer_v2": a row of src/model/families.def                */
     int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
     rf_act hidden_act;
     double hidden_dropout_prob, attention_probs_dropout_prob, initializer_range, layer_norm_eps;
+    double classifier_dropout;   /* before a BERT's classifier; below 0: hidden_dropout_prob                          */
     double rope_theta;           /* 10000: RoFormer's constant; our own key for other bases                           */
     int rotary_value, tie_word_embeddings;
     int is_decoder;              /* attention sees earlier tokens only: a causal language model                       */
@@ -154,6 +156,9 @@ typedef struct rf_config {
 
 void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's own defaults                          */
 
+/* The defaults of another family.  RF_EARG: there is none of this name, the message lists all. */
+rf_status rf_config_defaults_of(const char *family, rf_config *c, rf_error *why);
+
 /* `path` is a config.json or a folder that holds one.
  *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
  *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias,
@@ -167,7 +172,9 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
 
 rf_head rf_config_head(const rf_config *c);                 /* by the architecture's name                             */
-const char *rf_head_architecture(rf_head head);
+
+/* Names the family's class of a head in c->architecture (for RF_HEAD_MLM with is_decoder the causal one). */
+void rf_config_set_head(rf_config *c, rf_head head);
 
 /* The names of a fine-tuned model's labels, LABEL_0 ... where config.json has none. */
 typedef struct rf_labels { const rf_ctx *ctx; int64_t n; char **name; } rf_labels;

@@ -50,7 +50,7 @@ rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *
  * caller commits. */
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
-/* The head's transform of the tokens at row[0..n): LayerNorm(act(h W^T + b)), [n,E]. */
+/* What the family makes of the tokens at row[0..n) before the decoder, [n,E]; in BERT LayerNorm(act(h W^T + b)). */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 
 /* Masked-language-model loss of the tokens at row[i] against label[i]; see rf_vocab_loss for weight and sums. */
@@ -65,7 +65,8 @@ rf_tensor *rf__mlm_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_
 rf_tensor *rf__task_forward(rf_graph *g, rf_encoder *e, const rf_batch *batch);
 rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *batch);
 bool rf__task_rows(const rf_params *params);                          /* the head looks at one token of each sequence */
-rf_tensor *rf__encoder_head(const rf_encoder *e, size_t i);             /* the i-th parameter of such a head          */
+struct rf_head_weights;
+const struct rf_head_weights *rf__encoder_head(const rf_encoder *e);    /* of the batch that is computed              */
 const rf_params *rf__encoder_params(const rf_encoder *e);
 
 /* Embeddings and the first `layers` layers get no gradient any more; 0: everything gets one. */

@@ -1,65 +1,89 @@
-/* heads.c — what stands on top of the encoder when it answers something else than "which token?".
+/* heads.c — what stands on top of the encoder when it answers something else than "which token?".  Which of these a
+ * head is, and which tokens it looks at, the family says.
  *
- *     sequence   act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o               transformers' RoFormerClassificationHead
+ *     dense      act(drop(h_[CLS]) W_d + b_d),  drop,  W_o + b_o      transformers' RoFormerClassificationHead
  *     pooled     tanh(h_[CLS] W_p + b_p),  drop,  W_o + b_o                       BERT's pooler and classifier
  *     token      drop(h) W + b
- *     span       h W + b                                                          two columns: begin, end
- *     choice     s W + b                                                      s: last, first or mean of a candidate's h
+ *     plain      h W + b                            of answers two columns; of candidates their last, first or mean h
+ *     masked     norm(act(h W_t + b_t))             before the decoder
  *
  * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the
  * same where nothing is padded; heads made here take the first token, for which both agree always. */
 #include "graph/graph.h"
-#include "model/encoder.h"
+#include "model/family.h"
 
-bool rf__task_rows(const rf_params *p)
+static rf_look look_of(const rf_params *p) { return rf__family_head(p->family, p->head)->look; }
+
+static bool looks_at_means(const rf_params *p)
 {
-    return p->head == RF_HEAD_SEQUENCE || p->head == RF_HEAD_POOLED ||
-           (p->head == RF_HEAD_CHOICE && p->config.summary != RF_SUMMARY_MEAN);
+    return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
 }
+
+bool rf__task_rows(const rf_params *p) { return look_of(p) != RF_LOOK_ALL && !looks_at_means(p); }
 
 /* The tokens that the head looks at, one of each sequence; NULL: at all of them, or there is no memory. */
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
 {
-    const bool last = params->head == RF_HEAD_CHOICE && params->config.summary == RF_SUMMARY_LAST;
+    const bool last = look_of(params) == RF_LOOK_SUMMARY && params->config.summary == RF_SUMMARY_LAST;
     int32_t *row = !rf__task_rows(params) ? NULL : rf__push(g, (size_t)b->B, sizeof *row);
     for (int64_t i = 0; row && i < b->B; i++) row[i] = last ? b->start[i + 1] - 1 : b->start[i];
     return row;
 }
 
-/* x [B,C]: a vector of each sequence. */
-static rf_tensor *of_text(rf_graph *g, const rf_encoder *e, rf_tensor *x)
+/* ---- the heads; x: the vectors that they look at ---- */
+
+static double classifier_dropout(const rf_config *c)
 {
-    const rf_params *params = rf__encoder_params(e);
-    const rf_config *c = &params->config;
-    const bool pooled = params->head == RF_HEAD_POOLED;
-    if (!pooled) x = rf_dropout(g, x, c->hidden_dropout_prob);
-    x = rf_linear(g, x, rf__encoder_head(e, 0), rf__encoder_head(e, 1), pooled ? RF_ACT_TANH : c->hidden_act);
-    x = rf_dropout(g, x, c->hidden_dropout_prob);
-    return rf_linear(g, x, rf__encoder_head(e, 2), rf__encoder_head(e, 3), RF_ACT_NONE);
+    return c->classifier_dropout >= 0 ? c->classifier_dropout : c->hidden_dropout_prob;
 }
 
-/* x: the vectors that the head looks at. */
+rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    x = rf_dropout(g, x, c->hidden_dropout_prob);
+    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
+    x = rf_dropout(g, x, c->hidden_dropout_prob);
+    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    x = rf_linear(g, x, w->dense, w->dense_bias, RF_ACT_TANH);
+    x = rf_dropout(g, x, classifier_dropout(c));
+    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    return rf_linear(g, rf_dropout(g, x, classifier_dropout(c)), w->out, w->out_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    (void)c;
+    return rf_linear(g, x, w->out, w->out_bias, RF_ACT_NONE);
+}
+
+rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    x = rf_linear(g, x, w->dense, w->dense_bias, c->hidden_act);
+    return rf_norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
+}
+
+/* ---- asked by a task ---- */
+
 static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {
-    const rf_params *params = rf__encoder_params(e);
-    rf_tensor *w = rf__encoder_head(e, 0), *bias = rf__encoder_head(e, 1);
-    switch (params->head) {
-    case RF_HEAD_SEQUENCE:
-    case RF_HEAD_POOLED: return of_text(g, e, x);
-    case RF_HEAD_TOKEN: return rf_linear(g, rf_dropout(g, x, params->config.hidden_dropout_prob), w, bias, RF_ACT_NONE);
-    case RF_HEAD_SPAN:
-    case RF_HEAD_CHOICE: return rf_linear(g, x, w, bias, RF_ACT_NONE);
-    case RF_HEAD_MLM:    break;
-    }
-    return rf__stop(g, RF_EUNSUPPORTED, "this model has no head for texts, tokens, answers or choices");
+    const rf_params *p = rf__encoder_params(e);
+    if (p->head == RF_HEAD_MLM)
+        return rf__stop(g, RF_EUNSUPPORTED, "this model has no head for texts, tokens, answers or choices");
+    return rf__family_head(p->family, p->head)->forward(g, &p->config, rf__encoder_head(e), x);
 }
-
-static bool means(const rf_params *p) { return p->head == RF_HEAD_CHOICE && p->config.summary == RF_SUMMARY_MEAN; }
 
 rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_batch *b)
 {
-    const int32_t *row = rows_of(g, rf__encoder_params(e), b);
-    if (means(rf__encoder_params(e))) h = rf_pool(g, h, b->start, b->B, RF_POOL_MEAN);
+    const rf_params *p = rf__encoder_params(e);
+    const int32_t *row = rows_of(g, p, b);
+    if (looks_at_means(p)) h = rf_pool(g, h, b->start, b->B, RF_POOL_MEAN);
     return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
 }
 

@@ -8,17 +8,7 @@
 #include "model/model.h"
 #include "store/store.h"
 
-static bool is_matrix(const rf_param *p)
-{
-    return p->rank == 2 && !p->looked_up && strncmp(p->name, "roformer.embeddings.", 20);
-}
-
-/* The parameters that one packed matrix stands for: 3 for a query (with its key and value), 0 for those two. */
-static size_t span_of(const rf_param *p)
-{
-    if (strstr(p->name, "attention.self.query.weight")) return 3;
-    return strstr(p->name, "attention.self.key.weight") || strstr(p->name, "attention.self.value.weight") ? 0 : 1;
-}
+static bool is_matrix(const rf_param *p) { return p->rank == 2 && !p->looked_up; }
 
 static rf_status out_of_memory(rf_error *why, size_t bytes)
 {
@@ -44,13 +34,16 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
 static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
-    const size_t rows = span_of(p), bytes = rows * p->count * sizeof(float);
+    const size_t span = rf__params_span(&m->params, i);
+    int64_t rows = 0;
+    for (size_t j = 0; j < span; j++) rows += p[j].dim[0];
     if (!rows) return RF_OK;
-    float *w = rf__alloc(m->ctx, bytes);
+    const size_t bytes = (size_t)(rows * p->dim[1]) * sizeof(float);
+    float *w = rf__alloc(m->ctx, bytes), *to = w;
     if (!w) return out_of_memory(why, bytes);
     rf_status status = RF_OK;
-    for (size_t j = 0; j < rows && !status; j++) status = read_one(m, from, i + j, w + j * p->count, why);
-    if (!status) status = rf_pack(m->ctx, m->type, (int64_t)rows * p->dim[0], p->dim[1], w, &m->packed[i], why);
+    for (size_t j = 0; j < span && !status; to += p[j++].count) status = read_one(m, from, i + j, to, why);
+    if (!status) status = rf_pack(m->ctx, m->type, rows, p->dim[1], w, &m->packed[i], why);
     rf__free(m->ctx, w);
     return status;
 }
@@ -61,9 +54,9 @@ static bool usable_as_is(const rf_weight *t)
     return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0;
 }
 
-static bool stays_in_file(const struct source *from, size_t i)
+static bool stays_in_file(const rf_model *m, const struct source *from, size_t i)
 {
-    return i == 0 && from->file && usable_as_is(from->match[0]);
+    return i == m->params.word && from->file && usable_as_is(from->match[i]);
 }
 
 static size_t aligned(size_t floats) { return (floats + 15) & ~(size_t)15; }
@@ -73,7 +66,7 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
     const rf_param *p = m->params.p;
     size_t total = 0, at = 0;
     for (size_t i = 0; i < m->params.n; i++)
-        if (!is_matrix(&p[i]) && !stays_in_file(from, i)) total += aligned(p[i].count);
+        if (!is_matrix(&p[i]) && !stays_in_file(m, from, i)) total += aligned(p[i].count);
     m->vectors = rf__calloc(m->ctx, total ? total : 1, sizeof *m->vectors);
     if (!m->vectors) return out_of_memory(why, total * sizeof *m->vectors);
 
@@ -81,7 +74,7 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
     for (size_t i = 0; i < m->params.n && !status; i++) {
         if (is_matrix(&p[i])) {
             if (!from->file || from->match[i]) status = pack(m, from, i, why);
-        } else if (stays_in_file(from, i)) {
+        } else if (stays_in_file(m, from, i)) {
             m->value[i] = (float *)(uintptr_t)from->match[i]->data;
             if (!m->ctx->k->finite(m->value[i], (int64_t)p[i].count))
                 status = rf_fail(why, RF_ENUMERIC, "model.safetensors: %s holds values that are not finite", p[i].name);
@@ -224,11 +217,13 @@ const char *rf_model_ignored(const rf_model *m) { return m->ignored ? m->ignored
 /* The word embeddings as the head's matrix, packed once for all sessions. */
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
 {
-    const rf_param *p = &m->params.p[0];
+    const size_t word = m->params.word;
+    const rf_param *p = &m->params.p[word];
     rf_status status = RF_OK;
     pthread_mutex_lock(&m->lock);
-    if (!m->packed[0]) status = rf_pack(m->ctx, m->type, p->dim[0], p->dim[1], m->value[0], &m->packed[0], why);
-    *out = m->packed[0];
+    if (!m->packed[word])
+        status = rf_pack(m->ctx, m->type, p->dim[0], p->dim[1], m->value[word], &m->packed[word], why);
+    *out = m->packed[word];
     pthread_mutex_unlock(&m->lock);
     return status;
 }

@@ -18,7 +18,7 @@ struct rf_model {
     float *vectors;             /* biases, norms, small tables */
     float **value;              /* one for each parameter; NULL for packed matrices */
     rf_packed **packed;
-    pthread_mutex_t lock;       /* guards packed[0], the only thing made late */
+    pthread_mutex_t lock;       /* guards the words' packed, the only thing made late */
 };
 
 /* Shows every layer's attention of the session's next calls; NULL: no more. */

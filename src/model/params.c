@@ -1,105 +1,14 @@
-/* params.c — the parameters of a RoFormer and its head: one table, everything else follows from it.
+/* params.c — the parameters of a model: the rows of its family and of its position encoding, from which everything else
+ * follows.
  *
- * Names and shapes are those of transformers' RoFormerFor... classes.  In the slab, query, key and value of a layer lie
- * side by side (`joined`), so that one product [N,C] x [C,3C] makes all three.                                       */
+ * Names and shapes are those of transformers' classes.  In the slab, query, key and value of a layer lie side by
+ * side (`joined`), so that one product [N,C] x [C,3C] makes all three. */
 #include <stdio.h>
 
-#include "model/position.h"
+#include "model/family.h"
 #include "store/store.h"
 
-enum { PLAIN = 0, JOINED = RF_ROW_JOINED, HEAD = RF_ROW_HEAD, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
-
-static const rf_param_row embeddings[] = {
-    {"roformer.embeddings.word_embeddings.weight",       "VE", RF_INIT_NORMAL, true,  PLAIN},
-    {"roformer.embeddings.token_type_embeddings.weight", "TE", RF_INIT_NORMAL, true,  PLAIN},
-    {"roformer.embeddings.LayerNorm.weight",             "E",  RF_INIT_ONES,   false, PLAIN},
-    {"roformer.embeddings.LayerNorm.bias",               "E",  RF_INIT_ZEROS,  false, PLAIN},
-    {"roformer.embeddings_project.weight",               "CE", RF_INIT_NORMAL, true,  PROJECTED},
-    {"roformer.embeddings_project.bias",                 "C",  RF_INIT_ZEROS,  false, PROJECTED},
-};
-
-static const rf_param_row layer[] = {
-    {"attention.self.query.weight",       "CC", RF_INIT_NORMAL, true,  PLAIN},
-    {"attention.self.key.weight",         "CC", RF_INIT_NORMAL, true,  JOINED},
-    {"attention.self.value.weight",       "CC", RF_INIT_NORMAL, true,  JOINED},
-    {"attention.self.query.bias",         "C",  RF_INIT_ZEROS,  false, PLAIN},
-    {"attention.self.key.bias",           "C",  RF_INIT_ZEROS,  false, JOINED},
-    {"attention.self.value.bias",         "C",  RF_INIT_ZEROS,  false, JOINED},
-    {"attention.output.dense.weight",     "CC", RF_INIT_NORMAL, true,  PLAIN},
-    {"attention.output.dense.bias",       "C",  RF_INIT_ZEROS,  false, PLAIN},
-    {"attention.output.LayerNorm.weight", "C",  RF_INIT_ONES,   false, PLAIN},
-    {"attention.output.LayerNorm.bias",   "C",  RF_INIT_ZEROS,  false, PLAIN},
-    {"intermediate.dense.weight",         "FC", RF_INIT_NORMAL, true,  PLAIN},
-    {"intermediate.dense.bias",           "F",  RF_INIT_ZEROS,  false, PLAIN},
-    {"output.dense.weight",               "CF", RF_INIT_NORMAL, true,  PLAIN},
-    {"output.dense.bias",                 "C",  RF_INIT_ZEROS,  false, PLAIN},
-    {"output.LayerNorm.weight",           "C",  RF_INIT_ONES,   false, PLAIN},
-    {"output.LayerNorm.bias",             "C",  RF_INIT_ZEROS,  false, PLAIN},
-};
-
-static const rf_param_row mlm_head[] = {
-    {"cls.predictions.transform.dense.weight",     "EC", RF_INIT_NORMAL, true,  HEAD},
-    {"cls.predictions.transform.dense.bias",       "E",  RF_INIT_ZEROS,  false, HEAD},
-    {"cls.predictions.transform.LayerNorm.weight", "E",  RF_INIT_ONES,   false, HEAD},
-    {"cls.predictions.transform.LayerNorm.bias",   "E",  RF_INIT_ZEROS,  false, HEAD},
-    {"cls.predictions.decoder.weight",             "VE", RF_INIT_NORMAL, true,  HEAD | UNTIED},
-    {"cls.predictions.bias",                       "V",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const rf_param_row sequence_head[] = {
-    {"classifier.dense.weight",    "CC", RF_INIT_NORMAL, true,  HEAD},
-    {"classifier.dense.bias",      "C",  RF_INIT_ZEROS,  false, HEAD},
-    {"classifier.out_proj.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
-    {"classifier.out_proj.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const rf_param_row pooled_head[] = {
-    {"roformer.pooler.dense.weight", "CC", RF_INIT_NORMAL, true,  HEAD},
-    {"roformer.pooler.dense.bias",   "C",  RF_INIT_ZEROS,  false, HEAD},
-    {"classifier.weight",            "KC", RF_INIT_NORMAL, true,  HEAD},
-    {"classifier.bias",              "K",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const rf_param_row token_head[] = {
-    {"classifier.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
-    {"classifier.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const rf_param_row span_head[] = {
-    {"qa_outputs.weight", "KC", RF_INIT_NORMAL, true,  HEAD},
-    {"qa_outputs.bias",   "K",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const rf_param_row choice_head[] = {
-    {"classifier.weight", "1C", RF_INIT_NORMAL, true,  HEAD},
-    {"classifier.bias",   "1",  RF_INIT_ZEROS,  false, HEAD},
-};
-
-static const struct { const rf_param_row *row; size_t n;
-} head_rows[] = {
-    [RF_HEAD_MLM] = {mlm_head, RF_COUNT(mlm_head)},
-    [RF_HEAD_SEQUENCE] = {sequence_head, RF_COUNT(sequence_head)},
-    [RF_HEAD_POOLED] = {pooled_head, RF_COUNT(pooled_head)},
-    [RF_HEAD_TOKEN] = {token_head, RF_COUNT(token_head)},
-    [RF_HEAD_SPAN] = {span_head, RF_COUNT(span_head)},
-    [RF_HEAD_CHOICE] = {choice_head, RF_COUNT(choice_head)},
-};
-
-/* Other spellings of a name: a suffix and what published files write instead.  `first`: theirs counts where both are
- * there (transformers' decoder.bias: tied to cls.predictions.bias, or, untied, the only one that is used). */
-static const struct { const char *ours, *theirs; bool first; } spelling[] = {
-    {"LayerNorm.weight", "LayerNorm.gamma", false},
-    {"LayerNorm.bias", "LayerNorm.beta", false},
-    {"cls.predictions.bias", "cls.predictions.decoder.bias", true},
-};
-
-/* Tensors that need no mention when they are left unused: tables that are computed, copies of tied tensors. */
-static const char *const silent[] = {
-    "roformer.encoder.embed_positions.weight", "encoder.embed_positions.weight", "cls.predictions.decoder.weight",
-    "cls.predictions.decoder.bias", "roformer.embeddings.position_ids",
-};
-
-static const char prefix[] = "roformer.";
+enum { JOINED = RF_ROW_JOINED, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
 
 /* ---- making the list ---- */
 
@@ -127,13 +36,25 @@ static bool required(const rf_param_row *r, const rf_config *c)
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 
-static bool append(rf_params *out, const rf_param_row *r, int index, const char *format_prefix)
+typedef struct section { int layer; const char *prefix; bool head, position; } section;
+
+static bool append(rf_params *out, const rf_param_row *r, size_t member, const section *in)
 {
     if (!required(r, &out->config)) return true;
-    rf_param *p = &out->p[out->n++];
-    *p = (rf_param){.init = r->init, .decay = r->decay, .head = (r->flags & HEAD) != 0, .layer = index};
+    rf_param *p = &out->p[out->n];
+    const bool base = !in->head || r->flags & RF_ROW_BASE;
+    *p = (rf_param){.init = r->init,
+                    .decay = r->decay,
+                    .flags = r->flags,
+                    .head = in->head,
+                    .position = in->position,
+                    .layer = in->layer,
+                    .member = member};
     p->joined = (r->flags & JOINED) != 0;
-    snprintf(p->name, sizeof p->name, "%s%s", format_prefix, r->name);
+    p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS) || in->position;
+    if (r->flags & RF_ROW_WORDS) out->word = out->n;
+    out->n++;
+    snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, r->name);
     p->count = 1;
     for (const char *s = r->shape; *s; s++) {
         p->dim[p->rank] = extent(&out->config, out->position, *s);
@@ -145,14 +66,17 @@ static bool append(rf_params *out, const rf_param_row *r, int index, const char 
     return rf__checked_add(at, p->count, &out->total);
 }
 
-static bool append_position(rf_params *out, const rf_param_row *r, int index, const char *format_prefix)
+static bool append_family(rf_params *out, const rf_family_row *r, const section *in)
 {
     bool fits = true;
-    for (; r && r->name; r++) {
-        const size_t before = out->n;
-        fits &= append(out, r, index, format_prefix);
-        if (out->n > before) out->p[before].looked_up = true;
-    }
+    for (; r && r->row.name; r++) fits &= append(out, &r->row, r->at, in);
+    return fits;
+}
+
+static bool append_position(rf_params *out, const rf_param_row *r, const section *in)
+{
+    bool fits = true;
+    for (; r && r->name; r++) fits &= append(out, r, 0, &(section){in->layer, in->prefix, false, true});
     return fits;
 }
 
@@ -163,69 +87,105 @@ static size_t length(const rf_param_row *r)
     return n;
 }
 
+static size_t family_length(const rf_family_row *r)
+{
+    size_t n = 0;
+    while (r && r[n].row.name) n++;
+    return n;
+}
+
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why)
 {
     return rf__params_new_head(ctx, config, RF_HEAD_MLM, out, why);
 }
 
-rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why)
+/* Family, head and encoding; what they cannot be together. */
+static rf_status choose(const rf_config *config, rf_head head, rf_params *out, const rf_head_row **is, rf_error *why)
 {
-    const int64_t L = config->num_hidden_layers;
-    *out = (rf_params){.ctx = ctx, .config = *config, .head = head};
     if (head == RF_HEAD_SPAN && config->num_labels != 2)
         return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends",
                        (long long)config->num_labels);
-    const rf_status status = rf__position_find(config, &out->position, why);
+    rf_status status = rf__family_find(config, &out->family, why);
+    if (!status) status = rf__position_find(config, &out->position, why);
     if (status) return status;
+    *is = rf__family_head(out->family, head);
+    return *is ? RF_OK
+               : rf_fail(why, RF_EUNSUPPORTED, "config: a %s has no head of this kind", out->family->config.title);
+}
+
+rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why)
+{
+    const int64_t L = config->num_hidden_layers;
+    const rf_head_row *top = NULL;
+    *out = (rf_params){.ctx = ctx, .config = *config, .head = head};
+    const rf_status status = choose(config, head, out, &top, why);
+    if (status) return status;
+    const rf_family *family = out->family;
     const rf_position *position = out->position;
-    const size_t most = RF_COUNT(embeddings) + length(position->embedding) + head_rows[head].n +
-                        (size_t)L * (RF_COUNT(layer) + length(position->layer));
+    const size_t most = family_length(family->embedding) + length(position->embedding) + family_length(top->row) +
+                        (size_t)L * (family_length(family->layer) + length(position->layer));
     out->p = rf__calloc(ctx, most, sizeof *out->p);
     if (!out->p) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", most);
 
-    bool fits = true;
-    for (size_t i = 0; i < RF_COUNT(embeddings); i++) fits &= append(out, &embeddings[i], -1, "");
-    fits &= append_position(out, position->embedding, -1, "");
+    const section first = {-1, "", false, false}, last = {(int)L, "", true, false};
+    bool fits = append_family(out, family->embedding, &first) & append_position(out, position->embedding, &first);
     for (int l = 0; l < (int)L; l++) {
         char name[64];
-        snprintf(name, sizeof name, "roformer.encoder.layer.%d.", l);
-        for (size_t i = 0; i < RF_COUNT(layer); i++) fits &= append(out, &layer[i], l, name);
-        fits &= append_position(out, position->layer, l, name);
+        snprintf(name, sizeof name, "encoder.layer.%d.", l);
+        const section in = {l, name, false, false};
+        fits &= append_family(out, family->layer, &in);
+        fits &= append_position(out, position->layer, &in);
     }
-    for (size_t i = 0; i < head_rows[head].n; i++) fits &= append(out, &head_rows[head].row[i], (int)L, "");
+    fits &= append_family(out, top->row, &last);
     out->total = (out->total + 15) & ~(size_t)15;
     if (fits && out->total <= SIZE_MAX / sizeof(float)) return RF_OK;
     rf__params_free(out);
     return rf_fail(why, RF_ERANGE, "config: more parameters than this machine can count");
 }
 
+size_t rf__params_span(const rf_params *p, size_t i)
+{
+    size_t n = !p->p[i].joined;
+    while (n && i + n < p->n && p->p[i + n].joined) n++;
+    return n;
+}
+
 /* ---- counting ---- */
 
-static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r, size_t n)
+static int64_t count_row(const rf_config *c, const rf_position *p, const rf_param_row *r)
+{
+    int64_t n = required(r, c);
+    for (const char *s = r->shape; *s; s++) n *= extent(c, p, *s);
+    return r->flags & RF_ROW_TWICE && !c->tie_word_embeddings ? 2 * n : n;
+}
+
+static int64_t count(const rf_config *c, const rf_position *p, const rf_param_row *r)
 {
     int64_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        int64_t one = required(&r[i], c);
-        for (const char *s = r[i].shape; *s; s++) one *= extent(c, p, *s);
-        sum += one;
-    }
+    for (; r && r->name; r++) sum += count_row(c, p, r);
+    return sum;
+}
+
+static int64_t count_family(const rf_config *c, const rf_family_row *r)
+{
+    int64_t sum = 0;
+    for (; r && r->row.name; r++) sum += count_row(c, NULL, &r->row);
     return sum;
 }
 
 int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
 {
-    return count(c, p, p->embedding, length(p->embedding)) +
-           c->num_hidden_layers * count(c, p, p->layer, length(p->layer));
+    return count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer);
 }
 
 int64_t rf_config_parameters(const rf_config *c)
 {
     const rf_position *p = NULL;
-    const rf_head head = rf_config_head(c);
-    const bool second_bias = head == RF_HEAD_MLM && !c->tie_word_embeddings;             /* decoder.bias */
-    const int64_t rest = count(c, p, embeddings, RF_COUNT(embeddings)) +
-                         c->num_hidden_layers * count(c, p, layer, RF_COUNT(layer)) +
-                         count(c, p, head_rows[head].row, head_rows[head].n) + (second_bias ? c->vocab_size : 0);
+    const rf_family *f;
+    if (rf__family_find(c, &f, NULL)) return 0;
+    const rf_head_row *head = rf__family_head(f, rf_config_head(c));
+    const int64_t rest = count_family(c, f->embedding) + c->num_hidden_layers * count_family(c, f->layer) +
+                         (head ? count_family(c, head->row) : 0);
     return rf__position_find(c, &p, NULL) ? rest : rest + rf__position_parameters(p, c);
 }
 
@@ -265,7 +225,8 @@ void rf__param_init(const rf_params *params, size_t index, float *to, uint64_t s
     } else {
         for (size_t j = 0; j < p->count; j++) to[j] = p->init == RF_INIT_ONES;
     }
-    if (index == 0 && pad >= 0 && pad < params->config.vocab_size) memset(to + pad * E, 0, (size_t)E * sizeof *to);
+    if (index == params->word && pad >= 0 && pad < params->config.vocab_size)
+        memset(to + pad * E, 0, (size_t)E * sizeof *to);
 }
 
 void rf__params_init(const rf_params *params, float *slab, uint64_t seed)
@@ -282,26 +243,32 @@ void rf__params_init_head(const rf_params *params, float *slab, uint64_t seed)
 
 /* ---- reading ---- */
 
-static const rf_weight *find_spelled(const rf_weights *w, const char *name)
+static const rf_weight *find_spelled(const rf_family *f, const rf_weights *w, const char *name)
 {
     const rf_weight *t = rf_weights_find(w, name);
     const size_t n = strlen(name);
-    for (size_t i = 0; i < RF_COUNT(spelling); i++) {
-        const size_t m = strlen(spelling[i].ours);
+    for (const rf_spelling *s = f->spelling; s && s->ours; s++) {
+        const size_t m = strlen(s->ours);
         char other[160];
-        if ((t && !spelling[i].first) || n < m || strcmp(name + n - m, spelling[i].ours)) continue;
-        snprintf(other, sizeof other, "%.*s%s", (int)(n - m), name, spelling[i].theirs);
+        if ((t && !s->first) || n < m || strcmp(name + n - m, s->ours)) continue;
+        snprintf(other, sizeof other, "%.*s%s", (int)(n - m), name, s->theirs);
         const rf_weight *u = rf_weights_find(w, other);
         if (u) return u;
     }
     return t;
 }
 
-const rf_weight *rf__params_find(const rf_weights *w, const char *name)
+/* The name without the family's prefix. */
+static const char *bare(const rf_family *f, const char *name)
 {
-    const rf_weight *t = find_spelled(w, name);
-    if (!t && !strncmp(name, prefix, sizeof prefix - 1)) t = find_spelled(w, name + sizeof prefix - 1);
-    return t;
+    const size_t n = strlen(f->prefix);
+    return strncmp(name, f->prefix, n) ? name : name + n;
+}
+
+const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const char *name)
+{
+    const rf_weight *t = find_spelled(p->family, w, name);
+    return t ? t : find_spelled(p->family, w, bare(p->family, name));
 }
 
 /* A list of complaints that fits one error; what does not fit is counted. */
@@ -338,7 +305,7 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
     struct complaints bad = {0};
     size_t heads = 0, found = 0;
     for (size_t i = 0; i < params->n; i++) {
-        match[i] = rf__params_find(w, params->p[i].name);
+        match[i] = rf__params_find(params, w, params->p[i].name);
         heads += params->p[i].head;
         found += params->p[i].head && match[i];
     }
@@ -352,10 +319,10 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
     return rf_fail(why, RF_EDATA, "model.safetensors: %s", bad.text);
 }
 
-static bool is_silent(const char *name)
+static bool is_silent(const rf_family *f, const char *name)
 {
-    for (size_t i = 0; i < RF_COUNT(silent); i++)
-        if (!strcmp(name, silent[i])) return true;
+    for (const char *const *one = f->silent; *one; one++)
+        if (!strcmp(bare(f, name), *one)) return true;
     return false;
 }
 
@@ -369,7 +336,7 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     list[0] = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
-        bool used = is_silent(t->name);
+        bool used = is_silent(params->family, t->name);
         for (size_t j = 0; !used && j < params->n; j++) used = match[j] == t;
         if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", t->name);
     }
@@ -393,25 +360,32 @@ rf_status rf__params_load(const rf_params *params, const rf_weights *w, float *s
 rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, float *slab, rf_error *why)
 {
     struct complaints bad = {0};
+    rf_status status = RF_OK;
     for (size_t i = 0; i < params->n; i++) {
         const rf_param *p = &params->p[i];
-        const rf_weight *t = p->head ? NULL : rf__params_find(w, p->name);
+        const rf_weight *t = p->head ? NULL : rf__params_find(params, w, p->name);
         if (!p->head && (!t || !fits(p, t))) complain(&bad, p, t);
     }
     if (bad.all) return rf_fail(why, RF_EDATA, "model.safetensors: %s%s", bad.text, bad.more ? "; and more" : "");
-    rf_status status = RF_OK;
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
-        if (!p->head) status = rf_weights_read(w, rf__params_find(w, p->name), slab + p->offset, 1, why);
+        const rf_weight *t = !p->head || p->flags & RF_ROW_PRETRAINED ? rf__params_find(params, w, p->name) : NULL;
+        if (t && fits(p, t)) status = rf_weights_read(w, t, slab + p->offset, 1, why);
     }
     return status;
 }
 
 /* ---- writing ---- */
 
-/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one
- * used. */
-static const char second_bias[] = "cls.predictions.decoder.bias";
+/* The output bias has two names in transformers.  Tied, the second follows from the first; untied, it is the one that
+ * is used. */
+static const char *second_name(const rf_params *params, const rf_param *p)
+{
+    if (!(p->flags & RF_ROW_TWICE) || params->config.tie_word_embeddings) return NULL;
+    for (const rf_spelling *s = params->family->spelling; s && s->ours; s++)
+        if (!strcmp(s->ours, p->name)) return s->theirs;
+    return NULL;
+}
 
 static rf_weight_out as_output(const rf_param *p, const float *slab, rf_type type)
 {
@@ -428,13 +402,15 @@ rf_status rf__params_save(const rf_params *params, const float *slab, rf_type ty
 rf_status rf__params_write(const rf_params *params, const float *slab, rf_type type, const char *path, int *fd,
                            rf_error *why)
 {
-    rf_weight_out *out = rf__calloc(params->ctx, params->n + 1, sizeof *out);
+    rf_weight_out *out = rf__calloc(params->ctx, 2 * params->n, sizeof *out);
     if (!out) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu tensors", params->n);
     size_t n = params->n;
-    for (size_t i = 0; i < params->n; i++) out[i] = as_output(&params->p[i], slab, type);
-    if (params->head == RF_HEAD_MLM && !params->config.tie_word_embeddings) {
-        out[n] = out[n - 1];                                             /* the bias is the table's last row */
-        out[n++].name = second_bias;
+    for (size_t i = 0; i < params->n; i++) {
+        const char *second = second_name(params, &params->p[i]);
+        out[i] = as_output(&params->p[i], slab, type);
+        if (!second) continue;
+        out[n] = out[i];
+        out[n++].name = second;
     }
     const rf_status status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
     rf__free(params->ctx, out);

@@ -1,6 +1,7 @@
 /* params.h — the parameters of an encoder and its head, in one slab.
  *
- * One table (params.c) makes names, shapes, initial values, weight decay, loading and saving.                        */
+ * The rows of the family (family.h) and of the position encoding make names, shapes, initial values, weight decay,
+ * loading and saving.                                                                                                */
 #ifndef RF_PARAMS_H
 #define RF_PARAMS_H
 
@@ -25,11 +26,15 @@ typedef struct rf_param_row {
 } rf_param_row;
 
 enum {
-    RF_ROW_JOINED = 1,          /* directly behind the row above                                                      */
-    RF_ROW_HEAD = 2,
+    RF_ROW_JOINED = 1,          /* directly behind the row above, as one matrix with it                               */
+    RF_ROW_BASE = 2,            /* of a head, but named under the family's prefix                                     */
     RF_ROW_PROJECTED = 4,       /* only when E != C                                                                   */
     RF_ROW_UNTIED = 8,          /* only when the head has a matrix of its own                                         */
     RF_ROW_UNSHARED = 16,       /* only without share_att_key                                                         */
+    RF_ROW_TABLE = 32,          /* looked up, never multiplied by                                                     */
+    RF_ROW_WORDS = 64,          /* the word embeddings: a table, and the decoder of a tied head                       */
+    RF_ROW_TWICE = 128,         /* untied, written under its other spelling, too                                      */
+    RF_ROW_PRETRAINED = 256,    /* of a head, but read for every head from a file that has it: BERT's pooler          */
 };
 
 typedef struct rf_param {
@@ -39,20 +44,28 @@ typedef struct rf_param {
     size_t offset, count;       /* in the slab, in floats                                                             */
     rf_init init;
     bool decay;                 /* weight decay applies: matrices, not biases and norms                               */
-    bool looked_up;             /* a table of the position encoding: not multiplied by, never packed                  */
+    int flags;                  /* RF_ROW_* of its row                                                                */
+    bool looked_up;             /* not multiplied by, never packed                                                    */
     bool joined;                /* lies directly behind the parameter before it                                       */
     bool head;                  /* belongs to the head, not to the encoder                                            */
+    bool position;              /* belongs to the position encoding                                                   */
     int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                      */
+    size_t member;              /* of the family's struct of its layer (family.h); not of position's                  */
 } rf_param;
 
 typedef struct rf_params {
     const rf_ctx *ctx;
     rf_config config;
     rf_head head;
+    const struct rf_family *family;         /* the row that config names (family.h)                                   */
     const struct rf_position *position;     /* the encoding that config names (position.h)                            */
     size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                           */
+    size_t word;                /* the index of the word embeddings                                                   */
     rf_param *p;
 } rf_params;
+
+/* Parameters that make one matrix with p[i], itself counted: 3 for a query's, 0 for what is joined to another. */
+size_t rf__params_span(const rf_params *p, size_t i);
 
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why);
 
@@ -69,18 +82,18 @@ void rf__params_init(const rf_params *p, float *slab, uint64_t seed);
 void rf__params_init_head(const rf_params *p, float *slab, uint64_t seed);
 void rf__param_init(const rf_params *p, size_t index, float *to, uint64_t seed);
 
-/* Reads every parameter; accepts the dialects of names listed in params.c.  *has_head (or NULL) tells whether the head
- * was there; without it head parameters are left alone.  `ignored` (or NULL) receives a comma-separated list of unused
- * tensors (rf__free it).  All missing or misshapen tensors are named in one message. */
+/* Reads every parameter; accepts the spellings of names that the family lists.  *has_head (or NULL) tells whether
+ * the head was there; without it head parameters are left alone.  `ignored` (or NULL) receives a comma-separated
+ * list of unused tensors (rf__free it).  All missing or misshapen tensors are named in one message. */
 rf_status rf__params_load(const rf_params *p, const rf_weights *w, float *slab, bool *has_head, char **ignored,
                           rf_error *why);
 
-/* Reads the encoder alone, whatever head the file has. */
+/* Reads the encoder alone, whatever head the file has, and what is RF_ROW_PRETRAINED where it is there. */
 rf_status rf__params_load_encoder(const rf_params *p, const rf_weights *w, float *slab, rf_error *why);
 
 /* The steps of loading, for those who do not need a slab: the tensor of a file for a parameter's name (NULL: none), for
  * every parameter (RF_EDATA lists what is missing or misshapen), and the names of what is left over. */
-const rf_weight *rf__params_find(const rf_weights *w, const char *name);
+const rf_weight *rf__params_find(const rf_params *p, const rf_weights *w, const char *name);
 rf_status rf__params_match(const rf_params *p, const rf_weights *w, const rf_weight **match, bool *has_head,
                            rf_error *why);
 char *rf__params_ignored(const rf_params *p, const rf_weights *w, const rf_weight *const *match);

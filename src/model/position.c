@@ -1,5 +1,5 @@
 /* position.c — the registry of position encodings, and the tables that an encoder keeps for them. */
-#include "model/position.h"
+#include "model/family.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -56,32 +56,38 @@ static rf_status unknown(const char *name, rf_error *why)
                    clean, nearest(name));
 }
 
+/* Keys that have no meaning with the encoding, and what it finds itself. */
+static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    if (p->flags & RF_POSITION_CAUSAL && !c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: position_embedding_type \"%s\" makes sense in causal attention "
+                       "only, and this is an encoder (is_decoder: false)",
+                       p->name);
+    if (!(p->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
+        return rf_fail(why, RF_EDATA, "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type "
+                       "\"%s\", which does not rotate", p->name);
+    if (!(p->flags & RF_POSITION_ROPE) &&
+        (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
+        return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
+                       c->use_logn_attn  ? "use_logn_attn"
+                       : c->rotary_value ? "rotary_value"
+                       : c->rotary_heads ? "rotary_heads"
+                                         : "partial_rotary_factor",
+                       p->name);
+    return p->check ? p->check(c, why) : RF_OK;
+}
+
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
 {
-    const rf_status arrays = rf__config_check_arrays(c, "config", why);
-    if (arrays) return arrays;
+    const rf_family *family;
+    rf_status status = rf__family_find(c, &family, why);
+    if (status) return status;
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         if (strcmp((*p)->name, c->position_embedding_type)) continue;
-        if ((*p)->flags & RF_POSITION_CAUSAL && !c->is_decoder)
-            return rf_fail(why, RF_EUNSUPPORTED,
-                           "config.json: position_embedding_type \"%s\" makes sense in causal attention only, and this "
-                           "is an encoder (is_decoder: false)",
-                           (*p)->name);
-        const rf_rope_scaling *s = &c->rope_scaling;
-        if (!((*p)->flags & RF_POSITION_ROPE) && (s->rope_type != RF_ROPE_DEFAULT || s->sections || c->rope_thetas))
-            return rf_fail(why, RF_EDATA,
-                           "config.json: rope_scaling or rope_theta_per_layer with position_embedding_type \"%s\", "
-                           "which does not rotate",
-                           (*p)->name);
-        if (!((*p)->flags & RF_POSITION_ROPE) &&
-            (c->use_logn_attn || c->rotary_value || c->rotary_heads || c->partial_rotary_factor < 1))
-            return rf_fail(why, RF_EDATA, "config.json: %s with position_embedding_type \"%s\", which does not rotate",
-                           c->use_logn_attn  ? "use_logn_attn"
-                           : c->rotary_value ? "rotary_value"
-                           : c->rotary_heads ? "rotary_heads"
-                                             : "partial_rotary_factor",
-                           (*p)->name);
-        const rf_status status = (*p)->check ? (*p)->check(c, why) : RF_OK;
+        status = rf__family_allows(family, *p, why);
+        if (!status) status = check(*p, c, why);
         if (!status) *out = *p;
         return status;
     }

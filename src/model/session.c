@@ -6,7 +6,7 @@ struct rf_session {
     rf_model *model;
     rf_graph *graph;
     rf_encoder *encoder;
-    const rf_packed **packed;   /* this session's view: packed[0] joins when scores are first asked for */
+    const rf_packed **packed;   /* this session's view: that of the words joins when scores are first asked for */
     rf_cache *cache;            /* of rf_session_continue; NULL: no sequence has begun */
     rf__observer *observer;
     void *observer_user;
@@ -40,7 +40,8 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
     s->packed = rf__calloc(ctx, model->params.n, sizeof *s->packed);
     rf_status status = s->packed ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a session");
     if (!status) {
-        for (size_t i = 1; i < model->params.n; i++) s->packed[i] = model->packed[i];
+        for (size_t i = 0; i < model->params.n; i++)
+            if (i != model->params.word) s->packed[i] = model->packed[i];
         status = rf_graph_new(ctx, &s->graph, why);
     }
     if (!status) {
@@ -136,10 +137,11 @@ static rf_status get_head(rf_session *s, rf_error *why)
 {
     if (!rf_model_has_head(s->model))
         return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
-    if (s->packed[0] || !s->model->config.tie_word_embeddings) return RF_OK;
-    rf_status status = rf__model_head(s->model, &s->packed[0], why);
+    const rf_packed **packed = &s->packed[s->model->params.word];
+    if (*packed || !s->model->config.tie_word_embeddings) return RF_OK;
+    rf_status status = rf__model_head(s->model, packed, why);
     if (!status) status = bind(s, why);
-    if (status) s->packed[0] = NULL;
+    if (status) *packed = NULL;
     return status;
 }
 

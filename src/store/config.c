@@ -1,46 +1,38 @@
-/* config.c — config.json as transformers' RoFormerConfig reads and writes it.
+/* config.c — config.json as transformers' classes read and write it.
  *
- * One table holds every key with its place, its default and its range; reading, checking and writing walk it.  Keys
- * that are not in it are ignored, except those that would change the mathematics: these are refused by name, because a
- * model that loads and computes something else is worse than one that does not load.                               */
+ * One table holds the keys that families have in common, with member, default and range; a family's row
+ * (store/family.h) has others in the place of some, or beside them.  Reading, checking and writing walk both.  Keys
+ * that are not in it are ignored, except those that would change the mathematics: these are refused by name, because
+ * a model that loads and computes something else is worse than one that does not load. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "store.h"
+#include "store/family.h"
+#include "store/store.h"
 #include "store/task.h"
 
 enum { MAX_CONFIG = 16 << 20 };
 
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
-enum kind { WHOLE, NUMBER, TRUTH };
-enum { EXCLUSIVE_LOW = 1, EXCLUSIVE_HIGH = 2 };
-
-static const struct key {
-    const char *name;
-    enum kind kind;
-    size_t at;
-    double normal, low, high;           /* default and range                                                        */
-    int open;                           /* which ends of the range are not in it                                    */
-    bool ours;                          /* written only when it is not the default: all that RoFormerConfig has not   */
-} keys[] = {
-#define KEY(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, false}
-#define OUR(name, kind, ...) {#name, kind, offsetof(rf_config, name), __VA_ARGS__, true}
-    KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
+static const rf_config_key keys[] = {
+#define KEY(name, kind, ...) {#name, RF_KEY_##kind, offsetof(rf_config, name), __VA_ARGS__}
+#define OUR(name, kind, normal, low, high, flags) KEY(name, kind, normal, low, high, (flags) | RF_KEY_OURS)
+    KEY(attention_probs_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
     KEY(embedding_size, WHOLE, 768, 1, 65536, 0),
-    KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, EXCLUSIVE_HIGH),
+    KEY(hidden_dropout_prob, NUMBER, 0.1, 0, 1, RF_KEY_OPEN_HIGH),
     KEY(hidden_size, WHOLE, 768, 2, 65536, 0),
-    KEY(initializer_range, NUMBER, 0.02, 0, 100, EXCLUSIVE_LOW),
+    KEY(initializer_range, NUMBER, 0.02, 0, 100, RF_KEY_OPEN_LOW),
     KEY(intermediate_size, WHOLE, 3072, 1, 1048576, 0),
-    KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, EXCLUSIVE_LOW),
+    KEY(layer_norm_eps, NUMBER, 1e-12, 0, 1, RF_KEY_OPEN_LOW),
     KEY(max_position_embeddings, WHOLE, 1536, 1, 16777216, 0),
     KEY(num_attention_heads, WHOLE, 12, 1, 4096, 0),
     KEY(num_hidden_layers, WHOLE, 12, 1, 1024, 0),
-    KEY(pad_token_id, WHOLE, 0, -1, 16777215, 0),
-    OUR(rope_theta, NUMBER, 10000, 0, 1e18, EXCLUSIVE_LOW),
+    KEY(pad_token_id, WHOLE, 0, -1, 16777215, RF_KEY_NULL),
+    OUR(rope_theta, NUMBER, 10000, 0, 1e18, RF_KEY_OPEN_LOW),
     KEY(rotary_value, TRUTH, 0, 0, 1, 0),
     KEY(tie_word_embeddings, TRUTH, 1, 0, 1, 0),
     KEY(type_vocab_size, WHOLE, 2, 1, 65536, 0),
@@ -51,14 +43,14 @@ static const struct key {
     OUR(clamp_len, WHOLE, -1, -1, 16777216, 0),
     OUR(conv_kernel_size, WHOLE, 3, 1, 63, 0),
     OUR(is_decoder, TRUTH, 0, 0, 1, 0),
-    OUR(hierarchical_alpha, NUMBER, 0.4, 0, 1, EXCLUSIVE_LOW | EXCLUSIVE_HIGH),
+    OUR(hierarchical_alpha, NUMBER, 0.4, 0, 1, RF_KEY_OPEN_LOW | RF_KEY_OPEN_HIGH),
     OUR(max_relative_position, WHOLE, 64, 1, 1048576, 0),
     OUR(max_relative_positions, WHOLE, -1, -1, 1048576, 0),
-    OUR(partial_rotary_factor, NUMBER, 1, 0, 1, EXCLUSIVE_LOW),
+    OUR(partial_rotary_factor, NUMBER, 1, 0, 1, RF_KEY_OPEN_LOW),
     OUR(position_buckets, WHOLE, -1, -1, 1048576, 0),
     OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
     OUR(position_grid_width, WHOLE, 0, 0, 65536, 0),
-    OUR(position_step, NUMBER, 0.1, 0, 10, EXCLUSIVE_LOW),
+    OUR(position_step, NUMBER, 0.1, 0, 10, RF_KEY_OPEN_LOW),
     OUR(relative_attention_max_distance, WHOLE, 128, 1, 1048576, 0),
     OUR(relative_attention_num_buckets, WHOLE, 32, 2, 65536, 0),
     OUR(rerope_leak, NUMBER, 0, 0, 1e6, 0),
@@ -70,7 +62,7 @@ static const struct key {
     OUR(scale_embedding, TRUTH, 0, 0, 1, 0),
     OUR(share_att_key, TRUTH, 0, 0, 1, 0),
     OUR(use_logn_attn, TRUTH, 0, 0, 1, 0),
-    OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, EXCLUSIVE_LOW),
+    OUR(xpos_scale_base, NUMBER, 512, 0, 1e9, RF_KEY_OPEN_LOW),
 #undef KEY
 #undef OUR
 };
@@ -82,22 +74,71 @@ static const struct { const char *name; rf_act act; } acts[] = {
     {"tanh", RF_ACT_TANH},
 };
 
-static int64_t *whole_at(rf_config *c, const struct key *k) { return (int64_t *)(void *)((char *)c + k->at); }
-static double *number_at(rf_config *c, const struct key *k) { return (double *)(void *)((char *)c + k->at); }
-static int *truth_at(rf_config *c, const struct key *k) { return (int *)(void *)((char *)c + k->at); }
-
-void rf_config_defaults(rf_config *c)
+static double value_at(const rf_config *c, const rf_config_key *k)
 {
-    *c = (rf_config){.hidden_act = RF_ACT_GELU,
-                     .architecture = "RoFormerForMaskedLM",
-                     .position_embedding_type = "rotary",
-                     .num_labels = 2};
-    for (size_t i = 0; i < RF_COUNT(keys); i++) {
-        const struct key *k = &keys[i];
-        if (k->kind == WHOLE) *whole_at(c, k) = (int64_t)k->normal;
-        else if (k->kind == NUMBER) *number_at(c, k) = k->normal;
-        else *truth_at(c, k) = k->normal != 0;
+    const void *at = (const char *)c + k->at;
+    return k->kind == RF_KEY_WHOLE    ? (double)*(const int64_t *)at
+           : k->kind == RF_KEY_NUMBER ? *(const double *)at
+                                      : *(const int *)at;
+}
+
+static void set_at(rf_config *c, const rf_config_key *k, double x)
+{
+    void *at = (char *)c + k->at;
+    if (k->kind == RF_KEY_WHOLE) *(int64_t *)at = (int64_t)x;
+    else if (k->kind == RF_KEY_NUMBER) *(double *)at = x;
+    else *(int *)at = x != 0;
+}
+
+/* The keys of a family: the common ones in their order, then its own.  NULL: the family has no such key, or it was
+ * given in the place of the common one. */
+static size_t key_count(const rf_family_config *f)
+{
+    size_t n = RF_COUNT(keys);
+    for (const rf_config_key *own = f->key; own && own->name; own++) n++;
+    return n;
+}
+
+static const rf_config_key *key_of(const rf_family_config *f, size_t i)
+{
+    const rf_config_key *own = f->key;
+    if (i < RF_COUNT(keys)) {
+        for (; own && own->name; own++)
+            if (!strcmp(own->name, keys[i].name)) return own->kind == RF_KEY_NONE ? NULL : own;
+        return &keys[i];
     }
+    for (size_t j = RF_COUNT(keys); own && own->name; own++, j++) {
+        if (j < i) continue;
+        for (size_t k = 0; k < RF_COUNT(keys); k++)
+            if (!strcmp(own->name, keys[k].name)) return NULL;
+        return own;
+    }
+    return NULL;
+}
+
+static void set_defaults(const rf_family_config *f, rf_config *c)
+{
+    *c = (rf_config){.hidden_act = RF_ACT_GELU, .classifier_dropout = -1, .num_labels = 2};
+    snprintf(c->family, sizeof c->family, "%s", f->name);
+    snprintf(c->architecture, sizeof c->architecture, "%s", f->class->name);
+    snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
+    for (size_t i = 0; i < RF_COUNT(keys); i++) set_at(c, &keys[i], keys[i].normal);
+    for (size_t i = 0; i < key_count(f); i++)
+        if (key_of(f, i)) set_at(c, key_of(f, i), key_of(f, i)->normal);
+}
+
+void rf_config_defaults(rf_config *c) { set_defaults(rf__config_families[0], c); }
+
+rf_status rf_config_defaults_of(const char *family, rf_config *c, rf_error *why)
+{
+    char names[256];
+    for (const rf_family_config *const *f = rf__config_families; *f; f++)
+        if (!strcmp((*f)->name, family)) {
+            set_defaults(*f, c);
+            return RF_OK;
+        }
+    return rf_fail(why, RF_EARG, "no family of models \"%s\", expected one of %s", rf__printable(family).text,
+                   rf__config_family_names(names, sizeof names, false));
 }
 
 bool rf__config_same_positions(const rf_config *a, const rf_config *b)
@@ -106,11 +147,8 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
     bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas &&
                 !strcmp(text[0] ? text[0] : "", text[1] ? text[1] : "");
     for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
-        const struct key *k = &keys[i];
-        rf_config *x = (rf_config *)(uintptr_t)a, *y = (rf_config *)(uintptr_t)b;
-        if (!k->ours) continue;
-        same = k->kind == TRUTH ? *truth_at(x, k) == *truth_at(y, k)
-             : k->kind == NUMBER ? *number_at(x, k) == *number_at(y, k) : *whole_at(x, k) == *whole_at(y, k);
+        const double x = value_at(a, &keys[i]), y = value_at(b, &keys[i]);
+        same = !(keys[i].flags & RF_KEY_OURS) || (x <= y && x >= y);
     }
     for (int64_t l = 0; l < a->rope_thetas && same; l++)
         same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
@@ -121,21 +159,19 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
 
 /* ---- checking ---------------------------------------------------------------------------------------------------- */
 
-static bool inside(const struct key *k, double x)
+static bool inside(const rf_config_key *k, double x)
 {
-    return (k->open & EXCLUSIVE_LOW ? x > k->low : x >= k->low) &&
-           (k->open & EXCLUSIVE_HIGH ? x < k->high : x <= k->high);
+    if (k->flags & RF_KEY_NULL && x >= -1 && x <= -1) return true;
+    return (k->flags & RF_KEY_OPEN_LOW ? x > k->low : x >= k->low) &&
+           (k->flags & RF_KEY_OPEN_HIGH ? x < k->high : x <= k->high);
 }
 
-static rf_status check_key(const rf_config *c, const struct key *k, const char *name, rf_error *why)
+static rf_status check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why)
 {
-    rf_config *v = (rf_config *)(uintptr_t)c;
-    const double x = k->kind == WHOLE    ? (double)*whole_at(v, k)
-                     : k->kind == NUMBER ? *number_at(v, k)
-                                         : *truth_at(v, k);
+    const double x = value_at(c, k);
     if (inside(k, x)) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
-                   k->open & EXCLUSIVE_LOW ? '(' : '[', k->low, k->high, k->open & EXCLUSIVE_HIGH ? ')' : ']');
+                   k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']');
 }
 
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
@@ -147,8 +183,8 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     };
 #define TEXT(member) {#member, c->member, sizeof c->member}
     const struct { const char *name, *text; size_t size; } texts[] = {
-        TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),      TEXT(finetuning_task),
-        TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
+        TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
+        TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
     };
 #undef TEXT
     for (size_t i = 0; i < RF_COUNT(lists); i++)
@@ -165,11 +201,18 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
 {
     const rf_status arrays = rf__config_check_arrays(c, name, why);
     if (arrays) return arrays;
-    for (size_t i = 0; i < RF_COUNT(keys); i++) {
-        const rf_status s = check_key(c, &keys[i], name, why);
+    const rf_family_config *f = rf__config_family(c);
+    rf_config other;
+    if (!f) return rf_config_defaults_of(c->family, &other, why);
+    for (size_t i = 0; i < key_count(f); i++) {
+        const rf_config_key *k = key_of(f, i);
+        const rf_status s = k ? check_key(c, k, name, why) : RF_OK;
         if (s) return s;
     }
     const long long C = c->hidden_size, H = c->num_attention_heads;
+    if (f->one_width && c->embedding_size != C)
+        return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,
+                       (long long)c->embedding_size, C, f->title);
     if (C % H)
         return rf_fail(why, RF_EDATA, "%s: num_attention_heads is %lld, which does not divide hidden_size %lld", name,
                        H, C);
@@ -194,31 +237,32 @@ static const char *type_of(const json_t *v)
     return name[json_typeof(v)];
 }
 
-static rf_status wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why)
+rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why)
 {
     return rf_fail(why, RF_EDATA, "%s: %s is %s, expected is %s", file, key, type_of(v), expected);
 }
 
-static rf_status read_key(const char *file, const struct key *k, const json_t *v, rf_config *c, rf_error *why)
+static rf_status read_key(const char *file, const rf_config_key *k, const json_t *v, rf_config *c, rf_error *why)
 {
-    if (k->kind == TRUTH) {
-        if (!json_is_boolean(v)) return wrong_type(file, k->name, v, "true or false", why);
-        *truth_at(c, k) = json_is_true(v);
-    } else if (k->kind == NUMBER) {
-        if (!json_is_number(v)) return wrong_type(file, k->name, v, "a number", why);
-        *number_at(c, k) = json_number_value(v);
+    if (k->flags & RF_KEY_NULL && json_is_null(v)) {
+        set_at(c, k, -1);
+    } else if (k->kind == RF_KEY_TRUTH) {
+        if (!json_is_boolean(v)) return rf__wrong_type(file, k->name, v, "true or false", why);
+        set_at(c, k, json_is_true(v));
+    } else if (k->kind == RF_KEY_NUMBER) {
+        if (!json_is_number(v)) return rf__wrong_type(file, k->name, v, "a number", why);
+        set_at(c, k, json_number_value(v));
     } else {
-        if (!json_is_integer(v)) return wrong_type(file, k->name, v, "an integer", why);
-        *whole_at(c, k) = json_integer_value(v);
+        if (!json_is_integer(v)) return rf__wrong_type(file, k->name, v, "an integer", why);
+        *(int64_t *)(void *)((char *)c + k->at) = json_integer_value(v);
     }
     return check_key(c, k, file, why);
 }
 
-/* Keys of relatives of this model: RoFormerV2, decoders that look at an encoder, quantized weights. */
+/* Keys of what no family here has: decoders that look at an encoder, quantized weights. */
 static rf_status refuse_relatives(const char *file, const json_t *root, rf_error *why)
 {
     static const struct { const char *key, *text; int truth; } accepted[] = {
-        {"model_type", "roformer", -1}, {"norm_type", "layer_norm", -1},  {"use_bias", NULL, 1},
         {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0}, {"quantization_config", NULL, -1},
     };
     for (size_t i = 0; i < RF_COUNT(accepted); i++) {
@@ -227,8 +271,8 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
         if (accepted[i].text && json_is_string(v) && !strcmp(json_string_value(v), accepted[i].text)) continue;
         if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
         if (accepted[i].truth >= 0 && !json_is_boolean(v))
-            return wrong_type(file, accepted[i].key, v, "true or false", why);
-        if (accepted[i].text && !json_is_string(v)) return wrong_type(file, accepted[i].key, v, "a string", why);
+            return rf__wrong_type(file, accepted[i].key, v, "true or false", why);
+        if (accepted[i].text && !json_is_string(v)) return rf__wrong_type(file, accepted[i].key, v, "a string", why);
         return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is %s: this is not a RoFormer as we compute it", file,
                        accepted[i].key, json_is_string(v) ? rf__printable(json_string_value(v)).text : type_of(v));
     }
@@ -238,7 +282,7 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
 static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_error *why)
 {
     if (!v) return RF_OK;
-    if (!json_is_string(v)) return wrong_type(file, "hidden_act", v, "a string", why);
+    if (!json_is_string(v)) return rf__wrong_type(file, "hidden_act", v, "a string", why);
     for (size_t i = 0; i < RF_COUNT(acts); i++)
         if (!strcmp(json_string_value(v), acts[i].name)) {
             c->hidden_act = acts[i].act;
@@ -252,7 +296,7 @@ static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_er
 static rf_status read_position(const char *file, const json_t *v, rf_config *c, rf_error *why)
 {
     if (!v) return RF_OK;
-    if (!json_is_string(v)) return wrong_type(file, "position_embedding_type", v, "a string", why);
+    if (!json_is_string(v)) return rf__wrong_type(file, "position_embedding_type", v, "a string", why);
     const char *name = json_string_value(v);
     if (strlen(name) >= sizeof c->position_embedding_type)
         return rf_fail(why, RF_EDATA,
@@ -289,7 +333,7 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
 {
     if (!v || json_is_null(v) || (json_is_array(v) && !json_array_size(v))) return RF_OK;
     if (!json_is_array(v) || !json_is_string(json_array_get(v, 0)))
-        return wrong_type(file, "architectures", v, "a list of strings", why);
+        return rf__wrong_type(file, "architectures", v, "a list of strings", why);
     const char *name = json_string_value(json_array_get(v, 0));
     if (strlen(name) >= sizeof c->architecture)
         return rf_fail(why, RF_EDATA, "%s: architectures[0] has %zu bytes, the limit is %zu", file, strlen(name),
@@ -301,13 +345,15 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
 static rf_status read_root(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     bool embedding = false;
-    rf_status s = refuse_relatives(file, root, why);
-    for (size_t i = 0; i < RF_COUNT(keys) && !s; i++) {
-        const struct key *k = &keys[i];
-        const json_t *v = json_object_get(root, k->name);
-        const bool none = !strcmp(k->name, "pad_token_id") && json_is_null(v);
-        if (none) c->pad_token_id = -1;
-        if (!v || none || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
+    const rf_family_config *f = NULL;
+    rf_status s = rf__config_pick(file, root, &f, why);
+    if (!s) s = refuse_relatives(file, root, why);
+    if (s) return s;
+    set_defaults(f, c);
+    for (size_t i = 0; i < key_count(f) && !s; i++) {
+        const rf_config_key *k = key_of(f, i);
+        const json_t *v = k ? json_object_get(root, k->name) : NULL;
+        if (!v || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
         s = read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
@@ -328,7 +374,6 @@ rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, cons
     rf_error local = {0};
     if (!why) why = &local;
     rf_config c;
-    rf_config_defaults(&c);
     json_t *root = rf__json_parse(json, size, 0, name, why);
     if (!root) return why->code;
     const rf_status s = read_root(name, root, &c, why);
@@ -400,24 +445,34 @@ static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, 
 }
 
 static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c,
-                    const struct key *k)
+                    const rf_config_key *k)
 {
-    rf_config *v = (rf_config *)(uintptr_t)c;
-    const double x = k->kind == TRUTH    ? *truth_at(v, k)
-                     : k->kind == NUMBER ? *number_at(v, k)
-                                         : (double)*whole_at(v, k);
-    if (k->ours && x == k->normal) return true;
-    if (k->kind == TRUTH) return put(ctx, text, size, capacity, k->name, *truth_at(v, k) ? "true" : "false");
-    if (k->kind == NUMBER) {
-        char *number = shortest(*number_at(v, k));
+    const double x = value_at(c, k);
+    if (k->flags & RF_KEY_OURS && x >= k->normal && x <= k->normal) return true;
+    if (k->flags & RF_KEY_NULL && x < 0) return put(ctx, text, size, capacity, k->name, "null");
+    if (k->kind == RF_KEY_TRUTH) return put(ctx, text, size, capacity, k->name, x > 0 ? "true" : "false");
+    if (k->kind == RF_KEY_NUMBER) {
+        char *number = shortest(x);
         const bool fine = number && put(ctx, text, size, capacity, k->name, number);
         free(number);
         return fine;
     }
     char number[32];
-    snprintf(number, sizeof number, "%lld", (long long)*whole_at(v, k));
-    return put(ctx, text, size, capacity, k->name,
-               !strcmp(k->name, "pad_token_id") && c->pad_token_id < 0 ? "null" : number);
+    snprintf(number, sizeof number, "%lld", (long long)*(const int64_t *)(const void *)((const char *)c + k->at));
+    return put(ctx, text, size, capacity, k->name, number);
+}
+
+/* What tells the family from its relatives. */
+static bool put_signs(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_family_config *f)
+{
+    char type[64];
+    snprintf(type, sizeof type, "\"%s\"", f->model_type);
+    bool fine = put(ctx, text, size, capacity, "model_type", type);
+    for (const rf_config_sign *s = f->sign; s && s->key && fine; s++) {
+        snprintf(type, sizeof type, s->text ? "\"%s\"" : "%s", s->text ? s->text : s->truth ? "true" : "false");
+        if (s->required) fine = put(ctx, text, size, capacity, s->key, type);
+    }
+    return fine;
 }
 
 static char *architectures(const rf_config *c)
@@ -431,7 +486,7 @@ static char *architectures(const rf_config *c)
 /* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
 static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
 {
-    if (!strcmp(c->position_embedding_type, "rotary")) return true;                 /* not one of RoFormerConfig's */
+    if (!strcmp(c->position_embedding_type, rf__config_family(c)->position)) return true;
     json_t *v = json_string(c->position_embedding_type);
     char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
     const bool fine = name && put(ctx, text, size, capacity, "position_embedding_type", name);
@@ -481,12 +536,13 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     if (!why) why = &local;
     if (rf__path(path, sizeof path, folder, "config.json", why) || rf_config_check(c, path, why)) return why->code;
     snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
+    const rf_family_config *f = rf__config_family(c);
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
     if (fine) size = (size_t)snprintf(text, capacity, "{\n");
     fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
-           put(ctx, &text, &size, &capacity, "model_type", "\"roformer\"") &&
-           put(ctx, &text, &size, &capacity, "hidden_act", act);
-    for (size_t i = 0; i < RF_COUNT(keys) && fine; i++) fine = put_key(ctx, &text, &size, &capacity, c, &keys[i]);
+           put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, "hidden_act", act);
+    for (size_t i = 0; i < key_count(f) && fine; i++)
+        if (key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, key_of(f, i));
     fine = fine && put_position(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_task(ctx, &text, &size, &capacity, c);
     rf_status s = RF_OK;

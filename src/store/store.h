@@ -26,6 +26,9 @@ void rf__header_clear(const rf_ctx *ctx, rf__header *h);
 /* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
 
+/* RF_EDATA: the value of a key is of another type than `expected` says. */
+rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
+
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);

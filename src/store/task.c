@@ -3,34 +3,43 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "store/family.h"
 #include "store/store.h"
 #include "store/task.h"
 
 enum { MOST_LABELS = 65536, MAX_CONFIG = 16 << 20 };
 
-/* The pooled head is BERT's; transformers has no RoFormer class for it. */
-static const struct { rf_head head; const char *architecture; } heads[] = {
-    {RF_HEAD_MLM, "RoFormerForMaskedLM"},
-    {RF_HEAD_MLM, "RoFormerForCausalLM"},
-    {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification"},
-    {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification"},
-    {RF_HEAD_TOKEN, "RoFormerForTokenClassification"},
-    {RF_HEAD_SPAN, "RoFormerForQuestionAnswering"},
-    {RF_HEAD_CHOICE, "RoFormerForMultipleChoice"},
-};
+const rf_class_row *rf__config_class(const rf_config *c)
+{
+    const rf_family_config *f = rf__config_family(c);
+    for (const rf_class_row *is = f ? f->class : NULL; is && is->name; is++)
+        if (!strcmp(c->architecture, is->name)) return is;
+    return NULL;
+}
 
 rf_head rf_config_head(const rf_config *c)
 {
-    for (size_t i = 0; i < RF_COUNT(heads); i++)
-        if (!strcmp(c->architecture, heads[i].architecture)) return heads[i].head;
-    return RF_HEAD_MLM;
+    const rf_class_row *is = rf__config_class(c);
+    return is ? is->head : RF_HEAD_MLM;
 }
 
-const char *rf_head_architecture(rf_head head)
+void rf_config_set_head(rf_config *c, rf_head head)
 {
-    for (size_t i = 0; i < RF_COUNT(heads); i++)
-        if (heads[i].head == head) return heads[i].architecture;
-    return heads[0].architecture;
+    const rf_family_config *f = rf__config_family(c);
+    for (const rf_class_row *is = f ? f->class : NULL; is && is->name; is++)
+        if (is->head == head && is->causal == (head == RF_HEAD_MLM && c->is_decoder)) {
+            snprintf(c->architecture, sizeof c->architecture, "%s", is->name);
+            return;
+        }
+}
+
+rf_head rf__config_nearest_head(const rf_config *c, rf_head head)
+{
+    const rf_family_config *f = rf__config_family(c);
+    const rf_head other = head == RF_HEAD_SEQUENCE ? RF_HEAD_POOLED : head == RF_HEAD_POOLED ? RF_HEAD_SEQUENCE : head;
+    for (const rf_class_row *is = f ? f->class : NULL; is && is->name; is++)
+        if (is->head == head) return head;
+    return other;
 }
 
 /* ---- reading ---- */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "roformer/kernels.h"
+#include "store/family.h"
 #include "task/finetune.h"
 #include "train/checkpoint/folder.h"
 #include "task/scoring.h"
@@ -354,9 +355,9 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     const rf_task task = f->source.task;
     const char *problem = task == RF_TASK_CLS ? "single_label_classification" : task == RF_TASK_REG ? "regression"
                         : task == RF_TASK_MULTILABEL ? "multi_label_classification" : "";
-    *head = f->head = head_of(f);
+    *head = f->head = rf__config_nearest_head(c, head_of(f));
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
-    snprintf(c->architecture, sizeof c->architecture, "%s", rf_head_architecture(*head));
+    rf_config_set_head(c, *head);
     snprintf(c->problem_type, sizeof c->problem_type, "%s", problem);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     c->task_max_length = r->o.max_length;
@@ -368,7 +369,8 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     c->label = rf__labelled_names(&f->source);
     snprintf(c->task_header, sizeof c->task_header, "%s", f->o.header ? f->o.header : "");
     snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
-    if (f->o.dropout >= 0) c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout;
+    if (f->o.dropout >= 0)
+        c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout, c->classifier_dropout = -1;
 }
 
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
@@ -377,7 +379,7 @@ void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
     *own = (rf__memory_job){
         .example = f->longest,
         .evaluated = rf__answers_tokens(&f->dev, f->o.per_device_eval_batch_size),
-        .copies = f->o.fgm > 0 ? (double)r->params.p[0].count * sizeof *f->words : 0,
+        .copies = f->o.fgm > 0 ? (double)r->params.p[r->params.word].count * sizeof *f->words : 0,
     };
 }
 
@@ -453,7 +455,7 @@ static rf_status open(rf__run *r, rf_error *why)
     r->eval_samples = (int64_t)f->dev.n;
     f->batch = rf__calloc(r->ctx, (size_t)n, sizeof *f->batch);
     f->which = rf__calloc(r->ctx, (size_t)f->o.per_device_train_batch_size, sizeof *f->which);
-    if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[0].count * sizeof *f->words);
+    if (f->o.fgm > 0) f->words = rf__alloc(r->ctx, r->params.p[r->params.word].count * sizeof *f->words);
     if (!f->batch || !f->which || (f->o.fgm > 0 && !f->words)) return rf_fail(why, RF_ENOMEM, "out of memory: batches");
     set_rates(r, f);
     return RF_OK;

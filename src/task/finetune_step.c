@@ -54,7 +54,7 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
 /* Moves the word embeddings by eps along their gradient, which lies in `leaf`; f->words keeps them. */
 static void move_words(const rf__run *r, const rf__finetune_run *f, const float *leaf)
 {
-    const size_t n = r->params.p[0].count, at = r->params.p[0].offset;
+    const size_t n = r->params.p[r->params.word].count, at = r->params.p[r->params.word].offset;
     float *word = r->optimizer.value + at;
     const double norm = sqrt(r->ctx->k->sumsq(leaf + at, (int64_t)n));
     memcpy(f->words, word, n * sizeof *word);
@@ -73,7 +73,8 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
     if (!(f->o.fgm > 0)) return one_pass(r, b, stream, weight, loss_sum, why);
 
     enum { FIRST = 1 << 19 };                                        /* its dropouts are not those of the second pass */
-    float *leaf = r->tree.slab[r->tree.nodes + r->tree.joins - 1], *word = r->optimizer.value + r->params.p[0].offset;
+    float *leaf = r->tree.slab[r->tree.nodes + r->tree.joins - 1],
+          *word = r->optimizer.value + r->params.p[r->params.word].offset;
     double before = 0;
     rf_status status = one_pass(r, b, stream | FIRST, weight, &before, why);
     if (status) return status;
@@ -81,7 +82,7 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
     move_words(r, f, leaf);
     memset(leaf, 0, r->params.total * sizeof *leaf);
     status = one_pass(r, b, stream, weight, loss_sum, why);
-    memcpy(word, f->words, r->params.p[0].count * sizeof *word);
+    memcpy(word, f->words, r->params.p[r->params.word].count * sizeof *word);
     return status;
 }
 

@@ -4,62 +4,28 @@
 #include <stdlib.h>
 
 #include "graph/graph.h"
-#include "model/encoder.h"
+#include "model/family.h"
 #include "dist/exchange.h"
 #include "train/memory.h"
 #include "optim/optimizer.h"
 
-/* ---- what a step holds (src/model/encoder.c, src/graph/ops) ------------------------------------------------------ */
+/* ---- what a step holds: the family's bytes for each token (src/model/family.h), times tokens and layers ---------- */
 
-typedef struct shape { double N, C, E, F, H, V, L, labels; bool bf16, drops; } shape;     /* labels: predicted tokens */
-
-static shape shape_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
+/* Tokens that are predicted. */
+static double labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
-    const rf_config *c = &p->config;
-    return (shape){(double)tokens,
-                   (double)c->hidden_size,
-                   (double)c->embedding_size,
-                   (double)c->intermediate_size,
-                   (double)c->num_attention_heads,
-                   (double)c->vocab_size,
-                   (double)c->num_hidden_layers,
-                   p->head != RF_HEAD_MLM ? 0
-                   : c->is_decoder        ? (double)tokens
-                                          : ceil(o->mlm_probability * (double)tokens),
-                   o->bf16 != 0,
-                   c->hidden_dropout_prob > 0};
+    return p->head != RF_HEAD_MLM ? 0
+           : p->config.is_decoder ? (double)tokens
+                                  : ceil(o->mlm_probability * (double)tokens);
 }
-
-/* Kept of each token by a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their
- * means and deviations, and their results; the feed-forward before its activation. */
-static double layer(const shape *s) { return 4 * (8 * s->C + s->H + 4) + (s->bf16 ? 2 : 4) * s->F; }
-
-/* Of the last layer, when the head looks at one token of each sequence: query, key, value and attention. */
-static double last_layer(const shape *s, const rf_params *p)
-{
-    return rf__task_rows(p) ? 4 * (4 * s->C + s->H) : layer(s);
-}
-
-/* What comes and goes within a layer: the feed-forward after its activation; adjoints of a norm's sum and of what was
- * dropped of it; those of query, key and value. */
-static double passing(const shape *s) { return 4 * (s->F + (s->drops ? 2 : 1) * s->C + 3 * s->C); }
-
-/* Sum, result and dropout of the embeddings, of which the last is what the first layer sees; their projection. */
-static double embeddings(const shape *s)
-{
-    const bool projected = s->E < s->C || s->E > s->C;
-    return 4 * ((s->drops || projected ? 3 : 2) * s->E + (projected ? s->C : 0));
-}
-
-/* The head's rows, transform (twice), norm and adjoint, of each label. */
-static double head(const shape *s) { return 4 * (s->C + 4 * s->E); }
 
 /* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not
  * count. */
-static double task_head(const rf_params *p, const shape *s)
+static double task_head(const rf_params *p, double tokens)
 {
     const bool each = p->head == RF_HEAD_TOKEN || p->head == RF_HEAD_SPAN;
-    return each ? 4 * s->N * ((s->drops ? s->C : 0) + 2 * (double)p->config.num_labels) : 0;
+    const double dropped = p->config.hidden_dropout_prob > 0 ? (double)p->config.hidden_size : 0;
+    return each ? 4 * tokens * (dropped + 2 * (double)p->config.num_labels) : 0;
 }
 
 static double attention_scratch(const rf_params *p, const rf_train_options *o)
@@ -72,16 +38,19 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
 
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
-    const shape s = shape_of(p, o, tokens);
+    const rf_config *c = &p->config;
+    const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
+    const double N = (double)tokens, L = (double)c->num_hidden_layers, C = (double)c->hidden_size,
+                 F = (double)c->intermediate_size;
+    const double labels = labels_of(p, o, tokens), scratch = attention_scratch(p, o);
     const double logits =
-        4 * s.V * fmin(s.labels, (double)rf__vocab_loss_rows((int64_t)s.labels, p->config.vocab_size));
-    const double kept = s.N * embeddings(&s) + s.labels * head(&s) + task_head(p, &s),
-                 scratch = attention_scratch(p, o);
+        4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
+    const double kept = N * f.embeddings + labels * f.label + task_head(p, N);
+    const double last = rf__task_rows(p) ? f.last : f.layer;
     if (!o->gradient_checkpointing)
-        return kept + s.N * ((s.L - 1) * layer(&s) + last_layer(&s, p)) +
-               fmax(logits + s.N * 4 * s.F, s.N * (passing(&s) + 4 * s.C) + scratch);
-    const double again = s.N * (layer(&s) + passing(&s)) + scratch;
-    return kept + s.N * 4 * s.L * s.C + s.N * 8 * s.C + fmax(logits, again);
+        return kept + N * ((L - 1) * f.layer + last) + fmax(logits + N * 4 * F, N * (f.passing + 4 * C) + scratch);
+    const double again = N * (f.layer + f.passing) + scratch;
+    return kept + N * 4 * L * C + N * 8 * C + fmax(logits, again);
 }
 
 /* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is
@@ -102,14 +71,10 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
     return rf__optimizer_bytes(p, &rule, ranks) + each * (double)p->total + rf__exchange_bytes(p, ranks);
 }
 
-/* The first layer beside the embeddings that it reads: query, key, value; attention and its projection; the
- * feed-forward inside and out; both norms. */
 double rf__memory_forward(const rf_params *p, int64_t tokens)
 {
-    const rf_config *c = &p->config;
-    const double E = (double)c->embedding_size, C = (double)c->hidden_size, F = (double)c->intermediate_size;
-    const bool projected = c->embedding_size != c->hidden_size, rows = c->num_hidden_layers == 1 && rf__task_rows(p);
-    return 4 * (double)tokens * (3 * E + (projected ? C : 0) + (rows ? 4 * C : 8 * C + F));
+    const rf_footprint f = p->family->footprint(&p->config, false);
+    return (double)tokens * (p->config.num_hidden_layers == 1 && rf__task_rows(p) ? f.forward_last : f.forward);
 }
 
 static const char *bytes_text(double bytes, char text[16])

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/family.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
@@ -125,7 +126,7 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
                      (long long)c->vocab_size);
     c->vocab_size = size;
     if (pad >= 0) c->pad_token_id = pad;
-    snprintf(c->architecture, sizeof c->architecture, c->is_decoder ? "RoFormerForCausalLM" : "RoFormerForMaskedLM");
+    rf_config_set_head(c, RF_HEAD_MLM);
     return RF_OK;
 }
 
@@ -135,7 +136,7 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
     if (!*r->from && !r->job && r->o.objective == RF_OBJECTIVE_CLM && !c->is_decoder) {
         c->is_decoder = 1;
         if (trained) {
-            snprintf(c->architecture, sizeof c->architecture, "RoFormerForCausalLM");
+            rf_config_set_head(c, RF_HEAD_MLM);
             rf__run_notify(r, "note",
                            "%s was trained to see tokens on both sides; from here on it sees earlier ones only",
                            r->o.model);
@@ -147,12 +148,23 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
 /* A causal model's first token has seen nothing but itself. */
 static rf_status check_head(const rf_config *c, rf_head head, rf_error *why)
 {
-    const bool first = head == RF_HEAD_SEQUENCE || head == RF_HEAD_POOLED ||
-                       (head == RF_HEAD_CHOICE && c->summary == RF_SUMMARY_FIRST);
+    const rf_family *f;
+    const rf_status status = rf__family_find(c, &f, why);
+    if (status) return status;
+    const rf_head_row *is = rf__family_head(f, head);
+    const bool first =
+        is && (is->look == RF_LOOK_FIRST || (is->look == RF_LOOK_SUMMARY && c->summary == RF_SUMMARY_FIRST));
     if (!c->is_decoder || !first) return RF_OK;
     return rf_fail(
         why, RF_EUNSUPPORTED,
         "config.json: is_decoder is true, and this head looks at a text's first token, which has seen no other");
+}
+
+/* A folder of another class (BertForPreTraining, or a fine-tuned one) is written as what is trained here. */
+static bool of_masked(const rf_config *c)
+{
+    const rf_class_row *is = rf__config_class(c);
+    return is && is->head == RF_HEAD_MLM;
 }
 
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
@@ -174,6 +186,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : "config.json", why);
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) r->job->configure(r, &c, &head);
+    else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
     if (!status) status = check_head(&c, head, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
     if (status) rf__config_named(!*r->from && r->o.config ? r->o.config : folder, why);
@@ -182,10 +195,10 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
 
 static bool same_shape(const rf_config *a, const rf_config *b)
 {
-    return a->embedding_size == b->embedding_size && a->hidden_size == b->hidden_size &&
-           a->num_hidden_layers == b->num_hidden_layers && a->num_attention_heads == b->num_attention_heads &&
-           a->intermediate_size == b->intermediate_size && a->rotary_value == b->rotary_value &&
-           a->hidden_act == b->hidden_act && rf__config_same_positions(a, b);
+    return !strcmp(a->family, b->family) && a->embedding_size == b->embedding_size &&
+           a->hidden_size == b->hidden_size && a->num_hidden_layers == b->num_hidden_layers &&
+           a->num_attention_heads == b->num_attention_heads && a->intermediate_size == b->intermediate_size &&
+           a->rotary_value == b->rotary_value && a->hidden_act == b->hidden_act && rf__config_same_positions(a, b);
 }
 
 /* A resumed run has its checkpoint's config; another one, given by name, must not be passed over in silence. */

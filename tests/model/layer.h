@@ -55,7 +55,7 @@ static inline void open_layer(struct layer *l, const rf_config *c, const char *i
         rf_graph_new(l->ctx, &l->g, &why))
         fail_msg("%s", why.text);
     for (size_t i = 0; i < l->params.n; i++)
-        if (l->params.p[i].looked_up) add_parameter(l, &l->params.p[i], 1);
+        if (l->params.p[i].position) add_parameter(l, &l->params.p[i], 1);
     for (size_t i = 0; i < l->params.n && c->share_att_key; i++)
         if (strstr(l->params.p[i].name, "attention.self.query.")) add_parameter(l, &l->params.p[i], 3);
 }

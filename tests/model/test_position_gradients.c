@@ -21,7 +21,7 @@ static void every_parameter_has_its_gradient(void **state)
         float *value = t_floats((int64_t)params.total), *grad = t_floats((int64_t)params.total);
         rf__params_init(&params, value, 3);
         for (size_t i = 0; i < params.n; i++)                    /* away from zeros, where gradients may vanish */
-            for (size_t j = 0; params.p[i].looked_up && j < params.p[i].count; j++)
+            for (size_t j = 0; params.p[i].position && j < params.p[i].count; j++)
                 value[params.p[i].offset + j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
         if (rf__encoder_new(&params, value, grad, &e, &why) || rf_graph_new(ctx, &g, &why)) fail_msg("%s", why.text);
         int32_t id[40], row[6] = {1, 3, 9, 20, 30, 39}, label[6] = {5, 6, 7, 8, 9, 10};
@@ -32,7 +32,7 @@ static void every_parameter_has_its_gradient(void **state)
         const rf_batch b = {.N = 40, .B = 2, .id = id, .type = type, .start = start};
         for (size_t i = 0; i < params.n; i++) {
             /* one number for all keys */
-            if (!params.p[i].looked_up || strstr(params.p[i].name, "pos_key_proj.bias")) continue;
+            if (!params.p[i].position || strstr(params.p[i].name, "pos_key_proj.bias")) continue;
             double size = 0, loss[3] = {0};
             const rf_param *one = &params.p[i];
             for (int side = 0; side < 3; side++) {

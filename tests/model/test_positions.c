@@ -44,7 +44,7 @@ static void packed_is_alone(void **state)
 static void stir(const rf_model *m)
 {
     for (size_t i = 0; i < m->params.n; i++)
-        for (size_t j = 0; m->params.p[i].looked_up && j < m->params.p[i].count; j++)
+        for (size_t j = 0; m->params.p[i].position && j < m->params.p[i].count; j++)
             m->value[i][j] += 0.1f * (float)sin(1.7 * (double)j + (double)i);
 }
 
@@ -362,7 +362,7 @@ static void words_are_their_formulas(void **unused)
             fail_msg("%s: %s", t.name, why.text);
         assert_true(rf__positions_bind(g, kept, &c, &b, &context));
         for (size_t i = 0; i < params.n; i++) {
-            if (!params.p[i].looked_up) continue;
+            if (!params.p[i].position) continue;
             float *value = t_uniform((int64_t)params.p[i].count, -0.3f, 0.3f);
             w[n] = t_bytes(params.p[i].count * sizeof **w);
             for (size_t j = 0; j < params.p[i].count; j++) w[n][j] = (double)value[j];

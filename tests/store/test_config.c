@@ -114,7 +114,7 @@ static void ranges(void **state)
 static void relatives(void **state)
 {
     (void)state;
-    refused("{\"model_type\":\"bert\"}", RF_EUNSUPPORTED, "model_type is bert");
+    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED, "model_type is \"gpt2\", expected one of roformer");
     refused("{\"model_type\":3}", RF_EDATA, "model_type is an integer");
     refused("{\"norm_type\":\"rms_norm\"}", RF_EUNSUPPORTED, "norm_type is rms_norm");
     refused("{\"use_bias\":false}", RF_EUNSUPPORTED, "use_bias is false");

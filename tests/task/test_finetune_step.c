@@ -21,7 +21,7 @@ static bench *begin(double dropout, double r_drop, double fgm)
     c.vocab_size = V, c.embedding_size = E, c.hidden_size = 32, c.num_hidden_layers = 2, c.num_attention_heads = 2,
     c.intermediate_size = 64;
     c.num_labels = 2, c.hidden_dropout_prob = c.attention_probs_dropout_prob = dropout;
-    snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
+    rf_config_set_head(&c, RF_HEAD_SEQUENCE);
     rf_train_defaults(&b->r.o);
     b->r.o.seed = 11;
     b->r.ctx = b->f.ctx = b->ctx;

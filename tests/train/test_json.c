@@ -218,7 +218,7 @@ static void config_ready(void)
     config.rope_scaling = (rf_rope_scaling){.rope_type = RF_ROPE_LONGROPE, .factor = 4.0 / 3, .shorts = 2, .longs = 2,
                                             .original_max_position_embeddings = 512, .short_factor = {1.1, 1.2},
                                             .long_factor = {1.3, 1.4}};
-    snprintf(config.architecture, sizeof config.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
+    rf_config_set_head(&config, RF_HEAD_SEQUENCE);
     snprintf(config.finetuning_task, sizeof config.finetuning_task, "cls");
     config.num_labels = 3;
     config.label = label;

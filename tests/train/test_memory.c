@@ -197,7 +197,7 @@ static void heads_are_counted(void **state)
         c.num_attention_heads = 4;
         c.intermediate_size = 512, c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0.1,
         c.num_labels = cases[i].K;
-        snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(cases[i].head));
+        rf_config_set_head(&c, cases[i].head);
         o.max_length = cases[i].T, o.tokens_per_batch = cases[i].B * cases[i].T;
         assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
         const double expected = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task),
@@ -226,7 +226,7 @@ static void evaluations_are_counted(void **state)
         c.vocab_size = cases[i].V, c.embedding_size = cases[i].E, c.hidden_size = cases[i].C,
         c.num_hidden_layers = cases[i].L;
         c.num_attention_heads = cases[i].H, c.intermediate_size = cases[i].F, c.num_labels = 3;
-        snprintf(c.architecture, sizeof c.architecture, "%s", rf_head_architecture(RF_HEAD_SEQUENCE));
+        rf_config_set_head(&c, RF_HEAD_SEQUENCE);
         assert_int_equal(rf__params_new_head(ctx, &c, RF_HEAD_SEQUENCE, &p, NULL), RF_OK);
         const double expected = evaluated(ctx, &p, cases[i].B, cases[i].T),
                      got = rf__memory_forward(&p, cases[i].B * cases[i].T);

@@ -148,6 +148,7 @@ static bool rotates(const rf_config *c)
 static json_t *config_json(const rf_config *c)
 {
     json_t *o = json_object();
+    rf__json_set(&o, "family", json_string(c->family));
     rf__json_set(&o, "architecture", json_string(c->architecture));
     rf__json_set(&o, "layers", json_integer(c->num_hidden_layers));
     rf__json_set(&o, "hidden_size", json_integer(c->hidden_size));

@@ -116,9 +116,9 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 }
 
 static const rf_param_row shared[] = {
-    {"roformer.encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0},
-    {"roformer.encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0},
-    {"roformer.encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0},
+    {"encoder.rel_embeddings.weight", "BC", RF_INIT_NORMAL, true, 0},
+    {"encoder.LayerNorm.weight", "C", RF_INIT_ONES, false, 0},
+    {"encoder.LayerNorm.bias", "C", RF_INIT_ZEROS, false, 0},
     {0},
 };
 static const rf_param_row layer[] = {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/path.h"
+#include "store/family.h"
 #include "store/store.h"
 #include "text/text.h"
 #include "train/log/card.h"
@@ -92,30 +93,49 @@ static const char *word(const part *name)
 
 /* ---- what the config says ---- */
 
-typedef struct kind { const char *pipeline, *sentence, *class; } kind;
+typedef struct kind { const char *pipeline, *sentence; } kind;
 
 static kind kind_of(const rf_config *c)
 {
     static const kind kinds[] = {
-        [RF_HEAD_MLM] = {"fill-mask", "a masked language model", "RoFormerForMaskedLM"},
-        [RF_HEAD_SEQUENCE] = {"text-classification", "a model that labels texts", "RoFormerForSequenceClassification"},
-        [RF_HEAD_POOLED] = {"text-classification", "a model that labels texts", ""},
-        [RF_HEAD_TOKEN] = {"token-classification", "a model that labels words", "RoFormerForTokenClassification"},
-        [RF_HEAD_SPAN] = {"question-answering", "a model that finds answers in a text", "RoFormerForQuestionAnswering"},
-        [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates", "RoFormerForMultipleChoice"},
+        [RF_HEAD_MLM] = {"fill-mask", "a masked language model"},
+        [RF_HEAD_SEQUENCE] = {"text-classification", "a model that labels texts"},
+        [RF_HEAD_POOLED] = {"text-classification", "a model that labels texts"},
+        [RF_HEAD_TOKEN] = {"token-classification", "a model that labels words"},
+        [RF_HEAD_SPAN] = {"question-answering", "a model that finds answers in a text"},
+        [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates"},
     };
-    static const kind causal = {"text-generation", "a causal language model", "RoFormerForCausalLM"};
+    static const kind causal = {"text-generation", "a causal language model"};
     const rf_head head = rf_config_head(c);
     return head == RF_HEAD_MLM && c->is_decoder ? causal : kinds[head];
 }
 
-/* transformers has the class, and config.json has no key that its RoFormerConfig does not know. */
+/* The class of the model's family for its head; "" when there is none. */
+typedef struct class_name { char text[sizeof ((rf_config *)0)->architecture]; } class_name;
+static class_name class_of(const rf_config *c)
+{
+    rf_config named = *c;
+    class_name name = {""};
+    rf_config_set_head(&named, rf_config_head(c));
+    const rf_class_row *is = rf__config_class(&named);
+    if (is && !is->foreign) memcpy(name.text, named.architecture, sizeof name.text);
+    return name;
+}
+
+/* transformers has the class, and config.json has no key that its class does not know. */
 static bool elsewhere(const rf_config *c)
 {
     rf_config usual;
-    rf_config_defaults(&usual);
+    const rf_family_config *f = rf__config_family(c);
+    if (!f || f->elsewhere || rf_config_defaults_of(c->family, &usual, NULL)) return false;
     usual.is_decoder = c->is_decoder;
-    return *kind_of(c).class && rf__config_same_positions(c, &usual);
+    return *class_of(c).text && rf__config_same_positions(c, &usual);
+}
+
+static const char *title_of(const rf_config *c)
+{
+    const rf_family_config *f = rf__config_family(c);
+    return f ? f->title : "model";
 }
 
 static const json_t *member(const rf__card *c, const char *name)
@@ -192,9 +212,9 @@ static void first_words(FILE *f, const rf__card *c, const char *name)
     fprintf(f, "# ");
     plain(f, name);
     fprintf(f,
-            "\n\n%c%s: a RoFormer of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, %.2f million "
-            "parameters; positions: ",
-            kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, (long long)g->num_hidden_layers,
+            "\n\n%c%s: a %s of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, "
+            "%.2f million parameters; positions: ",
+            kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, title_of(g), (long long)g->num_hidden_layers,
             (long long)g->hidden_size, (long long)g->num_attention_heads, (long long)g->vocab_size,
             (double)rf_config_parameters(g) * 1e-6);
     plain(f, g->position_embedding_type);
@@ -291,15 +311,21 @@ static void use(FILE *f, const rf__card *c, const char *name)
                                                                               : command[rf_config_head(c->config)],
             name);
     fprintf(f, "\n```\n");
+    const rf_family_config *family = rf__config_family(c->config);
+    const class_name class = class_of(c->config);
     if (elsewhere(c->config))
         fprintf(f,
-                "\n```python\nfrom transformers import BertTokenizerFast, %s\ntokenizer = "
-                "BertTokenizerFast.from_pretrained(\"%s\")\n"
+                "\n```python\nfrom transformers import BertTokenizerFast, %s\n"
+                "tokenizer = BertTokenizerFast.from_pretrained(\"%s\")\n"
                 "model = %s.from_pretrained(\"%s\")\n```\n",
-                kind_of(c->config).class, name, kind_of(c->config).class, name);
+                class.text, name, class.text, name);
+    else if (family && family->elsewhere)
+        fprintf(f, "\n%s\n", family->elsewhere);
     else
-        fprintf(f, "\nconfig.json holds keys, or a head, that transformers' RoFormer classes do not have: there the "
-                   "same weights would compute something else.\n");
+        fprintf(f,
+                "\nconfig.json holds keys, or a head, that transformers' %s classes do not have: there the same "
+                "weights would compute something else.\n",
+                title_of(c->config));
 }
 
 /* ---- the file ---- */

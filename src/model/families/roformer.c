@@ -1,0 +1,87 @@
+/* roformer.c — RoFormer.                                                               Su et al. 2021; transformers'
+ * RoFormerFor...
+ *
+ * BERT's post-norm layers (post_norm.c) without positions in the embeddings: they enter by rotation of queries and
+ * keys, or as another row of `roformer positions` says.  Embeddings may be narrower than the layers.
+ *
+ *     logits  = norm(act(h W_t + b_t)) word^T + b */
+#include "model/post_norm.h"
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+    }
+static const rf_family_row embedding[] = {
+    ROW("embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS, word),
+    ROW("embeddings.token_type_embeddings.weight", "TE", NORMAL, true, RF_ROW_TABLE, type),
+    ROW("embeddings.LayerNorm.weight", "E", ONES, false, 0, norm),
+    ROW("embeddings.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
+    ROW("embeddings_project.weight", "CE", NORMAL, true, RF_ROW_PROJECTED, project),
+    ROW("embeddings_project.bias", "C", ZEROS, false, RF_ROW_PROJECTED, project_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+/* BERT's pooler; transformers has no RoFormer class for it. */
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_head_weights, member) \
+    }
+static const rf_family_row pooled[] = {
+    ROW("pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE, dense),
+    ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE, dense_bias),
+    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},
+    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
+    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
+    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
+    {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain},
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "RoFormerForMaskedLM", false, false},
+    {RF_HEAD_MLM, "RoFormerForCausalLM", true, false},
+    {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification", false, false},
+    {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification", false, true},
+    {RF_HEAD_TOKEN, "RoFormerForTokenClassification", false, false},
+    {RF_HEAD_SPAN, "RoFormerForQuestionAnswering", false, false},
+    {RF_HEAD_CHOICE, "RoFormerForMultipleChoice", false, false},
+    {0},
+};
+
+static const rf_config_sign signs[] = {{"norm_type", "layer_norm", false, false}, {"use_bias", NULL, true, false}, {0}};
+
+/* Tables that are computed, and copies of tied tensors. */
+static const char *const silent[] = {
+    "encoder.embed_positions.weight",
+    "embeddings.position_ids",
+    "cls.predictions.decoder.weight",
+    "cls.predictions.decoder.bias",
+    NULL,
+};
+
+const rf_family rf__family_roformer = {
+    .config = {.name = "roformer",
+               .model_type = "roformer",
+               .title = "RoFormer",
+               .sign = signs,
+               .class = classes,
+               .position = "rotary"},
+    .prefix = "roformer.",
+    .embedding = embedding,
+    .layer = rf__rows_post_norm,
+    .head = heads,
+    .spelling = rf__spelling_bert,
+    .silent = silent,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__post_norm_footprint,
+    RF_POST_NORM,
+};

@@ -1,0 +1,95 @@
+/* family.c — the registry of families; see family.h. */
+#include "model/family.h"
+#include "store/store.h"
+
+#define RFF(name) &rf__family_##name,
+static const rf_family *const families[] = {
+#include "model/families.def"
+};
+#undef RFF
+
+#define RFF(name) &rf__family_##name.config,
+const rf_family_config *const rf__config_families[] = {
+#include "model/families.def"
+    NULL
+};
+#undef RFF
+
+rf_status rf__family_find(const rf_config *c, const rf_family **out, rf_error *why)
+{
+    rf_config other;
+    const rf_status arrays = rf__config_check_arrays(c, "config", why);
+    if (arrays) return arrays;
+    for (size_t i = 0; i < RF_COUNT(families); i++)
+        if (!strcmp(families[i]->config.name, c->family)) {
+            *out = families[i];
+            return RF_OK;
+        }
+    return rf_config_defaults_of(c->family, &other, why);
+}
+
+const rf_head_row *rf__family_head(const rf_family *f, rf_head head)
+{
+    for (const rf_head_row *h = f->head; h->forward; h++)
+        if (h->head == head) return h;
+    return NULL;
+}
+
+rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why)
+{
+    if (!f->positions) return RF_OK;
+    for (const char *const *name = f->positions; *name; name++)
+        if (!strcmp(*name, p->name)) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "config.json: position_embedding_type is \"%s\", a %s has \"%s\"; model_type %s has all that "
+                   "`roformer positions` lists",
+                   p->name, f->config.title, f->positions[0], families[0]->config.model_type);
+}
+
+/* ---- rows that several families have ----------------------------------------------------------------------------- */
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_head_weights, member) \
+    }
+const rf_family_row rf__rows_masked[] = {
+    ROW("cls.predictions.transform.dense.weight", "EC", NORMAL, true, 0, dense),
+    ROW("cls.predictions.transform.dense.bias", "E", ZEROS, false, 0, dense_bias),
+    ROW("cls.predictions.transform.LayerNorm.weight", "E", ONES, false, 0, norm),
+    ROW("cls.predictions.transform.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
+    ROW("cls.predictions.decoder.weight", "VE", NORMAL, true, RF_ROW_UNTIED, out),
+    ROW("cls.predictions.bias", "V", ZEROS, false, RF_ROW_TWICE, out_bias),
+    {{0}, 0},
+};
+const rf_family_row rf__rows_dense[] = {
+    ROW("classifier.dense.weight", "CC", NORMAL, true, 0, dense),
+    ROW("classifier.dense.bias", "C", ZEROS, false, 0, dense_bias),
+    ROW("classifier.out_proj.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.out_proj.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+const rf_family_row rf__rows_label[] = {
+    ROW("classifier.weight", "KC", NORMAL, true, 0, out),
+    ROW("classifier.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+const rf_family_row rf__rows_span[] = {
+    ROW("qa_outputs.weight", "KC", NORMAL, true, 0, out),
+    ROW("qa_outputs.bias", "K", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+const rf_family_row rf__rows_choice[] = {
+    ROW("classifier.weight", "1C", NORMAL, true, 0, out),
+    ROW("classifier.bias", "1", ZEROS, false, 0, out_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+/* TensorFlow's names of norms; transformers' decoder.bias is tied to cls.predictions.bias, or, untied, the only one
+ * that is used. */
+const rf_spelling rf__spelling_bert[] = {
+    {"LayerNorm.weight", "LayerNorm.gamma", false},
+    {"LayerNorm.bias", "LayerNorm.beta", false},
+    {"cls.predictions.bias", "cls.predictions.decoder.bias", true},
+    {0},
+};

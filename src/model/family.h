@@ -1,0 +1,115 @@
+/* family.h — families of models: the registry, and what the rest asks of a row.
+ *
+ * A family is one constant `rf_family` in src/model/families/: how config.json is read (store/family.h), the tensors of
+ * embeddings, layer and heads, and their forward.  A tensor is bound to a member of a struct, by the offset that its
+ * row names; a row that a config does not need (a projection where widths are equal, a bias that there is none of)
+ * leaves NULL there.
+ *
+ *     e     = embed(batch)                  [N,C]    weights: the struct of the rows `embedding`
+ *     h     = layer(h), L times             [N,C]    weights: the struct of the rows `layer`
+ *     x     = head->forward(h)              [n,K]    weights: rf_head_weights; of masked tokens [n,E], for the decoder
+ *
+ * Names of tensors are the prefix ("bert."), for a layer "encoder.layer.<number>.", and the row's name; a head's are
+ * the row's alone, unless RF_ROW_BASE is set. */
+#ifndef RF_FAMILY_H
+#define RF_FAMILY_H
+
+#include "model/encoder.h"
+#include "model/position.h"
+#include "store/family.h"
+
+/* A tensor, and the member of a struct of rf_tensor pointers that it is bound to. */
+typedef struct rf_family_row { rf_param_row row; size_t at; } rf_family_row;
+
+/* Another spelling of a name: a suffix, and what published files write instead.  first: theirs counts where both are
+ * there. */
+typedef struct rf_spelling { const char *ours, *theirs; bool first; } rf_spelling;
+
+/* What `embed` and `layer` are given. */
+typedef struct rf_block {
+    const rf_config *config;
+    const struct rf_family *family;
+    const rf_position *is;
+    const void *weights;                /* the family's struct                                                        */
+    rf_layer_context at;
+    rf_attention_spec spec;
+    rf__observer *observer;
+    void *observer_user;
+    const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                */
+    int64_t rows;
+} rf_block;
+
+/* The tensors of a head; those that it does not have are NULL. */
+typedef struct rf_head_weights {
+    rf_tensor *dense, *dense_bias, *norm, *norm_bias;
+    rf_tensor *out, *out_bias;          /* of masked tokens the decoder: out NULL stands for the word embeddings      */
+} rf_head_weights;
+
+/* The vectors that a head looks at: of all tokens, of each sequence's first one, or as config's summary_type says. */
+typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY } rf_look;
+
+typedef struct rf_head_row {
+    rf_head head;
+    rf_look look;
+    const rf_family_row *row;           /* ended by a row without a name; NULL: none                                  */
+    rf_tensor *(*forward)(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+} rf_head_row;
+
+/* Bytes of a training step for each token, or (label) for each predicted token; see train/memory.c. */
+typedef struct rf_footprint {
+    double embeddings;                  /* kept: sum, result, dropout, projection                                     */
+    double layer;                       /* kept by a layer                                                            */
+    double last;                        /* ... by one of which the head looks at one token of each sequence           */
+    double passing;                     /* comes and goes within a layer                                              */
+    double label;                       /* the head before its logits                                                 */
+    double forward, forward_last;       /* the most at once when nothing is recorded; of a last layer as above        */
+} rf_footprint;
+
+typedef struct rf_family {
+    rf_family_config config;            /* first: the rows of rf__config_families                                     */
+    const char *prefix;
+    const rf_family_row *embedding, *layer; /* ended by a row without a name                                          */
+    size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
+    size_t qkv, qkv_bias;               /* in the layer's: [query, key, value] together, which encodings ask for      */
+    const rf_head_row *head;            /* ended by a row without forward; the first is that of masked tokens         */
+    const rf_spelling *spelling;        /* ended by a row without a name                                              */
+    /* names (without the prefix) of tensors that need no mention when they are unused; NULL at the end */
+    const char *const *silent;
+    const char *const *positions;       /* encodings that it may have, NULL at the end; or NULL: all                  */
+    rf_norm_kind norm;
+    rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
+    rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
+    rf_footprint (*footprint)(const rf_config *c, bool bf16);
+} rf_family;
+
+#define RFF(name) extern const rf_family rf__family_##name;
+#include "model/families.def"
+#undef RFF
+
+/* The row of a config; RF_EARG: rf_config.family names none. */
+rf_status rf__family_find(const rf_config *c, const rf_family **out, rf_error *why);
+
+/* NULL: the family has no such head. */
+const rf_head_row *rf__family_head(const rf_family *f, rf_head head);
+
+/* RF_EUNSUPPORTED: not an encoding of this family. */
+rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *why);
+
+/* ---- what the files of families share ---------------------------------------------------------------------------- */
+
+/* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it: [N,3C] -> [N,C] (encoder.c). */
+rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
+
+/* Heads (heads.c): dropout, dense, act, dropout, out | dense, tanh, dropout, out | dropout, out | out | dense, act,
+ * norm. */
+rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+
+/* Rows of several families' heads, named as transformers' classes name them. */
+extern const rf_family_row rf__rows_masked[], rf__rows_dense[], rf__rows_label[], rf__rows_span[], rf__rows_choice[];
+extern const rf_spelling rf__spelling_bert[];
+
+#endif

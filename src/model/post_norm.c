@@ -1,0 +1,90 @@
+/* post_norm.c — embeddings and layers as BERT has them.                        Devlin et al. 2019; Su et al. 2021
+ * (RoFormer)
+ *
+ *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  when embeddings are narrower than the model )
+ *           words times sqrt(E) with scale_embedding; the encoding adds learned positions to them where it has some
+ *     a   = softmax(R(m) q (R(n) k)^T / sqrt D) v,    q, k, v = h W_q, h W_k, h W_v
+ *     h   = norm(h + drop(a W_o))
+ *     h   = norm(h + drop(act(h W_1) W_2))
+ *
+ * Biases and the norms' scales are there or not, as the family's rows say; the norm is the family's. */
+#include <math.h>
+
+#include "model/post_norm.h"
+
+rf_tensor *rf__post_norm_embed(rf_graph *g, const rf_block *b)
+{
+    const rf_config *c = b->config;
+    const rf_post_norm_embedding *w = b->weights;
+    const float scale = sqrtf((float)c->embedding_size);
+    const int64_t N = b->at.N;
+    const int32_t *const id[] = {b->at.id};
+    rf_tensor *word = c->scale_embedding ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
+    if (b->is->embed) word = b->is->embed(g, &b->at, word);
+    rf_tensor *type = rf_embed(g, w->type, b->at.type, N);
+    rf_tensor *h =
+        rf_norm(g, rf_spend(word), rf_spend(type), 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
+    h = rf_dropout(g, h, c->hidden_dropout_prob);
+    return w->project ? rf_linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
+}
+
+rf_tensor *rf__post_norm_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_config *c = b->config;
+    const rf_post_norm_layer *w = b->weights;
+    const double p = c->hidden_dropout_prob, eps = c->layer_norm_eps;
+    rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
+    rf_tensor *a = rf__block_attention(g, b, qkv);
+    if (b->row) a = rf_rows(g, a, b->row, b->rows);
+    if (b->row) h = rf_rows(g, h, b->row, b->rows);                                    /* N: those that are asked for */
+    a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
+    h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, b->family->norm);
+    rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
+    f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
+    return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, b->family->norm);
+}
+
+/* Of a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their means and
+ * deviations, and their results; the feed-forward before its activation.  Passing: the feed-forward after its
+ * activation; adjoints of a norm's sum and of what was dropped of it; those of query, key and value.  Of a label:
+ * its row, transform (twice), norm and adjoint.  Forward: a layer beside the embeddings that it reads, query, key,
+ * value; attention and its projection; the feed-forward inside and out; both norms. */
+rf_footprint rf__post_norm_footprint(const rf_config *c, bool bf16)
+{
+    const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
+                 H = (double)c->num_attention_heads;
+    const bool projected = c->embedding_size != c->hidden_size, drops = c->hidden_dropout_prob > 0;
+    return (rf_footprint){
+        .embeddings = 4 * ((drops || projected ? 3 : 2) * E + (projected ? C : 0)),
+        .layer = 4 * (8 * C + H + 4) + (bf16 ? 2 : 4) * F,
+        .last = 4 * (4 * C + H),
+        .passing = 4 * (F + (drops ? 2 : 1) * C + 3 * C),
+        .label = 4 * (C + 4 * E),
+        .forward = 4 * (3 * E + (projected ? C : 0) + 8 * C + F),
+        .forward_last = 4 * (3 * E + (projected ? C : 0) + 4 * C),
+    };
+}
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_layer, member) \
+    }
+const rf_family_row rf__rows_post_norm[] = {
+    ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),
+    ROW("attention.self.key.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    ROW("attention.self.value.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
+    ROW("attention.self.query.bias", "C", ZEROS, false, 0, qkv_bias),
+    ROW("attention.self.key.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    ROW("attention.self.value.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias),
+    ROW("attention.output.dense.weight", "CC", NORMAL, true, 0, out),
+    ROW("attention.output.dense.bias", "C", ZEROS, false, 0, out_bias),
+    ROW("attention.output.LayerNorm.weight", "C", ONES, false, 0, norm),
+    ROW("attention.output.LayerNorm.bias", "C", ZEROS, false, 0, norm_bias),
+    ROW("intermediate.dense.weight", "FC", NORMAL, true, 0, up),
+    ROW("intermediate.dense.bias", "F", ZEROS, false, 0, up_bias),
+    ROW("output.dense.weight", "CF", NORMAL, true, 0, down),
+    ROW("output.dense.bias", "C", ZEROS, false, 0, down_bias),
+    ROW("output.LayerNorm.weight", "C", ONES, false, 0, norm2),
+    ROW("output.LayerNorm.bias", "C", ZEROS, false, 0, norm2_bias),
+    {{0}, 0},
+};

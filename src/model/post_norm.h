@@ -1,0 +1,29 @@
+/* post_norm.h — embeddings and layers as BERT has them; see post_norm.c. */
+#ifndef RF_POST_NORM_H
+#define RF_POST_NORM_H
+
+#include "model/family.h"
+
+typedef struct rf_post_norm_embedding {
+    rf_tensor *word, *type, *norm, *norm_bias, *project, *project_bias;
+} rf_post_norm_embedding;
+
+typedef struct rf_post_norm_layer {
+    rf_tensor *qkv, *qkv_bias, *out, *out_bias, *norm, *norm_bias;
+    rf_tensor *up, *up_bias, *down, *down_bias, *norm2, *norm2_bias;
+} rf_post_norm_layer;
+
+rf_tensor *rf__post_norm_embed(rf_graph *g, const rf_block *b);
+rf_tensor *rf__post_norm_forward(rf_graph *g, const rf_block *b, rf_tensor *h);
+rf_footprint rf__post_norm_footprint(const rf_config *c, bool bf16);
+
+/* The layer's rows with biases and norms of their own. */
+extern const rf_family_row rf__rows_post_norm[];
+
+/* What a family of such layers says beside its names. */
+#define RF_POST_NORM                                                                                                \
+    .embedding_size = sizeof(rf_post_norm_embedding), .layer_size = sizeof(rf_post_norm_layer),                      \
+    .qkv = offsetof(rf_post_norm_layer, qkv), .qkv_bias = offsetof(rf_post_norm_layer, qkv_bias),                    \
+    .embed = rf__post_norm_embed, .layer_forward = rf__post_norm_forward
+
+#endif

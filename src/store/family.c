@@ -1,0 +1,98 @@
+/* family.c — which family a config.json is of.
+ *
+ * By model_type; where that is missing (BERT's first folders have none), by the class that architectures names; and
+ * by the keys that tell relatives of one model_type apart.  A file that says neither is a RoFormer's. */
+#include <stdio.h>
+
+#include "store/family.h"
+#include "store/store.h"
+
+const rf_family_config *rf__config_family(const rf_config *c)
+{
+    for (const rf_family_config *const *f = rf__config_families; *f; f++)
+        if (!strcmp((*f)->name, c->family)) return *f;
+    return NULL;
+}
+
+char *rf__config_family_names(char *to, size_t size, bool types)
+{
+    size_t n = 0;
+    *to = 0;
+    for (const rf_family_config *const *f = rf__config_families; *f; f++) {
+        const char *name = types ? (*f)->model_type : (*f)->name;
+        bool said = false;
+        for (const rf_family_config *const *e = rf__config_families; e < f; e++)
+            said |= types && !strcmp((*e)->model_type, name);
+        if (!said && n < size) n += (size_t)snprintf(to + n, size - n, "%s%s", n ? ", " : "", name);
+    }
+    return to;
+}
+
+static bool has_class(const rf_family_config *f, const json_t *root)
+{
+    const char *name = json_string_value(json_array_get(json_object_get(root, "architectures"), 0));
+    for (const rf_class_row *is = f->class; name && is->name; is++)
+        if (!strcmp(is->name, name)) return true;
+    return false;
+}
+
+/* Does model_type, or in its absence the class, lead to f? */
+static bool is_called(const rf_family_config *f, const json_t *root)
+{
+    const json_t *type = json_object_get(root, "model_type");
+    if (type && !json_is_null(type)) return json_is_string(type) && !strcmp(json_string_value(type), f->model_type);
+    for (const rf_family_config *const *e = rf__config_families; *e; e++)
+        if (has_class(*e, root)) return has_class(f, root);
+    return !strcmp(f->model_type, rf__config_families[0]->model_type);
+}
+
+static bool agrees(const rf_config_sign *s, const json_t *root)
+{
+    const json_t *v = json_object_get(root, s->key);
+    if (!v || json_is_null(v)) return !s->required;
+    return s->text ? json_is_string(v) && !strcmp(json_string_value(v), s->text)
+                   : json_is_boolean(v) && json_is_true(v) == s->truth;
+}
+
+/* The first key of f that does not agree; NULL: all do. */
+static const rf_config_sign *stranger(const rf_family_config *f, const json_t *root)
+{
+    for (const rf_config_sign *s = f->sign; s && s->key; s++)
+        if (!agrees(s, root)) return s;
+    return NULL;
+}
+
+static rf_status unknown_type(const char *file, const json_t *type, rf_error *why)
+{
+    char names[256];
+    if (!json_is_string(type)) return rf__wrong_type(file, "model_type", type, "a string", why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: model_type is \"%s\", expected one of %s", file,
+                   rf__printable(json_string_value(type)).text, rf__config_family_names(names, sizeof names, true));
+}
+
+rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why)
+{
+    const rf_family_config *nearest = NULL;
+    for (const rf_family_config *const *f = rf__config_families; *f; f++) {
+        if (!is_called(*f, root)) continue;
+        if (!stranger(*f, root)) {
+            *out = *f;
+            return RF_OK;
+        }
+        if (!nearest) nearest = *f;
+    }
+    if (!nearest) return unknown_type(file, json_object_get(root, "model_type"), why);
+    const rf_config_sign *s = stranger(nearest, root);
+    const json_t *v = json_object_get(root, s->key);
+    if (!v)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: %s is missing, without which this is no model that is computed here",
+                       file, s->key);
+    if (!json_is_string(v) && s->text) return rf__wrong_type(file, s->key, v, "a string", why);
+    if (!json_is_boolean(v) && !s->text) return rf__wrong_type(file, s->key, v, "true or false", why);
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s: %s is %s: with the other keys as they are, this is no model that is computed here", file,
+                   s->key,
+                   json_is_string(v) ? rf__printable(json_string_value(v)).text
+                   : json_is_true(v) ? "true"
+                                     : "false");
+}

@@ -1,0 +1,67 @@
+/* family.h — what config.json says of a family of models: how it is recognised, its keys, the names of its classes.
+ *
+ * The rows are made on the model floor, one file for each family in src/model/families, and listed in
+ * src/model/families.def; this floor reads, checks and writes config.json as they say, and knows none of them by
+ * name. */
+#ifndef RF_STORE_FAMILY_H
+#define RF_STORE_FAMILY_H
+
+#include <jansson.h>
+
+#include "base/base.h"
+#include "roformer/checkpoint.h"
+
+/* RF_KEY_NONE: the family has no such key. */
+typedef enum rf_key_kind { RF_KEY_WHOLE, RF_KEY_NUMBER, RF_KEY_TRUTH, RF_KEY_NONE } rf_key_kind;
+enum {
+    RF_KEY_OPEN_LOW = 1, RF_KEY_OPEN_HIGH = 2,          /* ends of the range that are not in it                       */
+    RF_KEY_OURS = 4,            /* written only when it is not the default: what transformers' class does not have    */
+    RF_KEY_NULL = 8,            /* null stands for -1                                                                 */
+};
+
+/* A key of config.json, the member of rf_config that holds it, its default and its range. */
+typedef struct rf_config_key {
+    const char *name;
+    rf_key_kind kind;
+    size_t at;
+    double normal, low, high;
+    int flags;                  /* RF_KEY_*                                                                           */
+} rf_config_key;
+
+/* A key whose value tells a family from its relatives: a text, or (text NULL) a truth. */
+typedef struct rf_config_sign { const char *key, *text; bool truth, required; } rf_config_sign;
+
+/* A class of transformers, or of the library that has the family.  foreign: a name of our own, which no library has. */
+typedef struct rf_class_row { rf_head head; const char *name; bool causal, foreign; } rf_class_row;
+
+/* Lists end with a row without a name. */
+typedef struct rf_family_config {
+    const char *name;           /* rf_config.family                                                                   */
+    const char *model_type;
+    const char *title;          /* as a sentence has it                                                               */
+    const rf_config_sign *sign;
+    const rf_config_key *key;   /* in place of common keys of the same name, or beside them                           */
+    const rf_class_row *class;           /* the first of a head is the one that is written                           */
+    const char *position;       /* position_embedding_type where config.json names none                               */
+    bool one_width;             /* embedding_size is hidden_size                                                      */
+    const char *elsewhere;      /* why transformers does not load what is written; NULL: it does                      */
+} rf_family_config;
+
+extern const rf_family_config *const rf__config_families[];              /* NULL at the end; the first is RoFormer's  */
+
+/* The row that c->family names; NULL: none. */
+const rf_family_config *rf__config_family(const rf_config *c);
+
+/* All names, or all values of model_type, with commas between them; returns `to`. */
+char *rf__config_family_names(char *to, size_t size, bool types);
+
+/* The family of a config.json.  RF_EUNSUPPORTED: none that is computed here; RF_EDATA: a key of the wrong type. */
+rf_status rf__config_pick(const char *file, const json_t *root, const rf_family_config **out, rf_error *why);
+
+/* The class that c's architecture names, or NULL. */
+const rf_class_row *rf__config_class(const rf_config *c);
+
+/* The head that the family has for what `head` is asked for: its own way to label texts where there are two. */
+rf_head rf__config_nearest_head(const rf_config *c, rf_head head);
+
+#endif

@@ -1,0 +1,90 @@
+/* test_family.c — mirrors src/store/family.c: which family a config.json is of, and what is written of it. */
+#include "t.h"
+
+#include "roformer/checkpoint.h"
+#include "store/family.h"
+
+static rf_config parse(const char *json)
+{
+    rf_config c;
+    rf_error why = {0};
+    if (rf_config_parse(NULL, json, strlen(json), "c", &c, &why)) fail_msg("%s", why.text);
+    return c;
+}
+
+static void refused(const char *json, rf_status code, const char *part)
+{
+    rf_config c;
+    rf_error why = {0};
+    assert_int_equal(rf_config_parse(NULL, json, strlen(json), "c", &c, &why), code);
+    t_failed(&why, code, part);
+}
+
+/* Every row, by its defaults in memory and by what is written of them; every class leads to its head and back. */
+static void every_row_comes_back(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (const rf_family_config *const *f = rf__config_families; *f; f++) {
+        rf_config c, back;
+        rf_error why = {0};
+        const char *folder = t_folder();
+        assert_int_equal(rf_config_defaults_of((*f)->name, &c, &why), RF_OK);
+        assert_ptr_equal(rf__config_family(&c), *f);
+        assert_string_equal(c.position_embedding_type, (*f)->position);
+        for (const rf_class_row *is = (*f)->class; is->name; is++) {
+            c.is_decoder = is->causal;
+            snprintf(c.architecture, sizeof c.architecture, "%s", is->name);
+            assert_int_equal(rf_config_head(&c), is->head);
+            if (rf_config_write(ctx, folder, &c, &why) || rf_config_read(ctx, folder, &back, &why))
+                fail_msg("%s", why.text);
+            assert_string_equal(back.family, (*f)->name);
+            assert_string_equal(back.architecture, is->name);
+            rf_config_set_head(&c, is->head);
+            assert_int_equal(rf__config_class(&c)->head, is->head);
+            assert_int_equal(rf__config_class(&c)->causal, is->causal);
+            assert_int_equal(rf__config_nearest_head(&c, is->head), is->head);
+        }
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static void silence_is_a_roformer(void **state)
+{
+    (void)state;
+    rf_config c = parse("{}"), other;
+    rf_error why = {0};
+    assert_string_equal(c.family, "roformer");
+    c = parse("{\"architectures\":[\"SomethingElse\"]}");
+    assert_string_equal(c.family, "roformer");
+    assert_int_equal(rf_config_defaults_of("gpt", &other, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "no family of models \"gpt\", expected one of roformer");
+    snprintf(c.family, sizeof c.family, "gpt");
+    assert_int_equal(rf_config_check(&c, "c", NULL), RF_EARG);
+    memset(c.family, 'x', sizeof c.family);
+    rf_error again = {0};
+    assert_int_equal(rf_config_check(&c, "c", &again), RF_EARG);
+    t_failed(&again, RF_EARG, "family has no end within 32 bytes");
+}
+
+static void strangers_are_named(void **state)
+{
+    (void)state;
+    refused("{\"model_type\":\"gpt2\"}", RF_EUNSUPPORTED, "model_type is \"gpt2\", expected one of roformer");
+    refused("{\"model_type\":[]}", RF_EDATA, "model_type is a list");
+    refused("{\"norm_type\":\"batch_norm\"}", RF_EUNSUPPORTED, "norm_type is batch_norm");
+    refused("{\"norm_type\":1}", RF_EDATA, "norm_type is an integer, expected is a string");
+    refused("{\"use_bias\":\"no\"}", RF_EDATA, "use_bias is a string, expected is true or false");
+    refused("{\"use_bias\":false}", RF_EUNSUPPORTED, "use_bias is false");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_comes_back),
+        cmocka_unit_test(silence_is_a_roformer),
+        cmocka_unit_test(strangers_are_named),
+    };
+    return cmocka_run_group_tests_name("store/family", tests, NULL, NULL);
+}
