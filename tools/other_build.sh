@@ -1,9 +1,12 @@
 #!/bin/sh
 # other_build.sh BUILD OTHER — a run that one build began and another goes on with, both ways round, ends with the bits of one that was
 # left alone: compiler, optimisation and sanitizers do not show.  BUILD and OTHER: folders that hold a roformer, such as build/release
-# and build/debug.  ISA names the rung for both (the best), for a build that cannot run it.
+# and build/debug.  ISA names the rung for both (the best), for a build that cannot run it.  With --onward BUILD is an earlier version,
+# which need not read what OTHER wrote: only OTHER goes on with the other's runs.
 set -eu
-[ $# -eq 2 ] || { echo "usage: other_build.sh BUILD OTHER" >&2; exit 2; }
+back=1
+[ "${1:-}" != --onward ] || { back=; shift; }
+[ $# -eq 2 ] || { echo "usage: other_build.sh [--onward] BUILD OTHER" >&2; exit 2; }
 one=$(cd "$1" && pwd)/roformer other=$(cd "$2" && pwd)/roformer
 isa=${ISA:+--isa $ISA}
 work=$(mktemp -d "${TMPDIR:-/tmp}/other-build-XXXXXX")
@@ -21,18 +24,28 @@ cat > small.json << EOC
  "num_attention_heads": 2, "intermediate_size": 64, "max_position_embeddings": 64}
 EOC
 hash() { sha256sum "$1/model.safetensors" | cut -c1-16; }
+run() {      # run PROGRAM OPTIONS...
+    program=$1
+    shift
+    # shellcheck disable=SC2086
+    "$program" pretrain -q $isa "$@"
+}
 for type in '' --bf16; do
     shape="--text text.txt --model base --config small.json --tokens_per_batch 256 --max_length 32 --max_steps 8 --save_steps 4 --eval_steps 4 $type"
+    runs="one other one-other"
     rm -rf one other one-other other-one
     # shellcheck disable=SC2086
     {
-        "$one" pretrain -q $isa $shape -o one
-        "$other" pretrain -q $isa $shape -o other
-        "$one" pretrain -q $isa $shape -o one-other --stop_after 3
-        "$other" pretrain -q $isa --resume one-other
-        "$other" pretrain -q $isa $shape -o other-one --stop_after 3
-        "$one" pretrain -q $isa --resume other-one
+        run "$one" $shape -o one
+        run "$other" $shape -o other
+        run "$one" $shape -o one-other --stop_after 3
+        run "$other" --resume one-other
+        if [ "$back" ]; then
+            runs="$runs other-one"
+            run "$other" $shape -o other-one --stop_after 3
+            run "$one" --resume other-one
+        fi
     }
-    for run in one other one-other other-one; do echo "$(hash $run) $run $type"; done
-    [ "$(for run in one other one-other other-one; do hash $run; done | sort -u | wc -l)" -eq 1 ] || { echo "the bits differ"; exit 1; }
+    for name in $runs; do echo "$(hash "$name") $name $type"; done
+    [ "$(for name in $runs; do hash "$name"; done | sort -u | wc -l)" -eq 1 ] || { echo "the bits differ"; exit 1; }
 done
