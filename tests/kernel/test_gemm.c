@@ -83,7 +83,7 @@ static bool worth_trying(const rf_ctx *ctx, const rf__products *by)
     rfk_table table;
     const char *best = NULL;
     for (int i = 0; rfk_rung(i, &table); i++) best = table.isa;
-    if (by == &rf__products_tile) return true;
+    if (by == &rf__products_f32) return true;
     return !strcmp(ctx->isa, by == &rf__products_ref ? "ref" : best);
 }
 

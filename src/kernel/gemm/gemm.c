@@ -80,7 +80,7 @@ void rf__act_rows(const rf_ctx *ctx, rf_act act, float *y, int64_t ldy, int64_t 
 const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 {
     const rf__products *list[] = {
-        &rf__products_tile,
+        &rf__products_f32,
 #ifdef RF_DNNL
         ctx->capped ? NULL : &rf__products_dnnl,
 #else
@@ -91,7 +91,7 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i)
     if (!strcmp(ctx->isa, "ref")) return i ? NULL : &rf__products_ref;
     if (ctx->onednn) {
         list[0] = list[1];
-        list[1] = &rf__products_tile;
+        list[1] = &rf__products_f32;
     }
     for (int at = 0; at < (int)RF_COUNT(list) - 1; at++)
         if (list[at] && !i--) return list[at];

@@ -1,7 +1,7 @@
 /* products.h — floor 1, internal: the ways to compute a matrix product, behind one face (gemm.c).
  *
  *   ref    the triple loop, summed in double                              gemm_ref.c
- *   tile   blocked and packed, on the kernel gemm_panel of each rung      gemm_tile.c
+ *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
  *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
  *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
  *
@@ -30,7 +30,7 @@ struct rf_packed {
     void *own;
 };
 
-extern const rf__products rf__products_ref, rf__products_tile, rf__products_bf16;
+extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16;
 #ifdef RF_DNNL
 extern const rf__products rf__products_dnnl;
 #endif

@@ -1,0 +1,212 @@
+/* gemm_blocked.c — matrix products by blocks that fit the caches: one driver for every type of element.
+ *
+ *     c[m,n] = a[m,k] b[k,n]          b in panels of `columns` columns: packed once (weights) or per call
+ *
+ *     for each block of k (at most `depth`)                      in the order of k
+ *         a's block is copied together                           rows x depth, stays in the second-level cache
+ *         for each panel: multiply                               panel x depth, streams through it
+ *
+ * Blocks of rows and groups of panels are the tasks.  How k is cut depends on k alone, so an element's bits depend on
+ * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
+#include "kernel/gemm/gemm_blocked.h"
+
+enum { GROUP = 768 };                   /* columns of one task: how often copying a block of a is paid back */
+
+static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+static int64_t filled(const rf__element *e, int64_t k) { return ceiling(k, e->interleave) * e->interleave; }
+
+/* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
+
+/* k in nearly equal cuts of at most `depth`, of whole vectors of 16. */
+static int64_t depth_of_cut(const rf__element *e, int64_t k)
+{
+    return ceiling(ceiling(k, ceiling(k, e->depth)), 16) * 16;
+}
+
+typedef struct division {
+    int64_t step;                       /* of k: how deep a cut is                 */
+    int64_t deep, wide;                 /* rows and columns of b packed at a time  */
+} division;
+
+/* About `chunk` elements of b at a time: whole cuts of k, whole panels of n, as equal as can be. */
+static division division_of(const rf__element *e, int64_t n, int64_t k)
+{
+    const int64_t step = depth_of_cut(e, k), cuts = ceiling(k, step), panels = ceiling(n, e->columns);
+    const int64_t deep = ceiling(cuts, rf__min64(cuts, ceiling(n * k, e->chunk))) * step;
+    const int64_t n_chunks = deep > step ? 1 : rf__min64(panels, ceiling(n * rf__min64(step, k), e->chunk));
+    return (division){step, deep, ceiling(panels, n_chunks) * e->columns};
+}
+
+/* ---- one task ---------------------------------------------------------------------------------------------------- */
+
+typedef struct blocks {
+    const rf__element *e;
+    const rf_ctx *ctx;
+    int64_t m, n, k;                    /* n: of this call's panels */
+    rf__matrix a;
+    const char *panels;
+    float *c;
+    int64_t ldc;
+    int add;
+    const float *bias;
+    rf_act act;
+    int64_t step;                       /* of k: how deep a cut is */
+    int64_t row_blocks, groups;
+    char *workspace;
+} blocks;
+
+/* Blocks of nearly equal height, at multiples of a vector when they must be transposed. */
+static int64_t first_row(const blocks *g, int64_t block)
+{
+    const int64_t i = g->m * block / g->row_blocks;
+    return g->a.transposed && block < g->row_blocks ? i / RF__GEMM_WIDTH * RF__GEMM_WIDTH : i;
+}
+
+static void one_block(void *arg, int64_t task, int worker)
+{
+    const blocks *g = arg;
+    const rf__element *e = g->e;
+    char *workspace = g->workspace + (size_t)worker * e->workspace;
+    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, e->columns);
+    const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
+    const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
+    const int64_t deep = filled(e, g->k);
+    float *c = g->c + i0 * g->ldc;
+
+    for (int64_t p = 0; p < g->k; p += g->step) {
+        const int64_t depth = rf__min64(g->step, g->k - p);
+        e->copy(g->ctx, &g->a, workspace, i0, rows, p, depth);
+        for (int64_t q = first; q < last; q++) {
+            const int64_t j = q * e->columns, width = rf__min64(e->columns, g->n - j);
+            const bool add = p > 0 || g->add;
+            const float *from = add ? c + j : g->bias ? g->bias + j : NULL;
+            e->multiply(g->ctx, c + j, g->ldc, workspace, g->panels + (size_t)(j * deep + p * e->columns) * e->size,
+                        rows, width, depth, from, add ? g->ldc : 0);
+        }
+    }
+    const int64_t j = first * e->columns;
+    rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, rf__min64(last * e->columns, g->n) - j);
+}
+
+/* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `rows`. */
+static void run(blocks *g)
+{
+    const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->e->columns);
+    g->row_blocks = ceiling(g->m, g->e->rows);
+    if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
+    g->groups = ceiling(panels, GROUP / g->e->columns);
+    while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
+        g->groups++;
+    rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
+}
+
+/* ---- packing b --------------------------------------------------------------------------------------------------- */
+
+struct packing { const rf__element *e; rf__packing p; };
+
+static void one_panel(void *arg, int64_t q, int worker)
+{
+    (void)worker;
+    const struct packing *x = arg;
+    x->e->pack_panel(&x->p, q);
+}
+
+static void one_strip(void *arg, int64_t s, int worker)
+{
+    (void)worker;
+    const struct packing *x = arg;
+    x->e->pack_rows(&x->p, s);
+}
+
+static void pack_panels(const rf__element *e, rf__packing p)
+{
+    p.deep = filled(e, p.k);
+    struct packing x = {e, p};
+    if (p.b.transposed) rf__parallel(p.ctx, ceiling(p.n, e->columns), one_panel, &x);
+    else rf__parallel(p.ctx, ceiling(p.k, e->strip), one_strip, &x);
+}
+
+/* ---- the three calls --------------------------------------------------------------------------------------------- */
+
+static rf_status no_scratch(rf_error *why, size_t bytes)
+{
+    return rf_fail(why, RF_ENOMEM, "out of memory: scratch of a matrix product, %zu bytes", bytes);
+}
+
+/* Columns j.. and rows k.. of b, packed into `panels` and multiplied; the last piece of k has the activation. */
+static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, const division *cut, int64_t j,
+                      int64_t k, char *workspace, char *panels)
+{
+    const int64_t at = call->a_transposed ? k * call->lda : k;
+    const rf__packing p = {.ctx = ctx,
+                           .b = {call->b, call->b16, call->ldb, call->b_transposed},
+                           .k0 = k,
+                           .j0 = j,
+                           .n = rf__min64(cut->wide, call->n - j),
+                           .k = rf__min64(cut->deep, call->k - k),
+                           .out = panels};
+    pack_panels(e, p);
+    run(&(blocks){
+        .e = e,
+        .ctx = ctx,
+        .m = call->m,
+        .n = p.n,
+        .k = p.k,
+        .a = {call->a ? call->a + at : NULL, call->a16 ? call->a16 + at : NULL, call->lda, call->a_transposed},
+        .panels = panels,
+        .c = call->c + j,
+        .ldc = call->ldc,
+        .add = call->beta != 0 || k > 0,
+        .bias = call->bias && k == 0 ? call->bias + j : NULL,
+        .act = k + cut->deep >= call->k ? call->act : RF_ACT_NONE,
+        .step = cut->step,
+        .workspace = workspace,
+    });
+}
+
+rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
+{
+    const division cut = division_of(e, call->n, call->k);
+    const size_t workspace = (size_t)ctx->threads * e->workspace;
+    const size_t bytes = workspace + (size_t)(cut.wide * filled(e, rf__min64(cut.deep, call->k))) * e->size;
+    rf__product_enter(ctx);
+    char *scratch = rf__product_scratch(ctx, bytes);
+    for (int64_t j = 0; scratch && j < call->n; j += cut.wide)
+        for (int64_t k = 0; k < call->k; k += cut.deep)
+            one_piece(e, ctx, call, &cut, j, k, scratch, scratch + workspace);
+    rf__product_leave(ctx);
+    return scratch ? RF_OK : no_scratch(why, bytes);
+}
+
+rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
+{
+    const size_t bytes = (size_t)(ceiling(w->n, e->columns) * e->columns * filled(e, w->k)) * e->size;
+    w->data = rf__alloc(ctx, bytes);
+    if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
+    pack_panels(e, (rf__packing){.ctx = ctx, .b = {from, NULL, w->k, 1}, .n = w->n, .k = w->k, .out = w->data});
+    return RF_OK;
+}
+
+rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,
+                             int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
+{
+    const size_t bytes = (size_t)ctx->threads * e->workspace;
+    rf__product_enter(ctx);
+    blocks g = {.e = e,
+                .ctx = ctx,
+                .m = m,
+                .n = w->n,
+                .k = w->k,
+                .a = {x, NULL, ldx, 0},
+                .panels = w->data,
+                .c = y,
+                .ldc = ldy,
+                .bias = bias,
+                .act = act,
+                .step = depth_of_cut(e, w->k),
+                .workspace = rf__product_scratch(ctx, bytes)};
+    if (g.workspace) run(&g);
+    rf__product_leave(ctx);
+    return g.workspace ? RF_OK : no_scratch(why, bytes);
+}
