@@ -1,5 +1,5 @@
 #!/bin/sh
-# setup.sh [--check] [fuzz|arm|mpi|ci] — installs the Debian packages that building and testing need, and only those that are
+# setup.sh [--check] [fuzz|arm|mpi|ci|tests] — installs the Debian packages that building and testing need, and only those that are
 # missing.  Works as root or through sudo; does nothing, and needs no network, when all is there.  --check names what is missing and
 # fails when there is something.
 set -eu
@@ -17,6 +17,8 @@ if [ "${1:-}" = fuzz ]; then
     packages="clang libclang-rt-14-dev libjansson-dev libutf8proc-dev libxxhash-dev libzstd-dev zlib1g-dev"
 elif [ "${1:-}" = mpi ]; then
     packages="openmpi-bin libopenmpi-dev mpich libmpich-dev"
+elif [ "${1:-}" = tests ]; then                 # without which a test leaves something out
+    packages="fish libxml2-utils mandoc zsh zstd"
 elif [ "${1:-}" = arm ]; then
     packages="gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user"
 elif [ "${1:-}" = ci ]; then

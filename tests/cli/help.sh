@@ -37,6 +37,7 @@ for command in $commands; do
     done
 done
 awk 'length($0) > 100 { print FILENAME ": " $0; bad = 1 } END { exit bad }' help || fail "help is wider than 100 columns"
+grep -n ' $' man && fail "blanks at the ends of the manual's lines"
 if command -v mandoc > /dev/null; then mandoc -Tlint -W style man > lint || { fail "mandoc:"; cat lint >&2; }; fi
 if command -v bash > /dev/null; then bash -n bash || fail "bash completion does not parse"; fi
 if command -v zsh > /dev/null; then zsh -n zsh || fail "zsh completion does not parse"; fi

@@ -45,7 +45,7 @@ static int run(void *arguments, cli_io *io)
         return cli_exit(io);
     cli_signals_catch();
     rf_status status = cli_texts_open(io->ctx, &texts, &a->text, &io->why);
-    while (!status && !(status = cli_texts_next(&texts, &text, &size, &io->why)) && text) {
+    while (!status && !cli_texts_next(&texts, &text, &size, &io->why) && text) {
         const float *p;
         rf_error inner = {0};
         status = rf_answerer_classify(m, text, size, a->pair, a->pair ? strlen(a->pair) : 0, &p, &inner);

@@ -76,7 +76,7 @@ static int run(void *arguments, cli_io *io)
         const char *text;
         size_t size;
         rf_error inner = {0};
-        if ((status = cli_texts_next(&in, &text, &size, &io->why)) || !text) break;
+        if (cli_texts_next(&in, &text, &size, &io->why) || !text) break;
         status = rf_encode(t, text, size, NULL, 0, (size_t)a->max_length, a->no_special ? RF_ENCODE_PLAIN : 0, &e, NULL,
                            &inner);
         if (status) {

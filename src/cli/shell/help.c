@@ -135,14 +135,15 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
 
 /* ---- roformer(1) ------------------------------------------------------------------------------------------------- */
 
-/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Spaces after `width` columns
- * become line feeds. */
+/* Text for roff: a backslash, a leading dot or quote, and hyphens that must stay hyphens.  Blanks that would
+ * go beyond `width` columns become a line feed. */
 static void roff_lines(FILE *to, const char *text, int width)
 {
     int column = 0;
     while (*text) {
-        if (*text == ' ' && column > width) {
-            text += strspn(text, " ");
+        const size_t blanks = strspn(text, " ");
+        if (blanks && column + (int)blanks > width) {
+            text += blanks;
             fputc('\n', to);
             column = 0;
             continue;
