@@ -49,7 +49,8 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_free(rf_tokenizer *t);
 
-/* Writes vocab.txt, tokenizer_config.json and special_tokens_map.json, each replaced as a whole. */
+/* Writes vocab.txt, tokenizer_config.json and special_tokens_map.json, each replaced as a whole.  A tokenizer.json that
+ * is there would be read before them: it is renamed to tokenizer.json.replaced (-2, ...). */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why);
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t);

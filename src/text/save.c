@@ -1,6 +1,8 @@
 /* save.c — writing the tokenizer's files into a model folder. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "text.h"
@@ -97,17 +99,48 @@ static char *json_text(json_t *value, size_t *size)
     return text;
 }
 
+rf_status rf__tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why)
+{
+    char *text = NULL;
+    size_t bytes;
+    const rf_status status = vocab_text(t, folder, &text, &bytes, why);
+    rf__free(t->ctx, text);
+    return status;
+}
+
+/* A tokenizer.json would be read before vocab.txt, and says what was true of the tokens that were there until now.
+ * *aside is its new name, or "" when there was none. */
+static rf_status set_aside(const char *folder, char *path, char *aside, rf_error *why)
+{
+    char name[64] = RF__REPLACED;
+    *aside = 0;
+    rf_status status = rf__path(path, MAX_PATH, folder, "tokenizer.json", why);
+    if (status || access(path, F_OK)) return status;
+    for (int i = 2; i < 10000; i++) {
+        status = rf__path(aside, MAX_PATH, folder, name, why);
+        if (status) return status;
+        if (access(aside, F_OK))
+            return !rename(path, aside) ? RF_OK : rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", path, aside,
+                                                          strerror(errno));
+        snprintf(name, sizeof name, "%s-%d", RF__REPLACED, i);
+    }
+    return rf_fail(why, RF_EIO, "%s: has no free name left for %s", folder, RF__REPLACED);
+}
+
 /* Everything is there before the first file is touched. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
     rf_error own = {0};
     if (!why) why = &own;
     size_t vocab_size = 0, config_size = 0, map_size = 0;
-    char *vocab = NULL, *config = json_text(settings(t), &config_size), *map = json_text(specials(t), &map_size);
+    char old[MAX_PATH], aside[MAX_PATH] = "", *vocab = NULL;
+    char *config = json_text(settings(t), &config_size), *map = json_text(specials(t), &map_size);
     rf_status status = config && map ? RF_OK : RF_ENOMEM;
     if (status) rf_fail(why, status, "%s: no memory for the tokenizer's settings", folder);
     if (!status) status = vocab_text(t, folder, &vocab, &vocab_size, why);
+    if (!status) status = set_aside(folder, old, aside, why);
     if (!status) status = write_file(t, folder, "vocab.txt", vocab, vocab_size, why);
+    if (status && *aside) (void)rename(aside, old);
     if (!status) status = write_file(t, folder, "tokenizer_config.json", config, config_size, why);
     if (!status) status = write_file(t, folder, "special_tokens_map.json", map, map_size, why);
     rf__free(t->ctx, vocab);

@@ -184,4 +184,10 @@ typedef struct rf_frame { bool none, found; } rf_frame;
 rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *name, const rf_tokenizer_options *options,
                              const rf_added *added, size_t added_n, rf_frame frame, rf_tokenizer **out, rf_error *why);
 
+/* What a tokenizer.json is called from the moment that vocab.txt is written beside it. */
+#define RF__REPLACED "tokenizer.json.replaced"
+
+/* RF_EUNSUPPORTED when rf_tokenizer_save would refuse this tokenizer.  `folder`, where it comes from: for messages. */
+rf_status rf__tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why);
+
 #endif

@@ -10,6 +10,7 @@
 
 #include "model/family.h"
 #include "store/store.h"
+#include "text/text.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
 #include "train/run.h"
@@ -271,6 +272,10 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
     const bool trained = *r->from || (!r->o.config && rf__holds_weights(r->o.model));
     rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
+    if (!status) status = rf__tokenizer_savable(r->tokenizer, *r->from ? r->from : r->o.model, why);
+    if (!status && rf__folder_has(r->folder, "tokenizer.json"))
+        rf__run_notify(r, "note", "%s: its tokenizer.json will be renamed to " RF__REPLACED ", because the trained "
+                       "model has a vocab.txt", r->folder);
     if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);

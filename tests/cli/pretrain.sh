@@ -60,6 +60,23 @@ cp -r base given
 }
 [ ! -e nothing ] || fail "a refused run left a folder"
 
+# A tokenizer that no checkpoint could keep is refused before anything is made; one of other tokens in the folder is set aside.
+mkdir bare
+printf '{"tokenizer_class": "PreTrainedTokenizerFast"}' > bare/tokenizer_config.json
+awk 'BEGIN { printf "{\"normalizer\": {\"type\": \"BertNormalizer\"}, \"pre_tokenizer\": {\"type\": \"BertPreTokenizer\"}, \"model\": {\"type\": \"WordPiece\", \"unk_token\": \"[UNK]\", \"vocab\": {" }
+    { printf "%s\"%s\": %d", (NR > 1 ? ", " : ""), $0, NR - 1 } END { print "}}}" }' base/vocab.txt > bare/tokenizer.json
+# shellcheck disable=SC2086
+expect 3 'bare: the tokenizer puts nothing around a text' "$program" pretrain --text text.txt --model bare -o nothing $shape --max_steps 2
+[ ! -e nothing ] || fail "a refused run left a folder"
+mkdir older
+echo '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > older/tokenizer.json
+# shellcheck disable=SC2086
+expect 0 'older: its tokenizer.json will be renamed to tokenizer.json.replaced' "$program" pretrain --text text.txt --model base -o older $shape --max_steps 2
+expect 0 '' "$program" tokenize -m older --json 'the old river'
+cp out older.json
+expect 0 '' "$program" tokenize -m base --json 'the old river'
+same out older.json "a tokenizer.json of other tokens"
+
 # USR1 saves and goes on.
 cp -r base asked
 rm -f log

@@ -27,6 +27,19 @@ expect 4 'a/vocab.txt exists.*--overwrite' "$program" vocab --text text.txt --si
 same before a/vocab.txt "kept"
 expect 0 '' "$program" vocab -q --text text.txt --size 40 -o a --overwrite
 cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
+# A folder of weights keeps its tokens; a tokenizer.json that is given up is not read in place of the new vocabulary.
+mkdir weights weights/whole fast
+touch weights/whole/model.safetensors
+expect 4 'holds weights' "$program" vocab --text text.txt --size 40 -o weights/whole
+touch weights/tokenizer.json
+expect 4 'tokenizer.json exists' "$program" vocab --text text.txt --size 40 -o weights
+printf '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > fast/tokenizer.json
+expect 0 'renamed to tokenizer.json.replaced' "$program" vocab --text text.txt --size 40 -o fast --overwrite
+expect 0 '' "$program" tokenize -m fast --json 'walking readers'
+cp out fast.json
+expect 0 '' "$program" tokenize -m a --json 'walking readers'
+same out fast.json "a tokenizer.json that was given up"
+
 expect 4 'nowhere' "$program" vocab --text nowhere -o h
 [ ! -e h ] || fail "a folder was made although there is no text"
 expect 3 'no text' "$program" vocab --text "$(: > empty.txt; echo empty.txt)" -o i

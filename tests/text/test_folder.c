@@ -1,5 +1,8 @@
 /* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back.
  * mirrors folder.c, save.c */
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "one_context.h"
 
 #include "roformer/tokenizer.h"
@@ -313,6 +316,40 @@ static void what_saving_cannot_keep_is_refused(void **state)
     }
 }
 
+/* Of a BERT class tokenizer.json is read before vocab.txt: one of other tokens must not answer for those saved. */
+static void an_older_tokenizer_json_is_set_aside(void **state)
+{
+    (void)state;
+    const char *from = t_folder(), *to = t_folder();
+    char path[512];
+    put(from, "vocab.txt", VOCAB "ab\n");
+    fast_folder(to, "false");
+    rf_tokenizer *t = opened(from);
+    for (int i = 0; i < 3; i++) {
+        if (i) put(to, "tokenizer.json", i == 1 ? "{}" : "[]");
+        assert_int_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
+        rf_tokenizer *u = opened(to);
+        assert_int_equal(rf_tokenizer_size(u), rf_tokenizer_size(t));
+        assert_int_equal(first_id(u, "ab"), 11);
+        rf_tokenizer_free(u);
+    }
+    char *second = file_text(to, "tokenizer.json.replaced-2"), *third = file_text(to, "tokenizer.json.replaced-3");
+    assert_string_equal(second, "{}");
+    assert_string_equal(third, "[]");
+    rf__free(ctx, second);
+    rf__free(ctx, third);
+    /* vocab.txt cannot be written: all is as it was */
+    put(to, "tokenizer.json", "{}");
+    snprintf(path, sizeof path, "%s/vocab.txt", to);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkdir(path, 0777), 0);
+    assert_int_not_equal(rf_tokenizer_save(t, to, NULL), RF_OK);
+    char *kept = file_text(to, "tokenizer.json");
+    assert_string_equal(kept, "{}");
+    rf__free(ctx, kept);
+    rf_tokenizer_free(t);
+}
+
 /* The same tokens, one of them a piece here and found only as a whole there; one cache of words for both. */
 static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
 {
@@ -369,6 +406,7 @@ int main(void)
         cmocka_unit_test(added_tokens_follow_the_vocabulary),
         cmocka_unit_test(saved_folders_open_again),
         cmocka_unit_test(what_saving_cannot_keep_is_refused),
+        cmocka_unit_test(an_older_tokenizer_json_is_set_aside),
         cmocka_unit_test(an_encoding_goes_from_one_tokenizer_to_another),
         cmocka_unit_test(failing_memory),
     };

@@ -8,6 +8,8 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/reader.h"
+#include "text/text.h"
+#include "train/checkpoint/folder.h"
 
 struct args {
     cli_list text;
@@ -52,6 +54,11 @@ static rf_status prepare_folder(job *j)
             return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it",
                            path);
     }
+    if (rf__holds_weights(a->output) && !a->overwrite)
+        return rf_fail(why, RF_EIO, "%.200s: holds weights, which were trained with other tokens: name another folder",
+                       a->output);
+    snprintf(path, sizeof path, "%s/tokenizer.json", a->output);
+    if (!access(path, F_OK)) cli_note(j->io, "%s is renamed to " RF__REPLACED, path);
     return RF_OK;
 }
 
