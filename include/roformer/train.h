@@ -108,8 +108,8 @@ typedef struct rf_train_progress {
     const char *metric;                /* what eval_accuracy is: "eval_accuracy", of a fine-tuning run its own metric */
     rf_objective objective;             /* MLM or CLM                                                                 */
     const char *event;                  /* "step", "eval", "save", "data" (reading, before the first step), "note";
-                                           "batch" between two micro-batches of a step: who stops there gives the step
-                                           up */
+                                           "batch" between two batches of a step or of an evaluation: who stops there
+                                           gives it up; a resumed run begins with it */
     const char *note;                   /* with "note", "save": a sentence or a path                                  */
 } rf_train_progress;
 

@@ -4,7 +4,8 @@
  *                     gradient of  (sum of losses) / (labels of the step), of this rank's share and then of all ranks
  *                     clip by the global norm, one update of the optimiser
  *     now and then:   a line of metrics.jsonl, an evaluation, a checkpoint
- *     a stop          that is asked for between two micro-batches gives the step up, as if it had not begun
+ *     a stop          that is asked for between two micro-batches gives the step up, as if it had not begun; between
+ *                     two batches of an evaluation, the evaluation, which a resumed run begins with
  *
  * All randomness is a function of (seed, place), and the state between two steps is what a checkpoint holds: a run that
  * was stopped and one that was not are the same computation.                                                         */
@@ -125,7 +126,7 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
-/* Between two micro-batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step
+/* Between two batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step
  * before. */
 static rf_status give_up(rf__run *r, bool *stop, rf_error *why)
 {
@@ -279,9 +280,18 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     rf_status status = RF_OK;
     if (z->ema) rf__optimizer_swap(z, z->value, z->ema);
     rf__mlm_batch_clear(s->batch);
-    for (size_t i = 0; i < r->held.n && !status; i++)
-        status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
-                                 rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
+    const size_t ranks = (size_t)rf__ranks(r->o.comm);
+    bool stop = false;
+    for (size_t i = 0, asked = 0; i < r->held.n && !status; i++) {
+        if (s->batches >= asked + ranks) {                              /* every rank has computed one */
+            asked = s->batches;
+            status = give_up(r, &stop, why);
+        }
+        if (!status && stop) status = RF_ESTOPPED;
+        if (!status)
+            status = rf__score_piece(s, rf__piece_of(&r->held, i)->ids, rf__piece_at(&r->held, i),
+                                     rf__piece_size(&r->held, i), rf__piece_ends(&r->held, i), i, why);
+    }
     if (!status) status = rf__score_flush(s, why);
     if (!status) status = rf__score_end(s, why);
     rf__free(r->ctx, s->own);
@@ -352,22 +362,40 @@ static rf_status handle_requests(rf__run *r, rf_error *why)
     return status;
 }
 
+/* An evaluation that a stop interrupts is owed: the run that goes on begins with it. */
+static rf_status evaluate_unless_stopped(rf__run *r, rf_error *why)
+{
+    const rf_status status = evaluate(r, why);
+    r->state.eval_owed = status == RF_ESTOPPED;
+    if (!r->state.eval_owed) return status;
+    *why = (rf_error){0};
+    return RF_OK;
+}
+
+/* All that follows the update of a step, or the step that a resumed run found half done. */
+static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
+{
+    rf__run *r = l->run;
+    const int64_t step = r->state.step;
+    rf_status status = evaluating ? evaluate_unless_stopped(r, why) : RF_OK;
+    if (!status) count_patience(r);
+    if (!status) status = rf__saves_settle(l, false, why);
+    const bool end = step == r->state.max_steps;
+    if (!status) status = handle_requests(r, why);
+    const bool saved = r->state.eval_owed && step == r->began_at;
+    const bool saving = !saved && (due(step, r->o.save_steps) || end || r->stop || r->save);
+    r->save = false;
+    return status || !saving ? status : rf__saves_write(l, end || r->stop, why);
+}
+
 static rf_status after_step(rf__saves *l, const step_result *s, const rf__data_position *before, rf_error *why)
 {
     rf__run *r = l->run;
     const int64_t step = r->state.step;
-    bool end = step == r->state.max_steps;
-    rf_status status = count_skip(r, s, before, why);
+    const rf_status status = count_skip(r, s, before, why);
     if (status) return status;
     log_step(r, s);
-    if (due(step, r->o.eval_steps) || (end && r->o.eval_steps)) status = evaluate(r, why);
-    if (!status) count_patience(r);
-    if (!status) status = rf__saves_settle(l, false, why);
-    end = step == r->state.max_steps;
-    if (!status) status = handle_requests(r, why);
-    const bool saving = due(step, r->o.save_steps) || end || r->stop || r->save;
-    r->save = false;
-    return status || !saving ? status : rf__saves_write(l, end || r->stop, why);
+    return end_step(l, due(step, r->o.eval_steps) || (step == r->state.max_steps && r->o.eval_steps), why);
 }
 
 static rf_status run_steps(rf__saves *l, rf_error *why)
@@ -375,6 +403,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
     rf__run *r = l->run;
     r->began = rf__seconds();
     if (handle_requests(r, why)) return why->code;
+    if (r->state.eval_owed && !r->stop && end_step(l, true, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {
         const rf__data_position before = r->state.position;
         step_result s;
@@ -384,7 +413,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
         if (!status && !s.given_up && r->state.step < r->state.max_steps) status = handle_requests(r, why);
         if (status) return status;
     }
-    if (r->state.step >= r->state.max_steps) return rf__run_save_model(r, why);
+    if (r->state.step >= r->state.max_steps && !r->state.eval_owed) return rf__run_save_model(r, why);
     /* a stop that was asked for while the checkpoint was being written finds it already there */
     if (rf__saves_settle(l, true, why)) return why->code;
     if (r->state.step > r->began_at && l->saved_step != r->state.step) {

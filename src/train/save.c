@@ -133,7 +133,23 @@ static rf_status average_last(rf__run *r, rf_error *why)
     const rf_status status =
         rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
     if (!status) rf__run_notify(r, "note", "%s", note);
+    r->final.known = false;
     return status;
+}
+
+/* A checkpoint that was chosen knows its own evaluation. */
+static void take_evaluation(rf__run *r, const char *checkpoint, int64_t step)
+{
+    char path[4096];
+    rf__state then;
+    json_t *options = NULL;
+    rf_status status = rf__path(path, sizeof path, checkpoint, "trainer_state.json", NULL);
+    if (!status) status = rf__state_load(r->ctx, path, &then, &options, NULL);
+    json_decref(options);
+    r->final.known = !status && then.eval_step == step;
+    if (!r->final.known) return;
+    r->final.loss = then.eval_loss;
+    r->final.accuracy = then.eval_accuracy;
 }
 
 /* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
@@ -162,17 +178,15 @@ static rf_status load_best(rf__run *r, rf_error *why)
                    : r->job                                         ? r->job->metric(r)
                                                                     : "eval_accuracy",
                    t->best_metric);
+    take_evaluation(r, path, t->best_step);
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
-/* Of the last evaluation, when the model is still the one that was evaluated. */
 static void pretraining_card(const rf__run *r, rf__card *c)
 {
-    const rf__state *t = &r->state;
-    const bool other = r->o.average_last || (r->o.load_best_model_at_end && t->best_step && t->best_step != t->step);
-    if (other || !t->eval_step || t->eval_step != t->step) return;
-    c->scores = (rf_scores){2, {{"loss", t->eval_loss}, {"accuracy", t->eval_accuracy}}};
-    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(t->eval_loss)};
+    if (!r->final.known) return;
+    c->scores = (rf_scores){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
+    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(r->final.loss)};
 }
 
 static json_t *pretraining_defaults(void)
@@ -218,6 +232,9 @@ static rf_status save_model(rf__run *r, rf_error *why)
     char path[4096];
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
+    r->final.loss = r->state.eval_loss;
+    r->final.accuracy = r->state.eval_accuracy;
+    r->final.known = r->state.eval_step && r->state.eval_step == r->state.step;
     rf_status status = load_best(r, why);
     if (!status && r->job) status = r->job->finish(r, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, list, why);

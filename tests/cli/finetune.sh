@@ -60,6 +60,21 @@ expect 0 'saved checkpoint-31; continue with --resume .*parts/checkpoint-31' "$p
 expect 0 'step 96/96' "$program" finetune --resume parts/checkpoint-31
 same model/model.safetensors parts/model.safetensors resumed
 
+# TERM in an evaluation of 60,000 examples: saved at once, and the resumed run begins with that evaluation.
+{ head -1 dev.tsv; yes "$(sed 1d dev.tsv)" | head -60000; } > long.tsv
+# shellcheck disable=SC2086
+"$program" finetune $run --dev long.tsv --per_device_eval_batch_size 2 --eval_strategy steps --eval_steps 3 --logging_steps 1 -o evaluated 2> log &
+pid=$!
+await grep -qs 'step 3/' log
+kill -s TERM $pid
+wait $pid
+code=$?
+[ $code -eq 75 ] || fail "TERM in an evaluation gives $code: $(tail -3 log)"
+holds log 'saved checkpoint-3; continue with'
+! grep -q eval_ evaluated/metrics.jsonl || fail "an evaluation that was given up is in the log: $(tail -1 evaluated/metrics.jsonl)"
+expect 0 'saved checkpoint-4;' "$program" finetune --resume latest -o evaluated --dev dev.tsv --stop_after 1
+[ "$(sed -n 4p evaluated/metrics.jsonl | grep -c '"step":3.*eval_loss')" -eq 1 ] || fail "the evaluation is not made up for: $(cat evaluated/metrics.jsonl)"
+
 # Columns that were named are those of the folder; evaluation's own length; metrics are known before the first step.
 tr '\t' ';' < train.tsv > semicolons.csv
 sed '1s/text/words/; 1s/label/mood/' train.tsv > named.tsv

@@ -207,6 +207,40 @@ static void a_step_is_given_up(void **state)
     }
 }
 
+/* Two evaluations end after their first batch, and one of them so again when it is resumed: at the end the log, the
+ * choice of the best and the bits are those of a run that was never stopped. */
+static void an_evaluation_is_given_up(void **state)
+{
+    (void)state;
+    run a = with_options(1), b = with_options(1);
+    run *const both[] = {&a, &b};
+    for (int i = 0; i < 2; i++) {
+        rf_train_options *o = &both[i]->o;
+        both[i]->text[0] = both[i]->corpus;
+        o->text = both[i]->text;
+        o->validation_split = 0.3;
+        o->save_steps = 10;
+        o->load_best_model_at_end = 1;
+        o->metric_for_best_model = RF_METRIC_LOSS;
+        o->early_stopping_patience = 2;
+    }
+    must(&a, RF_OK);
+    static const int64_t at[] = {10, 10, 20};
+    for (size_t i = 0; i < RF_COUNT(at); i++) {
+        struct between stop = {.at = at[i]};
+        assert_int_equal(rf_pretrain(b.ctx, &b.o, stop_between, &stop, &b.why), RF_ESTOPPED);
+        assert_int_equal(stop.batches, 1);
+        b.o.resume_from_checkpoint = "latest";
+    }
+    must(&b, RF_OK);
+    assert_int_equal(b.steps, 0);
+    assert_int_equal(b.evals, 1);
+    noted(&b, "the model is that of checkpoint-20");
+    same(result_of(b.out, 20), result_of(a.out, 20));
+    end(&a);
+    end(&b);
+}
+
 /* What chooses by evaluations needs some: said before the first step, and nothing is left behind. */
 static void no_held_out_text(void **state)
 {
@@ -289,6 +323,30 @@ static int64_t best_of(const char *folder, const char *key, double sign)
 }
 
 /* Which one is best is read from the log: of equal numbers the first counts, in both. */
+/* all_results.json has the evaluation of that step's weights. */
+static void results_are_those_of(const char *folder, int64_t step)
+{
+    char *path = tiny_path(folder, "metrics.jsonl"), *results = tiny_path(folder, "all_results.json"), line[1024];
+    json_t *all = json_load_file(results, 0, NULL);
+    FILE *f = fopen(path, "r");
+    int found = 0;
+    assert_true(all && f);
+    while (fgets(line, sizeof line, f)) {
+        json_t *one = json_loads(line, 0, NULL);
+        const bool it = json_object_get(one, "eval_loss") && json_integer_value(json_object_get(one, "step")) == step;
+        static const char *const key[] = {"eval_loss", "eval_accuracy"};
+        for (size_t i = 0; i < RF_COUNT(key) && it; i++, found++)
+            t_near(json_number_value(json_object_get(all, key[i])), json_number_value(json_object_get(one, key[i])),
+                   5.001e-9);                                        /* the log has 9 digits, of numbers below 10 */
+        json_decref(one);
+    }
+    assert_int_equal(found, 2);
+    fclose(f);
+    json_decref(all);
+    free(path);
+    free(results);
+}
+
 static void ends_with_the_best(void **state)
 {
     (void)state;
@@ -317,6 +375,7 @@ static void ends_with_the_best(void **state)
         noted(&r, "the model is that of ");
         noted(&r, name);
         assert_int_equal(tiny_crc(r.out, "model.safetensors"), tiny_crc(r.out, file));
+        results_are_those_of(r.out, best);
         assert_true(tiny_has(r.out, "checkpoint-20"));
         assert_int_equal(tiny_count(r.out, "checkpoint-"), best == 20 ? 1 : 2);
         if (i == 1) assert_int_not_equal(best, 20);
@@ -422,6 +481,7 @@ int main(void)
         cmocka_unit_test(seeds_show),
         cmocka_unit_test(stopped_before_the_first_step),
         cmocka_unit_test(a_step_is_given_up),
+        cmocka_unit_test(an_evaluation_is_given_up),
         cmocka_unit_test(no_held_out_text),
         cmocka_unit_test(stops_when_time_is_up),
         cmocka_unit_test(epochs_become_steps),

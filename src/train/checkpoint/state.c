@@ -23,6 +23,7 @@ static const row rows[] = {
     {"eval_loss", AT(eval_loss), true, false},
     {"eval_accuracy", AT(eval_accuracy), true, false},
     {"eval_step", AT(eval_step), false, false},
+    {"eval_owed", AT(eval_owed), false, true},
     {"best_metric", AT(best_metric), true, false},
     {"best_step", AT(best_step), false, false},
     {"data_length", AT(data_length), false, false},

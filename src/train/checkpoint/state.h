@@ -19,6 +19,7 @@ typedef struct rf__state {
     double seconds;                     /* spent in steps                                                             */
     double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                 */
     int64_t eval_step;
+    int64_t eval_owed;                  /* 1: the evaluation of `step` was given up, because the run had to stop      */
     double best_metric;                 /* metric_for_best_model of the best checkpoint                               */
     int64_t best_step;                  /* that checkpoint, 0: none                                                   */
     uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts  */
