@@ -3,7 +3,7 @@
  *
  * Logits and hidden states agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its
  * f64 ones, which leaves the rest for ours.                                                                          */
-#include "t.h"
+#include "families.h"
 
 #include "roformer/model.h"
 
@@ -138,7 +138,8 @@ static double check_model(const char *model, const char *isa, rf_type type)
     rf_model *m;
     rf_session *s;
     rf_error why = {0};
-    snprintf(folder, sizeof folder, "tests/golden/%s%s", strchr(model, '/') ? "" : "models/", model);
+    const bool whole = !strncmp(model, "tests/", 6);
+    snprintf(folder, sizeof folder, "%s%s%s", whole ? "" : "tests/golden/", strchr(model, '/') ? "" : "models/", model);
     if (rf_model_open_as(ctx, folder, type, &m, &why) || rf_session_open(m, &s, &why))
         fail_msg("%s: %s", model, why.text);
     const rf_config *c = rf_model_config(m);
@@ -190,9 +191,24 @@ static void bf16_is_near(void **state)
     }
 }
 
+/* The other families, in f32 and by the reference. */
+static void so_do_all_families(void **state)
+{
+    (void)state;
+    const t_goldens all = t_family_goldens("case");
+    for (int i = 0; i < all.n; i++) {
+        const double worst = check_model(all.folder[i], NULL, RF_F32);
+        print_message("%-36s largest difference %.1e\n", all.folder[i], worst);
+        if (!(worst <= 1e-4)) fail_msg("%s differs by %.3g", all.folder[i], worst);
+        assert_true(check_model(all.folder[i], "ref", RF_F32) <= 1e-4);
+        assert_true(check_model(all.folder[i], NULL, RF_BF16) <= 0.12);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_do_all_families),
         cmocka_unit_test(agrees_with_transformers),
         cmocka_unit_test(so_does_the_reference),
         cmocka_unit_test(bf16_is_near),

@@ -2,6 +2,7 @@
  * (tests/golden/heads), their labels, and what happens to them on the way through a folder of ours.
  *
  * Logits agree to 1e-4: the script asserts that transformers' own f32 answers lie within 3e-5 of its f64 ones.       */
+#include "families.h"
 #include "gradient.h"
 
 #include <unistd.h>
@@ -95,6 +96,24 @@ static void agree_with_transformers(void **state)
             rf_ctx_free(ctx);
             t_free_all();
         }
+}
+
+/* Those of the other families. */
+static void so_do_all_families(void **state)
+{
+    (void)state;
+    static t_goldens all;
+    all = t_family_goldens("lengths");
+    for (int i = 0; i < all.n; i++) {
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_config c;
+        rf_error why = {0};
+        if (rf_config_read(ctx, all.folder[i], &c, &why)) fail_msg("%s", why.text);
+        const golden g = read_golden(all.folder[i]);
+        compare(ctx, all.folder[i], rf_config_head(&c), &g);
+        rf_ctx_free(ctx);
+        t_free_all();
+    }
 }
 
 /* Read, written by us, read again: the same logits, and the encoder on a slab, as training has it, gives them too. */
@@ -316,6 +335,7 @@ static void bad_labels_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(so_do_all_families),
         cmocka_unit_test(agree_with_transformers),
         cmocka_unit_test(survive_our_own_folder),
         cmocka_unit_test(work_is_done_where_the_answer_is),

@@ -1,0 +1,99 @@
+/* bert.c — BERT.                                                   Devlin et al. 2019; transformers' BertFor...
+ *
+ * The layers of post_norm.c, with a learned vector for each of max_position_embeddings positions (positions/absolute.c)
+ * added to the words. Texts and candidates are answered by the pooler, tanh(h_[CLS] W_p + b_p), which pre-training on
+ * sentence pairs has trained: it is read for every head that has one.  The head for that task itself
+ * (cls.seq_relationship) has no use here and is passed over.
+ *
+ *     logits  = norm(act(h W_t + b_t)) word^T + b */
+#include "model/post_norm.h"
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+    }
+static const rf_family_row embedding[] = {
+    ROW("embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS, word),
+    ROW("embeddings.token_type_embeddings.weight", "TE", NORMAL, true, RF_ROW_TABLE, type),
+    ROW("embeddings.LayerNorm.weight", "E", ONES, false, 0, norm),
+    ROW("embeddings.LayerNorm.bias", "E", ZEROS, false, 0, norm_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_head_weights, member) \
+    }
+#define POOLER(labels, label)                                                                       \
+    ROW("pooler.dense.weight", "CC", NORMAL, true, RF_ROW_BASE | RF_ROW_PRETRAINED, dense),         \
+    ROW("pooler.dense.bias", "C", ZEROS, false, RF_ROW_BASE | RF_ROW_PRETRAINED, dense_bias),       \
+    ROW("classifier.weight", labels, NORMAL, true, 0, out),                                         \
+    ROW("classifier.bias", label, ZEROS, false, 0, out_bias),                                       \
+    {{0}, 0}
+static const rf_family_row pooled[] = {POOLER("KC", "K")};
+static const rf_family_row choice[] = {POOLER("1C", "1")};
+#undef ROW
+
+static const rf_head_row heads[] = {
+    {RF_HEAD_MLM, RF_LOOK_ALL, rf__rows_masked, rf__head_masked},
+    {RF_HEAD_POOLED, RF_LOOK_FIRST, pooled, rf__head_pooled},
+    {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
+    {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
+    {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    {0},
+};
+
+static const rf_class_row classes[] = {
+    {RF_HEAD_MLM, "BertForMaskedLM", false, false},
+    {RF_HEAD_MLM, "BertLMHeadModel", true, false},
+    {RF_HEAD_MLM, "BertForPreTraining", false, false},
+    {RF_HEAD_POOLED, "BertForSequenceClassification", false, false},
+    {RF_HEAD_TOKEN, "BertForTokenClassification", false, false},
+    {RF_HEAD_SPAN, "BertForQuestionAnswering", false, false},
+    {RF_HEAD_CHOICE, "BertForMultipleChoice", false, false},
+    {0},
+};
+
+#define KEY(name, kind, normal, low, high, flags) \
+    { \
+#name, RF_KEY_##kind, offsetof(rf_config, name), normal, low, high, flags \
+    }
+static const rf_config_key keys[] = {
+    KEY(embedding_size, NONE, 0, 0, 0, 0),
+    KEY(rotary_value, NONE, 0, 0, 0, 0),
+    KEY(max_position_embeddings, WHOLE, 512, 1, 16777216, 0),
+    KEY(vocab_size, WHOLE, 30522, 1, 16777216, 0),
+    KEY(classifier_dropout, NUMBER, -1, 0, 1, RF_KEY_OPEN_HIGH | RF_KEY_NULL),
+    {0},
+};
+
+static const char *const silent[] = {
+    "embeddings.position_ids",
+    "embeddings.token_type_ids",
+    "cls.predictions.decoder.weight",
+    "cls.predictions.decoder.bias",
+    NULL,
+};
+
+static const char *const positions[] = {"absolute", NULL};
+
+const rf_family rf__family_bert = {
+    .config = {.name = "bert",
+               .model_type = "bert",
+               .title = "BERT",
+               .key = keys,
+               .class = classes,
+               .position = "absolute",
+               .one_width = true},
+    .prefix = "bert.",
+    .embedding = embedding,
+    .layer = rf__rows_post_norm,
+    .head = heads,
+    .spelling = rf__spelling_bert,
+    .silent = silent,
+    .positions = positions,
+    .norm = RF_NORM_LAYER,
+    .footprint = rf__post_norm_footprint,
+    RF_POST_NORM,
+};
