@@ -97,7 +97,7 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     const rf__finetune_run *f = r->task;
     rf__run_notify(r, "batch", NULL);
     if (r->stop) return rf_fail(why, RF_ESTOPPED, "stopped in an evaluation");
-    const rf__task_objective objective = {f->dev.task, f->class_weight, 0};
+    const rf__task_objective objective = {.task = f->dev.task};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);

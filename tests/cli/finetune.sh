@@ -124,6 +124,12 @@ awk 'BEGIN { for (i = 0; i < 40; i++) print "the O\nfilm U-A\nis B-A\ngood L-A\n
 holds out 'f1 '
 expect 0 'the tags name no entities' "$program" evaluate -m speech --dev speech.conll
 
+# eval_loss is that of the labels as they are, whatever weights and smoothing training has: evaluate says the same of the folder.
+# shellcheck disable=SC2086
+expect 0 '' "$program" finetune -q $few --train train.tsv --dev dev.tsv --class_weights 5,1 --label_smoothing_factor 0.2 -o weighted
+expect 0 '' "$program" evaluate -m weighted --dev dev.tsv --json
+close "$(loss_of out)" "$(loss_of weighted/metrics.jsonl)" || fail "eval_loss $(loss_of out), in training with weights $(loss_of weighted/metrics.jsonl)"
+
 # The loss that evaluate prints is the run's, whatever the task.
 awk 'BEGIN { print "text\tscore"; for (i = 0; i < 20; i++) print "the film is good\t" i % 7 / 3 }' > reg.tsv
 awk 'BEGIN { print "text\tlabels"; for (i = 0; i < 20; i++) print "the film is good\t" (i % 2 ? "a,b" : "c") }' > multilabel.tsv

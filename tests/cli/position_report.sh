@@ -41,7 +41,16 @@ if command -v gnuplot > /dev/null; then
     sed 's/"vocab_size"/"is_decoder": true, "vocab_size"/' model/config.json > causal.json && cp -r model causal && mv causal.json causal/config.json
     expect 0 'report.json' "$program" position-report -m causal --text long.txt --max_length 16 --stretches 1 --pieces 1 -o behind
     [ "$(sed -n '/^\$a0 /,/^EOD/p' behind/distance.gp | sed -n 2p | awk '{ print $NF }')" = 0.211296 ] || fail "even causal attention: $(grep -A 2 '^\$a0' behind/distance.gp)"
+    expect 0 'report.json' "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 1 -o plots
     expect 4 'cannot create' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 -o none/plots
 fi
+# What somebody else wrote stays, and that is known before anything is measured.
+for name in report.json place.gp distance.svg length.png; do
+    mkdir mine
+    echo mine > mine/$name
+    expect 2 "mine/$name: " "$program" position-report -m model --text long.txt --max_length 16 --stretches 2 --pieces 1 -o mine
+    [ "$(cat mine/$name)" = mine ] && [ "$(ls mine)" = $name ] || fail "$name was overwritten: $(ls mine)"
+    rm -r mine
+done
 [ "$(find . -name '*.tmp-*' | wc -l)" -eq 0 ] || fail "temporary files are left"
 done_testing

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "cli/bench/bench.h"
+#include "data/source.h"
 #include "roformer/rope.h"
 
 /* Arrays that lie at the same place of their pages get into each other's way in the caches (a store holds up loads from
@@ -135,6 +136,25 @@ static rf_status tokenize_body(void *arg, rf_error *why)
     return RF_OK;
 }
 
+/* All of a file, or of standard input, with compression taken off. */
+static rf_status read_text(const rf_ctx *ctx, const char *path, tokenizing *t, rf_error *why)
+{
+    enum { MOST = 1 << 26 };
+    rf__source *source;
+    size_t capacity = 0, got = 1;
+    rf_status status = rf__source_open(ctx, path, &source, why);
+    if (status) return status;
+    while (!status && got && t->size <= MOST) {
+        if (!rf__grow(ctx, &t->text, &capacity, t->size + (1 << 16), 1))
+            status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+        if (!status) status = rf__source_read(source, t->text + t->size, capacity - t->size, &got, why);
+        if (!status) t->size += got;
+    }
+    rf__source_close(source);
+    if (status || t->size <= MOST) return status;
+    return rf_fail(why, RF_EDATA, "%s: more than %d bytes", path, (int)MOST);
+}
+
 rf_status bench_tokenize(bench_job *j)
 {
     static const char sample[] =
@@ -151,7 +171,7 @@ rf_status bench_tokenize(bench_job *j)
     rf_encoding_init(&t.e, ctx);
     rf_status status = cli_model_folder(j->a->model, folder, sizeof folder, why);
     if (!status) status = rf_tokenizer_open(ctx, folder, &tokenizer, why);
-    if (!status && j->a->text) status = rf__read_named(ctx, j->a->text, 1 << 26, &t.text, &t.size, why);
+    if (!status && j->a->text) status = read_text(ctx, j->a->text, &t, why);
     if (!status && !j->a->text) {
         enum { TIMES = 1000 };
         const size_t n = sizeof sample - 1;

@@ -71,6 +71,7 @@ static int run(void *arguments, cli_io *io)
     r.bench = &b;
     if (!status && a->output && mkdir(a->output, 0777) && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
+    if (!status && a->output) status = position_report_own(io->ctx, a->output, &io->why);
     if (!status) status = measure(&b, &r, &io->why);
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
     if (!status && a->output) status = write_json(&r, a->output, &io->why);

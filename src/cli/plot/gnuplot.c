@@ -35,10 +35,11 @@ static const char *here(const char *path) { return *path == '/' || *path == '.' 
 
 static const char first_line[] = "# drawn with: gnuplot FILE.gp\n";
 
-static rf_status not_foreign(const char *script, rf_error *why)
+rf_status cli_gnuplot_own(const char *script, rf_error *why)
 {
     char begin[sizeof first_line] = "";
-    FILE *f = fopen(script, "re");
+    struct stat st;
+    FILE *f = !stat(script, &st) && S_ISREG(st.st_mode) ? fopen(script, "re") : NULL;
     if (!f) return RF_OK;                                               /* opening it for writing tells what is wrong */
     const size_t n = fread(begin, 1, sizeof first_line - 1, f);
     fclose(f);
@@ -53,9 +54,8 @@ rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot,
 {
     char name[1024], line[1200];
     const char *file = rf__file_name(plot);
-    struct stat st;
     *out = (cli_out){.fd = -1, .begin = -1};
-    rf_status status = !stat(script, &st) && S_ISREG(st.st_mode) ? not_foreign(script, why) : RF_OK;
+    rf_status status = cli_gnuplot_own(script, why);
     if (!status) status = cli_out_open(out, script, why);
     if (status) return status;
     cli_gnuplot_quote(file, name, sizeof name);

@@ -7,8 +7,10 @@
 /* A name inside '...' of a script. */
 void cli_gnuplot_quote(const char *text, char *out, size_t size);
 
-/* Opens PLOT's script and writes its first lines.  RF_EARG when a file of that name is there which is no such
- * script. */
+/* RF_EARG when a file of that name is there which is no script of this program's. */
+rf_status cli_gnuplot_own(const char *script, rf_error *why);
+
+/* Opens PLOT's script and writes its first lines, unless cli_gnuplot_own refuses. */
 rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why);
 
 /* Runs gnuplot on the script, whose variable `out` names what it writes; the plot gets its name when it is complete.

@@ -1,6 +1,7 @@
 /* position_report_plots.c — the plots of position-report. */
 #include <math.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/position_report.h"
@@ -126,6 +127,41 @@ static void put_planes(lab_script *s, const position_report *r)
     lab_put(s, "unset multiplot\n");
 }
 
+static const char *const names[] = {"length", "place", "distance", "planes"};
+
+static bool is_there(const char *folder, const char *name, const char *suffix, char *path, size_t size)
+{
+    snprintf(path, size, "%s/%s.%s", folder, name, suffix);
+    return !access(path, F_OK);
+}
+
+/* A report has the keys of position_report_json; a plot has its script beside it. */
+rf_status position_report_own(const rf_ctx *ctx, const char *folder, rf_error *why)
+{
+    static const char *const suffix[] = {"svg", "png"};
+    static const char foreign[] = "%.200s: was not written by position-report, and would be overwritten: choose "
+                                  "another folder with -o, or move it";
+    char path[4096], script[4096], *text;
+    size_t bytes;
+    if (is_there(folder, "report", "json", path, sizeof path)) {
+        rf_status status = rf__read_file(ctx, path, 1 << 28, &text, &bytes, why);
+        if (status) return status;
+        json_t *all = rf__json_parse(text, bytes, 0, path, NULL);
+        const bool own = json_object_get(all, "shifts") && json_object_get(all, "attention");
+        json_decref(all);
+        rf__free(ctx, text);
+        if (!own) return rf_fail(why, RF_EARG, foreign, path);
+    }
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        const bool drawn = is_there(folder, names[i], "gp", script, sizeof script);
+        if (cli_gnuplot_own(script, why)) return why->code;
+        for (size_t k = 0; k < RF_COUNT(suffix); k++)
+            if (!drawn && is_there(folder, names[i], suffix[k], path, sizeof path))
+                return rf_fail(why, RF_EARG, foreign, path);
+    }
+    return RF_OK;
+}
+
 rf_status position_report_draw(const position_report *r, const char *folder, rf_error *why)
 {
     const bool rotates = (r->bench->is->flags & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
@@ -136,10 +172,10 @@ rf_status position_report_draw(const position_report *r, const char *folder, rf_
         int64_t width, height;
         void (*put)(lab_script *s, const position_report *r);
     } plot[] = {
-        {"length", r->lengths > 0, 900, 480, put_length},
-        {"place", r->lengths > 0, 900, 480, put_loss_by_position},
-        {"distance", true, 1200, 60 + 320 * ((L + 1) / 2), put_distance},
-        {"planes", rotates, 1100, 60 + 250 * L, put_planes},
+        {names[0], r->lengths > 0, 900, 480, put_length},
+        {names[1], r->lengths > 0, 900, 480, put_loss_by_position},
+        {names[2], true, 1200, 60 + 320 * ((L + 1) / 2), put_distance},
+        {names[3], rotates, 1100, 60 + 250 * L, put_planes},
     };
     for (size_t i = 0; i < sizeof plot / sizeof *plot && !why->code; i++) {
         lab_script s = {.out.fd = -1};
