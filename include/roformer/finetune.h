@@ -21,33 +21,15 @@ extern "C" {
 #endif
 
 typedef enum rf_task { RF_TASK_CLS, RF_TASK_REG, RF_TASK_MULTILABEL, RF_TASK_TAG, RF_TASK_QA, RF_TASK_MC } rf_task;
-typedef enum rf_strategy { RF_STRATEGY_NO, RF_STRATEGY_STEPS, RF_STRATEGY_EPOCH } rf_strategy;
+typedef enum rf_strategy { RF_STRATEGIES(RFO_VALUE) } rf_strategy;
 
+/* Besides those of every run (texts, masking and tokens_per_batch are not used) a member for each row of
+ * finetune_options.def.  A folder in place of a file, of train and dev, stands for its train.* or dev.* (val.*). */
 typedef struct rf_finetune_options {
-    rf_train_options t;                 /* the first member; texts, masking and tokens_per_batch are not used         */
-    const char *task, *train, *dev;     /* files; a folder stands for its train.* or dev.* (val.*); dev may be NULL   */
-    const char *text_column, *pair_column, *label_column;      /* names or numbers from 1; NULL: by the file's header */
-    const char *id_column; /* prediction: of what an example calls itself; NULL: id, idx, index, guid or qid if there */
-    const char *header;        /* tables: "yes" or "no"; NULL: a header unless all columns that are named are numbers */
-    const char *separator;             /* tables: between fields, "tab" or a character; NULL: comma in .csv, else tab */
-    const char *labels;              /* "no,yes": the labels in their order; NULL: those of the training file, sorted */
-    int64_t per_device_train_batch_size, per_device_eval_batch_size;       /* examples                                */
-    rf_strategy eval_strategy, save_strategy;                   /* STEPS: every eval_steps, save_steps                */
-    const char *metric;                 /* metric_for_best_model by name, "accuracy", "f1"; "loss"; NULL: the task's  */
-    int pooled;                         /* BERT's pooler and classifier instead of RoFormer's head                    */
-    double dropout;                     /* of the encoder and the head; below 0: what the model's config says         */
-    double layer_wise_lr_decay;         /* layer l of L learns at learning_rate d^(L-l), embeddings at d^(L+1)        */
-    int64_t frozen_layers;              /* above 0: embeddings and so many layers keep their weights                  */
-    const char *class_weights;          /* cls and tag: "balanced", or a number for each label; NULL: all 1           */
-    double r_drop;                      /* cls and tag: alpha of R-Drop; 0: off                                       */
-    double fgm;                         /* epsilon of the adversarial step on word embeddings; 0: off                 */
-    int64_t doc_stride;                 /* qa: tokens that two windows of a long context share                        */
-    int64_t max_bad_lines;         /* lines that may be passed over in train and dev; 0: none (glue/qqp, whose published
-                                           files have some: 16)                                                       */
-    /* "2e-5,3e-5": a run for each, and the one that is best on dev is named; NULL: one run */
-    const char *learning_rates;
-    int64_t seeds;               /* with learning_rates: runs of each, with seed, seed + 1, ...; the best mean counts */
-    int64_t k_fold;                     /* above 1: so many runs, each holding out another part of the training file  */
+    rf_train_options t;                 /* first; max_length 0: what the task's preset says, 128, of GLUE 512         */
+#define RFO(kind, member, ...) RFO_TYPE_##kind member;
+#define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
+#include "roformer/finetune_options.def"
 } rf_finetune_options;
 
 void rf_finetune_defaults(rf_finetune_options *o);
@@ -115,8 +97,8 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
                               rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why);
 
 /* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the
- * folder was fine-tuned with; o->t.max_length counts when o->t.given says so.  rf_answerer_predict reads in the same
- * way.  The loss is the first score; class weights and R-Drop of the training are no part of it. */
+ * folder was fine-tuned with, cut to o->t.max_length tokens (0: as in fine-tuning).  rf_answerer_predict reads in the
+ * same way.  The loss is the first score; class weights and R-Drop of the training are no part of it. */
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
                                rf_error *why);
 

@@ -10,6 +10,7 @@
 #include "roformer/generate.h"
 #include "roformer/kernels.h"
 #include "roformer/model.h"
+#include "roformer/options.h"
 #include "roformer/reader.h"
 #include "roformer/rope.h"
 #include "roformer/status.h"

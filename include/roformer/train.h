@@ -12,85 +12,38 @@
 #include "roformer/checkpoint.h"
 #include "roformer/comm.h"
 #include "roformer/model.h"
+#include "roformer/options.h"
 #include "roformer/reader.h"
+#include "roformer/train_options.def"         /* the lists of words */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-typedef enum rf_schedule {
-    RF_SCHEDULE_LINEAR, RF_SCHEDULE_COSINE, RF_SCHEDULE_CONSTANT, RF_SCHEDULE_CONSTANT_WITH_WARMUP,
-    RF_SCHEDULE_COSINE_WITH_RESTARTS, RF_SCHEDULE_POLYNOMIAL, RF_SCHEDULE_INVERSE_SQRT, RF_SCHEDULE_PIECEWISE,
-    RF_SCHEDULE_ONE_CYCLE
-} rf_schedule;
-typedef enum rf_report_to { RF_REPORT_NONE, RF_REPORT_TENSORBOARD } rf_report_to;
-typedef enum rf_optim { RF_OPTIM_ADAMW, RF_OPTIM_LAMB, RF_OPTIM_ADAFACTOR, RF_OPTIM_LION, RF_OPTIM_SGD } rf_optim;
+/* The values are the words of the rows, in their order. */
+typedef enum rf_schedule { RF_SCHEDULES(RFO_VALUE) } rf_schedule;
+typedef enum rf_report_to { RF_REPORTS(RFO_VALUE) } rf_report_to;
+typedef enum rf_optim { RF_OPTIMS(RFO_VALUE) } rf_optim;
 
 /* What is predicted: masked tokens (mlm), or the next one (clm).  AUTO: what config.json's is_decoder says. */
-typedef enum rf_objective { RF_OBJECTIVE_AUTO, RF_OBJECTIVE_MLM, RF_OBJECTIVE_CLM } rf_objective;
+typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 
 /* Which held-out number tells the best checkpoint, and whether more of it is better: AUTO knows. */
-typedef enum rf_metric { RF_METRIC_LOSS, RF_METRIC_ACCURACY } rf_metric;
-typedef enum rf_greater { RF_GREATER_AUTO, RF_GREATER_TRUE, RF_GREATER_FALSE } rf_greater;
+typedef enum rf_metric { RF_METRICS(RFO_VALUE) } rf_metric;
+typedef enum rf_greater { RF_GREATER(RFO_VALUE) } rf_greater;
 
+/* A member for each row of train_options.def, which has its default, its limits and what it means.  Lists of files
+ * (text, validation_text, data) have their number beside them (texts, validation_texts, datas); data_weight is as long
+ * as data. */
 typedef struct rf_train_options {
-    const char *const *text;            /* files to read, in order; "-" is standard input                             */
-    int texts;
-    const char *const *validation_text; /* held-out files; with none, `validation_split` of the documents by hash     */
-    int validation_texts;
-    double validation_split;            /* share of documents held out by a hash of their text                        */
-    const char *const *data;            /* caches that rf_prepare made, in place of texts                             */
-    int datas;                          /* at most 16                                                                 */
-    const double *data_weight;        /* [datas] shares of the tokens to draw from each; NULL: one corpus of them all */
-    const char *model;              /* folder with vocab.txt (and config.json, weights when they are to be continued) */
-    const char *config;                 /* config.json of a new model (the folder's weights are not used), or NULL    */
-    const char *output_dir;             /* checkpoints, metrics.jsonl; NULL: `model`, or where the checkpoint lies    */
-    const char *resume_from_checkpoint; /* folder of a checkpoint, or "latest": the newest intact one; NULL: start    */
-    int64_t max_steps;
-    double num_train_epochs;            /* used when max_steps is 0; as many steps as this many times all tokens fill */
-    int64_t tokens_per_batch;           /* tokens of one micro-batch, packed                                          */
-    int64_t max_length;                 /* longest piece of a document, [CLS] and [SEP] included                      */
-    int64_t gradient_accumulation_steps;
-    double learning_rate, weight_decay, adam_beta1, adam_beta2, adam_epsilon, max_grad_norm;
-    /* share of each label that goes to all classes, in training: cls, tag and tokens; 0: none */
-    double label_smoothing_factor;
-    rf_optim optim;
-    int lamb_bias_correction;           /* off: LAMB as RoFormerV2 was trained                                        */
-    double momentum;                    /* sgd                                                                        */
-    int nesterov;
-    double adafactor_beta1, clip_threshold, decay_rate;         /* adafactor; beta1 0: without first moment           */
-    int scale_parameter, relative_step, warmup_init;            /* adafactor, off as in transformers' Trainer         */
-    rf_schedule lr_scheduler_type;
-    double num_cycles, lr_end, lr_power;        /* cosine_with_restarts; polynomial                                   */
-    const char *lr_schedule;            /* piecewise: "32000:1,320000:0.5", shares of learning_rate at updates        */
-    double ema_decay;                 /* above 0: evaluations and the final model are of a moving mean of the weights */
-    int64_t average_last;               /* above 0: the final model is the mean of the last so many checkpoints       */
-    rf_report_to report_to;             /* besides metrics.jsonl                                                      */
-    double max_loss_spike;              /* skip updates whose loss is so many deviations above its mean; 0: never     */
-    int64_t warmup_steps;               /* 0: none; below 0: as warmup_ratio says                                     */
-    double warmup_ratio;                /* of all steps                                                               */
-    rf_objective objective;             /* CLM makes a causal model of a new one                                      */
-    double mlm_probability;             /* of mlm                                                                     */
-    int whole_word_mask;
-    int64_t logging_steps, eval_steps, save_steps, save_total_limit;
-    int load_best_model_at_end;         /* the trained model is that of the best checkpoint, not the last             */
-    rf_metric metric_for_best_model;    /* the best checkpoint is kept besides the last save_total_limit              */
-    rf_greater greater_is_better;
-    int64_t early_stopping_patience;    /* end after so many evaluations in a row without a better one; 0: never      */
-    int64_t eval_documents;             /* held-out documents per evaluation; 0: all                                  */
-    int bf16;                           /* products in bf16, sums and all else in f32; weights stay f32               */
-    int bf16_stochastic_rounding;       /* products see weights rounded at random, anew for each step                 */
-    int gradient_checkpointing;         /* a layer's activations are computed again in the backward: less memory      */
-    uint64_t seed;
-    int64_t stop_after;                 /* stop (resumable) after this many steps of this run; 0: never               */
-    double max_time;                    /* seconds after which the run saves and stops; 0: never                      */
-    rf_type save_type;                  /* of model.safetensors in the final folder: RF_F32 or RF_BF16                */
-    int save_synchronously;       /* training waits until a checkpoint is on the disk; otherwise it goes on meanwhile */
-    int allow_data_change;              /* resume on other text; the next epoch begins                                */
+#define RFO(kind, member, ...) RFO_TYPE_##kind member;
+#define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
+#define RFO_IN(name, kind, member, ...)
+#include "roformer/train_options.def"
     rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                        */
     rf_comm *comm;                      /* the processes that train together; NULL: one.  See below                   */
-    int (*given)(void *user, const char *option); /* whether the caller chose this option; NULL: when it differs from */
-    void *given_user;                               /* the default.  Asked when a run is resumed                      */
+    int (*given)(void *user, const char *option);   /* whether the caller chose the option of this row's name; NULL:  */
+    void *given_user;                               /* when it differs from the default.  Asked when a run is resumed */
 } rf_train_options;
 
 /* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.

@@ -156,7 +156,7 @@ rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const 
     int64_t max_length = a->max_length;
     a->o = *o;
     if (!a->o.task) a->o.task = *own ? own : names[a->task];
-    if (o->t.given && o->t.given(o->t.given_user, "max_length")) max_length = o->t.max_length;
+    if (o->t.max_length) max_length = o->t.max_length;
     rf_status status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = rf__labelled_open(l, a->ctx, &a->o, why);
     if (!status && l->task != a->task)

@@ -17,52 +17,13 @@
 
 /* ---- options ---- */
 
-static const char *const strategies[] = {"no", "steps", "epoch", NULL};
-#define AT(field) offsetof(rf_finetune_options, field)
-static const rf__option_row rows[] = {
-    {"per_device_train_batch_size", RF__INT,    AT(per_device_train_batch_size), 1, 65536, 32, NULL, 0},
-    {"per_device_eval_batch_size",  RF__INT,    AT(per_device_eval_batch_size), 1, 65536, 32, NULL, 0},
-    {"eval_strategy",               RF__CHOICE, AT(eval_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
-    {"save_strategy",               RF__CHOICE, AT(save_strategy), 0, 2, RF_STRATEGY_EPOCH, strategies, 0},
-    {"pooled",                      RF__FLAG,   AT(pooled), 0, 1, 0, NULL, 0},
-    {"dropout",                     RF__REAL,   AT(dropout), -1, 0.99, -1, NULL, 0},
-    {"layer_wise_lr_decay",         RF__REAL,   AT(layer_wise_lr_decay), 0.01, 1, 1, NULL, 0},
-    {"frozen_layers",               RF__INT,    AT(frozen_layers), 0, 1024, 0, NULL, 0},
-    {"r_drop",                      RF__REAL,   AT(r_drop), 0, 1000, 0, NULL, 0},
-    {"fgm",                         RF__REAL,   AT(fgm), 0, 1000, 0, NULL, 0},
-    {"doc_stride",                  RF__INT,    AT(doc_stride), 0, 1 << 20, 128, NULL, 0},
-    {"max_bad_lines",               RF__INT,    AT(max_bad_lines), 0, 1e12, 0, NULL, 0},
-    {"k_fold",                      RF__INT,    AT(k_fold), 0, 1000, 0, NULL, 0},
-};
-static const struct { const char *name; size_t at; bool file;
-} words[] = {
-    {"task", AT(task), false},
-    {"train", AT(train), true},
-    {"dev", AT(dev), true},
-    {"text_column", AT(text_column), false},
-    {"pair_column", AT(pair_column), false},
-    {"label_column", AT(label_column), false},
-    {"header", AT(header), false},
-    {"separator", AT(separator), false},
-    {"labels", AT(labels), false},
-    {"metric", AT(metric), false},
-    {"class_weights", AT(class_weights), false},
-};
-
 enum { USUAL_LENGTH = 128 };
 
 void rf_finetune_defaults(rf_finetune_options *o)
 {
     memset(o, 0, sizeof *o);
-    rf_train_defaults(&o->t);
-    rf__rows_defaults(o, rows, RF_COUNT(rows));
-    o->t.learning_rate = 5e-5;
-    o->t.weight_decay = 0;
-    o->t.warmup_ratio = 0;
-    o->t.max_length = USUAL_LENGTH;
-    o->t.logging_steps = 10;
-    o->task = "cls";
-    o->seeds = 1;
+    rf__rows_defaults(rf_train_option, &o->t, true);
+    rf__rows_defaults(rf_finetune_option, o, true);
 }
 
 static void run_defaults(rf_train_options *t)
@@ -70,11 +31,18 @@ static void run_defaults(rf_train_options *t)
     rf_finetune_options o;
     rf_finetune_defaults(&o);
     *t = o.t;
+    t->max_length = USUAL_LENGTH;
 }
 
-static const char **word_at(rf_finetune_options *o, size_t i)
+/* In place of the caller's own `given`, which is not there: what differed from the defaults when the caller came, and
+ * not what has been derived since. */
+static int differed(void *user, const char *name)
 {
-    return (const char **)(void *)((char *)o + words[i].at);
+    const rf__finetune_run *f = user;
+    const rf_option *run = rf__rows_find(rf_train_option, name), *own = rf__rows_find(rf_finetune_option, name);
+    rf_finetune_options usual;
+    rf_finetune_defaults(&usual);
+    return (own && !rf__row_same(own, f->asked, &usual)) || (run && !rf__row_same(run, &f->asked->t, &usual.t));
 }
 
 /* A folder keeps the names of its columns (rf_config). */
@@ -92,7 +60,7 @@ static rf_status check_columns(const rf_finetune_options *o, rf_error *why)
 
 static rf_status check(const rf_finetune_options *o, rf_error *why)
 {
-    if (rf__rows_check(o, rows, RF_COUNT(rows), why) || check_columns(o, why)) return RF_EARG;
+    if (rf__rows_check(rf_finetune_option, o, why) || check_columns(o, why)) return RF_EARG;
     if (o->r_drop > 0 && o->t.gradient_accumulation_steps >= 1 << 19)
         return rf_fail(why, RF_EARG, "r_drop: gradient_accumulation_steps is %lld",
                        (long long)o->t.gradient_accumulation_steps);
@@ -106,12 +74,12 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
     return RF_OK;
 }
 
-/* Who says how often, and not when, means steps.  Only o->t.given tells that from a strategy that happens to be the
- * default. */
+/* Who says how often, and not when, means steps.  Only a caller's own `given` tells that from a strategy that happens
+ * to be the default. */
 static void settle_strategies(rf_finetune_options *o)
 {
     const rf_train_options *t = &o->t;
-    if (!t->given) return;
+    if (!t->given || t->given == differed) return;
     if (t->given(t->given_user, "eval_steps") && !t->given(t->given_user, "eval_strategy"))
         o->eval_strategy = RF_STRATEGY_STEPS;
     if (t->given(t->given_user, "save_steps") && !t->given(t->given_user, "save_strategy"))
@@ -132,23 +100,11 @@ static void derive(rf_finetune_options *o)
     if (rf__score_is_error(metric) && t->greater_is_better == RF_GREATER_AUTO) t->greater_is_better = RF_GREATER_FALSE;
 }
 
-/* What a checkpoint keeps of these options, besides those of every run. */
-static void options_json(const rf_finetune_options *o, json_t **all)
-{
-    rf__rows_json(o, rows, RF_COUNT(rows), all);
-    for (size_t i = 0; i < RF_COUNT(words); i++) {
-        const char *text = *word_at((rf_finetune_options *)(uintptr_t)o, i);
-        char *whole = text && words[i].file ? realpath(text, NULL) : NULL;
-        if (text) rf__json_set(all, words[i].name, rf__json_text(whole ? whole : text, strlen(whole ? whole : text)));
-        free(whole);
-    }
-}
-
 static void keep(const rf__run *r, json_t **options)
 {
     rf__finetune_run *f = r->task;
     json_t *all = json_object();
-    options_json(&f->o, &all);
+    rf__rows_json(rf_finetune_option, &f->o, &all);
     if (f->o.k_fold > 1) rf__json_set(&all, "fold", json_integer(f->source.fold));
     if (f->base) rf__json_set(&all, "base_model", rf__json_text(f->base, strlen(f->base)));
     rf__json_set(options, "finetune", all);
@@ -171,15 +127,9 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
     if (!all) return rf_fail(why, RF_EDATA, "%s: is not of a fine-tuning run", r->from);
     rf_finetune_options usual;
     rf_finetune_defaults(&usual);
-    rf_status status =
-        rf__rows_restore(&f->o, rows, RF_COUNT(rows), &usual, &r->o, all, r->from, changed, sizeof changed, why);
+    const rf__restoring from = {&usual, &r->o, all, r->from, &f->strings, changed, sizeof changed};
+    rf_status status = rf__rows_restore(rf_finetune_option, &f->o, &from, why);
     if (!status) settle_strategies(&f->o);
-    for (size_t i = 0; i < RF_COUNT(words) && !status; i++) {
-        const char *text = json_string_value(json_object_get(all, words[i].name)), **to = word_at(&f->o, i);
-        const bool chosen = r->o.given && r->o.given(r->o.given_user, words[i].name);
-        if (chosen || !text) continue;
-        status = keep_text(f, text, to, why);
-    }
     const char *base = json_string_value(json_object_get(all, "base_model"));
     if (!status && base) status = keep_text(f, base, &f->base, why);
     if (!status && *changed) rf__run_notify(r, "note", "options that differ from the checkpoint's: %s", changed);
@@ -191,11 +141,13 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
         status = rf_fail(why, RF_EARG, "%s: is of seed %llu, not %llu: runs of another seed need another output_dir",
                          r->from, (unsigned long long)seed, (unsigned long long)r->o.seed);
     if (!status) status = check(&f->o, why);
-    const rf_train_options run = r->o;
-    f->o.t = run;
-    derive(&f->o);
-    r->o.metric_for_best_model = f->o.t.metric_for_best_model;
-    r->o.tokens_per_batch = f->o.t.tokens_per_batch;    /* the checkpoint's is that of its largest batch, see prepare */
+    if (strstr(changed, "metric_for_best_model")) {          /* whose numbers cannot be compared with the old one's   */
+        r->state.best_step = 0;
+        if (!rf__options_chosen(&r->o, &usual.t, "greater_is_better")) r->o.greater_is_better = RF_GREATER_AUTO;
+    }
+    f->o.t = r->o;
+    derive(&f->o); /* tokens_per_batch was that of the largest batch, see prepare */
+    r->o = f->o.t;
     return status;
 }
 
@@ -247,7 +199,8 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
         {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
         {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
         {"doc_stride", task == RF_TASK_QA, "task qa"},
-        {"pooled", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL,
+        {"k_fold", f->o.k_fold != 1, "2 parts and more"},
+        {"head", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL,
          "tasks with labels of texts"},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++)
@@ -447,7 +400,8 @@ static rf_status open(rf__run *r, rf_error *why)
     if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
     if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
     const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);
-    const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
+    const bool more = o->given && o->given != differed &&
+                      (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     const bool ended = !more && r->state.patience.stale && r->state.max_steps == r->state.step;
     if (!ended) r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
     r->order = rf__make_key(o->seed, 0x6f726472);
@@ -485,8 +439,9 @@ static json_t *defaults(void)
 {
     rf_finetune_options o;
     rf_finetune_defaults(&o);
+    run_defaults(&o.t);
     json_t *all = rf__options_json(&o.t), *own = json_object();
-    options_json(&o, &own);
+    rf__rows_json(rf_finetune_option, &o, &own);
     rf__json_set(&all, "finetune", own);
     return all;
 }
@@ -550,13 +505,12 @@ static rf_status find_files(rf__finetune_run *f, rf_error *why)
     return status || !train ? status : keep_text(f, path, &f->o.train, why);
 }
 
-/* What the preset says where the caller says nothing; a checkpoint has said it already. */
-static void settle_preset(rf_finetune_options *o)
+/* What the preset says where the caller says nothing; a checkpoint has its own. */
+static void settle_length(rf_finetune_options *o)
 {
     const rf__preset *p;
-    const bool chosen = o->t.given ? o->t.given(o->t.given_user, "max_length") : o->t.max_length != USUAL_LENGTH;
-    if (!chosen && !o->t.resume_from_checkpoint && !rf__preset_find(o->task ? o->task : "cls", &p, NULL))
-        o->t.max_length = p->max_length;
+    if (o->t.max_length) return;
+    o->t.max_length = !rf__preset_find(o->task ? o->task : "cls", &p, NULL) ? p->max_length : USUAL_LENGTH;
 }
 
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
@@ -566,10 +520,15 @@ rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int6
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a run");
     f->ctx = ctx;
     f->o = *o;
+    f->asked = o;
+    if (!o->t.given) {
+        f->o.t.given = differed;
+        f->o.t.given_user = f;
+    }
     f->source.fold = fold;
     rf__arena_init(&f->strings, ctx);
     rf_status status = find_files(f, why);
-    settle_preset(&f->o);
+    settle_length(&f->o);
     settle_strategies(&f->o);
     derive(&f->o);
     if (!status) status = check(&f->o, why);

@@ -13,7 +13,8 @@
 
 typedef struct rf__finetune_run {
     const rf_ctx *ctx;
-    rf_finetune_options o;              /* as given, or as restored                                                   */
+    const rf_finetune_options *asked;   /* as the caller gave them                                                    */
+    rf_finetune_options o;              /* the same, settled, or as restored                                          */
     rf_arena strings;
     const char *base;                   /* the model that it began with, for the card; NULL: not known */
     rf__labelled source;                /* columns and labels                                                         */

@@ -1,32 +1,8 @@
-/* options.h — the options of a run as one table: limits, defaults, JSON. */
+/* options.h — the options of a run: what they mean together.  What each of them is says its row (option_rows.h). */
 #ifndef RF_TRAIN_OPTIONS_H
 #define RF_TRAIN_OPTIONS_H
 
-#include "base/json.h"
-
-#include "base/base.h"
-#include "roformer/train.h"
-
-/* A table of numbers and choices in a struct of options: those of rf_train_options are one, those of a job another. */
-enum { RF__INT, RF__REAL, RF__FLAG, RF__CHOICE, RF__SEED, RF__BYTES };
-enum { RF__LOCAL = 1 };                 /* of this run alone: not kept in checkpoints                                 */
-typedef struct rf__option_row {
-    const char *name;
-    int kind;                           /* RF__INT, ...                                                               */
-    size_t at;
-    double lowest, highest, initial;
-    const char *const *choice;
-    int flags;
-} rf__option_row;
-
-void rf__rows_defaults(void *o, const rf__option_row row[], size_t n);
-rf_status rf__rows_check(const void *o, const rf__option_row row[], size_t n, rf_error *why);
-void rf__rows_json(const void *o, const rf__option_row row[], size_t n, json_t **all);
-
-/* As rf__options_restore; `usual` is a struct as `to` with the defaults, `o` knows what the caller chose, `changed` is
- * appended to. */
-rf_status rf__rows_restore(void *to, const rf__option_row row[], size_t n, const void *usual, const rf_train_options *o,
-                           const json_t *saved, const char *name, char *changed, size_t size, rf_error *why);
+#include "train/option_rows.h"
 
 /* Whether the caller chose this option: o->given knows, and without it what differs from `usual`, the defaults of this
  * kind of run. */

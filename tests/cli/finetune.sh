@@ -144,6 +144,51 @@ for file in reg.tsv multilabel.tsv mc.jsonl qa.jsonl entities.conll; do
     close "$(loss_of out)" "$(loss_of loss-$task/metrics.jsonl)" || fail "$task: eval_loss $(loss_of out), in training $(loss_of loss-$task/metrics.jsonl)"
 done
 expect 0 '' "$program" watch --once --metric eval_precision entities
+
+# Smoothed labels: the loss of training is (1 - P) times that of the labels and P times the mean over all classes, which
+# is that of P = 1; eval_loss is of the labels alone.  Tasks without one label at a place have nothing to smooth.
+smooth="-m pre --max_length 32 --max_steps 1 --per_device_train_batch_size 181 --dropout 0 --logging_steps 1 --learning_rate 0"
+for share in 0 0.25 1; do
+    # shellcheck disable=SC2086
+    expect 0 '' "$program" finetune -q $smooth --train train.tsv --dev dev.tsv -o smooth-$share --label_smoothing_factor $share --json
+    sed -n 's/.*"step":1,.*"loss":\([0-9.]*\).*/\1/p' smooth-$share/metrics.jsonl | head -1 > loss-$share
+    loss_of out > eval-$share
+done
+awk -v none="$(cat loss-0)" -v some="$(cat loss-0.25)" -v all="$(cat loss-1)" \
+    'BEGIN { d = some - 0.75 * none - 0.25 * all; exit !(none > 0 && all > 0 && all != none && d * d < 1e-10) }' ||
+    fail "smoothed losses: $(cat loss-0 loss-0.25 loss-1)"
+same eval-0 eval-0.25 'eval_loss is without smoothing'
+for file in reg.tsv multilabel.tsv mc.jsonl qa.jsonl; do
+    # shellcheck disable=SC2086
+    expect 2 'label_smoothing_factor: is for tasks with one label at a place, cls and tag' "$program" finetune -q \
+        --task ${file%.*} $few --train $file --dev $file -o nothing --label_smoothing_factor 0.1
+done
+
+# The results of a run as Trainer leaves them: the scores are those that were printed.
+cat > keys << 'EOK'
+epoch
+eval_accuracy
+eval_f1
+eval_f1_macro
+eval_loss
+eval_matthews_correlation
+eval_runtime
+eval_samples
+eval_samples_per_second
+num_input_tokens_seen
+train_loss
+train_runtime
+train_samples
+train_samples_per_second
+train_steps_per_second
+EOK
+grep -oE '"[a-z0-9_]+":' smooth-0/all_results.json | tr -d '":' | sort > found
+same keys found 'keys of all_results.json'
+close "$(loss_of smooth-0/all_results.json)" "$(cat eval-0)" || fail "all_results.json: $(cat smooth-0/all_results.json)"
+holds smooth-0/all_results.json '"train_samples": 180'
+holds smooth-0/all_results.json '"eval_samples": 60'
+# shellcheck disable=SC2086
+expect 0 'without effect: k_fold is for 2 parts and more' "$program" finetune $smooth --train train.tsv -o one-fold --k_fold 1
 expect 2 'unknown metric eval_precison; did you mean eval_precision' "$program" watch --once --metric eval_precison entities
 
 # How updates are made: as in pre-training.

@@ -55,6 +55,14 @@ if command -v bash > /dev/null; then
 fi
 
 "$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cyclehow' || fail "a long list of choices is cut"
+# The page of training's options is what the program says, and an option says what it needs to have an effect.
+"$program" help --markdown > page
+same page "$here/../../docs/options.md" "docs/options.md (roformer help --markdown > docs/options.md)"
+"$program" help pretrain | tr -d ' \n' | grep -q 'momentumXdecayofthesumofgradients(--optimsgd)' ||
+    fail "what momentum needs"
+for command in pretrain finetune; do
+    "$program" help $command | grep -q -e '--warmup_ratio' || fail "$command has no --warmup_ratio"
+done
 "$program" help completion | grep -q '^options:$' && fail "a heading of no options"
 "$program" help pretrain | grep -q ' $' && fail "blanks at the ends of lines"
 

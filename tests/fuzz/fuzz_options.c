@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!status && used < argc && (p.command = cli_find_command(argv[used])) && (p.args = malloc(p.command->size))) {
         status = cli_defaults(&p, NULL, &why);
         if (!status) status = cli_parse(&p, argc - used - 1, argv + used + 1, NULL, &why);
-        for (const cli_option *o = p.command->options; o->kind; o++) {
+        for (const cli_option *o = p.options; o->kind; o++) {
             cli_show_value(o, p.args, shown, sizeof shown);
             if (cli_given(&p, o->name) && o->kind == CLI_OPERANDS) abort();
         }

@@ -8,7 +8,20 @@
 #include "cli/shell/finetune_options.h"
 #include "cli/shell/train_options.h"
 
-typedef struct evaluate_args { train_args train; rf_finetune_options f; const char *dev, *lengths; } evaluate_args;
+typedef struct evaluate_args {
+    rf_finetune_options f;      /* f.t for text */
+    cli_list text;
+    const char *lengths;
+    int json;
+} evaluate_args;
+
+static void prepare(void *args)
+{
+    evaluate_args *a = args;
+    rf_finetune_defaults(&a->f);
+    rf_train_defaults(&a->f.t);
+    a->f.task = NULL;           /* the folder's own */
+}
 
 void cli_report_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
 {
@@ -28,8 +41,8 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
     rf_answerer *m;
     rf_scores s;
     if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
-    if (!rf_answerer_evaluate(m, &a->f, a->dev, &s, &io->why)) {
-        cli_show_scores(&s, a->train.json, &io->why);
+    if (!rf_answerer_evaluate(m, &a->f, a->f.dev, &s, &io->why)) {
+        cli_show_scores(&s, a->json, &io->why);
         cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), true);
     }
     rf_answerer_close(m);
@@ -55,25 +68,25 @@ static void print_score(const rf_mlm_score *s, int64_t length)
            (long long)s->labels, (long long)s->tokens, (long long)s->documents, (long long)length);
 }
 
-static rf_status score(cli_io *io, const train_args *a, int64_t length, rf_mlm_score *s)
+static rf_status score(cli_io *io, const evaluate_args *a, int64_t length, rf_mlm_score *s)
 {
-    rf_train_options t = a->t;
+    rf_train_options t = a->f.t;
     t.max_length = length;
     if (t.tokens_per_batch < length) t.tokens_per_batch = length;
     const rf_status status = rf_evaluate_mlm(io->ctx, &t, s, &io->why);
     return status || isfinite(s->loss) ? status : rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
 }
 
-static int on_text(const train_args *a, cli_io *io)
+static int on_text(const evaluate_args *a, cli_io *io)
 {
     rf_mlm_score s = {0};
-    if (score(io, a, a->t.max_length, &s) && !s.labels) return cli_exit(io);
+    if (score(io, a, a->f.t.max_length, &s) && !s.labels) return cli_exit(io);
     rf_error print = {0};
     if (io->why.code)
         cli_note(io, "the text was not read to its end: these are the scores of the %lld documents before",
                  (long long)s.documents);
-    if (a->json) cli_print_json(as_json(&s, a->t.max_length, &io->why), 0, &print);
-    else print_score(&s, a->t.max_length);
+    if (a->json) cli_print_json(as_json(&s, a->f.t.max_length, &io->why), 0, &print);
+    else print_score(&s, a->f.t.max_length);
     if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     return cli_exit(io);
 }
@@ -90,7 +103,7 @@ static int64_t next_length(const char **at)
 }
 
 /* One line of a table for each length. */
-static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
+static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
 {
     json_t *all = json_array();
     const char *at = lengths;
@@ -118,16 +131,23 @@ static int on_lengths(const train_args *a, const char *lengths, cli_io *io)
     return cli_exit(io);
 }
 
-/* Options of the other way to evaluate would be passed over: on `text`, those of examples, and the other way round. */
+/* Of the options that evaluate has, those of rf_finetune_options are about examples, and those of rf_train_options
+ * about text, but for a few that are about both. */
+static bool other_way(const rf_option *row, bool examples)
+{
+    static const char *const both[] = {"model", "max_length", "seed"};
+    for (size_t i = 0; i < RF_COUNT(both); i++)
+        if (!strcmp(row->name, both[i])) return false;
+    return !examples || row->kind != RF_OPTION_FILE;
+}
+
 static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
 {
-    static const char *const of_examples[] = {"task", "text_column", "pair_column", "label_column", "doc_stride",
-                                              "per_device_eval_batch_size", "max_bad_lines", NULL};
-    static const char *const of_text[] = {"text_format", "text_split", "text_field", "keep_titles", "tokens_per_batch",
-                                          "mlm_probability", "whole_word_mask", "eval_documents", "max_lengths", NULL};
-    for (const char *const *name = text ? of_examples : of_text; *name; name++)
-        if (cli_given(p, *name))
-            return rf_fail(why, RF_EARG, "--%s is for %s", *name, text ? "--dev" : "--text");
+    const rf_option *row;
+    for (size_t i = 0; (row = text ? rf_finetune_option(i) : rf_train_option(i)); i++)
+        if (other_way(row, text) && cli_given(p, row->name))
+            return rf_fail(why, RF_EARG, "--%s is for %s", row->name, text ? "--dev" : "--text");
+    if (!text && cli_given(p, "max_lengths")) return rf_fail(why, RF_EARG, "--max_lengths is for --text");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--max_length and --max_lengths exclude one another");
     return RF_OK;
@@ -137,40 +157,33 @@ static int was_given(void *parsed, const char *option) { return cli_given(parsed
 
 static int run(void *arguments, cli_io *io)
 {
-    evaluate_args *e = arguments;
-    train_args *a = arguments;
+    evaluate_args *a = arguments;
     char folder[4096];
-    a->t.text = a->text.item;
-    a->t.texts = a->text.n;
-    if (a->text.n && e->dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
-    if (!a->text.n && !e->dev)
+    a->f.t.text = a->text.item;
+    a->f.t.texts = a->text.n;
+    if (a->text.n && a->f.dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
+    if (!a->text.n && !a->f.dev)
         rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
-    if (!io->why.code) no_strangers(io->parsed, !e->dev, &io->why);
-    if (io->why.code || cli_model_folder(a->t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
-    e->f.t.given = was_given;
-    e->f.t.given_user = (void *)(uintptr_t)io->parsed;
-    e->f.t.max_length = a->t.max_length;
-    if (e->dev) return on_examples(e, folder, io);
-    a->t.model = folder;
-    return e->lengths ? on_lengths(a, e->lengths, io) : on_text(a, io);
+    if (!io->why.code) no_strangers(io->parsed, !a->f.dev, &io->why);
+    if (io->why.code || cli_model_folder(a->f.t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
+    a->f.t.given = was_given;
+    a->f.t.given_user = (void *)(uintptr_t)io->parsed;
+    a->f.t.model = folder;
+    if (a->f.dev && !cli_given(io->parsed, "max_length")) a->f.t.max_length = 0;
+    if (a->f.dev) return on_examples(a, folder, io);
+    return a->lengths ? on_lengths(a, a->lengths, io) : on_text(a, io);
 }
 
 static const cli_option options[] = {
-    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL",
-     "model folder; without it the shipped model", NULL},
-    TRAIN_TEXT,
-    {"dev", 0, CLI_FILE, offsetof(evaluate_args, dev), "FILE", NULL, 0, 0, NULL,
-     "labelled examples, for a fine-tuned model", NULL},
-    {"task", 0, CLI_TEXT, offsetof(evaluate_args, f.task), "NAME", NULL, 0, 0, NULL,
-     "how they are read; without it as in fine-tuning", NULL},
-    FINETUNE_COLUMNS(evaluate_args, f),
-    FINETUNE_EVAL_BATCH(evaluate_args, f),
-    FINETUNE_STRIDE(evaluate_args, f),
-    FINETUNE_BAD_LINES(evaluate_args, f),
-    TRAIN_SHARED,
+    CLI_TRAIN_MODEL(evaluate_args, f.t, "model folder; without it the shipped model"),
+    CLI_TRAIN_ROW("text", evaluate_args, text, NULL),
+    CLI_FINETUNE_ROW("dev", evaluate_args, f, "labelled examples, for a fine-tuned model"),
+    CLI_FINETUNE_ROW("task", evaluate_args, f, "how they are read; without it as in fine-tuning"),
+    CLI_FINETUNE_ROWS(evaluate_args, f, RF_OPTION_EVALUATE),
+    CLI_TRAIN_ROWS(evaluate_args, f.t, RF_OPTION_EVALUATE),
     {"max_lengths", 0, CLI_TEXT, offsetof(evaluate_args, lengths), "N,N,...", NULL, 0, 0, NULL,
      "measure at each of these lengths, a line for each", NULL},
-    {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };
 
@@ -196,6 +209,6 @@ const cli_command cmd_evaluate = {
     examples,
     options,
     sizeof(evaluate_args),
-    train_prepare,
+    prepare,
     run,
 };

@@ -6,12 +6,11 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/finetune_options.h"
 #include "cli/plot/report.h"
-#include "cli/shell/update_options.h"
+#include "cli/shell/train_options.h"
 
 typedef struct finetune_args {
     rf_finetune_options f;
-    const char *resume;
-    int head, json, report;
+    int json, report;
 } finetune_args;
 
 static void prepare(void *args)
@@ -109,19 +108,18 @@ static int run(void *arguments, cli_io *io)
     const bool many = f->k_fold > 1 || f->learning_rates;
     rf_scores scores = {.n = 0};
     watch w = {.io = io, .every = f->t.logging_steps, .folds = many};
-    f->pooled = a->head;
-    f->t.resume_from_checkpoint = a->resume;
     f->t.given = was_given;
     f->t.given_user = (void *)(uintptr_t)io->parsed;
-    if (!f->train && !a->resume) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
-    else if (!f->t.output_dir && !a->resume)
+    if (!f->train && !f->t.resume_from_checkpoint) rf_fail(&io->why, RF_EARG, "finetune needs --train FILE");
+    else if (!f->t.output_dir && !f->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "finetune needs -o DIR, a folder for the new model");
     else if (a->report && many)
         rf_fail(&io->why, RF_EARG, "--report: is a page about one run, and %s makes several",
                 f->k_fold > 1 ? "k_fold" : "learning_rates");
-    else if (!a->resume || f->t.model || many) cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
+    else if (!f->t.resume_from_checkpoint || f->t.model || many)
+        cli_model_folder(f->t.model, folder, sizeof folder, &io->why);
     if (io->why.code) return cli_exit(io);
-    if (!a->resume || f->t.model || many) f->t.model = folder;
+    if (!f->t.resume_from_checkpoint || f->t.model || many) f->t.model = folder;
     cli_signals_catch();
     cli_signals_catch_save();
     cli_progress_init(&w.bar, io, 10);
@@ -133,77 +131,27 @@ static int run(void *arguments, cli_io *io)
     return cli_exit(io);
 }
 
-#define A(field) offsetof(finetune_args, field)
-#define F(field) offsetof(finetune_args, f.field)
-#define T(field) offsetof(finetune_args, f.t.field)
 static const cli_option options[] = {
-    {"task", 0, CLI_TEXT, F(task), "cls|reg|multilabel|tag|qa|mc|glue/NAME", NULL, 0, 0, NULL,
-     "what is asked; glue/mrpc and the like know their columns and metrics", NULL},
-    {"train", 0, CLI_FILE, F(train), "FILE", NULL, 0, 0, NULL,
-     "labelled examples as .tsv, .csv, .jsonl, .json, .conll, also .gz or .zst, or a folder with a train file",
-     "train_file"},
-    {"dev", 0, CLI_FILE, F(dev), "FILE", NULL, 0, 0, NULL,
-     "examples to evaluate on; without it those that lie in the folder of --train", "validation_file"},
-    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, "ROFORMER_MODEL",
-     "model to begin from; without it the shipped model", "model_name_or_path"},
-    {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
-     "for the fine-tuned model, checkpoints and metrics.jsonl", NULL},
-    {"resume", 'r', CLI_FOLDER, A(resume), "DIR", NULL, 0, 0, NULL,
-     "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
-    FINETUNE_COLUMNS(finetune_args, f),
-    {"labels", 0, CLI_TEXT, F(labels), "A,B,...", NULL, 0, 0, NULL,
-     "the labels in their order; without it those of the training file, sorted", NULL},
-    {"head", 0, CLI_CHOICE, A(head), "roformer|bert", NULL, 0, 0, NULL,
-     "of texts: RoFormer's, or BERT's pooler and classifier", NULL},
-    {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the examples", NULL},
-    {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
-    {"per_device_train_batch_size", 0, CLI_INT, F(per_device_train_batch_size), "N", NULL, 1, 65536, NULL,
-     "examples of a batch, packed without padding", "batch_size"},
-    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
-     "longest example in tokens; pairs lose from the longer text", "max_seq_length"},
-    UPDATE_OPTIONS(finetune_args, f.t),
-    {"dropout", 0, CLI_REAL, F(dropout), "P", NULL, -1, 0.99, NULL,
-     "of encoder and head; -1: what the model's config says", NULL},
-    {"layer_wise_lr_decay", 0, CLI_REAL, F(layer_wise_lr_decay), "X", NULL, 0.01, 1, NULL,
-     "each layer learns at X times the rate of the one above", NULL},
-    {"frozen_layers", 0, CLI_INT, F(frozen_layers), "N", NULL, 0, 1024, NULL,
-     "above 0: embeddings and the first N layers keep their weights", NULL},
-    {"class_weights", 0, CLI_TEXT, F(class_weights), "balanced|X,Y,...", NULL, 0, 0, NULL,
-     "of the labels in the loss of cls and tag", NULL},
-    {"r_drop", 0, CLI_REAL, F(r_drop), "ALPHA", NULL, 0, 1000, NULL,
-     "R-Drop: every example twice, answers pulled together; 0: off", NULL},
-    {"fgm", 0, CLI_REAL, F(fgm), "EPS", NULL, 0, 1000, NULL,
-     "adversarial step of this length on the word embeddings; 0: off", NULL},
-    FINETUNE_EVAL_BATCH(finetune_args, f),
-    FINETUNE_STRIDE(finetune_args, f),
-    FINETUNE_BAD_LINES(finetune_args, f),
-    {"learning_rates", 0, CLI_TEXT, F(learning_rates), "X,Y,...", NULL, 0, 0, NULL,
-     "a run for each of these, and the best on --dev is named", NULL},
-    {"seeds", 0, CLI_INT, F(seeds), "N", NULL, 1, 1000, NULL,
-     "with --learning_rates: N runs of each; the best mean counts", NULL},
-    {"k_fold", 0, CLI_INT, F(k_fold), "K", NULL, 0, 1000, NULL,
-     "above 1: K runs, each holding out another part of --train", NULL},
-    {"eval_strategy", 0, CLI_CHOICE, F(eval_strategy), "no|steps|epoch", NULL, 0, 0, NULL, "when --dev is evaluated",
-     "evaluation_strategy"},
-    {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 1, 1e12, NULL, "updates between evaluations by steps", NULL},
-    {"save_strategy", 0, CLI_CHOICE, F(save_strategy), "no|steps|epoch", NULL, 0, 0, NULL,
-     "when checkpoints are written; the end has one always", NULL},
-    {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 1, 1e12, NULL, "updates between checkpoints by steps", NULL},
-    {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
-     "the model is that of the best checkpoint", NULL},
-    {"metric_for_best_model", 0, CLI_TEXT, F(metric), "NAME", NULL, 0, 0, NULL,
+    CLI_FINETUNE_ROW("task", finetune_args, f, NULL),
+    CLI_FINETUNE_ROW("train", finetune_args, f, NULL),
+    CLI_FINETUNE_ROW("dev", finetune_args, f, NULL),
+    CLI_TRAIN_MODEL(finetune_args, f.t, "model to begin from; without it the shipped model"),
+    CLI_TRAIN_ROW("output_dir", finetune_args, f.t, "for the fine-tuned model, checkpoints and metrics.jsonl"),
+    CLI_TRAIN_ROW("resume", finetune_args, f.t, NULL),
+    CLI_FINETUNE_ROWS(finetune_args, f, RF_OPTION_FINETUNE),
+    CLI_TRAIN_ROW("max_length", finetune_args, f.t,
+                  "longest example in tokens; pairs lose from the longer text; without it "
+                  "128, of glue/NAME 512"),
+    {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
      "the task's own when not given, or another that it has, of"
 #define RFS(name, error, tasks) " " #name
 #include "task/scores.def"
 #undef RFS
-     ,
+     , NULL},
+    CLI_TRAIN_ROWS(finetune_args, f.t, RF_OPTION_FINETUNE),
+    {"report", 0, CLI_FLAG, offsetof(finetune_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end",
      NULL},
-    RUN_OPTIONS(finetune_args, f.t),
-    {"report", 0, CLI_FLAG, A(report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
-    {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides every random choice", NULL},
-    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL,
-     "resume although the examples are others", NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "the scores as one JSON object", NULL},
+    {"json", 0, CLI_FLAG, offsetof(finetune_args, json), NULL, NULL, 0, 0, NULL, "the scores as one JSON object", NULL},
     {0},
 };
 

@@ -3,11 +3,15 @@
 #include "cli/shell/help.h"
 #include "cli/shell/io.h"
 
-struct args { cli_list word; };
+struct args { cli_list word; int markdown; };
 
 static int help(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
+    if (a->markdown) {
+        cli_options_page(stdout);
+        return CLI_DONE;
+    }
     if (!a->word.n) {
         cli_help_all(stdout);
         return CLI_DONE;
@@ -33,6 +37,8 @@ static int completion(void *arguments, cli_io *io)
 }
 
 static const cli_option help_options[] = {
+    {"markdown", 0, CLI_FLAG, offsetof(struct args, markdown), NULL, NULL, 0, 0, NULL,
+     "print the page of all options of training, docs/options.md", NULL},
     {"COMMAND", 0, CLI_OPERANDS, offsetof(struct args, word), NULL, NULL, 0, 1, NULL, "", NULL},
     {0},
 };

@@ -91,19 +91,18 @@ static int run(void *arguments, cli_io *io)
 #define A(field) offsetof(report_args, field)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(report_args, model),
-    TRAIN_TEXT,
+    CLI_TRAIN_ROW("text", report_args, train.text, NULL),
     {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "report.json and plots of it; needs gnuplot", NULL},
-    {"max_length", 0, CLI_INT, T(max_length), "N", NULL, 8, 1 << 20, NULL,
-     "tokens of a piece in training, [CLS] and [SEP] included; losses go from there to 16 times as many",
-     "max_seq_length"},
-    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL, "pieces that shifts and attention are measured on",
-     NULL},
+    CLI_TRAIN_ROW("max_length", report_args, train.t,
+                  "tokens of a piece in training, [CLS] and [SEP] included; losses go from "
+                  "there to 16 times as many"),
+    {"pieces", 0, CLI_INT, A(pieces), "N", "16", 1, 1e6, NULL,
+     "pieces that shifts and attention are measured on", NULL},
     {"stretches", 0, CLI_INT, A(stretches), "N", "32", 1, 1e6, NULL,
      "stretches of text, 16 pieces long, that losses are measured on", NULL},
-    {"mlm_probability", 0, CLI_REAL, T(mlm_probability), "P", NULL, 0.001, 0.999, NULL,
-     "share of tokens that are masked", NULL},
-    {"seed", 0, CLI_INT, T(seed), "N", NULL, 0, 9.2e18, NULL, "decides which tokens are masked", NULL},
-    TRAIN_READER,
+    CLI_TRAIN_ROW("mlm_probability", report_args, train.t, NULL),
+    CLI_TRAIN_ROW("seed", report_args, train.t, "decides which tokens are masked"),
+    CLI_TRAIN_READER(report_args, train.t),
     {"json", 0, CLI_FLAG, offsetof(train_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };

@@ -3,6 +3,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shell/finetune_options.h"
+#include "cli/shell/train_options.h"
 
 typedef struct predict_args { rf_finetune_options f; const char *model, *input, *output; int format; } predict_args;
 
@@ -13,6 +14,13 @@ static rf_status write_line(void *user, const char *line, size_t size, rf_error 
 }
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
+
+static void prepare(void *args)
+{
+    predict_args *a = args;
+    rf_finetune_defaults(&a->f);
+    a->f.task = NULL;                   /* the folder's own */
+}
 
 static int run(void *arguments, cli_io *io)
 {
@@ -51,14 +59,9 @@ static const cli_option options[] = {
      "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script "
      "reads them",
      NULL},
-    {"task", 0, CLI_TEXT, A(f.task), "NAME", NULL, 0, 0, NULL, "how the file is read; without it as in fine-tuning",
-     NULL},
-    FINETUNE_COLUMNS(predict_args, f),
-    {"id_column", 0, CLI_TEXT, A(f.id_column), "NAME|N", NULL, 0, 0, NULL,
-     "column of what an example is called; without it id, idx, index, guid or qid", NULL},
-    FINETUNE_EVAL_BATCH(predict_args, f),
-    FINETUNE_LENGTH(predict_args, f),
-    FINETUNE_STRIDE(predict_args, f),
+    CLI_FINETUNE_ROW("task", predict_args, f, "how the file is read; without it as in fine-tuning"),
+    CLI_FINETUNE_ROWS(predict_args, f, RF_OPTION_PREDICT),
+    CLI_TRAIN_ROW("max_length", predict_args, f.t, "longest example in tokens; without it as in fine-tuning"),
     {0},
 };
 #undef A
@@ -79,6 +82,6 @@ const cli_command cmd_predict = {
     examples,
     options,
     sizeof(predict_args),
-    NULL,
+    prepare,
     run,
 };

@@ -11,9 +11,6 @@ struct args {
     const char *output;
     int json;
 };
-#define A(field) offsetof(struct args, field)
-_Static_assert(offsetof(struct args, t) == offsetof(train_args, t), "the shared rows find their options");
-_Static_assert(offsetof(struct args, text) == offsetof(train_args, text), "the shared rows find their options");
 
 typedef struct watch { cli_progress bar; } watch;
 
@@ -76,19 +73,14 @@ static void prepare(void *args)
 }
 
 static const cli_option options[] = {
-    TRAIN_TEXT,
-    {"model", 'm', CLI_FOLDER, A(t.model), "DIR", NULL, 0, 0, NULL, "folder with vocab.txt", "model_name_or_path"},
-    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "the cache", NULL},
-    {"validation_text", 0, CLI_FILES, A(validation), "FILE", NULL, 0, 0, NULL,
-     "held-out files; without them a share of the documents is held out", "validation_file"},
-    {"validation_split", 0, CLI_REAL, A(t.validation_split), "P", NULL, 0, 0.5, NULL,
-     "share of the documents that is held out, chosen by a hash of their text", NULL},
-    TRAIN_READER,
-    {"max_length", 0, CLI_INT, A(t.max_length), "N", NULL, 8, 1 << 20, NULL, "for the report of packing: longest piece",
-     "max_seq_length"},
-    {"tokens_per_batch", 0, CLI_INT, A(t.tokens_per_batch), "N", NULL, 8, 1 << 24, NULL, "for the report of packing",
-     NULL},
-    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
+    CLI_TRAIN_ROW("text", struct args, text, NULL),
+    CLI_TRAIN_ROW("model", struct args, t, "folder with vocab.txt"),
+    {"output", 'o', CLI_FILE, offsetof(struct args, output), "FILE", NULL, 0, 0, NULL, "the cache", NULL},
+    CLI_TRAIN_ROW("validation_text", struct args, validation, NULL),
+    CLI_TRAIN_ROWS(struct args, t, RF_OPTION_PREPARE),
+    CLI_TRAIN_ROW("max_length", struct args, t, "for the report of packing: longest piece"),
+    CLI_TRAIN_ROW("tokens_per_batch", struct args, t, "for the report of packing"),
+    {"json", 0, CLI_FLAG, offsetof(struct args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };
 

@@ -12,7 +12,6 @@
 #include "cli/shell/commands.h"
 #include "cli/plot/report.h"
 #include "cli/shell/train_options.h"
-#include "cli/shell/update_options.h"
 
 void train_prepare(void *args)
 {
@@ -131,20 +130,21 @@ static void write_report(const watch *w, cli_io *io)
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
-    const bool unknown = a->resume && !cli_given(io->parsed, "logging_steps");      /* the checkpoint says it */
+    const bool unknown =
+        a->t.resume_from_checkpoint && !cli_given(io->parsed, "logging_steps"); /* the checkpoint says it */
     watch w = {.io = io, .a = a, .logging_steps = unknown ? 0 : a->t.logging_steps};
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
-    a->t.resume_from_checkpoint = a->resume;
     a->t.comm = cli_comm();
     a->t.given = was_given;
     a->t.given_user = (void *)(uintptr_t)io->parsed;
     if (take_caches(a, &io->why)) return cli_exit(io);
-    if (!a->text.n && !a->t.datas && !a->resume)
+    if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
-    if (!a->t.model && !a->resume) rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
+    if (!a->t.model && !a->t.resume_from_checkpoint)
+        rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
     cli_signals_catch_save();
@@ -157,45 +157,13 @@ static int run(void *arguments, cli_io *io)
 }
 
 static const cli_option options[] = {
-    TRAIN_TEXT,
-    {"data", 0, CLI_FILES, offsetof(train_args, data), "FILE", NULL, 0, 0, NULL,
-     "token caches that roformer prepare made, in place of text", NULL},
+    CLI_TRAIN_ROW("text", train_args, text, NULL),
+    CLI_TRAIN_ROW("data", train_args, data, NULL),
     {"mix", 0, CLI_FILES, offsetof(train_args, mix), "FILE:WEIGHT", NULL, 0, 0, NULL,
      "the same, with shares of the tokens to draw from each, as a.cache:0.7 b.cache:0.3", NULL},
-    {"validation_text", 0, CLI_FILES, offsetof(train_args, validation), "FILE", NULL, 0, 0, NULL,
-     "held-out files; without them a share of the documents is held out", "validation_file"},
-    {"validation_split", 0, CLI_REAL, T(validation_split), "P", NULL, 0, 0.5, NULL,
-     "share of the documents that is held out, chosen by a hash of their text", NULL},
-    {"model", 'm', CLI_FOLDER, T(model), "DIR", NULL, 0, 0, NULL,
-     "folder with vocab.txt, and config.json and weights to begin from when they are there", "model_name_or_path"},
-    {"config", 'c', CLI_FILE, T(config), "FILE", NULL, 0, 0, NULL, "config.json of a new model", "config_name"},
-    {"output_dir", 'o', CLI_FOLDER, T(output_dir), "DIR", NULL, 0, 0, NULL,
-     "for checkpoints, metrics.jsonl and the trained model; when not given, the model's folder, if it has no weights "
-     "yet",
-     NULL},
-    {"resume", 'r', CLI_FOLDER, offsetof(train_args, resume), "DIR", NULL, 0, 0, NULL,
-     "go on from this checkpoint, or from \"latest\", with the options it was made with", "resume_from_checkpoint"},
-    {"max_steps", 0, CLI_INT, T(max_steps), "N", NULL, 0, 1e12, NULL, "updates in all; 0: by epochs", NULL},
-    {"num_train_epochs", 0, CLI_REAL, T(num_train_epochs), "X", NULL, 0, 1e6, NULL, "passes over the text", NULL},
-    {"objective", 0, CLI_CHOICE, T(objective), "auto|mlm|clm", NULL, 0, 0, NULL,
-     "predict masked tokens (mlm) or the next token (clm, a causal model); auto: what is_decoder in config.json says",
-     NULL},
-    TRAIN_SHARED,
-    UPDATE_OPTIONS(train_args, t),
+    CLI_TRAIN_ROW("validation_text", train_args, validation, NULL),
+    CLI_TRAIN_ROWS(train_args, t, RF_OPTION_PRETRAIN),
     {"report", 0, CLI_FLAG, offsetof(train_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end", NULL},
-    {"eval_steps", 0, CLI_INT, T(eval_steps), "N", NULL, 0, 1e12, NULL, "updates between two evaluations; 0: none",
-     NULL},
-    {"save_steps", 0, CLI_INT, T(save_steps), "N", NULL, 0, 1e12, NULL,
-     "updates between two checkpoints; 0: at the end", NULL},
-    {"load_best_model_at_end", 0, CLI_FLAG, T(load_best_model_at_end), NULL, NULL, 0, 0, NULL,
-     "the trained model is that of the best checkpoint", NULL},
-    {"metric_for_best_model", 0, CLI_CHOICE, T(metric_for_best_model), "eval_loss|eval_accuracy", NULL, 0, 0, NULL,
-     "which number of an evaluation tells the best", NULL},
-    RUN_OPTIONS(train_args, t),
-    {"save_type", 0, CLI_CHOICE, T(save_type), "f32|bf16", NULL, 0, 0, NULL, "of the weights in the final folder",
-     NULL},
-    {"allow_data_change", 0, CLI_FLAG, T(allow_data_change), NULL, NULL, 0, 0, NULL,
-     "resume although the text is another one", NULL},
     {0},
 };
 

@@ -6,8 +6,7 @@
 
 #include "base/base.h"
 #include "cli/shell/commands.h"
-#include "cli/shell/io.h"
-#include "roformer/reader.h"
+#include "cli/shell/train_options.h"
 #include "text/text.h"
 #include "train/checkpoint/folder.h"
 
@@ -16,7 +15,7 @@ struct args {
     const char *output;
     int64_t size, alphabet, least, max_words;
     int cased, rules, overwrite;
-    rf_reader_options reader;
+    rf_train_options t;         /* how the text is read */
 };
 
 typedef struct job {
@@ -129,7 +128,7 @@ static int run(void *arguments, cli_io *io)
     j.options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
     if (!a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
     else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
-    else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->reader, &j.reader, why) && !prepare_folder(&j) &&
+    else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->t.reader, &j.reader, why) && !prepare_folder(&j) &&
              !rf_vocab_trainer_new(io->ctx, &j.options, (size_t)a->max_words, &j.trainer, why)) {
         cli_progress_init(&j.bar, io, 10);
         if (!count_words(&j)) learn(&j);
@@ -142,9 +141,14 @@ static int run(void *arguments, cli_io *io)
 }
 
 #define A(field) offsetof(struct args, field)
+static void prepare(void *args)
+{
+    struct args *a = args;
+    rf_train_defaults(&a->t);
+}
+
 static const cli_option options[] = {
-    {"text", 0, CLI_FILES, A(text), "FILE", NULL, 0, 0, NULL,
-     "files to read: .txt, .jsonl, WikiExtractor's, each also as .gz or .zst; - is standard input", NULL},
+    CLI_TRAIN_ROW("text", struct args, text, NULL),
     {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "folder for vocab.txt and tokenizer_config.json",
      "output_dir"},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
@@ -152,9 +156,8 @@ static const cli_option options[] = {
     {"min-frequency", 0, CLI_INT, A(least), "N", "2", 1, 1e15, NULL, "pairs seen less often are not joined", NULL},
     {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
      "different words kept in memory; the rarest are forgotten", NULL},
-    {"text_format", 0, CLI_CHOICE, A(reader.format), "auto|plain|jsonl|wiki", "auto", 0, 0, NULL, "of the files", NULL},
-    {"text_field", 0, CLI_TEXT, A(reader.field), "NAME", NULL, 0, 0, NULL,
-     "member of a JSON line that holds the text (text)", NULL},
+    CLI_TRAIN_ROW("text_format", struct args, t, NULL),
+    CLI_TRAIN_ROW("text_field", struct args, t, NULL),
     {"cased", 0, CLI_FLAG, A(cased), NULL, NULL, 0, 0, NULL, "keep upper case and accents", NULL},
     {"rules", 0, CLI_CHOICE, A(rules), "rust|python", "rust", 0, 0, NULL,
      "whose Unicode rules: those of transformers' fast tokenizers or of its slow ones", NULL},
@@ -179,6 +182,6 @@ const cli_command cmd_vocab = {
     examples,
     options,
     sizeof(struct args),
-    NULL,
+    prepare,
     run,
 };

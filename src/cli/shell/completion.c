@@ -15,7 +15,7 @@ static const char *operand_words(const cli_command *c) { return strchr(c->operan
 
 static bool has_operand(const cli_command *c, const char *name)
 {
-    for (const cli_option *o = c->options; o->kind; o++)
+    for (const cli_option *o = c->options; o->kind; o++)                /* operands are always the command's own */
         if (o->kind == CLI_OPERANDS && !strcmp(o->name, name)) return true;
     return false;
 }
@@ -126,12 +126,15 @@ static void bash_operands(FILE *to)
 
 static void bash(FILE *to)
 {
+    cli_option all[CLI_OPTIONS_MAX];
     fputs("# bash completion for roformer\n", to);
     fputs(bash_parts, to);
-    fputs("_roformer_value()       # what option $2 of command $1 takes, in $value; false: nothing\n{\n    case $1,$2 "
-          "in\n",
-          to);
-    for (int i = 0; cli_commands[i]; i++) bash_values(to, cli_commands[i]->name, cli_commands[i]->options);
+    fputs("_roformer_value()       # what option $2 of command $1 takes, in $value; false: nothing\n{\n"
+          "    case $1,$2 in\n", to);
+    for (int i = 0; cli_commands[i]; i++) {
+        cli_expand(cli_commands[i], all);
+        bash_values(to, cli_commands[i]->name, all);
+    }
     bash_values(to, "*", cli_common_options);
     fputs("        *) return 1 ;;\n    esac\n}\n", to);
     fputs(bash_walk, to);
@@ -145,7 +148,8 @@ static void bash(FILE *to)
     fputs("' ;;\n", to);
     for (int i = 0; cli_commands[i]; i++) {
         fprintf(to, "            %s) options+='", cli_commands[i]->name);
-        bash_names(to, cli_commands[i]->options);
+        cli_expand(cli_commands[i], all);
+        bash_names(to, all);
         fputs("' ;;\n", to);
     }
     fputs("        esac\n        _roformer_offer \"$options\"\n        return\n    fi\n    case $command in\n"
@@ -214,6 +218,7 @@ static void zsh_operands(FILE *to, const cli_command *c)
 
 static void zsh(FILE *to)
 {
+    cli_option all[CLI_OPTIONS_MAX];
     fputs("#compdef roformer\n# zsh completion for roformer\n_roformer()\n{\n    local -a commands=(\n", to);
     for (int i = 0; cli_commands[i]; i++) {
         fprintf(to, "        '%s:", cli_commands[i]->name);
@@ -228,7 +233,8 @@ static void zsh(FILE *to)
           "    case $words[1] in\n", to);
     for (int i = 0; cli_commands[i]; i++) {
         fprintf(to, "        %s) _arguments", cli_commands[i]->name);
-        zsh_options(to, cli_commands[i]->options);
+        cli_expand(cli_commands[i], all);
+        zsh_options(to, all);
         zsh_options(to, cli_common_options);
         zsh_operands(to, cli_commands[i]);
     }
@@ -299,6 +305,7 @@ static void fish_needs_command(FILE *to)
 static void fish(FILE *to)
 {
     char condition[96];
+    cli_option all[CLI_OPTIONS_MAX];
     fputs("# fish completion for roformer\n", to);
     fish_needs_command(to);
     for (int i = 0; cli_commands[i]; i++) {
@@ -308,7 +315,8 @@ static void fish(FILE *to)
     }
     for (int i = 0; cli_commands[i]; i++) {
         snprintf(condition, sizeof condition, " -n '__fish_seen_subcommand_from %s'", cli_commands[i]->name);
-        fish_options(to, condition, cli_commands[i]->options);
+        cli_expand(cli_commands[i], all);
+        fish_options(to, condition, all);
         fish_operands(to, condition, cli_commands[i]);
     }
     fish_options(to, "", cli_common_options);

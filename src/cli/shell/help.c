@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #include "cli/shell/io.h"
+#include "roformer/options.h"
 
 #ifndef RF_DATE
 #define RF_DATE ""                      /* of the release or commit: cmake/RoformerCli.cmake                          */
@@ -13,7 +14,8 @@
 
 enum { COLUMN = 34 };
 
-/* The arguments of a command with nothing given are where the defaults that help shows come from. */
+/* The arguments of a command with nothing given are where the defaults that help shows come from.  One outside the
+ * limits is none: something else decides. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
     cli_parsed p = {.command = c};
@@ -21,6 +23,7 @@ void cli_default_value(const cli_command *c, const cli_option *o, char *out, siz
     if (o->kind == CLI_FLAG || (!o->initial && !(c && c->prepare))) return;
     if (!(p.args = c ? malloc(c->size) : &p.common)) return;
     if (!cli_defaults(&p, NULL, NULL)) cli_show_value(o, p.args, out, size);
+    if (o->kind == CLI_INT && strtod(out, NULL) < o->low) *out = 0;
     cli_parsed_clear(&p);
     if (c) free(p.args);
 }
@@ -62,11 +65,26 @@ static void option_head(const cli_option *o, char *out, size_t size)
     snprintf(out, size, "%s--%s%s%s%s", letter, o->name, o->value ? " " : "", o->value ? o->value : "", more);
 }
 
+void cli_depends(const char *name, char *out, size_t size)
+{
+    const rf_option *row = cli_described(name), *on = row && row->depends ? cli_described(row->depends) : NULL;
+    *out = 0;
+    if (!on) return;
+    int n = snprintf(out, size, " (--%s", on->name), words = 0, i = 0;
+    for (const char *word = on->choices; *word; i++) {
+        const int length = (int)strcspn(word, "|");
+        if (row->values >> i & 1) n += snprintf(out + n, size - (size_t)n, "%s %.*s", words++ ? "," : "", length, word);
+        word += length + (word[length] == '|');
+    }
+    snprintf(out + n, size - (size_t)n, ")");
+}
+
 static void option_notes(const cli_command *c, const cli_option *o, char *out, size_t size)
 {
-    char value[128];
+    char value[128], depends[128];
     cli_default_value(c, o, value, sizeof value);
-    int n = snprintf(out, size, "%s", o->help);
+    cli_depends(o->name, depends, sizeof depends);
+    int n = snprintf(out, size, "%s%s", o->help, c ? depends : "");
     if (*value) n += snprintf(out + n, size - (size_t)n, " (default: %s)", value);
     if (o->env) n += snprintf(out + n, size - (size_t)n, " [$%s]", o->env);
     if (o->alias) snprintf(out + n, size - (size_t)n, " (also --%s)", o->alias);
@@ -124,8 +142,10 @@ void cli_help_command(FILE *to, const cli_command *c, bool whole)
         fprintf(to, "\n");
         wrap(to, c->description, 0, help_width(to));
     }
-    if (c->options->kind && c->options->kind != CLI_OPERANDS) fprintf(to, "\noptions:\n");
-    list_options(to, c, c->options);
+    cli_option all[CLI_OPTIONS_MAX];
+    cli_expand(c, all);
+    if (all->kind && all->kind != CLI_OPERANDS) fprintf(to, "\noptions:\n");
+    list_options(to, c, all);
     fprintf(to, "\noptions of every command:\n");
     list_options(to, NULL, cli_common_options);
     if (!whole) return;
@@ -199,7 +219,9 @@ static void man_command(FILE *to, const cli_command *c)
         fputs(p[n] ? "\n.PP\n" : "\n", to);
         p += n + (p[n] == '\n');
     }
-    man_options(to, c, c->options);
+    cli_option all[CLI_OPTIONS_MAX];
+    cli_expand(c, all);
+    man_options(to, c, all);
     fputs(".PP\nExamples:\n.PP\n.nf\n.RS\n", to);
     for (int i = 0; c->examples[i]; i++) {
         roff(to, c->examples[i]);

@@ -14,4 +14,9 @@ bool cli_completion(FILE *to, const char *shell);                       /* false
 /* The value an option has by default, as one would type it; "" when there is none worth showing. */
 void cli_default_value(const cli_command *c, const cli_option *o, char *out, size_t size);
 
+/* " (--optim adamw, lamb)": the words without which an option has no effect; "" for others. */
+void cli_depends(const char *name, char *out, size_t size);
+
+void cli_options_page(FILE *to);                                        /* docs/options.md                            */
+
 #endif

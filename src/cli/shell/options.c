@@ -64,8 +64,8 @@ const cli_option *cli_find_option(const cli_option *options, const char *name, s
 
 bool cli_given(const cli_parsed *p, const char *name)
 {
-    const cli_option *o = cli_find_option(p->command->options, name, strlen(name));
-    return o && p->given[o - p->command->options];
+    const cli_option *o = cli_find_option(p->options, name, strlen(name));
+    return o && p->given[o - p->options];
 }
 
 /* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ----------- */
@@ -125,7 +125,7 @@ static rf_status unknown(const cli_parsed *p, const char *name, size_t size, rf_
     const char *advice = p->command ? cli_trainer_advice(p->command->name, typed) : NULL;
     if (advice)
         return rf_fail(why, RF_EARG, "--%s is not an option of roformer %s: %s", typed, p->command->name, advice);
-    if (p->command) consider_options(&near, p->command->options);
+    if (p->command) consider_options(&near, p->options);
     else consider_options(&near, cli_before_options);
     consider_options(&near, cli_common_options);
     if (near.best) return rf_fail(why, RF_EARG, "unknown option --%s; did you mean --%s?", typed, near.best);
@@ -177,7 +177,7 @@ static rf_status read_choice(const cli_option *o, const char *text, int *to, rf_
 
 void cli_by_suffix(const cli_parsed *p, const char *name, const char *path, int *choice)
 {
-    const cli_option *o = cli_find_option(p->command->options, name, strlen(name));
+    const cli_option *o = cli_find_option(p->options, name, strlen(name));
     const char *dot = path ? strrchr(path, '.') : NULL;
     if (dot && o && !cli_given(p, name)) (void)read_choice(o, dot + 1, choice, NULL);
 }
@@ -225,7 +225,7 @@ static rf_status assign(const cli_option *o, void *args, const char *text, rf_er
         if (!*text) return rf_fail(why, RF_EARG, "--%s: the value is empty", o->name);
         return append(to, text, why);
     case CLI_OPERANDS: return append(to, text, why);
-    case CLI_END: break;
+    default: break;
     }
     return RF_EARG;
 }
@@ -248,10 +248,11 @@ rf_status cli_defaults(cli_parsed *p, const char *(*lookup)(const char *name), r
 {
     rf_status status = RF_OK;
     if (p->command) {
+        cli_expand(p->command, p->options);
         memset(p->args, 0, p->command->size);
-        status = fill(p->command->options, p->args, false, lookup, why);
+        status = fill(p->options, p->args, false, lookup, why);
         if (!status && p->command->prepare) p->command->prepare(p->args);
-        if (!status) status = fill(p->command->options, p->args, true, lookup, why);
+        if (!status) status = fill(p->options, p->args, true, lookup, why);
         return status;
     }
     status = fill(cli_common_options, &p->common, false, lookup, why);
@@ -260,7 +261,7 @@ rf_status cli_defaults(cli_parsed *p, const char *(*lookup)(const char *name), r
 
 void cli_parsed_clear(cli_parsed *p)
 {
-    for (const cli_option *o = p->command ? p->command->options : NULL; o && o->kind; o++)
+    for (const cli_option *o = p->command ? p->options : NULL; o && o->kind; o++)
         if (o->kind == CLI_FILES || o->kind == CLI_EACH || o->kind == CLI_OPERANDS) {
             cli_list *list = (void *)((char *)p->args + o->at);
             free(list->item);
@@ -293,8 +294,8 @@ typedef struct target { const cli_option *o; void *args; bool *given; } target;
 static target find_long(cli_parsed *p, const char *name, size_t size)
 {
     const cli_option *o;
-    if (p->command && (o = cli_find_option(p->command->options, name, size)))
-        return (target){o, p->args, &p->given[o - p->command->options]};
+    if (p->command && (o = cli_find_option(p->options, name, size)))
+        return (target){o, p->args, &p->given[o - p->options]};
     if ((o = cli_find_option(cli_common_options, name, size))) return (target){o, &p->common, NULL};
     if (!p->command && (o = cli_find_option(cli_before_options, name, size))) return (target){o, &p->common, NULL};
     return (target){0};
@@ -310,8 +311,8 @@ static const cli_option *with_letter(const cli_option *o, char letter)
 static target find_letter(cli_parsed *p, char letter)
 {
     const cli_option *o;
-    if (p->command && (o = with_letter(p->command->options, letter)))
-        return (target){o, p->args, &p->given[o - p->command->options]};
+    if (p->command && (o = with_letter(p->options, letter)))
+        return (target){o, p->args, &p->given[o - p->options]};
     if ((o = with_letter(cli_common_options, letter))) return (target){o, &p->common, NULL};
     if (!p->command && (o = with_letter(cli_before_options, letter))) return (target){o, &p->common, NULL};
     return (target){0};
@@ -367,7 +368,7 @@ static rf_status take_letters(cli_parsed *p, int argc, const char *const argv[],
 
 static rf_status take_operand(cli_parsed *p, const char *text, rf_error *why)
 {
-    for (const cli_option *o = p->command->options; o->kind; o++)
+    for (const cli_option *o = p->options; o->kind; o++)
         if (o->kind == CLI_OPERANDS) {
             const cli_list *list = (const void *)((char *)p->args + o->at);
             if (list->n >= (int)o->high)
@@ -380,7 +381,7 @@ static rf_status take_operand(cli_parsed *p, const char *text, rf_error *why)
 
 static rf_status enough_operands(const cli_parsed *p, rf_error *why)
 {
-    for (const cli_option *o = p->command->options; o->kind; o++)
+    for (const cli_option *o = p->options; o->kind; o++)
         if (o->kind == CLI_OPERANDS && ((const cli_list *)(const void *)((char *)p->args + o->at))->n < (int)o->low)
             return rf_fail(why, RF_EARG, "%s needs %s", p->command->name, p->command->operands);
     return RF_OK;

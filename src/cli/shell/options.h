@@ -24,7 +24,14 @@ typedef enum cli_kind {
     CLI_CHOICE,     /* int: which of the words in `value`        --pooling mean                                       */
     CLI_FILES,      /* cli_list: all arguments up to the next option, and again     --text a.txt b.txt --text c.txt   */
     CLI_EACH,       /* cli_list: one argument each time                             --target red --target blue        */
-    CLI_OPERANDS    /* cli_list: what is not an option; `low` to `high` of them                                       */
+    CLI_OPERANDS,   /* cli_list: what is not an option; `low` to `high` of them                                       */
+
+    /* Options that the library describes (roformer/options.h), with `at` of the struct that they are members of: */
+    CLI_TRAIN,      /* the one of rf_train_options that is called `name`; what else is given here replaces what its row
+                       says; of a list of files `at` is that of a cli_list                                            */
+    CLI_FINETUNE,   /* ... of rf_finetune_options                                                                     */
+    CLI_TRAIN_ALL,  /* all that the calls in `low` read, without lists and those that this table names                */
+    CLI_FINETUNE_ALL
 } cli_kind;
 
 typedef struct cli_list {
@@ -53,7 +60,7 @@ typedef struct cli_command {
     const char *summary;                /* one line, no full stop                                                     */
     const char *description;            /* paragraphs separated by '\n'                                               */
     const char *const *examples;        /* lines, NULL at the end                                                     */
-    const cli_option *options;          /* CLI_END at the end                                                         */
+    const cli_option *options;          /* CLI_END at the end; cli_expand fills in what the library describes         */
     size_t size;                        /* of the command's arguments                                                 */
     void (*prepare)(void *args);        /* defaults that the library knows, or NULL                                   */
     int (*run)(void *args, cli_io *io); /* returns the exit code                                                      */
@@ -72,10 +79,18 @@ extern const cli_command *const cli_commands[];         /* NULL at the end (comm
 const cli_command *cli_find_command(const char *name);
 
 enum { CLI_OPTIONS_MAX = 128 };
+
+/* A command's options one by one, with those that the library describes; CLI_END at the end. */
+void cli_expand(const cli_command *c, cli_option out[CLI_OPTIONS_MAX]);
+
+/* What the library says of an option of rf_train_options, or NULL. */
+const struct rf_option *cli_described(const char *name);
+
 typedef struct cli_parsed {
     const cli_command *command;
+    cli_option options[CLI_OPTIONS_MAX];                 /* of the command, by cli_defaults                           */
     void *args;                                          /* command->size bytes                                       */
-    bool given[CLI_OPTIONS_MAX];                         /* by row of command->options                                */
+    bool given[CLI_OPTIONS_MAX];                         /* by row of options                                         */
     cli_common common;
 } cli_parsed;
 
