@@ -29,6 +29,15 @@ foreach(source ${example_sources})
   endif()
 endforeach()
 
+# The program that README.md prints.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md)
+file(READ ${PROJECT_SOURCE_DIR}/README.md readme)
+string(REGEX MATCH "\n```c\n([^`]*)```" readme "${readme}")
+file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/readme.c CONTENT "${CMAKE_MATCH_1}" @ONLY)
+add_executable(example_readme ${rf_untested} ${PROJECT_BINARY_DIR}/readme.c)
+set_target_properties(example_readme PROPERTIES OUTPUT_NAME readme RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
+target_link_libraries(example_readme PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+
 # Checks of the tree itself.
 if(BUILD_TESTING)
   foreach(check floors headers mirror docs words lines)

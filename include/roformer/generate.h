@@ -30,6 +30,7 @@ extern "C" {
 #define RF_REPETITION_PENALTY_MOST 1e6
 
 typedef struct rf_generate_options {
+    size_t size;                /* of this struct, set by rf_generate_defaults */
     int64_t max_new_tokens;
     int do_sample;              /* 0: greedy */
     double temperature;         /* below 1: likely tokens become likelier */
@@ -46,7 +47,8 @@ typedef struct rf_generate_options {
 
 /* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, repetition_penalty 1, seed 42; nothing stops, nothing is
  * suppressed. */
-void rf_generate_defaults(rf_generate_options *o);
+void rf_generate_options_init(rf_generate_options *o, size_t size);
+#define rf_generate_defaults(o) rf_generate_options_init((o), sizeof *(o))
 
 typedef struct rf_generated {
     int32_t id;
@@ -66,9 +68,10 @@ typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE
  *   end         why it ended; or NULL
  *   cost        a token costs one pass and attention over those before it.  With an encoding whose keys cannot be kept
  *               (dynamic, longrope, rerope) the whole text is computed again for each
- *   RF_EARG         an option outside its limits         RF_EUNSUPPORTED  config.json's is_decoder is false, or no head
- *   RF_ERANGE       an id; a position that a learned table does not hold: tokens before it have been handed out      */
-rf_status rf_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
+ *   RF_EARG         an option outside its limits
+ *   RF_EUNSUPPORTED config.json's is_decoder is false, or no head
+ *   RF_ERANGE       an id; a position that a learned table does not hold: tokens before it have been handed out */
+rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
                       rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why);
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@
 #include "roformer/kernels.h"
 #include "roformer/model.h"
 #include "roformer/options.h"
+#include "roformer/pipeline.h"
 #include "roformer/reader.h"
 #include "roformer/rope.h"
 #include "roformer/status.h"

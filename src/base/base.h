@@ -135,6 +135,16 @@ double rf__wall_seconds(void);                                         /* since 
 /* Letters to change, add or take away between two names (Levenshtein), of which the first 64 bytes count. */
 int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);
 
+/* Options begin with `size_t size`, which the macro that fills in the defaults sets to what its caller was compiled
+ * with: a later library, whose struct has grown, takes the members that are there over its own defaults.
+ *
+ *   rf__options_init   the first `size` bytes of `defaults` to `out`, and `size` into its first member
+ *   rf__options_read   the members of `given` (NULL: none) over `own`, which holds the defaults, `size` bytes of them
+ *   least              the size of the first version of the struct
+ *   RF_EARG            a size outside least .. size: the struct was not filled in, or is of a later library */
+void rf__options_init(void *out, size_t given, const void *defaults, size_t size);
+rf_status rf__options_read(void *own, size_t size, size_t least, const void *given, const char *type, rf_error *why);
+
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 
 static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -7,9 +7,11 @@
 #include "model/model.h"
 #include "model/position.h"
 
-void rf_generate_defaults(rf_generate_options *o)
+void rf_generate_options_init(rf_generate_options *o, size_t size)
 {
-    *o = (rf_generate_options){.max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42};
+    const rf_generate_options own = {
+        .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42};
+    rf__options_init(o, size, &own, sizeof own);
 }
 
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
@@ -211,16 +213,19 @@ static rf_status write_text(writing *w, const int32_t id[], int64_t n, rf_genera
     return RF_OK;
 }
 
-rf_status rf_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
+rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
                       rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why)
 {
-    writing w = {.o = options, .session = session};
+    rf_generate_options o;
+    writing w = {.o = &o, .session = session};
     rf_generate_end local;
     if (!session || !options || (!id && n > 0))
         return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
     const rf_model *m = rf__session_model(session);
-    rf_status status = rf__generate_check(options, why);
-    if (!status && (n < 1 || n > INT32_MAX - options->max_new_tokens))
+    rf_generate_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_generate_options", why);
+    if (!status) status = rf__generate_check(&o, why);
+    if (!status && (n < 1 || n > INT32_MAX - o.max_new_tokens))
         status = rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)n);
     if (!status && !m->config.is_decoder)
         status = rf_fail(why, RF_EUNSUPPORTED,

@@ -24,18 +24,22 @@ static rf_status task_of(const rf_answerer *a, rf_task *task, rf_error *why)
                    "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
 }
 
-rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why)
+rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
+                          rf_answerer **out, rf_error *why)
 {
     rf_answerer *a = rf__calloc(ctx, 1, sizeof *a);
     if (!a) return rf_fail(why, RF_ENOMEM, "out of memory: a model that answers");
     a->ctx = ctx;
+    a->model = model;
+    a->session = session;
+    a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
-    rf_status status = rf_model_open(ctx, folder, &a->model, why);
+    rf_status status = a->lent ? RF_OK : rf_model_open(ctx, folder, &a->model, why);
     if (!status) status = task_of(a, &a->task, why);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
-    if (!status) status = rf_session_open(a->model, &a->session, why);
+    if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);
     if (!status) {
         const rf_config *c = rf_model_config(a->model);
         a->max_length = c->task_max_length ? c->task_max_length : rf__min64(c->max_position_embeddings, 512);
@@ -50,6 +54,13 @@ rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **
     return RF_OK;
 }
 
+rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why)
+{
+    if (!ctx || !folder || !out)
+        return rf_fail(why, RF_EARG, "answerer: no %s given", !ctx ? "context" : !folder ? "folder" : "place for it");
+    return rf__answerer_of(ctx, folder, NULL, NULL, out, why);
+}
+
 void rf_answerer_close(rf_answerer *a)
 {
     if (!a) return;
@@ -57,8 +68,10 @@ void rf_answerer_close(rf_answerer *a)
     rf__free(a->ctx, a->probability);
     rf_labels_free(&a->labels);
     rf_graph_free(a->graph);
-    rf_session_close(a->session);
-    rf_model_close(a->model);
+    if (!a->lent) {
+        rf_session_close(a->session);
+        rf_model_close(a->model);
+    }
     rf__free(a->ctx, a);
 }
 

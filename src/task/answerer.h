@@ -9,6 +9,7 @@ struct rf_answerer {
     const rf_ctx *ctx;
     rf_model *model;
     rf_session *session;
+    bool lent;                          /* model and session are somebody else's */
     rf_labels labels;
     rf_task task;
     int64_t max_length;
@@ -20,6 +21,10 @@ struct rf_answerer {
     double loss;                        /* their sum                                                                  */
     int64_t losses;                     /* and their number                                                           */
 };
+
+/* Answers with a model and a session that are open already and outlive it. */
+rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
+                          rf_answerer **out, rf_error *why);
 
 /* Softmax, the logistic, or the numbers as they are. */
 void rf__probabilities(rf_task task, const float *z, int64_t K, float *p);

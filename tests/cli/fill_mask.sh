@@ -18,7 +18,7 @@ expect 3 'no mask token \(\[MASK\]\) in the text' "$program" fill-mask -m model 
 printf 'the [MASK]\nnone\n' > lines
 input=lines expect 3 'standard input: line 2: no mask token' "$program" fill-mask -m model --json
 [ "$(wc -l < out)" -eq 1 ] || fail "the answer before the bad line is lost"
-expect 3 'cut to --max-length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
+expect 3 'cut to max_length' "$program" fill-mask -m model --max-length 4 'the city is [MASK]'
 expect 0 "not in the vocabulary, its first piece p is used" "$program" fill-mask -m model --target parrot 'the [MASK]'
 expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
 

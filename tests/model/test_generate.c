@@ -56,7 +56,7 @@ static void check_greedy(FILE *f)
     o.max_new_tokens = more;
     snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
     if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) ||
-        rf_generate(s, prompt, n, &o, take, &x, &end, &why))
+        rf_session_generate(s, prompt, n, &o, take, &x, &end, &why))
         fail_msg("%s", why.text);
     assert_int_equal(end, RF_GENERATE_LENGTH);
     assert_int_equal(x.n, more);
@@ -166,7 +166,7 @@ static struct text go(const struct work *w, const rf_generate_options *o, int st
 {
     struct text x = {.stop_at = stop_at};
     rf_error why = {0};
-    if (rf_generate(w->session, prompt, 3, o, take, &x, end, &why)) fail_msg("%s", why.text);
+    if (rf_session_generate(w->session, prompt, 3, o, take, &x, end, &why)) fail_msg("%s", why.text);
     return x;
 }
 
@@ -206,7 +206,8 @@ static void occurrences(void **state)
     const struct text second = go(&w, &o, 0, NULL);
     assert_memory_not_equal(first.id, second.id, 40 * sizeof *first.id);
     o.occurrence = 0;
-    assert_int_equal(rf_generate(w.session, (const int32_t[]){2, 17, 6}, 3, &o, take, &other, NULL, &why), RF_OK);
+    const int32_t another[] = {2, 17, 6};
+    assert_int_equal(rf_session_generate(w.session, another, 3, &o, take, &other, NULL, &why), RF_OK);
     int equal = 0;
     for (int i = 0; i < 40; i++) equal += first.id[i] == other.id[i];
     assert_true(equal < 10);                            /* of 61 tokens; draws of the seed alone gave nearly 40 */
@@ -275,7 +276,7 @@ static void ends(void **state)
     for (int i = 0; i < 30; i++) assert_int_equal(x.id[i], 60);
     o.suppressed = 61;
     rf_error why = {0};
-    assert_int_equal(rf_generate(w.session, prompt, 3, &o, NULL, NULL, NULL, &why), RF_EARG);
+    assert_int_equal(rf_session_generate(w.session, prompt, 3, &o, NULL, NULL, NULL, &why), RF_EARG);
     t_failed(&why, RF_EARG, "all 61 tokens");
     o.max_new_tokens = 0;
     o.suppressed = 0;
@@ -316,31 +317,33 @@ static void refusals(void **state)
     (void)state;
     struct work w = begin(",\"position_embedding_type\":\"absolute\"", 1);
     rf_error why;
+#define SIZED .size = sizeof(rf_generate_options)
     const struct { const char *part; rf_generate_options o; } cases[] = {
-        {"max_new_tokens: -1", {.max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
-        {"temperature: 0", {.max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
-        {"temperature: nan", {.max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},
+        {"rf_generate_options: its member size is 0", {.max_new_tokens = 1, .temperature = 1}},
+        {"max_new_tokens: -1", {SIZED, .max_new_tokens = -1, .temperature = 1, .top_p = 1, .repetition_penalty = 1}},
+        {"temperature: 0", {SIZED, .max_new_tokens = 1, .temperature = 0, .top_p = 1, .repetition_penalty = 1}},
+        {"temperature: nan", {SIZED, .max_new_tokens = 1, .temperature = NAN, .top_p = 1, .repetition_penalty = 1}},
         {"temperature: 1e-07 is not in 1e-06 to 1e+06",
-         {.max_new_tokens = 1, .temperature = 1e-7, .top_p = 1, .repetition_penalty = 1}},
-        {"top_k: -2", {.max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},
-        {"top_p: 0", {.max_new_tokens = 1, .temperature = 1, .top_p = 0, .repetition_penalty = 1}},
-        {"top_p: 1.5", {.max_new_tokens = 1, .temperature = 1, .top_p = 1.5, .repetition_penalty = 1}},
-        {"repetition_penalty: 0", {.max_new_tokens = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 0}},
+         {SIZED, .max_new_tokens = 1, .temperature = 1e-7, .top_p = 1, .repetition_penalty = 1}},
+        {"top_k: -2", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_k = -2, .top_p = 1, .repetition_penalty = 1}},
+        {"top_p: 0", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 0, .repetition_penalty = 1}},
+        {"top_p: 1.5", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 1.5, .repetition_penalty = 1}},
+        {"repetition_penalty: 0", {SIZED, .max_new_tokens = 1, .temperature = 1, .top_p = 1, .repetition_penalty = 0}},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         why = (rf_error){0};
-        assert_int_equal(rf_generate(w.session, prompt, 3, &cases[i].o, NULL, NULL, NULL, &why), RF_EARG);
+        assert_int_equal(rf_session_generate(w.session, prompt, 3, &cases[i].o, NULL, NULL, NULL, &why), RF_EARG);
         t_failed(&why, RF_EARG, cases[i].part);
     }
     rf_generate_options o;
     rf_generate_defaults(&o);
     why = (rf_error){0};
-    assert_int_equal(rf_generate(w.session, prompt, 0, &o, NULL, NULL, NULL, &why), RF_EARG);
+    assert_int_equal(rf_session_generate(w.session, prompt, 0, &o, NULL, NULL, NULL, &why), RF_EARG);
     why = (rf_error){0};
-    assert_int_equal(rf_generate(w.session, (const int32_t[]){61}, 1, &o, NULL, NULL, NULL, &why), RF_ERANGE);
+    assert_int_equal(rf_session_generate(w.session, (const int32_t[]){61}, 1, &o, NULL, NULL, NULL, &why), RF_ERANGE);
     struct text x = {0};
     why = (rf_error){0};
-    assert_int_equal(rf_generate(w.session, prompt, 3, &o, take, &x, NULL, &why), RF_ERANGE);
+    assert_int_equal(rf_session_generate(w.session, prompt, 3, &o, take, &x, NULL, &why), RF_ERANGE);
     t_failed(&why, RF_ERANGE, "position 40");
     assert_int_equal(x.n, 38);                                       /* positions 0 to 39 were read */
     end_work(&w);

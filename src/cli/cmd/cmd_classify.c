@@ -1,6 +1,5 @@
 /* cmd_classify.c — roformer classify: what a fine-tuned model says about texts, as transformers' text-classification
  * does. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/shell/commands.h"
@@ -8,53 +7,44 @@
 
 typedef struct classify_args { const char *model, *pair; int64_t top; cli_list text; } classify_args;
 
-typedef struct scored { int64_t k; double p; } scored;
-
-static int descending(const void *a, const void *b)
+/* [{"label": ..., "score": ...}, ...], best first. */
+static json_t *answer(const rf_label_score *label, int64_t n)
 {
-    const scored *x = a, *y = b;
-    return x->p < y->p ? 1 : x->p > y->p ? -1 : (x->k > y->k) - (x->k < y->k);
+    json_t *list = json_array();
+    for (int64_t k = 0; k < n; k++)
+        rf__json_add(&list, json_pack("{s:s, s:f}", "label", label[k].label, "score", label[k].score));
+    return list;
 }
 
-/* [{"label": ..., "score": ...}, ...], best first. */
-static json_t *answer(const rf_labels *l, const float *p, int64_t top)
+static rf_status answer_all(const classify_args *a, cli_io *io, rf_pipeline *p)
 {
-    scored *s = malloc((size_t)l->n * sizeof *s);
-    json_t *list = json_array();
-    for (int64_t k = 0; s && k < l->n; k++) s[k] = (scored){k, (double)p[k]};
-    if (s) qsort(s, (size_t)l->n, sizeof *s, descending);
-    for (int64_t k = 0; s && k < l->n && (!top || k < top); k++)
-        rf__json_add(&list, json_pack("{s:s, s:f}", "label", l->name[s[k].k], "score", s[k].p));
-    if (!s) {
-        json_decref(list);
-        list = NULL;
+    cli_texts texts;
+    const char *text;
+    size_t size;
+    rf_status status = cli_texts_open(io->ctx, &texts, &a->text, &io->why);
+    while (!status && !(status = cli_texts_next(&texts, &text, &size, &io->why)) && text) {
+        const rf_label_score *label;
+        int64_t n;
+        rf_error inner = {0};
+        status = rf_classify(p, text, size, a->pair, a->pair ? strlen(a->pair) : 0, &label, &n, &inner);
+        if (status) cli_texts_fail(&texts, cli_texts_number(&texts), &io->why, &inner);
+        else status = cli_print_json(answer(label, a->top && a->top < n ? a->top : n), 0, &io->why);
     }
-    free(s);
-    return list;
+    cli_texts_close(&texts);
+    return status;
 }
 
 static int run(void *arguments, cli_io *io)
 {
+    rf_pipeline *p = NULL;
     const classify_args *a = arguments;
-    char folder[4096];
-    rf_answerer *m = NULL;
-    cli_texts texts;
-    const char *text;
-    size_t size;
-    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why))
-        return cli_exit(io);
+    rf_status status = cli_pipeline_open(io, a->model, RF_F32, &p);
+    if (!status) status = rf_classify(p, NULL, 0, NULL, 0, NULL, NULL, &io->why);                 /* can it at all? */
     cli_signals_catch();
-    rf_status status = cli_texts_open(io->ctx, &texts, &a->text, &io->why);
-    while (!status && !cli_texts_next(&texts, &text, &size, &io->why) && text) {
-        const float *p;
-        rf_error inner = {0};
-        status = rf_answerer_classify(m, text, size, a->pair, a->pair ? strlen(a->pair) : 0, &p, &inner);
-        if (status) cli_texts_fail(&texts, &io->why, &inner);
-        else status = cli_print_json(answer(rf_answerer_labels(m), p, a->top), 0, &io->why);
-    }
-    if (!io->why.code) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
-    cli_texts_close(&texts);
-    rf_answerer_close(m);
+    if (!status) status = answer_all(a, io, p);
+    const rf_answerer *m = status ? NULL : rf_pipeline_answerer(p);
+    if (m) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
+    rf_pipeline_close(p);
     return cli_exit(io);
 }
 

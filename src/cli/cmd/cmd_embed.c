@@ -1,19 +1,19 @@
 /* cmd_embed.c — roformer embed: lines of text in, one vector for each line out, in the order of the lines.
  *
- * Lines are read into a window, its texts are sorted by length and computed in batches without padding, and the window
- * is written in the order in which it came: memory stays the same however many lines there are.
+ * Lines are read into a window, which rf_embed_texts computes and which is written before the next one is read: memory
+ * stays the same however many lines there are.
  *
  * A .npy file says at its beginning how many rows it has, which is known at the end.  Into a file the header is written
  * again when all is done; into a pipe the rows wait in a nameless temporary file ($TMPDIR) until the count is known.
  * jsonl and f32 have no header and come out window by window.                                                        */
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
+#include "roformer/pipeline.h"
 
 struct args {
     const char *model, *output;
@@ -22,21 +22,18 @@ struct args {
     cli_list files;
 };
 enum { NPY, JSONL, F32 };
-enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18, NPY_HEADER = 128 };
+enum { WINDOW = 4096, WINDOW_BYTES = 1 << 20, NPY_HEADER = 128 };
 
 typedef struct job {
     const struct args *a;
     cli_io *io;
-    cli_model m;
+    rf_pipeline *model;
+    rf_embed_options o;
     size_t C, limit;
     cli_out out, spool, *rows;          /* rows: where vectors go, out or spool                                       */
     cli_progress bar;
-    rf_encoding e;                      /* the window's tokens, end to end                                            */
-    int32_t start[WINDOW + 1];
-    int order[WINDOW], n;
-    float *vectors;                     /* [WINDOW, C]                                                                */
-    int32_t *id, begin[WINDOW + 1];     /* the batch                                                                  */
-    size_t id_capacity;
+    cli_window window;
+    uint64_t first;                     /* the number of the window's first line                                      */
     int64_t lines, tokens, cut;
     bool failed;
 } job;
@@ -98,115 +95,59 @@ static rf_status close_output(job *j, rf_error *why)
 
 /* ---- the window -------------------------------------------------------------------------------------------------- */
 
-static int length(const job *j, int i) { return j->start[i + 1] - j->start[i]; }
-
-static const job *sorting;
-static int longer_first(const void *a, const void *b)
+static void show_progress(job *j)
 {
-    const int x = *(const int *)a, y = *(const int *)b, by = length(sorting, y) - length(sorting, x);
-    return by ? by : x - y;
-}
-
-static rf_status unit(float *v, size_t n, bool normalize, rf_error *why)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
-    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "a vector is not finite");
-    if (!normalize || sum == 0) return RF_OK;
-    const double scale = 1 / sqrt(sum);
-    for (size_t i = 0; i < n; i++) v[i] = (float)((double)v[i] * scale);
-    return RF_OK;
-}
-
-/* The texts order[from .. ) that fit into one batch; *to is the first that does not. */
-static rf_status compute_batch(job *j, int from, int *to)
-{
-    rf_error *why = &j->io->why;
-    int32_t n = 0;
-    int i = from;
-    for (; i < j->n && (i == from || n + length(j, j->order[i]) <= j->a->batch_tokens); i++) {
-        const int size = length(j, j->order[i]);
-        if ((size_t)(n + size) > j->id_capacity) {
-            const size_t wide = 2 * (size_t)(n + size);
-            int32_t *id = realloc(j->id, wide * sizeof *id);
-            if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu tokens", wide);
-            j->id = id;
-            j->id_capacity = wide;
-        }
-        memcpy(j->id + n, j->e.id + j->start[j->order[i]], (size_t)size * sizeof *j->id);
-        j->begin[i - from] = n;
-        n += size;
-    }
-    j->begin[i - from] = n;
-    *to = i;
-    const rf_batch batch = {.N = n, .B = i - from, .id = j->id, .start = j->begin};
-    const float *vectors;
-    rf_status status = rf_session_embed(j->m.session, &batch, (rf_pooling)j->a->pooling, &vectors, why);
-    for (int b = from; b < i && !status; b++) {
-        float *v = j->vectors + (size_t)j->order[b] * j->C;
-        memcpy(v, vectors + (size_t)(b - from) * j->C, j->C * sizeof *v);
-        status = unit(v, j->C, j->a->normalize, why);
-    }
-    return status;
-}
-
-static rf_status compute_window(job *j)
-{
-    rf_error *why = &j->io->why;
-    rf_status status = RF_OK;
     char text[128], lines[16], rate[16];
-    for (int i = 0; i < j->n; i++) j->order[i] = i;
-    sorting = j;
-    qsort(j->order, (size_t)j->n, sizeof *j->order, longer_first);
-    for (int from = 0; from < j->n && !status;) status = compute_batch(j, from, &from);
-    for (int i = 0; i < j->n && !status; i++) {
-        const float *v = j->vectors + (size_t)i * j->C;
-        if (j->a->format == JSONL) status = write_json(j->rows, v, j->C, why);
-        else status = cli_out_write(j->rows, v, j->C * sizeof *v, why);
-    }
-    if (!status) status = cli_out_flush(j->rows, why);
-    if (status) {
-        j->failed = true;
-        return status;
-    }
-    j->lines += j->n;
-    j->tokens += j->start[j->n];
-    j->n = 0;
     const double seconds = cli_progress_seconds(&j->bar) + 1e-9;
     cli_count((double)j->lines, lines, sizeof lines);
     cli_count((double)j->tokens / seconds, rate, sizeof rate);
     snprintf(text, sizeof text, "%s lines, %.0f lines/s, %s tokens/s", lines, (double)j->lines / seconds, rate);
     cli_progress_show(&j->bar, "embedding", -1, text);
-    return RF_OK;
 }
 
-static rf_status add(job *j, const cli_lines *in, const char *line, size_t size)
+/* The lines before one that cannot be read still get their vectors. */
+static rf_status compute_window(job *j, const char *name)
 {
-    size_t dropped = 0;
-    rf_error inner = {0};
-    const int flags = j->n ? RF_ENCODE_APPEND : 0;
-    if (rf_encode(j->m.t, line, size, NULL, 0, j->limit, flags, &j->e, &dropped, &inner))
-        return cli_at_line(&j->io->why, in->name, in->number, &inner);
-    j->cut += dropped > 0;
-    j->n++;
-    j->start[j->n] = (int32_t)j->e.n;
-    return RF_OK;
+    rf_error *why = &j->io->why, inner = {0};
+    rf_texts_report r;
+    const float *vectors = NULL;
+    rf_status status = RF_OK;
+    const char *const *text = cli_window_texts(&j->window);
+    rf_embed_texts(j->model, text, j->window.size, j->window.n, &j->o, &vectors, &r, &inner);
+    j->failed = inner.code && r.bad < 0;
+    if (j->failed) return rf_fail(why, inner.code, "%s", inner.text);
+    for (int64_t i = 0; i < r.done && !status; i++) {
+        const float *v = vectors + (size_t)i * j->C;
+        if (j->a->format == JSONL) status = write_json(j->rows, v, j->C, why);
+        else status = cli_out_write(j->rows, v, j->C * sizeof *v, why);
+    }
+    if (!status) status = cli_out_flush(j->rows, why);
+    j->failed = status != RF_OK;
+    if (status) return status;
+    j->lines += r.done;
+    j->tokens += r.tokens;
+    j->cut += r.cut;
+    cli_window_empty(&j->window);
+    show_progress(j);
+    return inner.code ? cli_at_line(why, name, j->first + (uint64_t)r.bad, &inner) : RF_OK;
 }
 
 static rf_status embed_file(job *j, const char *path)
 {
     cli_lines in;
+    cli_window *w = &j->window;
     rf_status status = cli_lines_open(j->io->ctx, &in, path, &j->io->why);
     while (!status) {
         const char *line;
         size_t size;
         rf_status bad = cli_lines_next(&in, &line, &size, &j->io->why);
-        if (!bad && line) bad = add(j, &in, line, size);
-        const bool full = j->n == WINDOW || (j->n && j->e.n >= WINDOW_TOKENS);
-        if (j->n && (bad || !line || full || !cli_lines_ready(&in))) {
+        if (!w->n) j->first = in.number;
+        if (!bad && line) bad = cli_window_add(w, line, size, &j->io->why);
+        const bool full = w->n == WINDOW || w->used >= WINDOW_BYTES;
+        if (w->n && (bad || !line || full || !cli_lines_ready(&in))) {
             const rf_error first = j->io->why;              /* the lines before a bad one still get their vectors */
             j->io->why = (rf_error){0};
-            status = compute_window(j);
+            status = compute_window(j, in.name);
             if (!status) j->io->why = first;
         }
         if (!status) status = bad;
@@ -219,17 +160,17 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
+    rf_embed_defaults(&j->o);
+    j->o.pooling = (rf_pooling)j->a->pooling;
+    j->o.normalize = j->a->normalize;
+    j->o.max_length = j->a->max_length;
+    j->o.batch_tokens = j->a->batch_tokens;
+    rf_status status = cli_pipeline_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->model);
     if (status) return status;
-    const rf_config *c = j->m.config;
+    const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
     j->C = (size_t)c->hidden_size;
-    if (c->is_decoder && j->a->pooling == RF_POOL_CLS)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model is causal: a text's first token has seen no other; --pooling mean or max");
     j->limit = j->a->max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->a->max_length;
-    if (!(j->vectors = malloc(WINDOW * j->C * sizeof *j->vectors)))
-        return rf_fail(why, RF_ENOMEM, "out of memory: %d vectors of %zu", WINDOW, j->C);
-    return RF_OK;
+    return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);         /* are the options possible? */
 }
 
 /* A name that is not there is told before hours go into the files before it, and before anything is written. */
@@ -254,7 +195,6 @@ static int run(void *arguments, cli_io *io)
     j->a = a;
     j->io = io;
     j->out.fd = j->spool.fd = -1;
-    rf_encoding_init(&j->e, io->ctx);
     cli_signals_catch();
     rf_status status = prepare(j);
     if (!status) status = find_files(j);
@@ -274,10 +214,8 @@ static int run(void *arguments, cli_io *io)
                  (long long)j->lines, j->limit);
     cli_out_discard(&j->out);
     cli_out_discard(&j->spool);
-    rf_encoding_clear(&j->e);
-    cli_model_close(&j->m);
-    free(j->vectors);
-    free(j->id);
+    cli_window_clear(&j->window);
+    rf_pipeline_close(j->model);
     free(j);
     return cli_exit(io);
 }

@@ -9,10 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "roformer/generate.h"
+#include "roformer/pipeline.h"
 
 struct args {
     const char *model, *prompt_file;
@@ -22,20 +21,12 @@ struct args {
     cli_list texts;
 };
 
-enum { SPECIALS = 5 };
-
 typedef struct job {
     const struct args *a;
     cli_io *io;
     cli_model m;
     rf_generate_options o;
-    int32_t suppress[SPECIALS], stop[1];
-    rf_encoding e;              /* the prompt */
-    int32_t *id;                /* [CLS], the prompt, and what was generated */
-    double *logprob;            /* [max_new_tokens] */
-    size_t prompt, n;           /* tokens of the prompt, of all */
-    size_t begin, printed;      /* bytes of the decoded text: of the prompt, and those that are out */
-    bool blank;                 /* the prompt ends in one */
+    rf_encoding e;              /* the prompt's tokens */
     json_t *seen;               /* how often each prompt has come */
     int64_t tokens;
     double seconds;
@@ -48,84 +39,52 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static rf_status no_memory(job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
+static rf_status no_memory(const job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
 
 /* ---- one text ---------------------------------------------------------------------------------------------------- */
 
 /* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
-static rf_status count_prompt(job *j, rf_error *why)
-{
-    char key[24];
-    snprintf(key, sizeof key, "%016llx", (unsigned long long)rf__hash64(j->id, j->n * sizeof *j->id, 0));
-    const json_int_t before = json_integer_value(json_object_get(j->seen, key));
-    j->o.occurrence = (uint64_t)before;
-    if (!json_object_set_new(j->seen, key, json_integer(before + 1))) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "out of memory");
-}
-
-/* [CLS] and the text's tokens, with space for what comes. */
-static rf_status read_prompt(job *j, const char *text, size_t size, rf_error *why)
+static rf_status count_prompt(job *j, const char *text, size_t size, rf_error *why)
 {
     const rf_status status = rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
     if (status) return status;
-    free(j->id);
-    j->id = malloc((j->e.n + 1 + (size_t)j->o.max_new_tokens) * sizeof *j->id);
-    if (!j->id) return rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", j->e.n + 1 + (size_t)j->o.max_new_tokens);
-    j->id[0] = rf_tokenizer_cls(j->m.t);
-    if (j->e.n) memcpy(j->id + 1, j->e.id, j->e.n * sizeof *j->id);
-    j->n = j->prompt = j->e.n + 1;
-    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0);
-    if (!decoded) return rf_fail(why, RF_ENOMEM, "out of memory");
-    j->begin = j->printed = strlen(decoded);
-    j->blank = size && strchr(" \t\n", text[size - 1]);
-    rf_text_free(j->m.t, decoded);
-    return count_prompt(j, why);
+    char *key = malloc(9 * j->e.n + 1), *to = key;
+    if (!key) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", j->e.n);
+    *key = 0;
+    for (size_t i = 0; i < j->e.n; i++) to += snprintf(to, 10, "%x ", (unsigned)j->e.id[i]);
+    const json_int_t before = json_integer_value(json_object_get(j->seen, key));
+    const bool kept = !json_object_set_new(j->seen, key, json_integer(before + 1));
+    free(key);
+    j->o.occurrence = (uint64_t)before;
+    return kept ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the prompts so far");
 }
 
-/* What is not out yet.  Decoding separates words by a blank, which a prompt may have already. */
-static const char *unprinted(const job *j, const char *decoded)
-{
-    const char *text = decoded + j->printed;
-    return text + (j->printed == j->begin && j->blank && *text == ' ');
-}
-
-static rf_status print_more(job *j)
-{
-    char *text = rf_decode(j->m.t, j->id, j->n, 1, 0);
-    if (!text) return no_memory(j);
-    fputs(unprinted(j, text), stdout);
-    j->printed = strlen(text);
-    rf_text_free(j->m.t, text);
-    return cli_flush(&j->io->why);
-}
-
-static int show(void *user, const rf_generated *token)
+static int show(void *user, const char *text, size_t size)
 {
     job *j = user;
-    j->tokens++;
-    if (token->stops) return 0;
-    j->logprob[token->index] = token->logprob;
-    j->id[j->n++] = token->id;
-    if (!j->a->json && print_more(j)) return 1;
+    if (!j->a->json) {
+        fwrite(text, 1, size, stdout);
+        if (cli_flush(&j->io->why)) return 1;
+    }
     return cli_stopped() != 0;
 }
 
-static rf_status print_json(job *j, const char *text, size_t size, rf_generate_end end)
+static rf_status print_json(const job *j, const char *text, size_t size, const rf_generation *g)
 {
     static const char *const reason[] = {"length", "stop", "interrupted"};
-    char *decoded = rf_decode(j->m.t, j->id, j->n, 1, 0), *whole = NULL;
-    const int kept = j->a->full ? (int)size : 0;
-    const int wrote = decoded ? asprintf(&whole, "%.*s%s", kept, text, unprinted(j, decoded)) : -1;
-    if (decoded) rf_text_free(j->m.t, decoded);
-    if (wrote < 0) return no_memory(j);
+    const size_t kept = j->a->full ? size : 0;
+    char *whole = malloc(kept + g->bytes + 1);
+    if (!whole) return no_memory(j);
+    memcpy(whole, text, kept);
+    memcpy(whole + kept, g->text, g->bytes);
     json_t *ids = json_array(), *logprobs = json_array();
-    for (size_t i = j->prompt; i < j->n; i++) {
-        rf__json_add(&ids, json_integer(j->id[i]));
-        rf__json_add(&logprobs, json_real(j->logprob[i - j->prompt]));
+    for (int64_t i = 0; i < g->n; i++) {
+        rf__json_add(&ids, json_integer(g->id[i]));
+        rf__json_add(&logprobs, json_real(g->logprob[i]));
     }
-    json_t *line =
-        json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, (size_t)wrote), "finish_reason",
-                  reason[end], "prompt_tokens", (json_int_t)j->prompt, "ids", ids, "logprobs", logprobs);
+    json_t *line = json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, kept + g->bytes),
+                             "finish_reason", reason[g->end], "prompt_tokens", (json_int_t)g->prompt_tokens, "ids", ids,
+                             "logprobs", logprobs);
     free(whole);
     return cli_print_json(line, 0, &j->io->why);
 }
@@ -133,16 +92,17 @@ static rf_status print_json(job *j, const char *text, size_t size, rf_generate_e
 /* A failure that is the text's own is left in `inner`, to be told with its line; any other in io->why. */
 static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
 {
-    rf_generate_end end;
+    rf_generation g = {0};
     const double begin = now();
-    rf_status status = read_prompt(j, text, size, inner);
+    rf_status status = count_prompt(j, text, size, inner);
     if (status) return status;
     if (!j->a->json && j->a->full) fwrite(text, 1, size, stdout);
-    status = rf_generate(j->m.session, j->id, (int64_t)j->n, &j->o, show, j, &end, inner);
+    status = rf_generate(j->m.pipeline, text, size, &j->o, show, j, &g, inner);
     j->seconds += now() - begin;
+    j->tokens += g.n + (g.end == RF_GENERATE_STOP);
     if (!j->a->json && putchar('\n') == EOF) return cli_flush(&j->io->why);
     if (status || j->io->why.code) return status ? status : j->io->why.code;
-    return j->a->json ? print_json(j, text, size, end) : cli_flush(&j->io->why);
+    return j->a->json ? print_json(j, text, size, &g) : cli_flush(&j->io->why);
 }
 
 /* ---- all texts --------------------------------------------------------------------------------------------------- */
@@ -154,7 +114,7 @@ static rf_status check(const job *j, rf_error *why)
 {
     const cli_parsed *p = j->io->parsed;
     if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG, "--prompt_file and TEXT exclude one another");
-    for (size_t i = 0; i < RF_COUNT(drawing); i++)
+    for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
         if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !j->a->o.do_sample)
             return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
     return RF_OK;
@@ -167,23 +127,14 @@ static rf_status prepare(job *j)
     if (status) return status;
     if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model sees tokens on both sides (is_decoder false), so it cannot write text; roformer "
-                       "pretrain --objective clm trains one that can");
-    const int32_t never[SPECIALS] = {rf_tokenizer_pad(j->m.t), rf_tokenizer_unk(j->m.t), rf_tokenizer_cls(j->m.t),
-                                     rf_tokenizer_mask(j->m.t), -1};
-    memcpy(j->suppress, never, sizeof never);
-    j->stop[0] = rf_tokenizer_sep(j->m.t);
+                       "the model sees tokens on both sides (is_decoder false), so it cannot write text; "
+                       "roformer pretrain --objective clm trains one that can");
     j->o = j->a->o;
     j->o.seed = (uint64_t)j->a->seed;
-    j->o.stop = j->stop;
-    j->o.stops = 1;
-    j->o.suppress = j->suppress;
-    j->o.suppressed = SPECIALS;
-    for (size_t i = 0; i < RF_COUNT(drawing); i++)
+    for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
         if (cli_given(j->io->parsed, drawing[i])) j->o.do_sample = 1;
-    j->logprob = calloc((size_t)j->o.max_new_tokens + 1, sizeof *j->logprob);
     j->seen = json_object();
-    return j->logprob && j->seen ? RF_OK : no_memory(j);
+    return j->seen ? RF_OK : no_memory(j);
 }
 
 static rf_status from_texts(job *j)
@@ -195,7 +146,7 @@ static rf_status from_texts(job *j)
     while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text && !cli_stopped()) {
         rf_error inner = {0};
         status = answer(j, text, size, &inner);
-        if (inner.code) cli_texts_fail(&in, &j->io->why, &inner);
+        if (inner.code) cli_texts_fail(&in, cli_texts_number(&in), &j->io->why, &inner);
     }
     cli_texts_close(&in);
     return status;
@@ -237,8 +188,6 @@ static int run(void *arguments, cli_io *io)
     if (!status && j.tokens && j.seconds > 0 && isatty(2))
         cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);
     rf_encoding_clear(&j.e);
-    free(j.id);
-    free(j.logprob);
     json_decref(j.seen);
     cli_model_close(&j.m);
     return cli_exit(io);

@@ -80,7 +80,7 @@ static int run(void *arguments, cli_io *io)
         status = rf_encode(t, text, size, NULL, 0, (size_t)a->max_length, a->no_special ? RF_ENCODE_PLAIN : 0, &e, NULL,
                            &inner);
         if (status) {
-            cli_texts_fail(&in, &io->why, &inner);
+            cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
         } else if (a->json) {
             status = print_json(t, &e, text, &io->why);
         } else {

@@ -48,22 +48,26 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
                    "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }
 
-rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)
+rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out)
 {
     char folder[4096];
-    rf_error *why = &io->why;
-    rf_status status = cli_model_folder(given, folder, sizeof folder, why);
-    if (!status) status = rf_model_open_as(io->ctx, folder, type, &m->model, why);
+    const rf_status status = cli_model_folder(given, folder, sizeof folder, &io->why);
+    return status ? status : rf_pipeline_open(io->ctx, folder, type, out, &io->why);
+}
+
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m)
+{
+    const rf_status status = cli_pipeline_open(io, given, type, &m->pipeline);
     if (status) return status;
+    m->model = rf_pipeline_model(m->pipeline);
+    m->session = rf_pipeline_session(m->pipeline);
     m->config = rf_model_config(m->model);
     m->t = rf_model_tokenizer(m->model);
-    if (!m->t) return rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
-    return rf_session_open(m->model, &m->session, why);
+    return RF_OK;
 }
 
 void cli_model_close(cli_model *m)
 {
-    rf_session_close(m->session);
-    rf_model_close(m->model);
+    rf_pipeline_close(m->pipeline);
     *m = (cli_model){0};
 }

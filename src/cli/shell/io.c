@@ -233,10 +233,12 @@ void cli_texts_close(cli_texts *t)
     if (t->from_lines) cli_lines_close(&t->lines);
 }
 
-rf_status cli_texts_fail(const cli_texts *t, rf_error *why, const rf_error *inner)
+uint64_t cli_texts_number(const cli_texts *t) { return t->from_lines ? t->lines.number : (uint64_t)t->next; }
+
+rf_status cli_texts_fail(const cli_texts *t, uint64_t number, rf_error *why, const rf_error *inner)
 {
-    if (t->from_lines) return cli_at_line(why, t->lines.name, t->lines.number, inner);
-    if (t->operands->n > 1) return rf_fail(why, inner->code, "text %d: %.290s", t->next, inner->text);
+    if (t->from_lines) return cli_at_line(why, t->lines.name, number, inner);
+    if (t->operands->n > 1) return rf_fail(why, inner->code, "text %d: %.290s", (int)number, inner->text);
     return rf_fail(why, inner->code, "%s", inner->text);
 }
 

@@ -13,7 +13,7 @@
 
 #include "cli/shell/options.h"
 #include "roformer/context.h"
-#include "roformer/model.h"
+#include "roformer/pipeline.h"
 
 enum {
     CLI_DONE = 0,
@@ -79,8 +79,23 @@ rf_status cli_texts_open(const rf_ctx *ctx, cli_texts *t, const cli_list *operan
 rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error *why);
 bool cli_texts_ready(const cli_texts *t);       /* the next text is here already                                      */
 void cli_texts_close(cli_texts *t);
-/* `inner` with the line's number before it, when texts are lines. */
-rf_status cli_texts_fail(const cli_texts *t, rf_error *why, const rf_error *inner);
+uint64_t cli_texts_number(const cli_texts *t);  /* of the text that was returned last, from 1 */
+/* `inner` with the number of its text before it, when texts are lines or several. */
+rf_status cli_texts_fail(const cli_texts *t, uint64_t number, rf_error *why, const rf_error *inner);
+
+/* Texts that are asked together: copies, each with a zero behind it. */
+typedef struct cli_window {
+    char *bytes;
+    size_t used, capacity;
+    size_t *size;               /* [n]                                                                                */
+    const char **text;          /* [n], after cli_window_texts                                                        */
+    int64_t n;
+    size_t texts;               /* capacity of size and text                                                          */
+} cli_window;
+rf_status cli_window_add(cli_window *w, const char *text, size_t size, rf_error *why);
+const char *const *cli_window_texts(cli_window *w);                     /* they hold until a text is added */
+void cli_window_empty(cli_window *w);
+void cli_window_clear(cli_window *w);
 
 /* ---- output ------------------------------------------------------------------------------------------------------ */
 
@@ -131,14 +146,17 @@ int cli_stopped(void);                      /* the signal that asked to stop, or
 
 /* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
-/* The model that answers, and what commands ask it for; closing what was never opened is fine. */
+/* A failure lies in io->why. */
+rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);
+/* The same with what commands ask it for; closing what was never opened is fine. */
 typedef struct cli_model {
-    rf_model *model;
+    rf_pipeline *pipeline;
+    const rf_model *model;
     rf_session *session;
     const rf_config *config;
     const rf_tokenizer *t;
 } cli_model;
-rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m);    /* a failure lies in io->why  */
+rf_status cli_model_open(cli_io *io, const char *given, rf_type type, cli_model *m);
 void cli_model_close(cli_model *m);
 
 /* ---- progress ---------------------------------------------------------------------------------------------------- */

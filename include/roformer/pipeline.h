@@ -1,0 +1,161 @@
+/* pipeline.h — a model folder, and one call for each question: vectors of texts, words for masks, labels, more text.
+ *
+ *     const char *text[] = {"A dog barks.", "Prices fell."};
+ *     if (rf_pipeline_open(NULL, "folder", RF_F32, &p, &why)) ...
+ *     if (rf_embed_texts(p, text, NULL, 2, NULL, &vectors, NULL, &why)) ...
+ *     rf_pipeline_close(p);
+ *
+ * What the program's commands do is done here: texts become tokens, are sorted by length and computed in batches
+ * without padding; results come in the order of the texts.  A text's result is the same bits whatever else is in the
+ * call and however many threads work.  For batches of your own, see model.h.
+ *
+ * Results    belong to the pipeline and hold until its next call
+ * Options    NULL means the defaults; else begin with rf_embed_defaults, rf_fill_defaults, rf_generate_defaults
+ * threads    an rf_pipeline belongs to one thread at a time; inside it uses the workers of its context             */
+#ifndef ROFORMER_PIPELINE_H
+#define ROFORMER_PIPELINE_H
+/* home: src/pipeline */
+
+#include "roformer/finetune.h"
+#include "roformer/generate.h"
+#include "roformer/model.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct rf_pipeline rf_pipeline;
+
+/* Opens a model folder for all of these questions; which of them the model can answer goes by its head.
+ *
+ *   ctx        NULL: a context of its own, with all defaults
+ *   type       what matrices are kept and multiplied in: RF_F32, or RF_BF16 (rf_model_open_as)
+ *   out        closed with rf_pipeline_close; untouched on error
+ *   RF_EARG    no folder, no `out`            RF_EDATA   also: the folder has no tokenizer
+ *   others     as rf_model_open                                                                                      */
+rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, rf_pipeline **out, rf_error *why);
+void rf_pipeline_close(rf_pipeline *p);                         /* NULL is fine                                      */
+
+/* What it is made of, for those who need more; the pipeline's. */
+const rf_model *rf_pipeline_model(const rf_pipeline *p);
+rf_session *rf_pipeline_session(rf_pipeline *p);
+rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has not been fine-tuned           */
+
+/* Texts are `n` pointers with their sizes in bytes; sizes NULL, or a size RF_STRING: up to the text's zero. */
+#define RF_STRING ((size_t)-1)
+
+/* How far a call got.  A text that cannot be read (not UTF-8, no mask) ends the call there: the results of those
+ * before it are given, and `bad` says which it was.  With a report `why` speaks of that text alone; without one it
+ * names its number. */
+typedef struct rf_texts_report {
+    int64_t done;               /* texts with a result: the first ones                                               */
+    int64_t bad;                /* the text that could not be read; -1: the failure, if any, is of no single text     */
+    int64_t tokens;             /* of the texts that are done, [CLS] and [SEP] included                              */
+    int64_t cut;                /* of these texts, the ones that were longer than max_length                         */
+} rf_texts_report;
+
+/* ---- vectors ----------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_embed_options {
+    size_t size;                /* of this struct, set by rf_embed_defaults                                          */
+    rf_pooling pooling;         /* how the vectors of tokens become one: RF_POOL_MEAN                                */
+    int normalize;              /* 1: every vector has length 1; 0                                                   */
+    int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: to max_position_embeddings; -1     */
+    int64_t batch_tokens;       /* tokens computed together: 2048                                                    */
+} rf_embed_options;
+void rf_embed_options_init(rf_embed_options *o, size_t size);
+#define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
+
+/* One vector for each text: [n,C], C = hidden_size of the model's config.  An empty text has one, too.
+ *
+ *   n          0: only the options are looked at
+ *   report     or NULL
+ *   cost       4 C n bytes; tokens of at most 4,096 texts at a time
+ *   RF_EUNSUPPORTED  RF_POOL_CLS of a causal model, whose first token has seen no other
+ *   RF_EDATA, RF_ERANGE  a text (rf_encode)         RF_ENUMERIC  a vector is not finite
+ *   RF_EARG    an option outside its limits                                                                          */
+rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                         const rf_embed_options *options, const float **vectors, rf_texts_report *report,
+                         rf_error *why);
+
+/* ---- words for masks --------------------------------------------------------------------------------------------- */
+
+typedef struct rf_fill_options {
+    size_t size;                /* of this struct, set by rf_fill_defaults                                           */
+    int64_t top_k;              /* words for each mask, at most all of the vocabulary: 5                             */
+    int64_t max_length;         /* texts are cut to so many tokens; 0: never; 0                                      */
+    const int32_t *target;      /* [targets] the ids to choose from, each once; NULL: all of the vocabulary          */
+    int64_t targets;
+    int64_t batch_tokens;       /* tokens computed together: 2048                                                    */
+} rf_fill_options;
+void rf_fill_options_init(rf_fill_options *o, size_t size);
+#define rf_fill_defaults(o) rf_fill_options_init((o), sizeof *(o))
+
+typedef struct rf_mask_word {
+    int32_t id;
+    float score;                /* softmax(logits at the mask)[id], over the whole vocabulary also with targets       */
+    const char *token;          /* as in the vocabulary: "##ing" continues a word; "" for an id that it has not       */
+} rf_mask_word;
+typedef struct rf_mask {
+    int64_t text;               /* which of the texts                                                                */
+    int64_t number, of;         /* from 0, of the masks of that text                                                 */
+    const rf_mask_word *word;   /* [words] most likely first, of equal ones the smaller id first                     */
+    int64_t words;
+} rf_mask;
+
+/* The likeliest words for each mask token (rf_tokenizer_options.mask, "[MASK]") of the texts.
+ *
+ *   mask       [masks], in the order of the texts; every text has at least one
+ *   RF_EUNSUPPORTED  no language-model head; a causal model: what follows a mask does not reach it
+ *   RF_EDATA         a text without a mask; the tokenizer has none
+ *   others     as rf_embed_texts                                                                                     */
+rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                       const rf_fill_options *options, const rf_mask **mask, int64_t *masks, rf_texts_report *report,
+                       rf_error *why);
+
+/* The text of mask->text with word `id` in the mask's place; special tokens stay while it has other masks.  Only after
+ * rf_fill_mask, of a mask that it gave.  Freed with rf_text_free; NULL: no memory. */
+char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id);
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+typedef struct rf_label_score { const char *label; double score; } rf_label_score;
+
+/* What a fine-tuned model says about a text or a pair: all labels with their probabilities, the most likely first; of a
+ * regression its numbers.
+ *
+ *   text              NULL: only whether the model can
+ *   pair, pair_bytes  the second text, or NULL and 0
+ *   RF_EUNSUPPORTED   the model has not been fine-tuned, or to label something else than texts                       */
+rf_status rf_classify(rf_pipeline *p, const char *text, size_t bytes, const char *pair, size_t pair_bytes,
+                      const rf_label_score **label, int64_t *labels, rf_error *why);
+
+/* ---- more text --------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_generation {
+    const char *text;           /* what follows the prompt                                                           */
+    size_t bytes;
+    rf_generate_end end;
+    int64_t prompt_tokens;      /* with [CLS]                                                                        */
+    int64_t n;                  /* tokens generated, without the one that ends a text                                */
+    const int32_t *id;          /* [n]                                                                               */
+    const double *logprob;      /* [n] rf_generated.logprob                                                          */
+} rf_generation;
+
+/* Called with text as it comes, for every token; anything but 0 ends the generation (RF_GENERATE_SINK). */
+typedef int rf_text_sink(void *user, const char *text, size_t bytes);
+
+/* Continues a prompt: [CLS] and its tokens, without the [SEP] that would end it.  The text of n tokens begins that of
+ * n + 1.
+ *
+ *   options    `stop` without stops: [SEP] ends a text; `suppress` without suppressed: the special tokens are
+ *              never chosen
+ *   sink       or NULL                        out      or NULL
+ *   others     as rf_session_generate (generate.h) */
+rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
+                      rf_text_sink *sink, void *user, rf_generation *out, rf_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,121 @@
+/* embed.c — vectors of texts.
+ *
+ * Texts are taken window by window; those of a window are sorted by length, so that batches hold texts of like
+ * lengths, and their vectors go where the text's place is: memory is a window's, however many texts there are. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "pipeline/pipeline.h"
+
+enum { WINDOW = 4096, WINDOW_TOKENS = 1 << 18 };
+
+void rf_embed_options_init(rf_embed_options *o, size_t size)
+{
+    const rf_embed_options own = {.pooling = RF_POOL_MEAN, .max_length = -1, .batch_tokens = 2048};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error *why)
+{
+    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
+        return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
+    if (o->max_length < -1 || o->max_length > INT32_MAX)
+        return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
+    if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
+        return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, INT32_MAX);
+    if (rf_model_config(p->model)->is_decoder && o->pooling == RF_POOL_CLS)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "the model is causal: a text's first token has seen no other; pool by mean or max, not cls");
+    return RF_OK;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Longest first, of equal ones in their order: a key is what is missing to the greatest length, then the text. */
+static void sort_by_length(const rf__text_window *w, uint64_t *order)
+{
+    for (int64_t i = 0; i < w->n; i++)
+        order[i] = (uint64_t)(INT32_MAX - (w->start[i + 1] - w->start[i])) << 32 | (uint64_t)i;
+    qsort(order, (size_t)w->n, sizeof *order, by_key);
+}
+
+static rf_status to_unit(float *v, int64_t n, bool normalize, rf_error *why)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)v[i] * (double)v[i];
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "a vector is not finite");
+    if (!normalize || sum == 0) return RF_OK;
+    const double scale = 1 / sqrt(sum);
+    for (int64_t i = 0; i < n; i++) v[i] = (float)((double)v[i] * scale);
+    return RF_OK;
+}
+
+/* The vectors [n,C] of the window's texts to `out`. */
+static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, rf_error *why)
+{
+    const int64_t C = rf_model_config(p->model)->hidden_size;
+    rf_status status = RF_OK;
+    sort_by_length(&p->window, p->order);
+    for (int64_t from = 0, to = 0; from < p->window.n && !status; from = to) {
+        const float *v = NULL;
+        status = rf__window_batch(p->ctx, &p->window, p->order, from, o->batch_tokens, &p->batch, &to, why);
+        if (!status) status = rf_session_embed(p->session, &p->batch.view, o->pooling, &v, why);
+        for (int64_t i = from; i < to && !status; i++) {
+            float *vector = out + rf__order_text(p->order[i]) * C;
+            memcpy(vector, v + (i - from) * C, (size_t)C * sizeof *v);
+            status = to_unit(vector, C, o->normalize, why);
+        }
+    }
+    return status;
+}
+
+static rf_status reserve(rf_pipeline *p, int64_t n, rf_error *why)
+{
+    const size_t C = (size_t)rf_model_config(p->model)->hidden_size;
+    size_t floats;
+    if (rf__checked_mul((size_t)n, C, &floats) &&
+        rf__grow(p->ctx, &p->vectors, &p->vectors_capacity, floats, sizeof(float)) &&
+        rf__grow(p->ctx, &p->order, &p->orders, (size_t)rf__min64(n, WINDOW), sizeof *p->order))
+        return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, C);
+}
+
+rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                         const rf_embed_options *options, const float **vectors, rf_texts_report *report, rf_error *why)
+{
+    rf_embed_options o;
+    rf_texts_report local, *r = rf__report_begin(report, &local);
+    rf_error inner = {0};
+    rf_embed_defaults(&o);
+    rf_status status = rf__pipeline_check(p, text, n, why);
+    if (!status) status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_embed_options", why);
+    if (!status) status = check(p, &o, why);
+    if (!status) status = reserve(p, n, why);
+    if (status) return status;
+    const rf_config *c = rf_model_config(p->model);
+    const int64_t limit = o.max_length < 0 ? c->max_position_embeddings : o.max_length;
+    rf__text_window *w = &p->window;
+    for (int64_t i = 0; i < n && !status && !inner.code;) {
+        int64_t cut = 0;
+        for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
+            bool one;
+            if (rf__window_add(w, rf_model_tokenizer(p->model), text[i], rf__text_bytes(text, bytes, i), limit, &one,
+                               &inner))
+                break;
+            cut += one;
+        }
+        status = compute(p, &o, p->vectors + r->done * c->hidden_size, why);
+        if (status) return status;
+        r->done += w->n;
+        r->tokens += w->n ? w->start[w->n] : 0;
+        r->cut += cut;
+    }
+    if (vectors) *vectors = p->vectors;
+    if (!inner.code) return RF_OK;
+    r->bad = r->done;
+    return rf__text_fail(report, r->bad, n, &inner, why);
+}

@@ -1,0 +1,135 @@
+/* pipeline.c — opening and closing; texts become tokens, tokens become batches. */
+#include "pipeline/pipeline.h"
+
+#include "task/answerer.h"
+
+rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, rf_pipeline **out, rf_error *why)
+{
+    rf_ctx *own = NULL;
+    if (!folder || !out) return rf_fail(why, RF_EARG, "pipeline: no %s given", folder ? "place for it" : "folder");
+    rf_status status = ctx ? RF_OK : rf_ctx_new(NULL, &own, why);
+    if (status) return status;
+    rf_pipeline *p = rf__calloc(ctx ? ctx : own, 1, sizeof *p);
+    if (!p) {
+        rf_ctx_free(own);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a pipeline");
+    }
+    p->ctx = ctx ? ctx : own;
+    p->own = own;
+    rf_encoding_init(&p->window.e, p->ctx);
+    status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
+    if (!status && !rf_model_tokenizer(p->model))
+        status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+    if (!status) status = rf_session_open(p->model, &p->session, why);
+    if (!status && rf_model_task(p->model) != RF_HEAD_MLM)
+        status = rf__answerer_of(p->ctx, folder, p->model, p->session, &p->answerer, why);
+    if (status) {
+        rf_pipeline_close(p);
+        return status;
+    }
+    *out = p;
+    return RF_OK;
+}
+
+void rf_pipeline_close(rf_pipeline *p)
+{
+    if (!p) return;
+    const rf_ctx *ctx = p->ctx;
+    rf_ctx *own = p->own;
+    rf_encoding_clear(&p->window.e);
+    rf__free(ctx, p->window.start);
+    rf__free(ctx, p->batch.id);
+    rf__free(ctx, p->batch.start);
+    rf__free(ctx, p->order);
+    rf__free(ctx, p->vectors);
+    rf__free(ctx, p->fills.mask);
+    rf__free(ctx, p->fills.row);
+    rf__free(ctx, p->fills.word);
+    rf__free(ctx, p->fills.p);
+    rf__free(ctx, p->label);
+    rf__free(ctx, p->id);
+    rf__free(ctx, p->logprob);
+    if (p->text) rf_text_free(rf_model_tokenizer(p->model), p->text);
+    rf_answerer_close(p->answerer);
+    rf_session_close(p->session);
+    rf_model_close(p->model);
+    rf__free(ctx, p);
+    rf_ctx_free(own);
+}
+
+const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }
+rf_session *rf_pipeline_session(rf_pipeline *p) { return p->session; }
+rf_answerer *rf_pipeline_answerer(rf_pipeline *p) { return p->answerer; }
+
+rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why)
+{
+    if (p && (text || !n) && n >= 0) return RF_OK;
+    if (!p) return rf_fail(why, RF_EARG, "pipeline: none given");
+    return rf_fail(why, RF_EARG, "texts: %lld of them%s", (long long)n, text ? "" : ", and none is given");
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+rf_texts_report *rf__report_begin(rf_texts_report *given, rf_texts_report *local)
+{
+    rf_texts_report *r = given ? given : local;
+    *r = (rf_texts_report){.bad = -1};
+    return r;
+}
+
+size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i)
+{
+    return !text[i] ? 0 : bytes && bytes[i] != RF_STRING ? bytes[i] : strlen(text[i]);
+}
+
+rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why)
+{
+    if (given || n == 1) return rf_fail(why, inner->code, "%s", inner->text);
+    return rf_fail(why, inner->code, "text %lld: %.290s", (long long)i, inner->text);
+}
+
+rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
+                         bool *cut, rf_error *why)
+{
+    size_t dropped = 0;
+    const size_t before = w->n ? (size_t)w->start[w->n] : 0;
+    if (!text) return rf_fail(why, RF_EARG, "the text is NULL");
+    if (!rf__grow(w->e.ctx, &w->start, &w->capacity, (size_t)w->n + 2, sizeof *w->start))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)w->n + 1);
+    const int flags = w->n ? RF_ENCODE_APPEND : 0;
+    const rf_status status = rf_encode(t, text, bytes, NULL, 0, (size_t)limit, flags, &w->e, &dropped, why);
+    if (status) return status;
+    if (w->e.n > INT32_MAX) {
+        w->e.n = before;
+        return rf_fail(why, RF_ERANGE, "the text has more tokens than a batch can hold, %d", INT32_MAX);
+    }
+    w->start[0] = 0;
+    w->start[++w->n] = (int32_t)w->e.n;
+    *cut = dropped > 0;
+    return RF_OK;
+}
+
+rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
+                           int64_t tokens, rf__text_batch *b, int64_t *to, rf_error *why)
+{
+    int64_t i = from, N = 0;
+    for (; i < w->n; i++) {
+        const int64_t text = rf__order_text(order[i]), more = w->start[text + 1] - w->start[text];
+        if (i > from && N + more > tokens) break;
+        N += more;
+    }
+    const int64_t B = i - from;
+    if (!rf__grow(ctx, &b->id, &b->ids, (size_t)N, sizeof *b->id) ||
+        !rf__grow(ctx, &b->start, &b->starts, (size_t)B + 1, sizeof *b->start))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
+    b->start[0] = 0;
+    for (int64_t k = 0; k < B; k++) {
+        const int64_t text = rf__order_text(order[from + k]);
+        const int32_t more = w->start[text + 1] - w->start[text];
+        memcpy(b->id + b->start[k], w->e.id + w->start[text], (size_t)more * sizeof *b->id);
+        b->start[k + 1] = b->start[k] + more;
+    }
+    b->view = (rf_batch){.N = N, .B = B, .id = b->id, .start = b->start};
+    *to = i;
+    return RF_OK;
+}

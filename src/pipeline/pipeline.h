@@ -1,0 +1,73 @@
+/* pipeline.h — the inside of a pipeline: an opened model, and texts as tokens; see include/roformer/pipeline.h. */
+#ifndef RF_PIPELINE_H
+#define RF_PIPELINE_H
+
+#include "base/base.h"
+#include "roformer/pipeline.h"
+
+/* Texts as tokens, end to end, and where each begins. */
+typedef struct rf__text_window {
+    rf_encoding e;
+    int32_t *start;                     /* [n + 1] */
+    size_t capacity;
+    int64_t n;
+} rf__text_window;
+
+/* One more text at the end.  `cut` counts it when it was longer than `limit` tokens (0: none is). */
+rf_status rf__window_add(rf__text_window *w, const rf_tokenizer *t, const char *text, size_t bytes, int64_t limit,
+                         bool *cut, rf_error *why);
+
+/* Batches of at most `tokens` tokens (one text at least), of the texts in `order`: ids and starts of those order[from
+ * .. *to). */
+typedef struct rf__text_batch {
+    int32_t *id, *start;
+    size_t ids, starts;
+    rf_batch view;
+} rf__text_batch;
+rf_status rf__window_batch(const rf_ctx *ctx, const rf__text_window *w, const uint64_t *order, int64_t from,
+                           int64_t tokens, rf__text_batch *b, int64_t *to, rf_error *why);
+
+/* Of an order: which text. */
+static inline int64_t rf__order_text(uint64_t key) { return (int64_t)(uint32_t)key; }
+
+/* What rf_fill_mask keeps. */
+typedef struct rf__fills {
+    rf_mask *mask;
+    int32_t *row;                       /* [masks] its token, counted through all texts */
+    rf_mask_word *word;
+    float *p;                           /* [V] */
+    size_t masks, rows, words, ps;      /* capacities */
+    int64_t n;
+} rf__fills;
+
+struct rf_pipeline {
+    const rf_ctx *ctx;
+    rf_ctx *own;                        /* the context, when nobody gave one */
+    rf_model *model;
+    rf_session *session;
+    rf_answerer *answerer;              /* NULL: no head of a task */
+    rf__text_window window;
+    rf__text_batch batch;
+    uint64_t *order;
+    size_t orders;
+    float *vectors;
+    size_t vectors_capacity;
+    rf__fills fills;
+    rf_label_score *label;              /* [labels] */
+    int32_t *id;                        /* a prompt, and what was generated */
+    double *logprob;
+    char *text;
+};
+
+/* The report that counts: the caller's, or `local`. */
+rf_texts_report *rf__report_begin(rf_texts_report *given, rf_texts_report *local);
+
+/* Bytes of text i. */
+size_t rf__text_bytes(const char *const text[], const size_t bytes[], int64_t i);
+
+/* `inner` is about text i: the sentence names it when nobody takes the report and there are others. */
+rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, const rf_error *inner, rf_error *why);
+
+rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
+
+#endif

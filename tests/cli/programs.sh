@@ -1,0 +1,40 @@
+#!/bin/sh
+# programs.sh — the programs of examples/ and the one that README.md prints: each does with the shipped model what it says.
+. "$(dirname "$0")/lib"
+if grep -q __asan_init "$program"; then echo "SKIPPED: takes minutes under a sanitizer, where the tests of each command run, too"; exit 0; fi
+examples=$(dirname "$program")/examples
+shipped=$(cd "$here/../../models/roformer-small-en" && pwd)
+ln -s "$shipped" run-1
+
+# The vectors are those of the command.
+printf 'A dog barks.\nPrices fell.\n' > lines
+"$examples/readme" > got || fail "the program of README.md"
+"$program" embed -m run-1 --format jsonl < lines | head -1 | tr -d '[,' | awk '{ printf "%g %g ...\n", $1, $2 }' > expected
+same expected got "README.md"
+"$examples/embed" run-1 "A dog barks." "The hound barks." "Prices fell." > got || fail "embed"
+awk 'NR == 1 && !($1 == 1 && $2 > $3) { exit 1 } END { exit NR != 3 }' got || fail "embed: $(cat got)"
+expect 1 'cannot open|no such' "$examples/embed" nowhere text
+
+"$examples/fill_mask" run-1 "The capital of France is [MASK]." > got || fail "fill_mask"
+"$program" fill-mask -m run-1 --json "The capital of France is [MASK]." | grep -o '"token": [0-9]*' | wc -l > expected
+[ "$(wc -l < got)" -eq "$(cat expected)" ] || fail "fill_mask: $(cat got)"
+holds got "mask 1: "
+
+printf 'text\tlabel\n' > train.tsv
+for i in 1 2 3 4 5 6 7 8; do printf 'a good book %d\tgood\na bad book %d\tbad\n' $i $i; done >> train.tsv
+"$program" finetune -q -m run-1 --task cls --train train.tsv --max_steps 12 --learning_rate 1e-3 --max_length 16 -o reviews \
+    --save_strategy no > log 2>&1 || fail "finetune: $(tail -3 log)"
+"$examples/classify" reviews "a good book 3" "a bad book 5" > got || fail "classify"
+awk '$1 != (NR == 1 ? "good" : "bad") { exit 1 } END { exit NR != 2 }' got || fail "classify: $(cat got)"
+expect 1 'fine-tuned' "$examples/classify" run-1 text
+
+for i in 1 2 3 4 5 6 7 8; do printf 'the cat sat on the mat and the dog sat on the log\n\n'; done > corpus.txt
+"$examples/train" run-1 corpus.txt causal 3 > got || fail "train"
+holds got "step 3 of 3: loss "
+"$examples/generate" causal "the cat" > got || fail "generate"
+holds got "the cat"
+[ "$(wc -l < got)" -ge 1 ] || fail "generate: $(cat got)"
+
+"$examples/rotate" > got || fail "rotate"
+awk 'NR > 1 && ($2 - $3) ^ 2 > 1e-6 { exit 1 }' got || fail "rotate: $(cat got)"
+done_testing

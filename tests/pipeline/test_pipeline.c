@@ -1,0 +1,439 @@
+/* test_pipeline.c — mirrors src/pipeline: what the one-call functions give is what tokenizer and session give for each
+ * text alone, to the bit; refusals, reports, and memory that ends. */
+#define _GNU_SOURCE
+#include "random_weights.h"
+#include "roformer/pipeline.h"
+
+typedef struct setup { rf_ctx *ctx; char *folder; rf_pipeline *p; rf_error why; } setup;
+
+static void write_config(const char *folder, const char *more)
+{
+    char config[1024];
+    const int n = snprintf(config, sizeof config,
+                           "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16,"
+                           " \"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
+                           " \"intermediate_size\": 64,"
+                           " \"max_position_embeddings\": 48%s}", more);
+    t_write(folder, "config.json", config, (size_t)n);
+}
+
+static setup begin_in(rf_ctx *ctx, const char *more)
+{
+    setup s = {.ctx = ctx, .folder = tiny_model()};
+    write_config(s.folder, more);
+    random_weights(s.ctx, s.folder, 5);
+    return s;
+}
+
+static setup begin(const char *more)
+{
+    setup s = begin_in(t_ctx(2, NULL), more);
+    if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &s.why)) fail_msg("%s", s.why.text);
+    return s;
+}
+
+static void end(setup *s)
+{
+    rf_pipeline_close(s->p);
+    rf_ctx_free(s->ctx);
+    free(s->folder);
+    t_free_all();
+}
+
+/* `n` texts of 0 to 60 words. */
+static char **texts(int64_t n)
+{
+    char **text = t_bytes((size_t)n * sizeof *text);
+    for (int64_t i = 0; i < n; i++) {
+        text[i] = t_bytes(1024);
+        int at = 0;
+        *text[i] = 0;
+        for (unsigned k = 0; k < (unsigned)(i * 7 % 9); k++)
+            at += tiny_sentence(text[i] + at, (size_t)(1024 - at), (unsigned)i, k);
+    }
+    return text;
+}
+
+static void alone(const setup *s, const char *text, int64_t limit, rf_pooling how, float *out)
+{
+    const rf_model *m = rf_pipeline_model(s->p);
+    rf_session *session;
+    rf_encoding e;
+    rf_error why = {0};
+    const float *v;
+    rf_encoding_init(&e, s->ctx);
+    if (rf_session_open(m, &session, &why) ||
+        rf_encode(rf_model_tokenizer(m), text, strlen(text), NULL, 0, (size_t)limit, 0, &e, NULL, &why))
+        fail_msg("%s", why.text);
+    const int32_t start[] = {0, (int32_t)e.n};
+    const rf_batch b = {.N = start[1], .B = 1, .id = e.id, .start = start};
+    if (rf_session_embed(session, &b, how, &v, &why)) fail_msg("%s", why.text);
+    memcpy(out, v, 32 * sizeof *v);
+    rf_encoding_clear(&e);
+    rf_session_close(session);
+}
+
+static void vectors_are_those_of_each_text_alone(void **state)
+{
+    (void)state;
+    enum { N = 70 };
+    setup s = begin("");
+    char **text = texts(N);
+    float one[32];
+    for (int how = RF_POOL_CLS; how <= RF_POOL_MAX; how++)
+        for (int64_t limit = -1; limit < 20; limit += 10) {
+            rf_embed_options o;
+            rf_texts_report r;
+            const float *v;
+            rf_embed_defaults(&o);
+            o.pooling = (rf_pooling)how;
+            o.max_length = limit;
+            o.batch_tokens = how == RF_POOL_MEAN ? 64 : 2048;
+            if (rf_embed_texts(s.p, (const char *const *)text, NULL, N, &o, &v, &r, &s.why)) fail_msg("%s", s.why.text);
+            assert_int_equal(r.done, N);
+            assert_int_equal(r.bad, -1);
+            assert_true(limit > 0 ? r.cut > 0 && r.tokens <= N * limit : r.cut == (limit < 0 ? r.cut : 0));
+            for (int64_t i = 0; i < N; i++) {
+                alone(&s, text[i], limit < 0 ? 48 : limit, (rf_pooling)how, one);
+                assert_memory_equal(v + 32 * i, one, sizeof one);
+            }
+        }
+    end(&s);
+}
+
+/* More texts than a window holds: the last ones, too, and in their order. */
+static void any_number_of_texts(void **state)
+{
+    (void)state;
+    enum { N = 4100 };
+    setup s = begin("");
+    const char *text[N];
+    const float *v;
+    float one[2][32];
+    for (int i = 0; i < N; i++) text[i] = i % 3 ? "the red cat" : "the shy wolf is walking .";
+    if (rf_embed_texts(s.p, text, NULL, N, NULL, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+    alone(&s, text[0], 48, RF_POOL_MEAN, one[0]);
+    alone(&s, text[1], 48, RF_POOL_MEAN, one[1]);
+    for (int i = 0; i < N; i++) assert_memory_equal(v + 32 * i, one[i % 3 != 0], sizeof *one);
+    end(&s);
+}
+
+static void unit_vectors(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    const char *text[] = {"the old king", "the tree"};
+    rf_embed_options o;
+    const float *v;
+    float plain[64];
+    if (rf_embed_texts(s.p, text, NULL, 2, NULL, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+    memcpy(plain, v, sizeof plain);
+    rf_embed_defaults(&o);
+    o.normalize = 1;
+    if (rf_embed_texts(s.p, text, NULL, 2, &o, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+    for (int i = 0; i < 2; i++) {
+        double square = 0, before = 0;
+        for (int k = 0; k < 32; k++) {
+            square += (double)v[32 * i + k] * (double)v[32 * i + k];
+            before += (double)plain[32 * i + k] * (double)plain[32 * i + k];
+        }
+        t_near(square, 1, 1e-6);                                     /* 32 roundings of 2^-24 */
+        for (int k = 0; k < 32; k++) t_near((double)v[32 * i + k], (double)plain[32 * i + k] / sqrt(before), 1e-7);
+    }
+    end(&s);
+}
+
+static void a_text_that_cannot_be_read_ends_the_call_there(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    const char *text[] = {"the cat", "the dog [MASK]", "bad \xff byte", "the king [MASK]"};
+    const size_t bytes[] = {7, RF_STRING, 10, RF_STRING};
+    rf_texts_report r;
+    const float *v;
+    float one[32];
+    assert_int_equal(rf_embed_texts(s.p, text, bytes, 4, NULL, &v, &r, &s.why), RF_EDATA);
+    assert_int_equal(r.done, 2);
+    assert_int_equal(r.bad, 2);
+    assert_null(strstr(s.why.text, "text 2"));
+    alone(&s, text[1], 48, RF_POOL_MEAN, one);
+    assert_memory_equal(v + 32, one, sizeof one);
+    s.why = (rf_error){0};
+    assert_int_equal(rf_embed_texts(s.p, text, bytes, 4, NULL, &v, NULL, &s.why), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "text 2: ");
+    const rf_mask *mask;
+    int64_t masks;
+    s.why = (rf_error){0};
+    assert_int_equal(rf_fill_mask(s.p, text + 1, bytes + 1, 3, NULL, &mask, &masks, &r, &s.why), RF_EDATA);
+    assert_int_equal(r.bad, 1);
+    assert_int_equal(masks, 1);
+    assert_int_equal(mask[0].words, 5);
+    s.why = (rf_error){0};
+    assert_int_equal(rf_fill_mask(s.p, text, bytes, 1, NULL, &mask, &masks, NULL, &s.why), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "no mask token ([MASK]) in the text");
+    end(&s);
+}
+
+/* ---- masks ------------------------------------------------------------------------------------------------------- */
+
+/* softmax of the session's logits, in double. */
+static void probabilities(const setup *s, const char *text, int number, double *p)
+{
+    const rf_model *m = rf_pipeline_model(s->p);
+    rf_session *session;
+    rf_encoding e;
+    rf_error why = {0};
+    const float *z;
+    double sum = 0;
+    int32_t row = -1;
+    rf_encoding_init(&e, s->ctx);
+    if (rf_session_open(m, &session, &why) ||
+        rf_encode(rf_model_tokenizer(m), text, strlen(text), NULL, 0, 0, 0, &e, NULL, &why))
+        fail_msg("%s", why.text);
+    for (int k = -1; k < number;) k += e.id[++row] == rf_tokenizer_mask(rf_model_tokenizer(m));
+    const int32_t start[] = {0, (int32_t)e.n};
+    const rf_batch b = {.N = start[1], .B = 1, .id = e.id, .start = start};
+    if (rf_session_scores(session, &b, &row, 1, &z, &why)) fail_msg("%s", why.text);
+    for (int i = 0; i < 34; i++) sum += p[i] = exp((double)z[i]);
+    for (int i = 0; i < 34; i++) p[i] /= sum;
+    rf_encoding_clear(&e);
+    rf_session_close(session);
+}
+
+static void masks_get_their_likeliest_words(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    const char *text[] = {"the [MASK] is walking", "[MASK]", "the old [MASK] is [MASK] the tree ."};
+    rf_fill_options o;
+    const rf_mask *mask;
+    int64_t masks;
+    double p[34];
+    rf_fill_defaults(&o);
+    o.top_k = 1000;                                                  /* all */
+    o.batch_tokens = 8;
+    if (rf_fill_mask(s.p, text, NULL, 3, &o, &mask, &masks, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(masks, 4);
+    for (int m = 0; m < 4; m++) {
+        const int t = m < 2 ? m : 2;
+        assert_int_equal(mask[m].text, t);
+        assert_int_equal(mask[m].of, t == 2 ? 2 : 1);
+        assert_int_equal(mask[m].number, m == 3);
+        assert_int_equal(mask[m].words, 34);
+        probabilities(&s, text[t], m == 3, p);
+        for (int k = 0; k < 34; k++) {
+            const rf_mask_word *w = &mask[m].word[k];
+            t_near((double)w->score, p[w->id], 1e-6);                /* an f32 of at most 1, and exp in double */
+            assert_true(!k || w[-1].score > w->score || (w[-1].score <= w->score && w[-1].id < w->id));
+            const char *token = rf_tokenizer_token(rf_model_tokenizer(rf_pipeline_model(s.p)), w->id);
+            assert_string_equal(w->token, token ? token : "");
+        }
+    }
+    char *whole = rf_fill_sequence(s.p, &mask[0], 9), *part = rf_fill_sequence(s.p, &mask[3], 9);
+    assert_string_equal(whole, "the red is walking");
+    assert_string_equal(part, "[CLS] the old [MASK] is red the tree. [SEP]");
+    rf_text_free(rf_model_tokenizer(rf_pipeline_model(s.p)), whole);
+    rf_text_free(rf_model_tokenizer(rf_pipeline_model(s.p)), part);
+    const int32_t target[] = {20, 9, 11};
+    o.target = target;
+    o.targets = 3;
+    if (rf_fill_mask(s.p, text, NULL, 1, &o, &mask, &masks, NULL, &s.why)) fail_msg("%s", s.why.text);
+    probabilities(&s, text[0], 0, p);
+    assert_int_equal(mask[0].words, 3);
+    for (int k = 0; k < 3; k++) t_near((double)mask[0].word[k].score, p[mask[0].word[k].id], 1e-6);
+    end(&s);
+}
+
+/* ---- labels ------------------------------------------------------------------------------------------------------ */
+
+static void labels_come_with_the_likeliest_first(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    static const char data[] = "text\tlabel\nthe red cat\ta\nthe old dog\tb\nthe king\tc\nthe shy wolf\ta\n";
+    const rf_label_score *label;
+    int64_t n;
+    assert_int_equal(rf_classify(s.p, "the cat", 7, NULL, 0, &label, &n, &s.why), RF_EUNSUPPORTED);
+    t_failed(&s.why, RF_EUNSUPPORTED, "fine-tuned");
+    s.why = (rf_error){0};
+    char *train = tiny_path(s.folder, "train.tsv"), *out = strdup(t_folder());
+    rf_finetune_options o;
+    t_write(s.folder, "train.tsv", data, sizeof data - 1);
+    rf_finetune_defaults(&o);
+    o.task = "cls";
+    o.train = train;
+    o.t.model = s.folder;
+    o.t.output_dir = out;
+    o.t.max_steps = 1;
+    rf_pipeline *p;
+    rf_answerer *a;
+    const float *score;
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_pipeline_open(s.ctx, out, RF_F32, &p, &s.why) ||
+        rf_classify(p, "the cat", RF_STRING, "the dog", RF_STRING, &label, &n, &s.why) ||
+        rf_answerer_open(s.ctx, out, &a, &s.why) ||
+        rf_answerer_classify(a, "the cat", 7, "the dog", 7, &score, &s.why))
+        fail_msg("%s", s.why.text);
+    assert_int_equal(n, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_true(!i || label[i - 1].score >= label[i].score);
+        const int k = *label[i].label - 'a';
+        assert_string_equal(label[i].label, rf_answerer_labels(a)->name[k]);
+        t_near(label[i].score, (double)score[k], 0);
+    }
+    const char *text[] = {"the cat"};
+    const float *v;
+    if (rf_embed_texts(p, text, NULL, 1, NULL, &v, NULL, &s.why)) fail_msg("%s", s.why.text);
+    rf_answerer_close(a);
+    rf_pipeline_close(p);
+    free(train);
+    free(out);
+    end(&s);
+}
+
+/* ---- more text --------------------------------------------------------------------------------------------------- */
+
+typedef struct heard { char text[4096]; int calls, stop_at; } heard;
+
+static int hear(void *user, const char *text, size_t bytes)
+{
+    heard *h = user;
+    assert_int_equal(strlen(text), bytes);
+    strcat(h->text, text);
+    return ++h->calls == h->stop_at;
+}
+
+static int remember(void *user, const rf_generated *token)
+{
+    int32_t *id = user;
+    if (!token->stops) id[token->index] = token->id;
+    return 0;
+}
+
+static void text_goes_on_behind_the_prompt(void **state)
+{
+    (void)state;
+    setup s = begin(", \"is_decoder\": true");
+    const rf_tokenizer *t = rf_model_tokenizer(rf_pipeline_model(s.p));
+    rf_generate_options o;
+    rf_generation g;
+    heard h = {.stop_at = 0};
+    int32_t id[20] = {0};
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 20;
+    o.do_sample = 1;
+    if (rf_generate(s.p, "the old", RF_STRING, &o, hear, &h, &g, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(h.text, g.text);
+    assert_int_equal(g.prompt_tokens, 3);
+    assert_int_equal(strlen(g.text), g.bytes);
+    rf_session *session;
+    const int32_t prompt[] = {2, 5, 10}, stop = 3, never[] = {0, 1, 2, 4};
+    assert_int_equal(rf_tokenizer_id(t, "old"), 10);
+    rf_generate_options by_hand = o;
+    by_hand.stop = &stop;
+    by_hand.stops = 1;
+    by_hand.suppress = never;
+    by_hand.suppressed = 4;
+    if (rf_session_open(rf_pipeline_model(s.p), &session, &s.why) ||
+        rf_session_generate(session, prompt, 3, &by_hand, remember, id, NULL, &s.why))
+        fail_msg("%s", s.why.text);
+    assert_memory_equal(g.id, id, (size_t)g.n * sizeof *id);
+    rf_session_close(session);
+    h = (heard){.stop_at = 2};
+    if (rf_generate(s.p, "the old ", 8, &o, hear, &h, &g, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(g.end, RF_GENERATE_SINK);
+    assert_int_equal(g.n, 2);
+    assert_true(*g.text != ' ');                                     /* the prompt's own blank separates */
+    assert_string_equal(h.text, g.text);
+    const char *text[] = {"the [MASK]"};
+    assert_int_equal(rf_fill_mask(s.p, text, NULL, 1, NULL, NULL, NULL, NULL, &s.why), RF_EUNSUPPORTED);
+    s.why = (rf_error){0};
+    rf_embed_options e;
+    rf_embed_defaults(&e);
+    e.pooling = RF_POOL_CLS;
+    assert_int_equal(rf_embed_texts(s.p, NULL, NULL, 0, &e, NULL, NULL, &s.why), RF_EUNSUPPORTED);
+    end(&s);
+}
+
+/* ---- refusals ---------------------------------------------------------------------------------------------------- */
+
+static void what_is_missing_is_refused(void **state)
+{
+    (void)state;
+    setup s = begin("");
+    const char *text[] = {"the [MASK]", NULL};
+    const rf_mask *mask;
+    const float *v;
+    int64_t masks;
+    rf_pipeline *p = NULL;
+    assert_int_equal(rf_pipeline_open(s.ctx, NULL, RF_F32, &p, NULL), RF_EARG);
+    assert_int_equal(rf_pipeline_open(s.ctx, s.folder, RF_F32, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_pipeline_open(NULL, "no such folder", RF_F32, &p, NULL), RF_EIO);
+    assert_null(p);
+    assert_int_equal(rf_embed_texts(NULL, text, NULL, 1, NULL, &v, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_embed_texts(s.p, NULL, NULL, 1, NULL, &v, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_embed_texts(s.p, text, NULL, -1, NULL, &v, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_embed_texts(s.p, text, NULL, 2, NULL, &v, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_fill_mask(s.p, text, NULL, 2, NULL, &mask, &masks, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_generate(s.p, NULL, 0, NULL, NULL, NULL, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_generate(s.p, "the", 3, NULL, NULL, NULL, NULL, NULL), RF_EUNSUPPORTED);
+    const rf_embed_options unset = {.batch_tokens = 1};
+    assert_int_equal(rf_embed_texts(s.p, text, NULL, 1, &unset, &v, NULL, &s.why), RF_EARG);
+    t_failed(&s.why, RF_EARG, "rf_embed_options: its member size is 0");
+    rf_fill_options o;
+    const int32_t none = 34;
+    for (int i = 0; i < 5; i++) {
+        rf_fill_defaults(&o);
+        if (i == 0) o.top_k = 0;
+        if (i == 1) o.max_length = -1;
+        if (i == 2) o.batch_tokens = 0;
+        if (i == 3) o.targets = 1;
+        if (i == 4) o.target = &none, o.targets = 1;
+        assert_int_equal(rf_fill_mask(s.p, text, NULL, 1, &o, &mask, &masks, NULL, NULL), RF_EARG);
+    }
+    end(&s);
+}
+
+/* Every allocation of open, vectors, masks and closing fails once: RF_ENOMEM, and nothing is left. */
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    setup s = begin_in(t_ctx(1, NULL), "");
+    const char *text[] = {"the [MASK] cat is [MASK]", "the [MASK]"};
+    long calls = 1;
+    for (long fail = 1; fail <= calls; fail++) {
+        t_memory memory = {.fail = fail, .forever = true};
+        rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+        rf_pipeline *p = NULL;
+        rf_error why = {0};
+        const float *v;
+        const rf_mask *mask;
+        int64_t masks;
+        const rf_status status = rf_pipeline_open(ctx, s.folder, RF_F32, &p, &why) ||
+                                         rf_embed_texts(p, text, NULL, 2, NULL, &v, NULL, &why) ||
+                                         rf_fill_mask(p, text, NULL, 2, NULL, &mask, &masks, NULL, &why)
+                                     ? why.code : RF_OK;
+        rf_pipeline_close(p);
+        if (memory.calls >= fail) assert_int_equal(status, RF_ENOMEM);
+        else assert_int_equal(status, RF_OK);
+        calls = memory.calls >= fail ? fail + 1 : fail;
+        rf_ctx_free(ctx);
+        assert_int_equal(memory.live, 0);
+    }
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(vectors_are_those_of_each_text_alone),
+        cmocka_unit_test(any_number_of_texts),
+        cmocka_unit_test(unit_vectors),
+        cmocka_unit_test(a_text_that_cannot_be_read_ends_the_call_there),
+        cmocka_unit_test(masks_get_their_likeliest_words),
+        cmocka_unit_test(labels_come_with_the_likeliest_first),
+        cmocka_unit_test(text_goes_on_behind_the_prompt),
+        cmocka_unit_test(what_is_missing_is_refused),
+        cmocka_unit_test(memory_that_ends),
+    };
+    return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);
+}
