@@ -1,5 +1,4 @@
-/* roformer.c — RoFormer.                                                               Su et al. 2021; transformers'
- * RoFormerFor...
+/* roformer.c — RoFormer.                                            Su et al. 2021; transformers' RoFormerFor...
  *
  * BERT's post-norm layers (post_norm.c) without positions in the embeddings: they enter by rotation of queries and
  * keys, or as another row of `roformer positions` says.  Embeddings may be narrower than the layers.
