@@ -169,9 +169,10 @@ typedef enum rf_norm_kind { RF_NORM_LAYER, RF_NORM_RMS } rf_norm_kind;
 rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_tensor *gamma, rf_tensor *beta,
                    double eps, rf_norm_kind kind);
 
-/* Self-attention over packed sequences; one call projects nothing, it only attends.
+/* Attention over packed sequences; one call projects nothing, it only attends.
  *
- *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unrotated
+ *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unrotated.  With key_value: [N, C],
+ *              queries alone
  *   returns    [N, C]
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
@@ -182,6 +183,11 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  *   relative_query, relative_key, relative_value    [2 clip + 1, D] for all heads, or [2 clip + 1, C]
  *   relative_bias                                   [2 clip + 1, H], added to scores after the scale
  *   more_query, more_key                            [N, H E], both or none: columns after each head's own, not rotated
+ *
+ * key_value: keys and values [M, 2C] of other tokens than the queries (cross-attention).  Those of sequence b are
+ * key_start[b] .. key_start[b+1]-1, as many as there are: query t of T stands beside key t + keys - T, by which causal,
+ * prefix, window and offsets go.  key_row [M]: their rows of the rope table; more_key is [M, H E].  A query whose
+ * sequence has no key gives zeros.  Lists are copied.
  *
  * past: keys and values are there, rotated already, instead of in qkv, whose tokens are the last ones of each sequence;
  * not while recording.                                                                                               */
@@ -202,6 +208,8 @@ typedef struct rf_attention_spec {
     int64_t clip;
     rf_tensor *relative_query, *relative_key, *relative_value, *relative_bias;
     rf_tensor *more_query, *more_key;
+    rf_tensor *key_value;
+    const int32_t *key_start, *key_row;
     const rf_past *past;
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);

@@ -34,7 +34,7 @@ extern const rf_op rf__ops[RF_OP_COUNT];
 #include "graph/ops.def"
 #undef RFO
 
-enum { RF_INPUTS = 7 };
+enum { RF_INPUTS = 8 };
 struct rf_node {
     rf_node *older;
     const rf_op *op;

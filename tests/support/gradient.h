@@ -18,7 +18,7 @@
 #include "roformer/rope.h"
 #include "t.h"
 
-enum { T_INPUTS = 7 };
+enum { T_INPUTS = 8 };
 
 typedef struct t_shape { int rank; int64_t dim[4]; } t_shape;    /* rank 0: this input is not given                   */
 

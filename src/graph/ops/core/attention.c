@@ -1,4 +1,4 @@
-/* attention.c — self-attention over sequences laid end to end.
+/* attention.c — attention over sequences laid end to end.
  *
  *     score(m,n) = scale <R(m) q_m, R(n) k_n>                     RoFormer, Eq. 16
  *     out_m      = sum_n softmax_n(score(m,n)) v_n                over the keys of m's own sequence that m sees
@@ -17,14 +17,15 @@
 /* A unit is one head's work, or as many heads' as leave each worker UNITS units of that size. */
 enum { QUERIES = 512, UNITS = 8 };
 
-/* The tables of offsets in spec and among a node's inputs; then come more_query and more_key. */
-enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, INPUTS };
+/* The tables of offsets in spec and among a node's inputs; then come more_query, more_key and keys of other tokens. */
+enum { QKV, QUERY, KEY, VALUE, BIAS, MORE_QUERY, MORE_KEY, KEY_VALUE, INPUTS };
 
 struct saved {
     const rfk_table *k;
     bool bf16;
-    rf_attention_spec spec;             /* start and row: copies while recorded */
+    rf_attention_spec spec;             /* start, row, key_start, key_row: copies while recorded */
     int64_t N, D, E;                    /* E: columns of more_query for a head */
+    int64_t width, key_width;           /* columns of a query's row and of a key's: 3C, or C and 2C */
     const rfk_relative *relative;       /* [H] or NULL */
     rf_key key;
     uint64_t stream;
@@ -34,33 +35,44 @@ struct saved {
 /* Queries [first, last) of a sequence, heads [head, end). */
 struct unit { int32_t sequence, first, last, head, end; };
 
+static int64_t keys_of(const rf_attention_spec *p, int64_t b)
+{
+    const int32_t *start = p->key_value ? p->key_start : p->start;
+    return p->past ? p->past->count[b] : start[b + 1] - start[b];
+}
+
+/* The first key of a sequence in key_value, more_key and their gradients. */
+static int64_t first_key(const rf_attention_spec *p, int64_t b) { return p->key_value ? p->key_start[b] : p->start[b]; }
+
 /* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
 static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
 {
     const rf_attention_spec *p = &s->spec;
     const rf_rope_spec *rope = p->rope ? rf_rope_spec_of(p->rope) : NULL;
     const int64_t C = p->heads * s->D, start = p->start[b], T = p->start[b + 1] - start;
-    const float *q = qkv + start * 3 * C + h * s->D;
-    const int32_t *row = p->row ? p->row + start : NULL;
-    const int64_t more = start * p->heads * s->E + h * s->E;
+    const float *q = qkv + start * s->width + h * s->D;
+    const int32_t *row = p->row ? p->row + start : NULL, *key_row = p->key_row ? p->key_row + first_key(p, b) : row;
+    const int64_t columns = p->heads * s->E, more = start * columns + h * s->E;
     const rf_past *past = p->past;
-    const float *k = past ? past->key[b] + h * s->D : q + C;
-    const int64_t k_stride = past ? 2 * C : 3 * C;
+    const float *k = past           ? past->key[b] + h * s->D
+                     : p->key_value ? p->key_value->f32 + first_key(p, b) * 2 * C + h * s->D
+                                    : q + C;
+    const int64_t k_stride = past ? 2 * C : s->key_width;
     return (rfk_attention){
         .q = q,
         .k = k,
         .v = k + C,
-        .q_stride = 3 * C,
+        .q_stride = s->width,
         .k_stride = k_stride,
         .v_stride = k_stride,
         .queries = T,
-        .keys = past ? past->count[b] : T,
+        .keys = keys_of(p, b),
         .width = s->D,
         .scale = (float)p->scale,
         .cos = rope ? rf_rope_cos(p->rope) : NULL,
         .sin = rope ? rf_rope_sin(p->rope) : NULL,
         .q_row = row,
-        .k_row = past ? NULL : row,
+        .k_row = past ? NULL : key_row,
         .rotary = rope ? rope->rotary : 0,
         .layout = rope ? rope->layout : RF_ROPE_PAIRS,
         .rotate_value = p->rotate_value,
@@ -76,9 +88,9 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .q2 = s->E ? p->more_query->f32 + more : NULL,
         .k2 = !s->E  ? NULL
               : past ? past->more[b] + h * s->E
-                     : p->more_key->f32 + more,
-        .q2_stride = p->heads * s->E,
-        .k2_stride = p->heads * s->E,
+                     : p->more_key->f32 + first_key(p, b) * columns + h * s->E,
+        .q2_stride = columns,
+        .k2_stride = columns,
         .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
         .next = more_heads ? s->D : 0,
@@ -92,11 +104,16 @@ struct pass {
     struct unit *unit;
     int64_t units;
     const float *d_out;                 /* backward */
-    float *d_qkv, *d_more_query, *d_more_key;
+    float *d_qkv, *d_key_value, *d_more_query, *d_more_key;
     const rfk_relative_grad *d_relative;    /* [H] or NULL */
     char *scratch;
     size_t each;                        /* bytes of one worker's scratch */
 };
+
+static void clear_rows(float *x, int64_t rows, int64_t width, int64_t stride)
+{
+    for (int64_t i = 0; i < rows; i++) memset(x + i * stride, 0, (size_t)width * sizeof *x);
+}
 
 static void attend(void *arg, int64_t i, int worker)
 {
@@ -105,26 +122,48 @@ static void attend(void *arg, int64_t i, int worker)
     const rfk_table *k = a->s->k;
     for (int32_t h = u->head; h < u->end; h++) {
         const rfk_attention p = problem(a->s, a->qkv, a->out, u->sequence, h, h + 1 < u->end);
-        (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, u->first, u->last, a->scratch + (size_t)worker * a->each);
+        void *scratch = a->scratch + (size_t)worker * a->each;
+        if (!p.keys) clear_rows(p.out, p.queries, p.width, p.out_stride);
+        else (a->s->bf16 ? k->attention_bf16 : k->attention)(&p, u->first, u->last, scratch);
     }
 }
 
 static void back_of(const struct pass *a, int64_t b, int64_t h, bool more_heads, int worker)
 {
     const struct saved *s = a->s;
-    const int64_t H = s->spec.heads, C = H * s->D, start = s->spec.start[b], more = start * H * s->E + h * s->E;
+    const rf_attention_spec *spec = &s->spec;
+    const int64_t C = spec->heads * s->D, E = s->E, columns = spec->heads * E, start = spec->start[b];
+    const int64_t key = first_key(spec, b), more = start * columns + h * E;
     const rfk_attention p = problem(s, a->qkv, a->out, b, h, more_heads);
-    float *dq = a->d_qkv + start * 3 * C + h * s->D;
+    float *dq = a->d_qkv + start * s->width + h * s->D;
+    float *dk = a->d_key_value ? a->d_key_value + key * s->key_width + h * s->D : dq + C;
     const rfk_attention_grad d = {
         .d_out = a->d_out + start * C + h * s->D, .d_out_stride = C,
-        .dq = dq, .dk = dq + C, .dv = dq + 2 * C,
-        .dq_stride = 3 * C, .dk_stride = 3 * C, .dv_stride = 3 * C,
-        .dq2 = s->E ? a->d_more_query + more : NULL, .dk2 = s->E ? a->d_more_key + more : NULL,
-        .dq2_stride = H * s->E, .dk2_stride = H * s->E,
+        .dq = dq, .dk = dk, .dv = dk + C,
+        .dq_stride = s->width, .dk_stride = s->key_width, .dv_stride = s->key_width,
+        .dq2 = E ? a->d_more_query + more : NULL, .dk2 = E ? a->d_more_key + key * columns + h * E : NULL,
+        .dq2_stride = columns, .dk2_stride = columns,
         .relative = a->d_relative ? &a->d_relative[h] : NULL,
     };
-    if (p.queries)
+    if (p.queries && p.keys) {
         (s->bf16 ? s->k->attention_bf16_back : s->k->attention_back)(&p, &d, a->scratch + (size_t)worker * a->each);
+        return;
+    }
+    /* without keys; of what is without queries see clear_unseen */
+    clear_rows(d.dq, p.queries, s->D, d.dq_stride);
+    clear_rows(d.dq2, E ? p.queries : 0, E, columns);
+}
+
+/* Keys of sequences without a query, for which there is no unit. */
+static void clear_unseen(const struct pass *a)
+{
+    const rf_attention_spec *p = &a->s->spec;
+    const int64_t width = a->s->key_width, columns = p->heads * a->s->E;
+    for (int64_t b = 0; a->d_key_value && b < p->B; b++) {
+        if (p->start[b + 1] > p->start[b]) continue;
+        clear_rows(a->d_key_value + first_key(p, b) * width, keys_of(p, b), width, width);
+        if (columns) clear_rows(a->d_more_key + first_key(p, b) * columns, keys_of(p, b), columns, columns);
+    }
 }
 
 static void attend_back(void *arg, int64_t i, int worker)
@@ -145,16 +184,11 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk_a
 {
     for (int64_t b = 0; b < a->s->spec.B; b++) {
         const rfk_attention p = problem(a->s, a->qkv, a->out, b, 0, false);
-        const size_t bytes = p.queries ? needs(&p) : 0;
+        const size_t bytes = p.queries && p.keys ? needs(&p) : 0;
         if (bytes > a->each) a->each = bytes;
     }
     a->each = (a->each + 63) & ~(size_t)63;
     a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
-}
-
-static int64_t keys_of(const rf_attention_spec *p, int64_t b)
-{
-    return p->past ? p->past->count[b] : p->start[b + 1] - p->start[b];
 }
 
 /* The units of all sequences in blocks of `queries`. */
@@ -186,7 +220,7 @@ static void get_units(rf_graph *g, struct pass *a, int32_t queries)
 static rf_tensor *const *tables_of(const rf_attention_spec *p, rf_tensor *in[INPUTS], rf_tensor *qkv)
 {
     rf_tensor *const all[INPUTS] = {qkv, p->relative_query, p->relative_key, p->relative_value, p->relative_bias,
-                                    p->more_query, p->more_key};
+                                    p->more_query, p->more_key, p->key_value};
     memcpy(in, all, sizeof all);
     return in;
 }
@@ -279,6 +313,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
     struct pass a = {.s = s, .qkv = n->in[QKV]->f32, .out = n->out->f32, .d_out = n->out->grad};
     struct gathered t[BIAS + 1] = {{0}};
     a.d_qkv = rf__floats(g, rf__size(n->in[QKV]));
+    if (s->spec.key_value) a.d_key_value = rf__floats(g, rf__size(n->in[KEY_VALUE]));
     if (s->E) {
         a.d_more_query = rf__floats(g, rf__size(n->in[MORE_QUERY]));
         a.d_more_key = rf__floats(g, rf__size(n->in[MORE_KEY]));
@@ -295,6 +330,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
         d[h] = (rfk_relative_grad){at_head(t[QUERY], h), at_head(t[KEY], h), at_head(t[VALUE], h), t[QUERY].stride,
                                    t[KEY].stride,        t[VALUE].stride,    at_head(t[BIAS], h)};
     a.d_relative = learns ? d : NULL;
+    clear_unseen(&a);
     if (learns) rf__parallel(g->ctx, H, attend_back_head, &a);
     else rf__parallel(g->ctx, a.units, attend_back, &a);
     rf__scratch_end(g, mark);
@@ -303,6 +339,7 @@ void rf__attention_back(rf_graph *g, rf_node *n)
         rf__adjoint(g, n->in[MORE_QUERY], a.d_more_query);
         rf__adjoint(g, n->in[MORE_KEY], a.d_more_key);
     }
+    if (a.d_key_value) rf__adjoint(g, n->in[KEY_VALUE], a.d_key_value);
     rf__adjoint(g, n->in[QKV], a.d_qkv);
 }
 
@@ -317,18 +354,25 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     rf__scratch_end(g, mark);
 }
 
+/* C, of [N,3C] or, with keys of other tokens, [N,C]. */
+static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p)
+{
+    return p->key_value ? qkv->dim[1] : qkv->dim[1] / 3;
+}
+
 /* The rules of tables of offsets and of further columns. */
 static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
-    const int64_t N = qkv->dim[0], C = qkv->dim[1] / 3, D = C / p->heads, rows = 2 * p->clip + 1;
+    const int64_t C = width_of(qkv, p), D = C / p->heads, rows = 2 * p->clip + 1;
     static const char *const name[INPUTS] = {
         "", "relative_query", "relative_key", "relative_value", "relative_bias", "more_query", "more_key"};
     rf_tensor *in[INPUTS];
     tables_of(p, in, NULL);
     RF_NEED(g, p->clip >= 0 && p->clip < INT32_MAX, RF_ERANGE, "attention: clip is %lld", (long long)p->clip);
     RF_NEED(g, !p->more_query == !p->more_key, RF_EARG, "attention: more_query and more_key belong together");
-    for (int i = QUERY; i < INPUTS; i++) {
+    for (int i = QUERY; i < KEY_VALUE; i++) {
         const rf_tensor *x = in[i];
+        const int64_t N = i == MORE_KEY && p->key_value ? p->key_value->dim[0] : qkv->dim[0];
         if (!x) continue;
         if (!rf__expect_rank(g, "attention", name[i], x, 2)) return &g->nil.t;
         RF_NEED(g,
@@ -357,10 +401,38 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
     return NULL;
 }
 
+/* Rows of the table of angles, of queries or of keys. */
+static rf_tensor *refuse_rows(rf_graph *g, const rf_attention_spec *p, const int32_t row[], int64_t n)
+{
+    const int64_t rows = rf_rope_rows(p->rope);
+    for (int64_t i = 0; i < n; i++)
+        RF_NEED(g, row[i] >= 0 && row[i] < rows, RF_ERANGE, "attention: row %d of token %lld, table has %lld",
+                (int)row[i], (long long)i, (long long)rows);
+    return NULL;
+}
+
+/* The rules of keys and values of other tokens. */
+static rf_tensor *refuse_keys(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
+{
+    const rf_tensor *x = p->key_value;
+    if (!x) {
+        RF_NEED(g, !p->key_start && !p->key_row, RF_EARG, "attention: key_start or key_row without key_value");
+        return NULL;
+    }
+    if (!rf__expect_rank(g, "attention", "key_value", x, 2)) return &g->nil.t;
+    RF_NEED(g, !p->past, RF_EARG, "attention: key_value and past are two places for keys");
+    RF_NEED(g, x->dim[1] == 2 * qkv->dim[1], RF_ESHAPE,
+            "attention: queries have %lld columns, key_value %lld, not twice that", (long long)qkv->dim[1],
+            (long long)x->dim[1]);
+    RF_STARTS(g, "attention (keys)", p->key_start, p->B, x->dim[0], 0);
+    RF_NEED(g, !p->rope == !p->key_row, RF_EARG, "attention: rope and key_row belong together");
+    return NULL;
+}
+
 /* The rules of a description, beyond those of qkv's shape. */
 static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
 {
-    const int64_t N = qkv->dim[0], D = qkv->dim[1] / (3 * p->heads);
+    const int64_t N = qkv->dim[0], D = width_of(qkv, p) / p->heads;
     RF_STARTS(g, "attention", p->start, p->B, N, 0);
     RF_NEED(g, !p->rope == !p->row, RF_EARG, "attention: rope and row belong together");
     RF_NEED(g, p->rope || !p->rotate_value, RF_EARG, "attention: rotate_value without rope");
@@ -368,23 +440,25 @@ static rf_tensor *refuse(rf_graph *g, const rf_tensor *qkv, const rf_attention_s
             "attention: prefix %lld, window %lld; neither may be negative", (long long)p->prefix, (long long)p->window);
     RF_NEED(g, p->drop >= 0 && p->drop < 1, RF_ERANGE, "attention: drop is %g, expected 0 <= drop < 1", p->drop);
     RF_NEED(g, p->scale >= 0 && p->scale < HUGE_VAL, RF_ERANGE, "attention: scale is %g", p->scale);
-    rf_tensor *nil = refuse_relative(g, qkv, p);
+    rf_tensor *nil = refuse_keys(g, qkv, p);
+    if (!nil) nil = refuse_relative(g, qkv, p);
     if (!nil) nil = refuse_past(g, p);
     if (nil || !p->rope) return nil;
-    const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
+    const int64_t r = rf_rope_spec_of(p->rope)->rotary;
     RF_NEED(g, r <= D, RF_ESHAPE, "attention: heads of %lld, angles for %lld", (long long)D, (long long)r);
-    for (int64_t n = 0; n < N; n++)
-        RF_NEED(g, p->row[n] >= 0 && p->row[n] < rows, RF_ERANGE, "attention: row %d of token %lld, table has %lld",
-                (int)p->row[n], (long long)n, (long long)rows);
-    return NULL;
+    nil = refuse_rows(g, p, p->row, N);
+    return nil || !p->key_row ? nil : refuse_rows(g, p, p->key_row, p->key_value->dim[0]);
 }
 
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec)
 {
     RF_EXPECT(g, "attention", qkv, 2);
     RF_NEED(g, spec, RF_EARG, "attention: spec is missing");
-    RF_NEED(g, spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 && qkv->dim[1] % (3 * spec->heads) == 0,
-            RF_ESHAPE, "attention: %lld columns are not 3 times %lld heads", (long long)qkv->dim[1],
+    const int parts = spec->key_value ? 1 : 3;
+    RF_NEED(g,
+            spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 &&
+                qkv->dim[1] % (parts * spec->heads) == 0,
+            RF_ESHAPE, "attention: %lld columns are not %d times %lld heads", (long long)qkv->dim[1], parts,
             (long long)spec->heads);
     rf_tensor *nil = refuse(g, qkv, spec);
     if (nil) return nil;
@@ -395,13 +469,15 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
                       .bf16 = g->products == RF_BF16,
                       .spec = *spec,
                       .N = qkv->dim[0],
-                      .D = qkv->dim[1] / (3 * spec->heads),
+                      .D = qkv->dim[1] / (parts * spec->heads),
+                      .width = qkv->dim[1],
+                      .key_width = spec->key_value ? 2 * qkv->dim[1] : qkv->dim[1],
                       .key = g->key};
     if (spec->more_query) s.E = spec->more_query->dim[1] / spec->heads;
     if (s.spec.scale == 0) s.spec.scale = 1 / sqrt((double)s.D);
     if (!g->train) s.spec.drop = 0;
     if (s.spec.drop > 0) s.stream = rf__drop_stream(g);
-    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / parts});
     if (track) s.lse = rf__push(g, (size_t)(s.N * spec->heads), sizeof *s.lse);
     if (relates(spec)) s.relative = relatives(g, spec, s.D);
     if (g->error.code) return &g->nil.t;
@@ -409,6 +485,9 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
+    if (spec->key_start) s.spec.key_start = rf__copy(g, spec->key_start, (size_t)spec->B + 1, sizeof *spec->key_start);
+    if (spec->key_row)
+        s.spec.key_row = rf__copy(g, spec->key_row, (size_t)spec->key_value->dim[0], sizeof *spec->key_row);
     for (int i = 0; i < INPUTS; i++)
         if (in[i]) rf__needed(in[i]);
     rf__needed(y);
