@@ -128,7 +128,8 @@ rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_hea
     if (!out->p) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", most);
 
     const section first = {-1, "", false, false}, last = {(int)L, "", true, false};
-    bool fits = append_family(out, family->embedding, &first) & append_position(out, position->embedding, &first);
+    bool fits = append_family(out, family->embedding, &first);
+    fits &= append_position(out, position->embedding, &first);
     for (int l = 0; l < (int)L; l++) {
         char name[64];
         snprintf(name, sizeof name, "encoder.layer.%d.", l);

@@ -36,8 +36,8 @@ static const char *const variants[] = {
     "\"position_embedding_type\":\"deberta\",\"position_buckets\":6,\"share_att_key\":true",
     "\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":2}",
     "\"rope_scaling\":{\"rope_type\":\"ntk\",\"factor\":2}",
-    "\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,\"original_"
-    "max_position_embeddings\":64}",
+    ("\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
+     "\"original_max_position_embeddings\":64}"),
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
 };
 
