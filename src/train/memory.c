@@ -36,6 +36,9 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
     return (double)rf_ctx_threads(p->ctx) * (double)rfk_attention_back_scratch(&a);
 }
 
+/* Of an encoding in front of the layers: its vectors, and their sum with the words. */
+static double in_front(const rf_params *p) { return p->position->embed ? 4 * 2 * (double)p->config.embedding_size : 0; }
+
 double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
     const rf_config *c = &p->config;
@@ -45,7 +48,7 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
     const double labels = labels_of(p, o, tokens), scratch = attention_scratch(p, o);
     const double logits =
         4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
-    const double kept = N * f.embeddings + labels * f.label + task_head(p, N);
+    const double kept = N * (f.embeddings + in_front(p)) + labels * f.label + task_head(p, N);
     const double last = rf__task_rows(p) ? f.last : f.layer;
     if (!o->gradient_checkpointing)
         return kept + N * ((L - 1) * f.layer + last) + fmax(logits + N * 4 * F, N * (f.passing + 4 * C) + scratch);
@@ -74,7 +77,8 @@ double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
 double rf__memory_forward(const rf_params *p, int64_t tokens)
 {
     const rf_footprint f = p->family->footprint(&p->config, false);
-    return (double)tokens * (p->config.num_hidden_layers == 1 && rf__task_rows(p) ? f.forward_last : f.forward);
+    const double layer = p->config.num_hidden_layers == 1 && rf__task_rows(p) ? f.forward_last : f.forward;
+    return (double)tokens * (layer + in_front(p));
 }
 
 static const char *bytes_text(double bytes, char text[16])

@@ -1,6 +1,6 @@
 /* test_memory.c — the estimate against what a step really held, for shapes in which each of its terms counts. */
 #include "graph/graph.h"
-#include "model/encoder.h"
+#include "model/family.h"
 #include "t.h"
 #include "train/memory.h"
 #include "task/objective.h"
@@ -71,6 +71,33 @@ static void the_estimate_is_what_a_step_holds(void **state)
         rf__params_free(&p);
         rf_ctx_free(ctx);
     }
+}
+
+/* Every family, of masked tokens, most of what is held being their labels or the layers. */
+static void families_are_counted(void **state)
+{
+    (void)state;
+    for (const rf_family_config *const *f = rf__config_families; *f; f++)
+        for (int many = 0; many < 2; many++) {
+            const shape s = {.V = 500, .B = 8, .T = 64};
+            rf_ctx *ctx = t_ctx(2, NULL);
+            rf_config c;
+            rf_params p;
+            rf_train_options o;
+            rf_train_defaults(&o);
+            assert_int_equal(rf_config_defaults_of((*f)->name, &c, NULL), RF_OK);
+            c.vocab_size = s.V, c.embedding_size = c.hidden_size = 128, c.num_hidden_layers = many ? 1 : 4;
+            c.num_attention_heads = 4, c.intermediate_size = 512;
+            o.max_length = s.T, o.tokens_per_batch = s.B * s.T, o.mlm_probability = many ? 0.9 : 0.15;
+            assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+            const double expected = held(ctx, &p, &o, &s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+            print_message("           %s: %.2f MB held, %.2f MB estimated: %+.1f %%\n", (*f)->name, expected * 1e-6,
+                          got * 1e-6, 100 * (got / expected - 1));
+            if (!(got > 0.95 * expected && got < 1.05 * expected))
+                fail_msg("%s: %.2f MB held, %.2f MB estimated", (*f)->name, expected * 1e-6, got * 1e-6);
+            rf__params_free(&p);
+            rf_ctx_free(ctx);
+        }
 }
 
 /* What it says when there is not enough would fit, and twice of it would not. */
@@ -291,6 +318,7 @@ int main(void)
     const struct CMUnitTest tests[] = {cmocka_unit_test(heads_are_counted), cmocka_unit_test(evaluations_are_counted),
                                        cmocka_unit_test(options_move_the_estimate),
                                        cmocka_unit_test(the_estimate_is_what_a_step_holds),
+        cmocka_unit_test(families_are_counted),
                                        cmocka_unit_test(the_batch_that_would_fit_fits)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }
