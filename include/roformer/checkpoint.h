@@ -144,11 +144,14 @@ typedef struct rf_config {
     char architecture[64];       /* "RoFormerForMaskedLM"                                                             */
     int64_t num_labels;          /* K, the logits of a fine-tuned head: the size of id2label; 2 when nothing says it  */
     const char *const *label;    /* [num_labels] their names, the caller's; NULL: LABEL_0, ...; see rf_labels_read    */
+    const char *const *task_label;   /* [num_task_labels] of tasks whose outputs are not their labels; NULL: they are */
+    int64_t num_task_labels;             /* task_labels in config.json; rf_labels_read reads those                    */
     char problem_type[32];       /* "single_label_classification", "multi_label_classification", "regression" or ""   */
     char finetuning_task[32];    /* "cls", "glue/mrpc", ... or ""                                                     */
     int64_t task_max_length;     /* tokens of a text in fine-tuning; 0: not said                                      */
-    /* of labelled files, when named; or "" */
+    /* columns of labelled files, when named; or "" */
     char task_text_column[128], task_pair_column[128], task_label_column[128];
+    int task_pairs;              /* fine-tuned on pairs of texts                                                      */
     char task_header[8], task_separator[8];     /* of tables, when told: "yes" or "no"; "tab" or the character; or "" */
     int version_2_with_negative; /* a head for answers may say that there is none                                     */
     rf_summary summary;

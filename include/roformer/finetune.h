@@ -1,12 +1,6 @@
 /* finetune.h — a model folder, labelled examples, and a folder that answers: training, evaluating, predicting.
  *
- *     cls         one label for a text or a pair           RoFormerForSequenceClassification, or BERT's pooled head
- *     reg         a number                                 the same with one output
- *     multilabel  any number of labels                     the same, each label by itself
- *     tag         a label for each word                    RoFormerForTokenClassification
- *     qa          the part of a context that answers       RoFormerForQuestionAnswering
- *     mc          one of several candidates                RoFormerForMultipleChoice
- *     glue/NAME   one of GLUE's tasks: its columns and metrics
+ * Tasks ("cls", "qa", ...) are the rows of tasks.def; "glue/NAME" is one of GLUE's, with its columns and metric.
  *
  * Option names are those of Hugging Face's Trainer.  A run shares its folder, checkpoints, log and resuming with
  * rf_pretrain (train.h): killed at any moment and resumed it ends with the same bits.                                */
@@ -20,7 +14,6 @@
 extern "C" {
 #endif
 
-typedef enum rf_task { RF_TASK_CLS, RF_TASK_REG, RF_TASK_MULTILABEL, RF_TASK_TAG, RF_TASK_QA, RF_TASK_MC } rf_task;
 typedef enum rf_strategy { RF_STRATEGIES(RFO_VALUE) } rf_strategy;
 
 /* Besides those of every run (texts, masking and tokens_per_batch are not used) a member for each row of
@@ -58,13 +51,13 @@ typedef struct rf_answerer rf_answerer;
 /*   RF_EUNSUPPORTED  the folder has no head for a task                                                               */
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why);
 void rf_answerer_close(rf_answerer *a);
-rf_task rf_answerer_task(const rf_answerer *a);
+const char *rf_answerer_task(const rf_answerer *a);          /* its name, a row of tasks.def                          */
 const rf_labels *rf_answerer_labels(const rf_answerer *a);
 
 /* What was read since the folder was opened, or of the last file: a caller tells what an answer does not. */
 typedef struct rf_reading {
-    /* cut: examples that were longer than max_length tokens (qa: asked of several windows) */
-    int64_t examples, cut, max_length;
+    int64_t examples, cut, max_length;  /* cut: examples that were longer than max_length tokens                      */
+    int windows;                        /* questions: those examples were asked of several windows                    */
     int64_t empty, bad;                 /* lines that were passed over: empty ones between examples, bad ones         */
     char first[256];                    /* what is wrong with the first bad one                                       */
     char remark[256];                   /* on scores that are left out; or ""                                         */
@@ -81,6 +74,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
  *
  *   TSV     a header, then label and probability; number; labels with commas; tags with spaces; answer; choice
  *   JSONL   {"label": .., "score": ..}, {"labels": [..]}, {"tags": [..]}, {"answer": .., "score": ..}, ...
+ *           tags: one for every word, "-" (JSONL: null) where the tokenizer leaves nothing of it or it was cut off
  *   GLUE    "index<TAB>prediction", as GLUE's server takes them; the index is the file's own, or else the place from 0
  *   SQUAD   {"<id>": "<answer>", ...}, one object over all lines, as SQuAD's script reads it: "" when there is no
  *           answer

@@ -6,17 +6,17 @@
 
 #include "data/items.h"
 
-void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K,
-                    int64_t max_length)
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, const rf__example_format *format,
+                    int64_t K, int64_t max_length)
 {
-    *t = (rf__items){.ctx = ctx, .tokenizer = tokenizer, .task = task, .K = K, .max_length = max_length};
+    *t = (rf__items){.ctx = ctx, .tokenizer = tokenizer, .format = format, .K = K, .max_length = max_length};
     rf_encoding_init(&t->scratch, ctx);
 }
 
 void rf__items_free(rf__items *t)
 {
-    void *const all[] = {t->first,   t->start,      t->id,     t->type, t->label,   t->target, t->from,   t->to,
-                         t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at};
+    void *const all[] = {t->first,   t->start,      t->id,     t->type, t->label,   t->target, t->from,    t->to,
+                         t->context, t->context_at, t->window, t->gold, t->gold_at, t->name,   t->name_at, t->words};
     if (!t->ctx) return;
     for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(t->ctx, all[i]);
     rf_encoding_clear(&t->scratch);
@@ -25,7 +25,7 @@ void rf__items_free(rf__items *t)
 
 /* ---- adding ---- */
 
-enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT };
+enum { FIRST, START, ID, TYPE, LABEL, TARGET, FROM, TO, CONTEXT, CONTEXT_AT, WINDOW, GOLD, GOLD_AT, WORDS };
 
 static rf_status no_memory(const rf__items *t, rf_error *why)
 {
@@ -39,9 +39,10 @@ static bool reserve(rf__items *t, size_t more)
     bool fine = rf__grow(t->ctx, &t->start, &t->capacity[START], t->sequences + 2, sizeof *t->start) &&
                 rf__grow(t->ctx, &t->id, &t->capacity[ID], tokens, sizeof *t->id) &&
                 rf__grow(t->ctx, &t->type, &t->capacity[TYPE], tokens, sizeof *t->type);
-    if (fine && t->task == RF_TASK_TAG)
+    const rf__label_kind kind = t->format->kind;
+    if (fine && kind == RF__LABEL_TOKENS)
         fine = rf__grow(t->ctx, &t->label, &t->capacity[LABEL], tokens, sizeof *t->label);
-    if (fine && (t->task == RF_TASK_TAG || t->task == RF_TASK_QA))
+    if (fine && (kind == RF__LABEL_TOKENS || kind == RF__LABEL_SPAN))
         fine = rf__grow(t->ctx, &t->from, &t->capacity[FROM], tokens, sizeof *t->from) &&
                rf__grow(t->ctx, &t->to, &t->capacity[TO], tokens, sizeof *t->to);
     if (fine && !t->sequences) t->start[0] = 0;
@@ -74,7 +75,10 @@ rf_status rf__items_words(rf__items *t, const rf__text word[], const int32_t tag
 {
     rf_encoding *e = &t->scratch;
     const size_t most = (size_t)t->max_length, begin = t->tokens;
-    if (!reserve(t, most)) return no_memory(t, why);
+    if (n > UINT32_MAX) return rf_fail(why, RF_ERANGE, "a sentence of %zu words", n);
+    if (!reserve(t, most) || !rf__grow(t->ctx, &t->words, &t->capacity[WORDS], t->n + 1, sizeof *t->words))
+        return no_memory(t, why);
+    t->words[t->n] = (uint32_t)n;
     const size_t at = begin;
     put(t, rf_tokenizer_cls(t->tokenizer), 0);
     t->label[at] = -1;
@@ -192,11 +196,12 @@ rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, 
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why)
 {
     const size_t K = (size_t)t->K, begin = t->n ? t->first[t->n] : 0, at = t->start[begin];
+    const rf__label_kind kind = t->format->kind;
     bool fine = rf__grow(t->ctx, &t->first, &t->capacity[FIRST], t->n + 2, sizeof *t->first);
-    if (t->task == RF_TASK_CLS || t->task == RF_TASK_MC) {
+    if (kind == RF__LABEL_CLASS) {
         fine = fine && rf__grow(t->ctx, &t->label, &t->capacity[LABEL], t->n + 1, sizeof *t->label);
         if (fine) t->label[t->n] = label;
-    } else if (t->task == RF_TASK_REG || t->task == RF_TASK_MULTILABEL) {
+    } else if (kind == RF__LABEL_VECTOR) {
         fine = fine && rf__grow(t->ctx, &t->target, &t->capacity[TARGET], (t->n + 1) * K, sizeof *t->target);
         for (size_t k = 0; fine && k < K; k++) t->target[t->n * K + k] = target ? target[k] : 0;
         if (fine) t->hash = rf__hash64(t->target + t->n * K, K * sizeof *t->target, t->hash);
@@ -205,8 +210,8 @@ rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_err
     if (!t->n) t->first[0] = 0;
     t->first[++t->n] = t->sequences;
     t->hash = rf__hash64(t->id + at, (t->tokens - at) * sizeof *t->id, t->hash + (uint64_t)(uint32_t)label);
-    if (t->task == RF_TASK_TAG) t->hash = rf__hash64(t->label + at, (t->tokens - at) * sizeof *t->label, t->hash);
-    if (t->task == RF_TASK_QA) t->hash = rf__hash64(t->label + 2 * (t->n - 1), 2 * sizeof *t->label, t->hash);
+    if (kind == RF__LABEL_TOKENS) t->hash = rf__hash64(t->label + at, (t->tokens - at) * sizeof *t->label, t->hash);
+    if (kind == RF__LABEL_SPAN) t->hash = rf__hash64(t->label + 2 * (t->n - 1), 2 * sizeof *t->label, t->hash);
     return RF_OK;
 }
 
@@ -234,7 +239,7 @@ rf_status rf__items_longest(const rf__items *t, size_t count, int64_t *tokens, r
 
 static bool reserve_batch(rf__item_batch *b, const rf__items *t, size_t tokens, size_t sequences, size_t n)
 {
-    const size_t labels = t->task == RF_TASK_TAG ? tokens : 2 * n;
+    const size_t labels = t->format->kind == RF__LABEL_TOKENS ? tokens : 2 * n;
     return rf__grow(t->ctx, &b->id, &b->capacity[0], tokens, sizeof *b->id) &&
            rf__grow(t->ctx, &b->type, &b->capacity[1], tokens, sizeof *b->type) &&
            rf__grow(t->ctx, &b->start, &b->capacity[2], sequences + 1, sizeof *b->start) &&
@@ -246,22 +251,20 @@ static bool reserve_batch(rf__item_batch *b, const rf__items *t, size_t tokens, 
 static void add_labels(rf__item_batch *b, const rf__items *t, size_t i, int64_t N)
 {
     const size_t at = t->start[t->first[i]], size = rf__item_size(t, i), K = (size_t)t->K;
-    switch (t->task) {
-    case RF_TASK_CLS:
-    case RF_TASK_MC:
+    switch (t->format->kind) {
+    case RF__LABEL_CLASS:
         b->label[b->n] = t->label[i];
         b->labels += t->label[i] >= 0;
         break;
-    case RF_TASK_TAG:
+    case RF__LABEL_TOKENS:
         memcpy(b->label + N, t->label + at, size * sizeof *b->label);
         for (size_t k = 0; k < size; k++) b->labels += t->label[at + k] >= 0;
         break;
-    case RF_TASK_QA:
+    case RF__LABEL_SPAN:
         memcpy(b->label + 2 * b->n, t->label + 2 * i, 2 * sizeof *b->label);
         b->labels += (t->label[2 * i] >= 0) + (t->label[2 * i + 1] >= 0);
         break;
-    case RF_TASK_REG:
-    case RF_TASK_MULTILABEL:
+    case RF__LABEL_VECTOR:
         memcpy(b->target + b->n * K, t->target + i * K, K * sizeof *b->target);
         b->labels += t->K;
         break;

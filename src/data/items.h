@@ -10,23 +10,23 @@
 #ifndef RF_TRAIN_ITEMS_H
 #define RF_TRAIN_ITEMS_H
 
-#include "base/base.h"
+#include "data/example_format.h"
 #include "roformer/finetune.h"
 #include "roformer/model.h"
 
-typedef struct rf__items {
+struct rf__items {
     const rf_ctx *ctx;
     const rf_tokenizer *tokenizer;
-    rf_task task;
+    const rf__example_format *format;
     int64_t K, max_length;              /* labels; longest sequence in tokens                                         */
     size_t n, sequences, tokens, cut;   /* cut: examples that were longer                                             */
     size_t *first, *start;              /* [n+1], [sequences+1]                                                       */
     int32_t *id, *type;                 /* [tokens]                                                                   */
-    int32_t *label;                     /* cls, mc: [n]; tag: [tokens], -1 for all but the first piece of a word;
-                                           qa: [2 n], begin and end from the sequence's first token, both 0 ([CLS]) when
-                                           nothing there answers                                                      */
-    float *target;                      /* reg, multilabel: [n K]                                                     */
-    uint32_t *from, *to;                /* tag: the word, qa: bytes of the context that a token came from; [tokens]   */
+    int32_t *label;                     /* by format->kind: [n]; [tokens], -1 for all but the first piece of a word;
+                                           [2 n], from the sequence's first token, both 0 when nothing there answers  */
+    float *target;                      /* ... or [n K]                                                               */
+    uint32_t *from, *to;         /* words: the word, questions: bytes of the context that a token came from; [tokens] */
+    uint32_t *words;                    /* words: how many, also those that have no token; [n]                        */
     int64_t doc_stride;                 /* qa: pieces that two windows share, at most half of a window                */
     bool nothing;                       /* qa: "no answer" is an answer                                               */
     size_t questions, unanswered;       /* qa; unanswered: without a right answer                                     */
@@ -39,15 +39,15 @@ typedef struct rf__items {
     size_t *name_at;                    /* [asked+1], or NULL: none has a name; an empty one is none                  */
     bool numbers;                       /* all of them are integers of JSON                                           */
     uint64_t hash;                      /* of ids and labels                                                          */
-    size_t capacity[13];
+    size_t capacity[14];
     rf_encoding scratch;
-} rf__items;
+};
 
-void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, rf_task task, int64_t K,
-                    int64_t max_length);
+void rf__items_init(rf__items *t, const rf_ctx *ctx, const rf_tokenizer *tokenizer, const rf__example_format *format,
+                    int64_t K, int64_t max_length);
 void rf__items_free(rf__items *t);
 
-typedef struct rf__text { const char *at; size_t size; } rf__text;
+struct rf__text { const char *at; size_t size; };
 
 /* One sequence of the example that is being made; pair->at NULL: a single text. */
 rf_status rf__items_text(rf__items *t, rf__text text, rf__text pair, rf_error *why);
@@ -62,8 +62,8 @@ typedef struct rf__byte_range { size_t begin, end; } rf__byte_range;
 rf_status rf__items_question(rf__items *t, rf__text question, rf__text context, const rf__byte_range answer[], size_t n,
                              rf_error *why);
 
-/* What is answered: examples, of qa questions. */
-static inline size_t rf__items_asked(const rf__items *t) { return t->task == RF_TASK_QA ? t->questions : t->n; }
+/* What is answered: examples, or questions, each of which has one or several. */
+static inline size_t rf__items_asked(const rf__items *t) { return t->window ? t->questions : t->n; }
 
 /* What example (qa: question) i calls itself; at NULL: nothing. */
 static inline rf__text rf__items_name(const rf__items *t, size_t i)
@@ -72,7 +72,7 @@ static inline rf__text rf__items_name(const rf__items *t, size_t i)
     return (rf__text){t->name + t->name_at[i], t->name_at[i + 1] - t->name_at[i]};
 }
 
-/* Ends the example: `label` for cls and mc (-1: not known), `target` [K] for reg and multilabel (NULL: not known). */
+/* Ends the example: `label` of RF__LABEL_CLASS (-1: not known), `target` [K] of RF__LABEL_VECTOR (NULL: not known). */
 rf_status rf__items_end(rf__items *t, int32_t label, const float *target, rf_error *why);
 
 /* Tokens of example i, and of the `count` longest. */

@@ -6,7 +6,7 @@
 #include "data/labelled.h"
 #include "data/pieces.h"
 
-enum { LABELS = 65536, NAME = 255, DIGITS = 63 };          /* labels, bytes of a label, of a number: at most          */
+enum { LABELS = 65536, NAME = 255 };                       /* labels, bytes of a label: at most                       */
 
 static rf_status read_header(const char *text, int *header, rf_error *why)
 {
@@ -26,22 +26,19 @@ static rf_status read_separator(const char *text, char *separator, rf_error *why
     return rf_fail(why, RF_EARG, "separator: '%.40s' is neither tab nor one of , ; | : ! # $ %% & * / ~ ^", text);
 }
 
-rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, rf_error *why)
+rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf__preset *p, const rf_finetune_options *o,
+                            rf_error *why)
 {
     const int64_t fold = l->fold;
-    const rf__preset *p;
-    *l = (rf__labelled){.ctx = ctx, .o = o, .fold = fold};
+    *l = (rf__labelled){.ctx = ctx, .o = o, .fold = fold, .preset = *p, .format = p->format};
     int header = RF__HEADER_AUTO;
     char separator = 0;
-    rf_status status = rf__preset_find(o->task ? o->task : "cls", &p, why);
-    if (!status) status = read_header(o->header, &header, why);
+    rf_status status = read_header(o->header, &header, why);
     if (!status) status = read_separator(o->separator, &separator, why);
     if (status) return status;
     const bool own = o->text_column || o->pair_column || o->label_column;
-    l->preset = p;
-    l->task = p->task;
     l->layout = (rf__layout){
-        .task = p->task,
+        .format = p->format,
         .text = o->text_column ? o->text_column : p->text,
         .pair = o->text_column || o->pair_column ? o->pair_column : p->pair,
         .label = o->label_column ? o->label_column : p->label,
@@ -53,6 +50,26 @@ rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetun
     return RF_OK;
 }
 
+rf_status rf__labelled_check(const rf__labelled *l, const rf_finetune_options *o, const char *file, rf_error *why)
+{
+    const rf__example_format *f = l->format;
+    const struct { const char *option, *given; bool effective; const char *what;
+    } all[] = {
+        {"header", o->header, l->tables > 0, "tables of fields"},
+        {"separator", o->separator, l->tables > 0, "tables of fields"},
+        {"text_column", o->text_column, f->text, "examples with a text in a column or member of its own"},
+        {"pair_column", o->pair_column, f->pair, "examples with a second text in a column or member of its own"},
+        {"label_column", o->label_column, f->label != RF__MEMBER_NONE,
+         "examples with a label in a column or member of its own"},
+        {"id_column", o->id_column, l->tables + l->objects > 0, "tables of fields and JSON"},
+    };
+    for (size_t i = 0; i < RF_COUNT(all); i++)
+        if (all[i].given && !all[i].effective)
+            return rf_fail(why, RF_EARG, "%s: is for %s, and %.150s, read for task %s, holds none", all[i].option,
+                           all[i].what, file, f->name);
+    return RF_OK;
+}
+
 void rf__labelled_close(rf__labelled *l)
 {
     for (size_t i = 0; i < l->n; i++) rf__free(l->ctx, l->name[i]);
@@ -61,17 +78,15 @@ void rf__labelled_close(rf__labelled *l)
     l->n = l->capacity = 0;
 }
 
-static bool has_names(const rf__labelled *l)
-{
-    return l->task == RF_TASK_CLS || l->task == RF_TASK_MULTILABEL || l->task == RF_TASK_TAG;
-}
-int64_t rf__labelled_outputs(const rf__labelled *l)
-{
-    return has_names(l) ? (int64_t)l->n : l->task == RF_TASK_QA ? 2 : 1;
-}
+static bool has_names(const rf__labelled *l) { return l->format->labels != NULL; }
 const char *const *rf__labelled_names(const rf__labelled *l)
 {
     return has_names(l) ? (const char *const *)l->name : NULL;
+}
+
+int64_t rf__labelled_outputs(const rf__labelled *l)
+{
+    return l->format->outputs ? l->format->outputs((int64_t)l->n) : has_names(l) ? (int64_t)l->n : 1;
 }
 
 const char *rf__metric_bare(const char *name) { return strncmp(name, "eval_", 5) ? name : name + 5; }
@@ -125,18 +140,6 @@ rf_status rf__labelled_labels(rf__labelled *l, const rf_labels *from, rf_error *
     return status;
 }
 
-/* Calls `one` for every label of a record; at NULL: an element of a list that is neither a string nor an integer. */
-typedef rf_status each_label(void *user, rf__text name, rf_error *why);
-
-static const json_t *list_of(const rf__labelled *l, const json_t *j)
-{
-    static const char *const tags[] = {"tags", "ner_tags", "labels"};
-    if (l->task == RF_TASK_MULTILABEL) return rf__record_member(j, l->layout.label);
-    for (size_t i = 0; i < RF_COUNT(tags) && l->task == RF_TASK_TAG; i++)
-        if (json_object_get(j, tags[i])) return json_object_get(j, tags[i]);
-    return NULL;
-}
-
 /* An integer in a list is the place of a label among those that are settled, unless labels are numbers themselves. */
 static rf__text name_at(const rf__labelled *l, json_int_t i, char number[32])
 {
@@ -147,28 +150,29 @@ static rf__text name_at(const rf__labelled *l, json_int_t i, char number[32])
     return rf__trim((rf__text){name, strlen(name)});
 }
 
-static rf_status labels_of(const rf__labelled *l, const rf__record *r, each_label *one, void *user, rf_error *why)
+rf_status rf__labels_list(const rf__labelled *l, const json_t *list, rf__label_fn *one, void *user, rf_error *why)
 {
-    const json_t *list = list_of(l, r->json);
     rf_status status = RF_OK;
-    if (json_is_array(list)) {
-        for (size_t i = 0; i < json_array_size(list) && !status; i++) {
-            const json_t *v = json_array_get(list, i);
-            char number[32];
-            status = one(user, json_is_string(v) ? rf__trim((rf__text){json_string_value(v), json_string_length(v)})
-                             : json_is_integer(v) ? name_at(l, json_integer_value(v), number) : (rf__text){0}, why);
-        }
-        return status;
-    }
-    if (l->task != RF_TASK_MULTILABEL) return r->label.at ? one(user, r->label, why) : RF_OK;
-    for (const char *at = r->label.at, *end = at ? at + r->label.size : at; at && at < end && !status;) {
-        const char *stop = memchr(at, ',', (size_t)(end - at));
-        if (!stop) stop = end;
-        const rf__text name = rf__trim((rf__text){at, (size_t)(stop - at)});
-        if (name.size) status = one(user, name, why);
-        at = stop + 1;
+    for (size_t i = 0; i < json_array_size(list) && !status; i++) {
+        const json_t *v = json_array_get(list, i);
+        char number[32];
+        status = one(user, json_is_string(v) ? rf__trim(rf__json_string(v))
+                         : json_is_integer(v) ? name_at(l, json_integer_value(v), number) : (rf__text){0}, why);
     }
     return status;
+}
+
+rf_status rf__labels_column(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user,
+                            rf_error *why)
+{
+    (void)l;
+    return r->label.at ? one(user, r->label, why) : RF_OK;
+}
+
+static rf_status labels_of(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user,
+                           rf_error *why)
+{
+    return l->format->labels(l, r, one, user, why);
 }
 
 static rf_status learn_one(void *user, rf__text name, rf_error *why) { return learn(user, name, why); }
@@ -225,19 +229,32 @@ static rf_status check_first(const rf__labelled *l, const rf__records *r, rf_err
                    r->path, rf__show(r->record[0].label, 60).text);
 }
 
+/* Names of labels have an order that only the caller knows. */
+static rf_status check_order(const rf__labelled *l, const rf__records *r, rf_error *why)
+{
+    for (size_t i = 0; i < l->n && l->format->ordered; i++)
+        if (!rf__is_number(l->name[i]))
+            return rf_fail(why, RF_EDATA,
+                           "%.150s: label '%.60s' is not a whole number, so the order of the labels is not known: "
+                           "--labels names them from the first to the last",
+                           r->path, l->name[i]);
+    return RF_OK;
+}
+
 static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *why)
 {
     rf_status status = RF_OK;
-    const char *given = l->o->labels ? l->o->labels : l->preset->labels;
+    const char *given = l->o->labels ? l->o->labels : l->preset.labels;
     const bool discover = !given;
     if (!has_names(l) || l->fixed) return RF_OK;
     if (given) status = learn_given(l, given, why);
     for (size_t i = 0; i < r->n && !status && discover; i++) status = labels_of(l, &r->record[i], learn_one, l, why);
     if (status) return status;
     if (discover && (status = check_first(l, r, why))) return status;
+    if (discover && (status = check_order(l, r, why))) return status;
     if (discover && l->n) qsort(l->name, l->n, sizeof *l->name, by_name);
     l->fixed = true;
-    if (l->n >= (l->task == RF_TASK_MULTILABEL ? 1u : 2u)) return RF_OK;
+    if (l->n >= l->format->least_labels) return RF_OK;
     if (r->bad) return rf__records_judge(r, 0, why);
     if (!l->n) return rf_fail(why, RF_EDATA, "%.150s: no example has a label", r->path);
     return rf_fail(why, RF_EDATA, "%.150s: 1 label, '%.60s', for all examples: nothing to tell apart", r->path,
@@ -245,22 +262,6 @@ static rf_status settle_labels(rf__labelled *l, const rf__records *r, rf_error *
 }
 
 /* ---- one example ---- */
-
-typedef struct making {
-    rf__labelled *l;
-    rf__records *r;
-    const rf__record *record;
-    bool with_labels, bad;              /* bad: this record is                                                        */
-    int32_t *id;                        /* its labels                                                                 */
-    size_t n, capacity;
-    float *target;                      /* multilabel: [labels]                                                       */
-    rf__byte_range *answer;                /* qa                                                                      */
-    size_t answer_capacity;
-} making;
-
-#define BAD(m, ...) ((m)->bad = true, rf__records_bad((m)->r, (m)->record->line, __VA_ARGS__))
-
-static rf__text string_of(const json_t *j) { return (rf__text){json_string_value(j), json_string_length(j)}; }
 
 /* "0, 1, 2" */
 static void list_names(const rf__labelled *l, char *out, size_t size)
@@ -275,16 +276,17 @@ static void list_names(const rf__labelled *l, char *out, size_t size)
 
 static rf_status add_label(void *user, rf__text name, rf_error *why)
 {
-    making *m = user;
+    rf__example *m = user;
     char all[200];
-    if (!name.at) return BAD(m, "a label is neither a string nor an integer"), RF_OK;
-    if (name.size > NAME) return BAD(m, "a label of %zu bytes, at most %d", name.size, NAME), RF_OK;
-    if (!name.size) return BAD(m, "the label is empty"), RF_OK;
+    if (!name.at) return RF__EXAMPLE_BAD(m, "a label is neither a string nor an integer"), RF_OK;
+    if (name.size > NAME) return RF__EXAMPLE_BAD(m, "a label of %zu bytes, at most %d", name.size, NAME), RF_OK;
+    if (!name.size) return RF__EXAMPLE_BAD(m, "the label is empty"), RF_OK;
     const int32_t id = find(m->l, name);
     if (id < 0) {
         list_names(m->l, all, sizeof all);
-        return BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text, m->l->n, all,
-                   m->r->assumed && m->record->line == 1 ? " (header yes passes over this line)" : ""), RF_OK;
+        const bool header = m->r->assumed && m->record->line == 1;
+        return RF__EXAMPLE_BAD(m, "label '%s' is none of the %zu that are known: %s%s", rf__show(name, 60).text,
+                               m->l->n, all, header ? " (header yes passes over this line)" : ""), RF_OK;
     }
     if (!rf__grow(m->l->ctx, &m->id, &m->capacity, m->n + 1, sizeof *m->id))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
@@ -292,143 +294,20 @@ static rf_status add_label(void *user, rf__text name, rf_error *why)
     return RF_OK;
 }
 
-/* [+-] digits [. digits] [e [+-] digits]. */
-static float number_of(making *m)
+void rf__example_label(rf__example *m, int32_t *id)
 {
-    const rf__text t = m->record->label;
-    char text[DIGITS + 1], *end;
-    if (t.size > DIGITS) return BAD(m, "the label has %zu characters, a number has at most %d", t.size, DIGITS), 0;
-    if (t.size) memcpy(text, t.at, t.size);
-    text[t.size] = 0;
-    const float x = (float)strtod(text, &end);
-    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
-        BAD(m, "the label '%s' is not a finite number", rf__show(t, 60).text);
-    return x;
+    *id = -1;
+    if (!m->with_labels) return;
+    if (m->n != 1 && !m->bad) RF__EXAMPLE_BAD(m, "no label");
+    if (!m->bad) *id = m->id[0];
 }
 
-static rf_status make_text(making *m, rf__items *out, rf_error *why)
-{
-    const bool with_labels = m->with_labels;
-    const rf_task task = m->l->task;
-    float number = 0;
-    if (task == RF_TASK_REG && with_labels) number = number_of(m);
-    if (task == RF_TASK_CLS && with_labels && m->n != 1 && !m->bad) BAD(m, "no label");
-    if (task == RF_TASK_MULTILABEL) {
-        memset(m->target, 0, m->l->n * sizeof *m->target);
-        for (size_t i = 0; i < m->n; i++) m->target[m->id[i]] = 1;
-    }
-    if (m->bad) return RF_OK;
-    const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
-    return status ? status
-                  : rf__items_end(out, task == RF_TASK_CLS && with_labels ? m->id[0] : -1,
-                                  task == RF_TASK_REG          ? &number
-                                  : task == RF_TASK_MULTILABEL ? m->target
-                                                               : NULL,
-                                  why);
-}
-
-static rf_status make_tags(making *m, rf__items *out, rf_error *why)
-{
-    const json_t *words = json_object_get(m->record->json, "tokens");
-    const size_t n = json_array_size(words);
-    if (!n) return BAD(m, "tokens is not a list of words"), RF_OK;
-    if (m->with_labels && m->n != n && !m->bad) return BAD(m, "%zu tokens, but %zu tags", n, m->n), RF_OK;
-    rf__text *word = rf__calloc(m->l->ctx, n, sizeof *word);
-    if (!word || !rf__grow(m->l->ctx, &m->id, &m->capacity, n, sizeof *m->id)) {
-        rf__free(m->l->ctx, word);
-        return rf_fail(why, RF_ENOMEM, "out of memory: %zu words", n);
-    }
-    for (; m->n < n; m->n++) m->id[m->n] = -1;
-    for (size_t i = 0; i < n && !m->bad; i++) {
-        const json_t *w = json_array_get(words, i);
-        word[i] = string_of(w);
-        if (!json_is_string(w)) BAD(m, "token %zu is not a string", i + 1);
-    }
-    rf_status status = m->bad ? RF_OK : rf__items_words(out, word, m->id, n, why);
-    if (!status && !m->bad) status = rf__items_end(out, -1, NULL, why);
-    rf__free(m->l->ctx, word);
-    return status;
-}
-
-/* answer_start counts characters. */
-static size_t bytes_of(rf__text t, json_int_t characters)
-{
-    size_t at = 0;
-    for (; at < t.size && characters > 0; characters--)
-        do at++;
-        while (at < t.size && ((unsigned char)t.at[at] & 0xC0) == 0x80);
-    return at;
-}
-
-/* Answer i of {"text": [..], "answer_start": [..]} (as in Hugging Face's data sets) or of [{"text": .., "answer_start":
- * ..}] (as in SQuAD's files); text NULL: there are no more. */
-static void answer_of(const json_t *answers, size_t i, const json_t **text, const json_t **start)
-{
-    const json_t *one = json_array_get(answers, i);
-    *text = json_is_array(answers) ? json_object_get(one, "text") : json_array_get(json_object_get(answers, "text"), i);
-    *start = json_is_array(answers) ? json_object_get(one, "answer_start")
-                                    : json_array_get(json_object_get(answers, "answer_start"), i);
-}
-
-/* The bytes of answer i; false: it is bad. */
-static bool locate_answer(making *m, rf__text context, const json_t *text, const json_t *start, rf__byte_range *out)
-{
-    const rf__text a = string_of(text);
-    if (!json_is_string(text) || !json_is_integer(start) || !a.size)
-        return BAD(m, "an answer has no text or no answer_start"), false;
-    out->begin = json_integer_value(start) < 0 ? context.size : bytes_of(context, json_integer_value(start));
-    out->end = out->begin + a.size;
-    if (out->end <= context.size && !memcmp(context.at + out->begin, a.at, a.size)) return true;
-    return BAD(m, "the answer '%s' is not in the context where answer_start says", rf__show(a, 40).text), false;
-}
-
-static rf_status make_question(making *m, rf__items *out, rf_error *why)
-{
-    const json_t *j = m->record->json, *question = json_object_get(j, "question"),
-                 *context = json_object_get(j, "context");
-    const json_t *answers = json_object_get(j, "answers"), *text = NULL, *start = NULL;
-    size_t n = 0;
-    if (!json_is_string(question) || !json_is_string(context)) return BAD(m, "no question or no context"), RF_OK;
-    if (m->with_labels && !json_is_object(answers) && !json_is_array(answers)) return BAD(m, "no answers"), RF_OK;
-    for (; m->with_labels; n++) {
-        answer_of(answers, n, &text, &start);
-        if (!text) break;
-        if (!rf__grow(m->l->ctx, &m->answer, &m->answer_capacity, n + 1, sizeof *m->answer))
-            return rf_fail(why, RF_ENOMEM, "out of memory: answers");
-        if (!locate_answer(m, string_of(context), text, start, &m->answer[n])) return RF_OK;
-    }
-    return rf__items_question(out, string_of(question), string_of(context), m->answer, n, why);
-}
-
-static rf_status make_choices(making *m, rf__items *out, rf_error *why)
-{
-    const json_t *choices = json_object_get(m->record->json, "choices"),
-                 *v = rf__record_member(m->record->json, m->l->layout.label);
-    const size_t n = json_array_size(choices);
-    if (!n) return BAD(m, "no list of choices"), RF_OK;
-    for (size_t i = 0; i < n; i++)
-        if (!json_is_string(json_array_get(choices, i))) return BAD(m, "choice %zu is not a string", i + 1), RF_OK;
-    const json_int_t label = m->with_labels && json_is_integer(v) ? json_integer_value(v) : -1;
-    if (m->with_labels && (label < 0 || label >= (json_int_t)n))
-        return BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
-    rf_status status = RF_OK;
-    for (size_t i = 0; i < n && !status; i++)
-        status = rf__items_text(out, m->record->text, string_of(json_array_get(choices, i)), why);
-    return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
-}
-
-static rf_status make(making *m, rf__items *out, rf_error *why)
+static rf_status make(rf__example *m, rf__items *out, rf_error *why)
 {
     m->n = 0;
     m->bad = false;
     const rf_status status = has_names(m->l) && m->with_labels ? labels_of(m->l, m->record, add_label, m, why) : RF_OK;
-    if (status) return status;
-    switch (m->l->task) {
-    case RF_TASK_TAG: return make_tags(m, out, why);
-    case RF_TASK_QA:  return make_question(m, out, why);
-    case RF_TASK_MC:  return make_choices(m, out, why);
-    default:          return make_text(m, out, why);
-    }
+    return status ? status : m->l->format->example(m, out, why);
 }
 
 /* ---- all of them ---- */
@@ -443,7 +322,7 @@ static rf_status make(making *m, rf__items *out, rf_error *why)
 static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[], rf_error *why)
 {
     const rf_key key = rf__make_key(l->o->t.seed, 0x666f6c64);
-    const size_t classes = l->task == RF_TASK_CLS ? l->n + 1 : 1;        /* the last one: labels that are bad */
+    const size_t classes = l->format->stratified ? l->n + 1 : 1;        /* the last one: labels that are bad */
     int64_t *class = rf__alloc(l->ctx, r->n * sizeof *class);
     size_t *order = rf__alloc(l->ctx, r->n * sizeof *order), *next = rf__calloc(l->ctx, classes + 1, sizeof *next);
     const bool fine = class && order && next;
@@ -466,12 +345,13 @@ static rf_status deal(const rf__labelled *l, const rf__records *r, int64_t fold[
 static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, int64_t max_length, bool with_labels,
                       const int64_t fold[], bool held, rf__items *out, rf_error *why)
 {
-    making m = {.l = l, .r = r, .with_labels = with_labels};
+    rf__example m = {.l = l, .r = r, .with_labels = with_labels};
     rf_status status = RF_OK;
-    rf__items_init(out, l->ctx, t, l->task, rf__labelled_outputs(l), max_length);
+    const int64_t outputs = rf__labelled_outputs(l);
+    rf__items_init(out, l->ctx, t, l->format, outputs, max_length);
     out->doc_stride = l->o->doc_stride;
     out->nothing = l->nothing;
-    if (l->task == RF_TASK_MULTILABEL && !(m.target = rf__calloc(l->ctx, l->n ? l->n : 1, sizeof *m.target)))
+    if (!(m.target = rf__calloc(l->ctx, outputs > 0 ? (size_t)outputs : 1, sizeof *m.target)))
         return rf_fail(why, RF_ENOMEM, "out of memory: labels");
     for (size_t i = 0; i < r->n && !status; i++) {
         if (fold && (fold[i] == l->fold) != held) continue;
@@ -480,12 +360,11 @@ static rf_status fill(rf__labelled *l, rf__records *r, const rf_tokenizer *t, in
     }
     rf__free(l->ctx, m.id);
     rf__free(l->ctx, m.target);
-    rf__free(l->ctx, m.answer);
     return status;
 }
 
 /* The name of a record as text; `number` is space for one. */
-static rf__text name_of(const rf__labelled *l, const rf__record *r, char number[32], bool *integer)
+static rf__text name_of(const rf__labelled *l, const rf__file_record *r, char number[32], bool *integer)
 {
     const json_t *id = r->id.at ? NULL : rf__record_id(r->json, l->layout.id);
     *integer = json_is_integer(id);
@@ -522,7 +401,7 @@ static rf_status keep_names(const rf__labelled *l, const rf__records *r, rf__ite
 /* The file as a whole: may so many of its lines be bad, and is there an example left? */
 static rf_status judge(rf__labelled *l, const rf__records *r, bool with_labels, const rf__items *out, rf_error *why)
 {
-    const int64_t most = !with_labels ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset->bad;
+    const int64_t most = !with_labels ? 0 : l->o->max_bad_lines ? l->o->max_bad_lines : l->preset.bad;
     const rf_status status = rf__records_judge(r, most, why);
     if (status) return status;
     if (!out->n) return rf_fail(why, RF_EDATA, "%.150s: holds no example", r->path);
@@ -551,6 +430,16 @@ static rf_status fill_training(rf__labelled *l, rf__records *r, const rf_tokeniz
     return status;
 }
 
+/* What kind of file it is, and whether its examples are pairs. */
+static void note_form(rf__labelled *l, const rf__records *r)
+{
+    size_t pairs = 0;
+    for (size_t i = 0; i < r->n; i++) pairs += r->record[i].pair.at != NULL;
+    l->pairs = r->n && pairs == r->n;
+    l->tables += r->table;
+    l->objects += r->json;
+}
+
 rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train,
                              rf__items *dev, rf_error *why)
 {
@@ -565,6 +454,8 @@ rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max
     if (!status) status = settle_labels(l, &r, why);
     if (!status) status = fill_training(l, &r, t, max_length, train, dev, why);
     if (!status) status = judge(l, &r, true, train, why);
+    note_form(l, &r);
+    l->layout.pairs |= l->format->pair && l->pairs;
     rf__records_free(&r);
     return status || folds || !l->o->dev ? status : rf__labelled_read(l, t, max_length, l->o->dev, true, dev, why);
 }
@@ -575,6 +466,7 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
     rf_status status = r->n ? settle_labels(l, r, why) : rf__records_judge(r, 0, why);
     if (!status) status = fill(l, r, t, max_length, with_labels, NULL, false, out, why);
     if (!status && !with_labels) status = keep_names(l, r, out, why);
+    note_form(l, r);
     return status ? status : judge(l, r, with_labels, out, why);
 }
 

@@ -1,36 +1,51 @@
 /* labelled.h — labelled files (records.h), read into items: the labels that there are, and each example checked.
  *
- *     cls, reg, multilabel    text (or sentence, sentence1, question), pair (sentence2, ...), label (score, ...);
- *                             several labels of a text with commas between them, or a list in JSON
- *     tag                     {"tokens": [...], "tags": [...]}, or lines of CoNLL
- *     qa              {"question": .., "context": .., "answers": {"text": [..], "answer_start": [..]}}, or SQuAD's file
- *     mc                      {"text": .., "choices": [..], "label": 0}                                              */
+ *     records  ->  labels, settled once: given, of the preset, or those of the training file, sorted  ->  items
+ *
+ * What an example of a task holds is its format's to say (example_format.h, src/task/tasks/).                        */
 #ifndef RF_TRAIN_LABELLED_H
 #define RF_TRAIN_LABELLED_H
 
 #include "data/items.h"
-#include "data/presets.h"
 #include "data/records.h"
 
-typedef struct rf__labelled {
+/* What a task's name stands for: how its files are read, and what is usual. */
+typedef struct rf__preset {
+    const char *name;
+    const rf__example_format *format;
+    const char *text, *pair, *label;    /* columns; NULL: the usual names                                             */
+    int bare[3];                        /* their numbers in files without a header; 0: none                           */
+    const char *labels;                 /* in their order; NULL: those of the training file                           */
+    const char *metric;
+    int64_t bad;                        /* lines of the published files that are not what they should be, at most     */
+    int64_t max_length;                 /* of GLUE's what the paper's fine-tuning had                                 */
+} rf__preset;
+
+struct rf__labelled {
     const rf_ctx *ctx;
-    rf_task task;
+    const rf__example_format *format;
     rf__layout layout;
-    const rf__preset *preset;
+    rf__preset preset;
     const rf_finetune_options *o;
     int64_t fold;                       /* with k_fold: the part that is held out                                     */
     bool fixed;                         /* the labels are given: those of a model                                     */
-    bool nothing;                       /* qa: some of the training questions have no answer, so that none is one     */
+    bool nothing;                       /* questions: some of those to train on have no answer, so that none is one   */
+    bool pairs;                         /* each example to train on has a second text                                 */
+    size_t tables, objects;             /* files that were tables, and JSON                                           */
     size_t n, capacity;
     char **name;                        /* the labels, by id                                                          */
     uint64_t empty;                     /* empty lines between examples that were passed over                         */
     uint64_t bad;                       /* lines that were passed over, and what was wrong with the first             */
     rf_error first;
-} rf__labelled;
+};
 
-/* The task by name ("cls", "glue/mrpc") and the columns of `o`. */
-rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, rf_error *why);
+/* Examples of the preset's task, and the columns of `o`. */
+rf_status rf__labelled_open(rf__labelled *l, const rf_ctx *ctx, const rf__preset *preset, const rf_finetune_options *o,
+                            rf_error *why);
 void rf__labelled_close(rf__labelled *l);
+
+/* After reading: RF_EARG for an option about columns that none of the files has. */
+rf_status rf__labelled_check(const rf__labelled *l, const rf_finetune_options *o, const char *file, rf_error *why);
 
 /* Training and dev items; the labels are those of `o`, of the preset, or what the training file has, sorted. */
 rf_status rf__labelled_train(rf__labelled *l, const rf_tokenizer *t, int64_t max_length, rf__items *train,
@@ -47,7 +62,31 @@ rf_status rf__labelled_items(rf__labelled *l, const rf_tokenizer *t, int64_t max
                              bool with_labels, rf__items *out, rf_error *why);
 
 int64_t rf__labelled_outputs(const rf__labelled *l);                    /* K                                          */
-const char *const *rf__labelled_names(const rf__labelled *l);           /* NULL for reg, qa, mc                       */
+const char *const *rf__labelled_names(const rf__labelled *l);           /* NULL: labels have none                     */
 const char *rf__metric_bare(const char *name);          /* "f1" of "eval_f1" and of "f1"                              */
+
+/* ---- for a format's hooks ---- */
+
+struct rf__example {
+    rf__labelled *l;
+    rf__records *r;
+    const rf__file_record *record;
+    bool with_labels, bad;              /* bad: this record is                                                        */
+    int32_t *id;                        /* its labels                                                                 */
+    size_t n, capacity;
+    float *target;                      /* [outputs]                                                                  */
+};
+#define RF__EXAMPLE_BAD(m, ...) ((m)->bad = true, rf__records_bad((m)->r, (m)->record->line, __VA_ARGS__))
+
+rf_status rf__labels_column(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user,
+                            rf_error *why);
+rf_status rf__labels_list(const rf__labelled *l, const json_t *list, rf__label_fn *one, void *user, rf_error *why);
+static inline rf__text rf__json_string(const json_t *j)
+{
+    return (rf__text){json_string_value(j), json_string_length(j)};
+}
+
+/* `example` of a text or pair with one label: RF_OK and *id, or the record is bad. */
+void rf__example_label(rf__example *m, int32_t *id);
 
 #endif

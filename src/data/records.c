@@ -121,7 +121,7 @@ rf_status rf__records_no_column(const rf__records *r, const char *what, const ch
 
 /* ---- the bytes ---- */
 
-rf_status rf__records_add(rf__records *r, rf__record record, rf_error *why)
+rf_status rf__records_add(rf__records *r, rf__file_record record, rf_error *why)
 {
     if (!rf__grow(r->ctx, &r->record, &r->capacity, r->n + 1, sizeof *r->record)) {
         json_decref(record.json);
@@ -388,7 +388,7 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     p->fields = head->n;
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = must_have(r, p->text, "text", l->text, head, why);
-    if (!status && (l->pair || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
+    if (!status && (l->pair || l->pairs || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
     if (!status && l->with_labels) status = must_have(r, p->label, "label", l->label, head, why);
     if (!status && l->id && !l->with_labels) status = must_have(r, p->id, "id", l->id, head, why);
     return status;
@@ -434,15 +434,25 @@ static rf_status add_row(rf__records *r, const rf__layout *l, const row *w, cons
 {
     if (is_empty(w) && (l->with_labels || !p->one)) return r->blank++, RF_OK;
     if (!row_fits(r, line, w, p)) return RF_OK;
-    rf__record one = {.text = w->field[p->text], .line = line};
+    rf__file_record one = {.text = w->field[p->text], .line = line};
     if (p->pair >= 0) one.pair = w->field[p->pair];
     if (p->label >= 0) one.label = w->field[p->label];
     if (p->id >= 0) one.id = w->field[p->id];
     return rf__records_add(r, one, why);
 }
 
-static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_error *why)
+static bool ends(const char *path, const char *end)
 {
+    size_t n = strlen(path);
+    const size_t m = strlen(end);
+    if (n > 3 && !memcmp(path + n - 3, ".gz", 3)) n -= 3;
+    else if (n > 4 && !memcmp(path + n - 4, ".zst", 4)) n -= 4;
+    return n >= m && !memcmp(path + n - m, end, m);
+}
+
+rf_status rf__records_table(rf__records *r, const rf__layout *l, rf_error *why)
+{
+    const bool csv = ends(r->path, ".csv");
     char *at = r->data + r->at, *const end = r->data + r->size;
     const dialect d = {l->separator ? l->separator : csv ? ',' : '\t', csv};
     uint64_t line = 1;
@@ -469,15 +479,6 @@ static rf_status read_table(rf__records *r, const rf__layout *l, bool csv, rf_er
 
 /* ---- a file ---- */
 
-static bool ends(const char *path, const char *end)
-{
-    size_t n = strlen(path);
-    const size_t m = strlen(end);
-    if (n > 3 && !memcmp(path + n - 3, ".gz", 3)) n -= 3;
-    else if (n > 4 && !memcmp(path + n - 4, ".zst", 4)) n -= 4;
-    return n >= m && !memcmp(path + n - m, end, m);
-}
-
 static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf_error *why)
 {
     const char *path = r->path;
@@ -487,12 +488,12 @@ static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf
     if (!status) status = check_line_ends(r, ends(path, ".json"), why);
     if (status) return status;
     r->document = ends(path, ".json");
+    r->json = json;
+    r->table = !json && l->format->lines == rf__records_table;
     if (json) return rf__records_json(r, l, why);
-    if (l->task == RF_TASK_TAG) return rf__records_conll(r, l, why);
-    if (l->task == RF_TASK_QA || l->task == RF_TASK_MC)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r),
-                       l->task == RF_TASK_QA ? "qa" : "mc");
-    return read_table(r, l, ends(path, ".csv"), why);
+    if (l->format->lines) return l->format->lines(r, l, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: examples of %s are read from .jsonl or .json", short_path(r),
+                   l->format->name);
 }
 
 rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, const rf__layout *l, rf_error *why)

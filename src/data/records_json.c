@@ -44,7 +44,7 @@ static const char *kind_of(const json_t *j)
 static bool label_of(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, rf__text *label, rf_error *why)
 {
     const json_t *v = rf__record_member(j, l->label);
-    const bool number = l->task == RF_TASK_REG;
+    const bool number = l->format->label == RF__MEMBER_NUMBER;
     if (json_is_string(v)) {
         *label = string_of(v);
         return true;
@@ -75,9 +75,10 @@ static rf_status members_there(const rf__records *r, const rf__layout *l, const 
     const char *key;
     json_t *value;
     json_object_foreach((json_t *)(uintptr_t)j, key, value) if (n < MOST) names[n++] = (rf__text){key, strlen(key)};
-    if (l->task == RF_TASK_TAG || l->task == RF_TASK_QA) return RF_OK;
+    if (!l->format->text) return RF_OK;
     if (!member(j, l->text, rf__usual_text)) return rf__records_no_column(r, "text", l->text, names, n, why);
-    if (l->pair && !json_object_get(j, l->pair)) return rf__records_no_column(r, "pair", l->pair, names, n, why);
+    if ((l->pair || l->pairs) && !member(j, l->pair, rf__usual_pair))
+        return rf__records_no_column(r, "pair", l->pair, names, n, why);
     if (l->with_labels && !rf__record_member(j, l->label))
         return rf__records_no_column(r, "label", l->label, names, n, why);
     return RF_OK;
@@ -93,11 +94,12 @@ static bool text_of(rf__records *r, const json_t *v, const char *what, uint64_t 
 /* Takes the object. */
 static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint64_t line, bool first, rf_error *why)
 {
-    rf__record one = {.line = line, .json = j};
-    const bool texts = l->task == RF_TASK_CLS || l->task == RF_TASK_REG || l->task == RF_TASK_MULTILABEL;
+    rf__file_record one = {.line = line, .json = j};
+    const rf__example_format *format = l->format;
     const json_t *pair = l->text && !l->pair ? NULL : member(j, l->pair, rf__usual_pair),
                  *label = rf__record_member(j, l->label);
-    const bool listed = l->task == RF_TASK_MULTILABEL && (json_is_array(label) || !label);
+    const bool named = format->label == RF__MEMBER_NAME || format->label == RF__MEMBER_NUMBER ||
+                       (format->label == RF__MEMBER_NAMES && label && !json_is_array(label));
     bool fine = true;
     rf_error failure = {0};
     if (first) {
@@ -107,9 +109,9 @@ static rf_status add_object(rf__records *r, const rf__layout *l, json_t *j, uint
             return status;
         }
     }
-    if (texts || l->task == RF_TASK_MC) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
-    if (fine && texts && (pair || l->pair)) fine = text_of(r, pair, "second text", line, &one.pair);
-    if (fine && texts && l->with_labels && !listed) fine = label_of(r, l, j, line, &one.label, &failure);
+    if (format->text) fine = text_of(r, member(j, l->text, rf__usual_text), "text", line, &one.text);
+    if (fine && format->pair && (pair || l->pair || l->pairs)) fine = text_of(r, pair, "second text", line, &one.pair);
+    if (fine && named && l->with_labels) fine = label_of(r, l, j, line, &one.label, &failure);
     const json_t *id = l->with_labels ? NULL : rf__record_id(j, l->id);
     if (fine && l->id && !l->with_labels && !id) {
         const json_t *v = json_object_get(j, l->id);
@@ -236,7 +238,7 @@ rf_status rf__records_json(rf__records *r, const rf__layout *l, rf_error *why)
     if (status || !root) return status ? status : read_lines(r, l, why);
     const json_t *data = json_object_get(root, "data");
     const bool squad = data && json_object_get(json_array_get(data, 0), "paragraphs");
-    if (squad && l->task != RF_TASK_QA)
+    if (squad && !l->format->squad)
         status = rf_fail(why, RF_EDATA, "%.100s: holds questions as SQuAD does, which are for --task qa", r->path);
     else if (squad) status = add_squad(r, l, data, why);
     else status = add_list(r, l, data ? (json_t *)(uintptr_t)data : root, why);
@@ -254,7 +256,7 @@ static rf_status end_sentence(rf__records *r, sentence *s, rf_error *why)
     const bool spoiled = s->spoiled;
     const uint64_t line = s->line;
     *s = (sentence){0};
-    if (j && !spoiled) return rf__records_add(r, (rf__record){.line = line, .json = j}, why);
+    if (j && !spoiled) return rf__records_add(r, (rf__file_record){.line = line, .json = j}, why);
     json_decref(j);
     return RF_OK;
 }

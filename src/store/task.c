@@ -119,6 +119,19 @@ static const struct { const char *key; size_t at, size;
 };
 #undef COLUMN
 
+/* The labels, where id2label names outputs that are something else. */
+static rf_status check_task_labels(const char *file, const json_t *labels, rf_error *why)
+{
+    const size_t n = json_array_size(labels);
+    if (!labels) return RF_OK;
+    if (!n || n > MOST_LABELS)
+        return rf_fail(why, RF_EDATA, "%s: task_labels is not a list of 1 to %d labels", file, (int)MOST_LABELS);
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(json_array_get(labels, i)))
+            return rf_fail(why, RF_EDATA, "%s: task_labels[%zu] is not a string", file, i);
+    return RF_OK;
+}
+
 rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     const json_t *length = json_object_get(root, "task_max_length");
@@ -133,7 +146,12 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
     }
     for (size_t i = 0; i < RF_COUNT(reading) && !status; i++)
         status = read_string(file, root, reading[i].key, (char *)c + reading[i].at, reading[i].size, why);
-    const json_t *negative = json_object_get(root, "version_2_with_negative");
+    if (!status) status = check_task_labels(file, json_object_get(root, "task_labels"), why);
+    const json_t *pairs = json_object_get(root, "task_pairs"),
+                 *negative = json_object_get(root, "version_2_with_negative");
+    if (!status && pairs && !json_is_boolean(pairs))
+        status = rf_fail(why, RF_EDATA, "%s: task_pairs is neither true nor false", file);
+    c->task_pairs = json_is_true(pairs);
     if (!status && negative && !json_is_boolean(negative))
         status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
     c->version_2_with_negative = json_is_true(negative);
@@ -156,12 +174,14 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     json_t *root = rf__json_parse(text, size, 0, path, why);
     rf__free(ctx, text);
     if (!root) return why->code;
-    const json_t *names = json_object_get(root, "id2label");
-    out->name = rf__calloc(ctx, (size_t)c.num_labels, sizeof *out->name);
+    const json_t *names = json_object_get(root, "id2label"), *task = json_object_get(root, "task_labels");
+    const int64_t n = task ? (int64_t)json_array_size(task) : c.num_labels;
+    out->name = rf__calloc(ctx, (size_t)n, sizeof *out->name);
     bool fine = out->name != NULL;
-    for (; fine && out->n < c.num_labels; out->n++) {
+    for (; fine && out->n < n; out->n++) {
         char plain[32];
-        const char *name = json_string_value(label_at(names, (size_t)out->n));
+        const char *name =
+            json_string_value(task ? json_array_get(task, (size_t)out->n) : label_at(names, (size_t)out->n));
         snprintf(plain, sizeof plain, "LABEL_%lld", (long long)out->n);
         out->name[out->n] = rf__strdup(ctx, name ? name : plain);
         fine = out->name[out->n] != NULL;
@@ -169,7 +189,7 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     json_decref(root);
     if (fine) return RF_OK;
     rf_labels_free(out);
-    return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)c.num_labels);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld labels", (long long)n);
 }
 
 void rf_labels_free(rf_labels *l)
@@ -199,12 +219,19 @@ static bool add_labels(json_t *to, const rf_config *c)
     return fine;
 }
 
+static bool add_task_labels(json_t *to, const rf_config *c)
+{
+    json_t *names = json_array();
+    for (int64_t i = 0; i < c->num_task_labels; i++) rf__json_add(&names, json_string(c->task_label[i]));
+    return names && !json_object_set_new(to, "task_labels", names);
+}
+
 json_t *rf__task_json(const rf_config *c)
 {
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
     if (!all || head == RF_HEAD_MLM) return all;
-    bool fine = add_labels(all, c);
+    bool fine = add_labels(all, c) && (!c->task_label || add_task_labels(all, c));
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
     if (fine && *c->finetuning_task)
         fine = !json_object_set_new(all, "finetuning_task", json_string(c->finetuning_task));
@@ -214,6 +241,7 @@ json_t *rf__task_json(const rf_config *c)
         const char *text = (const char *)c + reading[i].at;
         if (*text) fine = !json_object_set_new(all, reading[i].key, json_string(text));
     }
+    if (fine && c->task_pairs) fine = !json_object_set_new(all, "task_pairs", json_true());
     if (fine && head == RF_HEAD_SPAN)
         fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
     if (fine && head == RF_HEAD_CHOICE)

@@ -1,27 +1,19 @@
 /* answerer.c — a fine-tuned folder answers: one text at a time, or a whole file. */
-#include <math.h>
 #include <stdio.h>
 
 #include "task/answerer.h"
 #include "task/objective.h"
 #include "task/scoring.h"
 
-static rf_status task_of(const rf_answerer *a, rf_task *task, rf_error *why)
+/* Labels and outputs of the model belong together, where the task says how. */
+static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_error *why)
 {
-    const rf_config *c = rf_model_config(a->model);
-    switch (rf_model_task(a->model)) {
-    case RF_HEAD_SEQUENCE:
-    case RF_HEAD_POOLED:
-        *task = !strcmp(c->problem_type, "regression") || (c->num_labels == 1 && !*c->problem_type) ? RF_TASK_REG
-              : !strcmp(c->problem_type, "multi_label_classification") ? RF_TASK_MULTILABEL : RF_TASK_CLS;
-        return RF_OK;
-    case RF_HEAD_TOKEN:  *task = RF_TASK_TAG; return RF_OK;
-    case RF_HEAD_SPAN:   *task = RF_TASK_QA; return RF_OK;
-    case RF_HEAD_CHOICE: *task = RF_TASK_MC; return RF_OK;
-    case RF_HEAD_MLM:    break;
-    }
-    return rf_fail(why, RF_EUNSUPPORTED,
-                   "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
+    const rf__example_format *f = &a->task->examples;
+    const int64_t outputs = rf_model_config(a->model)->num_labels;
+    if (!f->labels || !f->outputs || f->outputs(a->labels.n) == outputs) return RF_OK;
+    return rf_fail(why, RF_EDATA,
+                   "%.200s: config.json has %lld labels and %lld outputs, for task %s expected are %lld outputs",
+                   folder, (long long)a->labels.n, (long long)outputs, f->name, (long long)f->outputs(a->labels.n));
 }
 
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
@@ -35,15 +27,16 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model
     a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
     rf_status status = a->lent ? RF_OK : rf_model_open(ctx, folder, &a->model, why);
-    if (!status) status = task_of(a, &a->task, why);
+    if (!status) status = rf__task_of_model(rf_model_config(a->model), &a->task, why);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
+    if (!status) status = check_outputs(a, folder, why);
     if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);
     if (!status) {
         const rf_config *c = rf_model_config(a->model);
         a->max_length = c->task_max_length ? c->task_max_length : rf__min64(c->max_position_embeddings, 512);
-        a->probability = rf__calloc(ctx, (size_t)c->num_labels, sizeof *a->probability);
+        a->probability = rf__calloc(ctx, (size_t)rf__max64(c->num_labels, a->labels.n), sizeof *a->probability);
         if (!a->probability) status = rf_fail(why, RF_ENOMEM, "out of memory: probabilities");
     }
     if (status) {
@@ -75,20 +68,9 @@ void rf_answerer_close(rf_answerer *a)
     rf__free(a->ctx, a);
 }
 
-rf_task rf_answerer_task(const rf_answerer *a) { return a->task; }
+const char *rf_answerer_task(const rf_answerer *a) { return a->task->examples.name; }
 const rf_reading *rf_answerer_reading(const rf_answerer *a) { return &a->reading; }
 const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
-
-void rf__probabilities(rf_task task, const float *z, int64_t K, float *p)
-{
-    double sum = 0, top = z[0];
-    for (int64_t k = 1; k < K; k++) top = fmax(top, z[k]);
-    for (int64_t k = 0; k < K; k++) sum += exp(z[k] - top);
-    for (int64_t k = 0; k < K; k++)
-        p[k] = task == RF_TASK_REG          ? z[k]
-               : task == RF_TASK_MULTILABEL ? (float)(1 / (1 + exp(-(double)z[k])))
-                                            : (float)(exp(z[k] - top) / sum);
-}
 
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why)
@@ -97,7 +79,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     size_t dropped = 0;
     const float *z;
     int64_t rows;
-    if (a->task != RF_TASK_CLS && a->task != RF_TASK_REG && a->task != RF_TASK_MULTILABEL)
+    if (!a->task->probabilities)
         return rf_fail(why, RF_EUNSUPPORTED, "this model labels tokens, answers or choices, not texts");
     rf_status status = rf_encode(rf_model_tokenizer(a->model), text, size, pair, pair_size, (size_t)a->max_length, 0, e,
                                  &dropped, why);
@@ -109,7 +91,7 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     const rf_batch b = {.N = (int64_t)e->n, .B = 1, .id = e->id, .type = e->type, .start = start};
     status = rf_session_logits(a->session, &b, &z, &rows, why);
     if (status) return status;
-    rf__probabilities(a->task, z, a->labels.n, a->probability);
+    a->task->probabilities(z, rf_model_config(a->model)->num_labels, a->probability);
     *probability = a->probability;
     return RF_OK;
 }
@@ -121,10 +103,10 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **z, in
     const rf_status status = rf_session_logits(a->session, &view, z, rows, why);
     if (status || !a->graph) return status;
     const rf__task_objective objective = {.task = a->task};
-    const int64_t shape[] = {*rows, a->task == RF_TASK_QA ? 2 : b->K};
+    const int64_t shape[] = {*rows, b->K};
     rf_graph_reset(a->graph);
     rf_graph_record(a->graph, 0, 0, 0);
-    rf__task_objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss, NULL);
+    rf__task_objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss);
     a->losses += b->labels;
     const rf_error *failed = rf_graph_error(a->graph);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
@@ -135,10 +117,11 @@ static void keep_reading(rf_answerer *a, const rf__labelled *l, const rf__items 
     a->reading = (rf_reading){.examples = (int64_t)rf__items_asked(t),
                               .cut = (int64_t)t->cut,
                               .max_length = t->max_length,
+                              .windows = t->window != NULL,
                               .empty = (int64_t)l->empty,
                               .bad = (int64_t)l->bad};
     if (l->bad) snprintf(a->reading.first, sizeof a->reading.first, "%.255s", l->first.text);
-    rf__score_remark(l, a->reading.remark, sizeof a->reading.remark);
+    rf__score_remark(a->task, l, a->reading.remark, sizeof a->reading.remark);
 }
 
 /* Files are read as fine-tuning read its own, except for what is given.  Of columns those that are not named are the
@@ -152,32 +135,56 @@ static rf_status use_columns(rf_finetune_options *o, const rf_config *c, rf_erro
     for (size_t i = 0; i < RF_COUNT(column); i++)
         if (!*column[i] && *own[i] && (!given || rf__is_number(given) == rf__is_number(own[i]))) *column[i] = own[i];
     if (given && !o->pair_column && *c->task_pair_column)
-        return rf_fail(
-            why, RF_EARG,
-            "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one is it here?",
-            c->task_pair_column);
+        return rf_fail(why, RF_EARG,
+                       "pair_column: this model was fine-tuned on pairs, the second text in column '%.60s': which one "
+                       "is it here?",
+                       c->task_pair_column);
+    if (o->text_column && !o->pair_column && c->task_pairs)
+        return rf_fail(why, RF_EARG,
+                       "pair_column: this model was fine-tuned on pairs: in which column is the second text?");
     if (!given && !o->header && *c->task_header) o->header = c->task_header;
     if (!o->separator && *c->task_separator) o->separator = c->task_separator;
     return RF_OK;
 }
 
+/* The name by which the folder's own files were read: its preset, if that is one. */
+static const char *usual_task(const rf_answerer *a)
+{
+    const char *own = rf_model_config(a->model)->finetuning_task;
+    const rf__task *task;
+    rf__preset preset;
+    return *own && !rf__preset_find(own, &preset, &task, NULL) && task == a->task ? own : rf_answerer_task(a);
+}
+
+/* Of the preset and columns of a->o. */
+static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
+{
+    const rf_config *c = rf_model_config(a->model);
+    const rf__task *task;
+    rf_status status = rf__examples_open(l, a->ctx, &a->o, &task, why);
+    if (!status && task != a->task)
+        status = rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task,
+                         rf_answerer_task(a));
+    if (!status) status = rf__labelled_labels(l, &a->labels, why);
+    l->nothing = c->version_2_with_negative;
+    l->layout.pairs = c->task_pairs;
+    if (!status && a->task->head == RF_HEAD_SEQUENCE && rf__labelled_outputs(l) != c->num_labels)
+        status = rf_fail(why, RF_EUNSUPPORTED, "the model has %lld outputs, of files of task %s read is %lld",
+                         (long long)c->num_labels, rf_answerer_task(a), (long long)rf__labelled_outputs(l));
+    return status;
+}
+
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,
                             rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why)
 {
-    static const char *const names[] = {"cls", "reg", "multilabel", "tag", "qa", "mc"};
-    const char *own = rf_model_config(a->model)->finetuning_task;
     int64_t max_length = a->max_length;
     a->o = *o;
-    if (!a->o.task) a->o.task = *own ? own : names[a->task];
+    if (!a->o.task) a->o.task = usual_task(a);
     if (o->t.max_length) max_length = o->t.max_length;
     rf_status status = use_columns(&a->o, rf_model_config(a->model), why);
-    if (!status) status = rf__labelled_open(l, a->ctx, &a->o, why);
-    if (!status && l->task != a->task)
-        status =
-            rf_fail(why, RF_EARG, "task: %s is not what this model was fine-tuned for, %s", a->o.task, names[a->task]);
-    l->nothing = rf_model_config(a->model)->version_2_with_negative;
-    if (!status) status = rf__labelled_labels(l, &a->labels, why);
+    if (!status) status = open_examples(a, l, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
+    if (!status) status = rf__labelled_check(l, o, file, why);
     if (!status) keep_reading(a, l, t);
     return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
 }
@@ -193,10 +200,10 @@ rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, con
     a->loss = 0;
     a->losses = 0;
     if (!a->graph && rf_graph_new(a->ctx, &a->graph, why)) return RF_ENOMEM;
-    rf_status status = rf__preset_file(file, "dev", false, path, sizeof path, why);
+    rf_status status = rf__example_file(file, "dev", false, path, sizeof path, why);
     if (!status) status = rf__answerer_file(a, o, path, true, &l, &t, &z, why);
     if (!status && a->losses) *out = (rf_scores){.n = 1, .score = {{"loss", a->loss / (double)a->losses}}};
-    if (!status) status = rf__score_answers(&z, &t, &l, out, why);
+    if (!status) status = a->task->score(&z, &t, &l, out, why);
     rf_graph_free(a->graph);
     a->graph = NULL;
     rf__answers_free(&z);

@@ -2,8 +2,8 @@
 #ifndef RF_TRAIN_ANSWERER_H
 #define RF_TRAIN_ANSWERER_H
 
-#include "task/answers.h"
-#include "data/labelled.h"
+#include "data/example_files.h"
+#include "task/task.h"
 
 struct rf_answerer {
     const rf_ctx *ctx;
@@ -11,7 +11,7 @@ struct rf_answerer {
     rf_session *session;
     bool lent;                          /* model and session are somebody else's */
     rf_labels labels;
-    rf_task task;
+    const rf__task *task;
     int64_t max_length;
     float *probability;
     rf_encoding encoding;
@@ -25,9 +25,6 @@ struct rf_answerer {
 /* Answers with a model and a session that are open already and outlive it. */
 rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
-
-/* Softmax, the logistic, or the numbers as they are. */
-void rf__probabilities(rf_task task, const float *z, int64_t K, float *p);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
 rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,

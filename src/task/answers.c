@@ -3,8 +3,6 @@
 
 #include "task/answers.h"
 
-int64_t rf__answer_columns(const rf__items *t) { return t->task == RF_TASK_QA ? 2 : t->task == RF_TASK_MC ? 1 : t->K; }
-
 /* The batch that begins with example i: how many examples, and their tokens. */
 static size_t batch_at(const rf__items *t, size_t i, size_t most, size_t *tokens)
 {
@@ -54,7 +52,7 @@ rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf_
     const size_t each = at_most(most);
     size_t *which = rf__calloc(t->ctx, each, sizeof *which);
     a->ctx = t->ctx;
-    a->K = rf__answer_columns(t);
+    a->K = t->K;
     a->rows = 0;
     if (!which) return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %zu examples", each);
     const rf_status status = fill(a, t, which, each, logits, user, why);

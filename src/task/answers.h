@@ -7,10 +7,10 @@
 /* Logits of one batch: rows of K.  Lent until the next call. */
 typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, rf_error *why);
 
-/* A row for each example (cls, reg, multilabel), candidate (mc) or token (tag, qa), in the order of the items. */
+/* A row for each example, candidate or token, as the head has it, in the order of the items. */
 typedef struct rf__answers {
     const rf_ctx *ctx;
-    int64_t K;                          /* columns: labels, 2 for qa, 1 for mc                                        */
+    int64_t K;                          /* columns: outputs of the model                                              */
     size_t rows, capacity;
     float *logit;
     rf__item_batch batch;
@@ -23,8 +23,6 @@ rf_status rf__answers_fill(rf__answers *a, const rf__items *t, int64_t most, rf_
                            rf_error *why);
 int64_t rf__answers_tokens(const rf__items *t, int64_t most);           /* of the largest of these batches            */
 void rf__answers_free(rf__answers *a);
-
-int64_t rf__answer_columns(const rf__items *t);
 
 /* The best answer to question q of all its windows (rf__items_question), by the sum of the logits of its first and its
  * last token, at most `most` tokens long; *item: the window, place: tokens of it, -1 when there is none.  `score`: how

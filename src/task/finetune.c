@@ -154,7 +154,7 @@ static rf_status restore(rf__run *r, const json_t *saved, rf_error *why)
 /* ---- data ---- */
 
 /* "3 labels: bad, fine, good": a label that nobody meant is seen before it is learned. */
-static void report_labels(rf__run *r, const rf__labelled *l)
+static void report_labels(rf__run *r, const rf__task *task, const rf__labelled *l)
 {
     char all[600] = "";
     size_t n = 0, shown = 0;
@@ -165,7 +165,7 @@ static void report_labels(rf__run *r, const rf__labelled *l)
     if (name)
         rf__run_notify(r, "note", "%zu label%s: %s%s", l->n, l->n > 1 ? "s" : "", all, shown < l->n ? ", ..." : "");
     char remark[256];
-    rf__score_remark(l, remark, sizeof remark);
+    rf__score_remark(task, l, remark, sizeof remark);
     if (*remark) rf__run_notify(r, "note", "%s", remark);
 }
 
@@ -174,7 +174,7 @@ static rf_status check_labels(const rf__finetune_run *f, rf_error *why)
 {
     const rf__items *t = &f->train;
     for (size_t i = 0; i < t->tokens; i++)
-        if (f->source.task != RF_TASK_TAG || t->label[i] >= 0) return RF_OK;
+        if (f->task->examples.kind != RF__LABEL_TOKENS || t->label[i] >= 0) return RF_OK;
     return rf_fail(why, RF_EDATA, "%.150s: no word of it has a token that could be labelled", f->o.train);
 }
 
@@ -185,27 +185,30 @@ static rf_status check_one_label(const rf__run *r, const rf__finetune_run *f, rf
                        : f->o.class_weights              ? "class_weights"
                        : r->o.label_smoothing_factor > 0 ? "label_smoothing_factor"
                                                          : NULL;
-    if (!what || f->source.task == RF_TASK_CLS || f->source.task == RF_TASK_TAG) return RF_OK;
-    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, cls and tag", what);
+    char tasks[100];
+    if (!what || rf__task_has(f->task, what)) return RF_OK;
+    rf__task_list(what, tasks, sizeof tasks);
+    return rf_fail(why, RF_EARG, "%s: is for tasks with one label at a place, %s", what, tasks);
 }
 
 /* Options that this task, or another option, leaves nothing to say. */
 static void report_ineffective(rf__run *r, const rf__finetune_run *f)
 {
-    const rf_task task = f->source.task;
-    const struct { const char *name; bool effective; const char *where;
-    } all[] = {
+    const struct { const char *name; bool effective; const char *where; } all[] = {
         {"eval_steps", f->o.eval_strategy == RF_STRATEGY_STEPS, "eval_strategy steps"},
         {"save_steps", f->o.save_strategy == RF_STRATEGY_STEPS, "save_strategy steps"},
         {"eval_strategy", f->dev.n || f->o.eval_strategy == RF_STRATEGY_NO, "a dev file"},
-        {"doc_stride", task == RF_TASK_QA, "task qa"},
         {"k_fold", f->o.k_fold != 1, "2 parts and more"},
-        {"head", task == RF_TASK_CLS || task == RF_TASK_REG || task == RF_TASK_MULTILABEL,
-         "tasks with labels of texts"},
+        {"doc_stride", rf__task_has(f->task, "doc_stride"), NULL},
+        {"head", rf__task_has(f->task, "head"), NULL},
     };
-    for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++)
-        if (!all[i].effective && r->o.given(r->o.given_user, all[i].name))
-            rf__run_notify(r, "note", "given, but without effect: %s is for %s", all[i].name, all[i].where);
+    for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
+        char tasks[100];
+        if (all[i].effective || !r->o.given(r->o.given_user, all[i].name)) continue;
+        rf__task_list(all[i].name, tasks, sizeof tasks);
+        rf__run_notify(r, "note", "given, but without effect: %s is for %s%s", all[i].name, all[i].where ? "" : "task ",
+                       all[i].where ? all[i].where : tasks);
+    }
 }
 
 /* Labels by their ids are what the checkpoint's head has learned. */
@@ -245,6 +248,21 @@ static rf_status check_examples(const rf__run *r, const rf__finetune_run *f, rf_
     return check_names(r, f, why);
 }
 
+/* Where they are not the labels. */
+static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
+{
+    const size_t K = (size_t)f->train.K;
+    if (!f->task->name_output) return RF_OK;
+    f->output = rf__arena_push(&f->strings, K * sizeof *f->output);
+    for (size_t k = 0; k < K; k++) {
+        char name[300];
+        f->task->name_output(f->source.name[k], name, sizeof name);
+        if (!f->output || keep_text(f, name, &f->output[k], why))
+            return rf_fail(why, RF_ENOMEM, "out of memory: %zu outputs", K);
+    }
+    return RF_OK;
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -252,8 +270,10 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!*r->from) f->base = r->o.model;
     rf__run_notify(r, "data", "reading %s", f->o.train ? f->o.train : "");
     if (!f->o.train) return rf_fail(why, RF_EARG, "train: no file to train on");
-    rf_status status = rf__labelled_open(&f->source, r->ctx, &f->o, why);
+    rf_status status = rf__examples_open(&f->source, r->ctx, &f->o, &f->task, why);
     if (!status) status = rf__labelled_train(&f->source, r->tokenizer, r->o.max_length, &f->train, &f->dev, why);
+    if (!status) status = rf__labelled_check(&f->source, &f->o, f->o.train, why);
+    if (!status) status = name_outputs(f, why);
     if (!status) status = check_labels(f, why);
     if (!status) status = check_examples(r, f, why);
     if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
@@ -266,23 +286,24 @@ static rf_status prepare(rf__run *r, rf_error *why)
     }
     f->longest = longest;
     r->o.tokens_per_batch = rf__max64(tokens, 8);
-    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(&f->source, &f->o));
-    if ((status = rf__score_known(&f->source, f->metric + 5, why))) return status;
+    snprintf(f->metric, sizeof f->metric, "eval_%s", rf__score_metric(f->task, &f->source, &f->o));
+    if ((status = rf__score_known(f->task, &f->source, f->metric + 5, why))) return status;
     if (f->o.class_weights) {
         f->class_weight = rf__calloc(r->ctx, (size_t)f->train.K, sizeof *f->class_weight);
         if (!f->class_weight) return rf_fail(why, RF_ENOMEM, "out of memory: class weights");
         status = rf__class_weights(f->o.class_weights, &f->train, f->class_weight, why);
     }
     const double mean = (double)f->train.tokens / (double)f->train.n;
-    if (f->source.task == RF_TASK_QA)
-        rf__run_notify(r, "note",
-                       "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions "
-                       "to evaluate on",
-                       f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
+    if (f->train.window)
+        rf__run_notify(
+            r, "note",
+            "%zu questions (%zu without an answer) in %zu windows of %.1f tokens to train on, %zu questions to "
+            "evaluate on",
+            f->train.questions, f->train.unanswered, f->train.n, mean, f->dev.questions);
     else
         rf__run_notify(r, "note", "%zu examples of %.1f tokens to train on (%zu were cut to %lld), %zu to evaluate on",
                        f->train.n, mean, f->train.cut, (long long)r->o.max_length, f->dev.n);
-    if (!status) report_labels(r, &f->source);
+    if (!status) report_labels(r, f->task, &f->source);
     if (!status) report_ineffective(r, f);
     if (!status && f->source.bad)
         rf__run_notify(r, "note", "%llu bad line%s passed over, the first: %s", (unsigned long long)f->source.bad,
@@ -292,34 +313,26 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 /* ---- the model ---- */
 
-static rf_head head_of(const rf__finetune_run *f)
-{
-    switch (f->source.task) {
-    case RF_TASK_TAG: return RF_HEAD_TOKEN;
-    case RF_TASK_QA:  return RF_HEAD_SPAN;
-    case RF_TASK_MC:  return RF_HEAD_CHOICE;
-    default:          return f->o.pooled ? RF_HEAD_POOLED : RF_HEAD_SEQUENCE;
-    }
-}
-
 static void configure(rf__run *r, rf_config *c, rf_head *head)
 {
     rf__finetune_run *f = r->task;
-    const rf_task task = f->source.task;
-    const char *problem = task == RF_TASK_CLS ? "single_label_classification" : task == RF_TASK_REG ? "regression"
-                        : task == RF_TASK_MULTILABEL ? "multi_label_classification" : "";
-    *head = f->head = rf__config_nearest_head(c, head_of(f));
+    const char *const *labels = rf__labelled_names(&f->source);
+    *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
+                                                                                                : f->task->head);
     if (!*r->from && *head == RF_HEAD_CHOICE) c->summary = RF_SUMMARY_FIRST;
     rf_config_set_head(c, *head);
-    snprintf(c->problem_type, sizeof c->problem_type, "%s", problem);
+    snprintf(c->problem_type, sizeof c->problem_type, "%s", f->task->problem_type);
     snprintf(c->finetuning_task, sizeof c->finetuning_task, "%s", f->o.task);
     c->task_max_length = r->o.max_length;
     c->version_2_with_negative = f->source.nothing;
     snprintf(c->task_text_column, sizeof c->task_text_column, "%s", f->o.text_column ? f->o.text_column : "");
     snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
-    c->num_labels = task == RF_TASK_QA ? 2 : task == RF_TASK_MC ? 1 : f->train.K;
-    c->label = rf__labelled_names(&f->source);
+    c->task_pairs = f->source.layout.pairs;
+    c->num_labels = f->train.K;
+    c->label = f->output ? f->output : labels;
+    c->task_label = f->output ? labels : NULL;
+    c->num_task_labels = f->output ? (int64_t)f->source.n : 0;
     snprintf(c->task_header, sizeof c->task_header, "%s", f->o.header ? f->o.header : "");
     snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
     if (f->o.dropout >= 0)
@@ -344,8 +357,9 @@ static bool same_head(rf__run *r, const rf__finetune_run *f)
     bool same = !rf_config_read(r->ctx, r->o.model, &c, NULL) && rf_config_head(&c) == f->head &&
                 c.num_labels == r->params.config.num_labels && !rf_labels_read(r->ctx, r->o.model, &l, NULL);
     if (!same) return false;
-    const char *const *name = r->params.config.label;
-    for (int64_t k = 0; k < l.n && same && name; k++) same = !strcmp(l.name[k], name[k]);
+    const char *const *name = rf__labelled_names(&f->source);
+    if (name) same = (size_t)l.n == f->source.n;
+    for (int64_t k = 0; l.n > k && same && name; k++) same = !strcmp(l.name[k], name[k]);
     rf_labels_free(&l);
     return same;
 }
@@ -495,22 +509,23 @@ static rf_status find_files(rf__finetune_run *f, rf_error *why)
     const char *train = f->o.train, *dev = f->o.dev;
     rf_status status = RF_OK;
     if (rf__is_folder(train) && !dev && f->o.k_fold <= 1) {
-        status = rf__preset_file(train, "dev", true, path, sizeof path, why);
+        status = rf__example_file(train, "dev", true, path, sizeof path, why);
         if (!status) status = keep_text(f, path, &f->o.dev, why);
     } else if (dev) {
-        status = rf__preset_file(dev, "dev", false, path, sizeof path, why);
+        status = rf__example_file(dev, "dev", false, path, sizeof path, why);
         if (!status) status = keep_text(f, path, &f->o.dev, why);
     }
-    if (!status && train) status = rf__preset_file(train, "train", false, path, sizeof path, why);
+    if (!status && train) status = rf__example_file(train, "train", false, path, sizeof path, why);
     return status || !train ? status : keep_text(f, path, &f->o.train, why);
 }
 
 /* What the preset says where the caller says nothing; a checkpoint has its own. */
 static void settle_length(rf_finetune_options *o)
 {
-    const rf__preset *p;
+    const rf__task *task;
+    rf__preset p;
     if (o->t.max_length) return;
-    o->t.max_length = !rf__preset_find(o->task ? o->task : "cls", &p, NULL) ? p->max_length : USUAL_LENGTH;
+    o->t.max_length = !rf__preset_find(o->task, &p, &task, NULL) ? p.max_length : USUAL_LENGTH;
 }
 
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,

@@ -6,10 +6,9 @@
 #ifndef RF_TRAIN_FINETUNE_H
 #define RF_TRAIN_FINETUNE_H
 
-#include "task/answers.h"
+#include "data/example_files.h"
 #include "task/objective.h"
 #include "train/run.h"
-#include "data/labelled.h"
 
 typedef struct rf__finetune_run {
     const rf_ctx *ctx;
@@ -17,10 +16,12 @@ typedef struct rf__finetune_run {
     rf_finetune_options o;              /* the same, settled, or as restored                                          */
     rf_arena strings;
     const char *base;                   /* the model that it began with, for the card; NULL: not known */
+    const rf__task *task;
     rf__labelled source;                /* columns and labels                                                         */
     rf__items train, dev;
     rf_error failed;                    /* of gathering                                                               */
     rf_head head;
+    const char **output;                /* names of outputs that are not the labels, or NULL                          */
     float *class_weight;                /* [K] or NULL                                                                */
     rf__item_batch *batch;              /* [gradient_accumulation_steps]                                              */
     size_t *which;                      /* [per_device_train_batch_size]                                              */

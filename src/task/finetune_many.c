@@ -159,12 +159,13 @@ static rf_status grid(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
 {
     double rate[RATES], top = NAN, at = 0;
     int n;
-    const rf__preset *preset;
+    const rf__task *task;
+    rf__preset preset;
     rf_status status = read_rates(o->learning_rates, rate, &n, why);
-    if (!status) status = rf__preset_find(o->task ? o->task : "cls", &preset, why);
+    if (!status) status = rf__preset_find(o->task, &preset, &task, why);
     if (status) return status;
     /* of tags perhaps accuracy, see below */
-    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset->metric;
+    const char *metric = o->metric ? rf__metric_bare(o->metric) : preset.metric;
     const rf_greater g = o->t.greater_is_better;
     const bool less = g == RF_GREATER_FALSE || (g == RF_GREATER_AUTO && rf__score_is_error(metric));
     rf_scores *run = rf__calloc(ctx, (size_t)o->seeds, sizeof *run), mean;
@@ -204,7 +205,7 @@ static rf_status has_dev(const rf_finetune_options *o, rf_error *why)
 {
     char path[4096] = "";
     const rf_status status =
-        o->dev || !rf__is_folder(o->train) ? RF_OK : rf__preset_file(o->train, "dev", true, path, sizeof path, why);
+        o->dev || !rf__is_folder(o->train) ? RF_OK : rf__example_file(o->train, "dev", true, path, sizeof path, why);
     return status || o->dev || *path
                ? status
                : rf_fail(why, RF_EARG, "learning_rates: there is no dev file to tell which is best");

@@ -39,13 +39,13 @@ static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, 
                           rf_error *why)
 {
     const rf__finetune_run *f = r->task;
-    const rf__task_objective objective = {f->train.task, f->class_weight, f->o.r_drop};
+    const rf__task_objective objective = {f->task, f->class_weight, f->o.r_drop};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
-    rf_tensor *loss = rf__task_objective_loss(g, z, b, &objective, weight, loss_sum, NULL);
+    rf_tensor *loss = rf__task_objective_loss(g, z, b, &objective, weight, loss_sum);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     return rf_backward(g, loss, why);
@@ -97,13 +97,13 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     const rf__finetune_run *f = r->task;
     rf__run_notify(r, "batch", NULL);
     if (r->stop) return rf_fail(why, RF_ESTOPPED, "stopped in an evaluation");
-    const rf__task_objective objective = {.task = f->dev.task};
+    const rf__task_objective objective = {.task = f->task};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
-    rf__task_objective_loss(g, z, b, &objective, 1, &e->loss, NULL);
+    rf__task_objective_loss(g, z, b, &objective, 1, &e->loss);
     const rf_error *failed = rf_graph_error(g);
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     *out = z->f32;
@@ -132,7 +132,7 @@ rf_status rf__finetune_score(rf__run *r, rf_error *why)
     if (status || !e.labels) return status;
     t->eval_loss = e.loss / (double)e.labels;
     f->scores = (rf_scores){.n = 1, .score = {{"loss", t->eval_loss}}};
-    status = rf__score_answers(&f->answers, &f->dev, &f->source, &f->scores, why);
+    status = f->task->score(&f->answers, &f->dev, &f->source, &f->scores, why);
     if (!status) status = find(&f->scores, f->metric + 5, &t->eval_accuracy, why);
     if (!status) f->scored = t->step;
     return status;

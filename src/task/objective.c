@@ -1,11 +1,6 @@
-/* objective.c — the loss of each task.
+/* objective.c — what a task's loss (src/task/tasks/) is part of.
  *
- *     cls, tag     mean of  c[y] (-log p[y])                                           c: class weights
- *     mc           mean of  -log p[y] over the candidates of a question
- *     qa           mean of  (-log p_begin[y_0] - log p_end[y_1]) / 2                    p over the tokens of the text
- *     reg          mean of  (z - t)^2
- *     multilabel   mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z))
- *     R-Drop       the above over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
+ *     R-Drop       the loss over both answers to each example  +  alpha / 4 mean of (KL(p|q) + KL(q|p))
  *
  * The means are over the labels of a step, all its micro-batches together: `weight` is one over their number. */
 #include <math.h>
@@ -14,17 +9,9 @@
 #include "task/objective.h"
 
 rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
-                                   double weight, double *sum, int64_t *hits)
+                                   double weight, double *sum)
 {
-    rf_tensor *loss = NULL;
-    switch (o->task) {
-    case RF_TASK_CLS:
-    case RF_TASK_TAG:        loss = rf_row_loss(g, z, b->label, o->class_weight, weight, sum, hits); break;
-    case RF_TASK_MC:         loss = rf_span_loss(g, z, b->group, (int64_t)b->n, b->label, weight, sum, hits); break;
-    case RF_TASK_QA:         loss = rf_span_loss(g, z, b->start, b->B, b->label, weight, sum, hits); break;
-    case RF_TASK_REG:        loss = rf_square_loss(g, z, b->target, weight, sum); break;
-    case RF_TASK_MULTILABEL: loss = rf_binary_loss(g, z, b->target, weight, sum); break;
-    }
+    rf_tensor *loss = o->task->loss(g, z, b, o, weight, sum);
     if (!(o->r_drop > 0)) return loss;
     /* there are two labels for each pair of answers, so that weight is 1 / (2 pairs) */
     double apart = 0;
@@ -37,7 +24,7 @@ rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_bat
 
 static rf_status balanced(const rf__items *t, float weight[], rf_error *why)
 {
-    const size_t labels = t->task == RF_TASK_TAG ? t->tokens : t->n, K = (size_t)t->K;
+    const size_t labels = t->format->kind == RF__LABEL_TOKENS ? t->tokens : t->n, K = (size_t)t->K;
     size_t all = 0;
     for (size_t k = 0; k < K; k++) weight[k] = 0;
     for (size_t i = 0; i < labels; i++)

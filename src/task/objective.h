@@ -2,19 +2,12 @@
 #ifndef RF_TRAIN_OBJECTIVE_H
 #define RF_TRAIN_OBJECTIVE_H
 
-#include "roformer/tensor.h"
-#include "data/items.h"
+#include "task/task.h"
 
-typedef struct rf__task_objective {
-    rf_task task;
-    const float *class_weight;          /* [K] or NULL                                                                */
-    double r_drop;                      /* above 0: the batch holds every example twice                               */
-} rf__task_objective;
-
-/* weight * (sum of the losses of the batch's labels) from a head's logits; the sum is added to *sum, the number of
- * labels that are right (cls, mc, tag, qa) to *hits; both may be NULL. */
+/* weight * (sum of the losses of the batch's labels) from a head's logits; the sum is added to *sum unless that is
+ * NULL. */
 rf_tensor *rf__task_objective_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
-                                   double weight, double *sum, int64_t *hits);
+                                   double weight, double *sum);
 
 /* One weight for each of K labels from "balanced" (n / (K count), so that their mean over the examples is 1) or
  * "1,0.5,2". */

@@ -3,7 +3,7 @@
 #define DATA_READING_H
 
 #include "t.h"
-#include "data/labelled.h"
+#include "task/task.h"
 
 static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nthe\ncat\ndog\nold\nred\n,\n\"\n";
 
@@ -27,7 +27,8 @@ static inline reading *read_as(const rf_finetune_options *o, const char *name, c
     g = (reading){.ctx = t_ctx(1, NULL)};
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
-    g.status = rf__labelled_open(&g.l, g.ctx, o, &g.why);
+    const rf__task *task;
+    g.status = rf__examples_open(&g.l, g.ctx, o, &task, &g.why);
     g.l.layout.with_labels = with_labels;
     if (!g.status) g.status = rf__records_from_memory(&g.r, g.ctx, data, size, name, &g.l.layout, &g.why);
     if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 32, &g.r, with_labels, &g.items, &g.why);

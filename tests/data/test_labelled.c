@@ -1,9 +1,10 @@
-/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and presets.c: what is read of good files,
- * and the one sentence about bad ones. */
+/* test_labelled.c — mirrors src/data/labelled.c, records.c, records_json.c and example_files.c: what is read of good
+ * files, and the one sentence about bad ones. */
 #define _GNU_SOURCE
 #include <unistd.h>
 #include <zlib.h>
 
+#include "data/example_files.h"
 #include "reading.h"
 
 /* ---- good files ---- */
@@ -335,12 +336,13 @@ static void parts_of(const char *path, const char *task, int K, uint64_t seed, i
         rf_ctx *ctx = t_ctx(1, NULL);
         rf_tokenizer *t;
         rf__labelled l = {.fold = k};
+        const rf__task *found;
         rf__items train = {0}, dev = {0};
         rf_error why = {0};
         const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
         const rf_finetune_options o = {.task = task, .train = path, .k_fold = K, .t = {.seed = seed}};
         assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
-        if (rf__labelled_open(&l, ctx, &o, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why))
+        if (rf__examples_open(&l, ctx, &o, &found, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why))
             fail_msg("%s", why.text);
         assert_int_equal(train.n + dev.n, FOLD_TEXTS);
         for (size_t i = 0; i < dev.n; i++) {
@@ -398,25 +400,25 @@ static void files_of_a_folder(void **state)
     (void)state;
     char *folder = strdup(t_folder()), path[4096];
     rf_error why = {0};
-    assert_int_equal(rf__preset_file(folder, "dev", true, path, sizeof path, &why), RF_OK);
+    assert_int_equal(rf__example_file(folder, "dev", true, path, sizeof path, &why), RF_OK);
     assert_string_equal(path, "");
-    assert_int_equal(rf__preset_file(folder, "train", false, path, sizeof path, &why), RF_EDATA);
+    assert_int_equal(rf__example_file(folder, "train", false, path, sizeof path, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "has no train.tsv");
     t_write(folder, "train.tsv.gz", "", 0);
     t_write(folder, "train.md", "", 0);
     t_write(folder, "val.tsv", "", 0);
-    assert_int_equal(rf__preset_file(folder, "train", false, path, sizeof path, NULL), RF_OK);
+    assert_int_equal(rf__example_file(folder, "train", false, path, sizeof path, NULL), RF_OK);
     assert_non_null(strstr(path, "/train.tsv.gz"));
-    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_int_equal(rf__example_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
     assert_non_null(strstr(path, "/val.tsv"));
     t_write(folder, "dev.jsonl", "", 0);
-    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_int_equal(rf__example_file(folder, "dev", false, path, sizeof path, NULL), RF_OK);
     assert_non_null(strstr(path, "/dev.jsonl"));
     t_write(folder, "dev.csv", "", 0);
     why = (rf_error){0};
-    assert_int_equal(rf__preset_file(folder, "dev", false, path, sizeof path, &why), RF_EDATA);
+    assert_int_equal(rf__example_file(folder, "dev", false, path, sizeof path, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "has dev.csv and dev.jsonl");
-    assert_int_equal(rf__preset_file("a.tsv", "dev", false, path, sizeof path, NULL), RF_OK);
+    assert_int_equal(rf__example_file("a.tsv", "dev", false, path, sizeof path, NULL), RF_OK);
     assert_string_equal(path, "a.tsv");
     free(folder);
 }
@@ -457,7 +459,8 @@ static bool as_golden(char *line)
     reading g = {.ctx = t_ctx(1, NULL)};
     const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
-    g.status = rf__labelled_open(&g.l, g.ctx, &o, &g.why);
+    const rf__task *task;
+    g.status = rf__examples_open(&g.l, g.ctx, &o, &task, &g.why);
     g.l.layout.with_labels = true;
     if (!g.status) g.status = rf__records_read(&g.r, g.ctx, path, &g.l.layout, &g.why);
     if (!g.status) g.status = rf__labelled_items(&g.l, g.t, 16, &g.r, true, &g.items, &g.why);
@@ -518,7 +521,7 @@ static void folders_of_glue(void **state)
     for (size_t i = 0; i < RF_COUNT(set); i++) {
         snprintf(folder, sizeof folder, "%s/glue/%s", t_data(), set[i][0]);
         for (int dev = 0; dev < 2 && rf__is_folder(folder); dev++) {
-            assert_int_equal(rf__preset_file(folder, dev ? "dev" : "train", false, path, sizeof path, NULL), RF_OK);
+            assert_int_equal(rf__example_file(folder, dev ? "dev" : "train", false, path, sizeof path, NULL), RF_OK);
             assert_string_equal(strrchr(path, '/') + 1, set[i][1 + dev]);
         }
     }
@@ -544,7 +547,8 @@ static void memory_may_end(void **state)
             rf_error why = {0};
             assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
             memory.fail = memory.calls + k;
-            rf_status status = rf__labelled_open(&l, ctx, &o, &why);
+            const rf__task *task;
+            rf_status status = rf__examples_open(&l, ctx, &o, &task, &why);
             l.layout.with_labels = true;
             if (!status)
                 status =

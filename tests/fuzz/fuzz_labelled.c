@@ -9,14 +9,18 @@
 #include <stdlib.h>
 
 #include "text/text.h"
-#include "data/labelled.h"
+#include "task/task.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char vocab[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##a\n##b\ntext\n,\n\"\n.\n1\n2\n";
 static const char *const names[] = {"a.tsv", "a.csv", "a.jsonl", "a.json", "a.conll", "a.csv.gz", "a.tsv.zst", "a"};
-static const char *const tasks[] = {"cls",       "reg",       "multilabel", "tag",      "qa",      "mc",
-                                    "glue/cola", "glue/mrpc", "glue/stsb",  "glue/qqp", "glue/rte"};
+static const char *const tasks[] = {
+#define RFT(name, what, metrics) #name,
+#include "roformer/tasks.def"
+#undef RFT
+    "glue/cola", "glue/mrpc", "glue/stsb", "glue/qqp", "glue/rte",
+};
 
 static void check_records(const rf__records *r)
 {
@@ -31,23 +35,20 @@ static void check_records(const rf__records *r)
 static void check_label(const rf__items *t, size_t i)
 {
     const size_t at = t->start[t->first[i]], end = t->start[t->first[i + 1]], K = (size_t)t->K;
-    switch (t->task) {
-    case RF_TASK_CLS:
-        if (t->label[i] < -1 || t->label[i] >= t->K) abort();
+    const size_t mates = t->format->labels ? K : t->first[i + 1] - t->first[i];
+    switch (t->format->kind) {
+    case RF__LABEL_CLASS:
+        if (t->label[i] < -1 || t->label[i] >= (int64_t)mates) abort();
         break;
-    case RF_TASK_MC:
-        if (t->label[i] < -1 || t->label[i] >= (int64_t)(t->first[i + 1] - t->first[i])) abort();
-        break;
-    case RF_TASK_TAG:
+    case RF__LABEL_TOKENS:
         for (size_t k = at; k < end; k++)
             if (t->label[k] < -1 || t->label[k] >= t->K) abort();
         break;
-    case RF_TASK_QA:
+    case RF__LABEL_SPAN:
         if (t->label[2 * i] < 0 || t->label[2 * i] > t->label[2 * i + 1] || at + (size_t)t->label[2 * i + 1] >= end)
             abort();
         break;
-    case RF_TASK_REG:
-    case RF_TASK_MULTILABEL:
+    case RF__LABEL_VECTOR:
         for (size_t k = 0; k < K; k++)
             if (!isfinite(t->target[i * K + k])) abort();
         break;
@@ -87,7 +88,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     rf__records r = {.ctx = NULL};
     rf__items items = {.ctx = NULL};
     rf_error why = {RF_OK, ""};
-    rf_status status = rf__labelled_open(&l, ctx, &o, &why);
+    const rf__task *task;
+    rf_status status = rf__examples_open(&l, ctx, &o, &task, &why);
     l.layout.with_labels = with_labels;
     if (!status) status = rf__records_from_memory(&r, ctx, data + 2, size - 2, names[a & 7], &l.layout, &why);
     if (!status) check_records(&r);

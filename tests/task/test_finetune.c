@@ -338,7 +338,7 @@ static void class_weights_balance(void **state)
 {
     (void)state;
     int32_t label[] = {0, 0, 0, 1, -1, 2, 2, 0};
-    const rf__items t = {.task = RF_TASK_CLS, .K = 3, .n = 8, .label = label};
+    const rf__items t = {.format = &rf__task_cls.examples, .K = 3, .n = 8, .label = label};
     float w[3];
     rf_error why = {0};
     assert_int_equal(rf__class_weights("balanced", &t, w, &why), RF_OK);
@@ -360,7 +360,7 @@ static void what_a_run_needs_besides_is_counted(void **state)
     size_t first[] = {0, 1, 2, 3, 4}, start[] = {0, 5, 14, 17, 19};
     rf_param word = {.count = 30522 * 768};
     rf__finetune_run f = {.longest = 77,
-                          .dev = {.task = RF_TASK_CLS, .n = 4, .first = first, .start = start},
+                          .dev = {.format = &rf__task_cls.examples, .n = 4, .first = first, .start = start},
                           .o = {.per_device_eval_batch_size = 2}};
     rf__run r = {.task = &f, .params = {.p = &word, .n = 1}};
     rf__memory_job own;

@@ -36,7 +36,7 @@ static bench *begin(double dropout, double r_drop, double fgm)
     assert_int_equal(rf__tree_new(&b->r.params, b->r.optimizer.grad, 0, 1, &b->r.tree, NULL), RF_OK);
     for (int i = 0; i < TOKENS; i++) id[i] = i * 7 % V;
     b->f.train = (rf__items){.ctx = b->ctx,
-                             .task = RF_TASK_CLS,
+                             .format = &rf__task_cls.examples,
                              .K = 2,
                              .n = TEXTS,
                              .first = first,
@@ -44,6 +44,7 @@ static bench *begin(double dropout, double r_drop, double fgm)
                              .id = id,
                              .type = type,
                              .label = label};
+    b->f.task = &rf__task_cls;
     b->f.o.r_drop = r_drop;
     b->f.o.fgm = fgm;
     b->f.batch = &b->batch;

@@ -11,7 +11,7 @@
 static const float three[] = {1, 0.5F, 2};
 static int32_t labels[] = {2, 0, 1, 2, 2, 0, 1, 2}, one[] = {2, 2}, holes[] = {1, -1, 0, -1, 1, 1, -1, 0, -1, 1};
 
-typedef struct pairs { rf_task task; int64_t n, K; int32_t *label; const float *weight; double alpha; } pairs;
+typedef struct pairs { const rf__task *task; int64_t n, K; int32_t *label; const float *weight; double alpha; } pairs;
 
 static int64_t labelled(const pairs *c)
 {
@@ -26,7 +26,7 @@ static rf_tensor *run(rf_graph *g, rf_tensor *const in[], const void *what)
     const pairs *c = what;
     const rf__item_batch b = {.n = (size_t)(2 * c->n), .K = c->K, .label = c->label};
     return rf__task_objective_loss(g, in[0], &b, &(rf__task_objective){c->task, c->weight, c->alpha},
-                                   1 / (2.0 * (double)labelled(c)), NULL, NULL);
+                                   1 / (2.0 * (double)labelled(c)), NULL);
 }
 
 static void log_softmax(const double *z, int64_t K, double *out)
@@ -62,9 +62,9 @@ static void r_drop_is_its_formula(void **state)
 {
     (void)state;
     static const pairs cases[] = {
-        {RF_TASK_CLS, 4, 3, labels, NULL, 4},  {RF_TASK_CLS, 4, 3, labels, three, 1},
-        {RF_TASK_CLS, 1, 3, one, NULL, 0.5},   {RF_TASK_TAG, 5, 2, holes, NULL, 2},
-        {RF_TASK_TAG, 5, 2, holes, NULL, 0.1},
+        {&rf__task_cls, 4, 3, labels, NULL, 4},  {&rf__task_cls, 4, 3, labels, three, 1},
+        {&rf__task_cls, 1, 3, one, NULL, 0.5},   {&rf__task_tag, 5, 2, holes, NULL, 2},
+        {&rf__task_tag, 5, 2, holes, NULL, 0.1},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++)
         t_gradient(&(t_gradient_case){.op = RF_OP_divergence,
@@ -80,7 +80,7 @@ static void r_drop_is_its_formula(void **state)
 static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
 {
     (void)state;
-    const pairs c = {RF_TASK_CLS, 4, 3, labels, three, 4};
+    const pairs c = {&rf__task_cls, 4, 3, labels, three, 4};
     const rf__item_batch b = {.n = 8, .K = 3, .label = labels};
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_graph *g;
@@ -91,7 +91,7 @@ static void the_loss_that_is_logged_is_the_one_that_is_minimised(void **state)
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_record(g, 1, 1, 1);
     rf_tensor *loss = rf__task_objective_loss(g, rf_input(g, z, dz, 2, (int64_t[]){8, 3}), &b,
-                                              &(rf__task_objective){RF_TASK_CLS, three, 4}, 1.0 / 8, &sum, NULL);
+                                              &(rf__task_objective){&rf__task_cls, three, 4}, 1.0 / 8, &sum);
     t_near((double)*loss->f32, expected, 1e-5 * fabs(expected));
     t_near(sum / 8, expected, 1e-5 * fabs(expected));
     rf_graph_free(g);
@@ -107,7 +107,7 @@ static void r_drop_doubles_the_batch(void **state)
     size_t first[] = {0, 1, 2, 3}, start[] = {0, 3, 5, 9}, which[] = {2, 0};
     int32_t id[] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, type[9] = {0}, label[] = {1, 0, 2};
     const rf__items t = {.ctx = ctx,
-                         .task = RF_TASK_CLS,
+                         .format = &rf__task_cls.examples,
                          .K = 3,
                          .n = 3,
                          .first = first,

@@ -26,7 +26,7 @@ static setup begin(const char *task, const char *name, const char *text)
     o.t.max_steps = 1;
     if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why) || rf_answerer_open(s.ctx, s.out, &s.a, &s.why))
         fail_msg("%s", s.why.text);
-    assert_int_equal(rf_answerer_task(s.a) == RF_TASK_CLS, !strcmp(task, "cls"));
+    assert_string_equal(rf_answerer_task(s.a), task);
     free(train);
     return s;
 }
@@ -52,17 +52,22 @@ static rf_status keep(void *user, const char *line, size_t size, rf_error *why)
     return RF_OK;
 }
 
-static rf_status predict(setup *s, const char *id_column, const char *name, const char *text,
-                         rf_prediction_format format, lines *l)
+static rf_status predict_as(setup *s, const rf_finetune_options *o, const char *name, const char *text,
+                            rf_prediction_format format, lines *l)
 {
-    const rf_finetune_options o = {.id_column = id_column};
     char *path = tiny_path(s->data, name);
     *l = (lines){0};
     s->why = (rf_error){0};
     t_write(s->data, name, text, strlen(text));
-    const rf_status status = rf_answerer_predict(s->a, &o, path, format, keep, l, &s->why);
+    const rf_status status = rf_answerer_predict(s->a, o, path, format, keep, l, &s->why);
     free(path);
     return status;
+}
+
+static rf_status predict(setup *s, const char *id_column, const char *name, const char *text,
+                         rf_prediction_format format, lines *l)
+{
+    return predict_as(s, &(rf_finetune_options){.id_column = id_column}, name, text, format, l);
 }
 
 static void must(setup *s, const char *id_column, const char *name, const char *text, rf_prediction_format format,
@@ -192,12 +197,114 @@ static void texts_of_tables(void **state)
     end(&s);
 }
 
+/* ---- tags ---- */
+
+static const char tagged[] = "the\tO\nred\tB-A\ncat\tI-A\n\nold\tO\ndog\tB-P\n";
+
+static int is_length(void *user, const char *option)
+{
+    (void)user;
+    return !strcmp(option, "max_length");
+}
+
+/* Of U+200B and U+0001 the tokenizer leaves nothing: there is an answer for every word all the same, so that the others
+ * stay beside theirs; so it is for words that were cut off. */
+static void every_word_has_its_tag(void **state)
+{
+    (void)state;
+    static const char conll[] = "the\n\xe2\x80\x8b\n\x01\ncat\n\nold\n\n\xe2\x80\x8b\n";
+    setup s = begin("tag", "train.conll", tagged);
+    lines l;
+    must(&s, NULL, "a.conll", conll, RF_PREDICTIONS_JSONL, &l);
+    assert_int_equal(l.n, 3);
+    static const char *const shape[] = {"tnnt", "t", "n"};
+    for (size_t i = 0; i < 3; i++) {
+        json_t *all = json_loads(l.line[i], 0, NULL), *tags = json_object_get(all, "tags");
+        assert_int_equal(json_array_size(tags), strlen(shape[i]));
+        for (size_t w = 0; w < strlen(shape[i]); w++)
+            assert_int_equal(json_is_null(json_array_get(tags, w)), shape[i][w] == 'n');
+        json_decref(all);
+    }
+    for (int glue = 0; glue < 2; glue++) {
+        must(&s, NULL, "a.conll", conll, glue ? RF_PREDICTIONS_GLUE : RF_PREDICTIONS_TSV, &l);
+        char first[16], last[16], text[80];
+        const char *line = l.line[1] + (glue ? 2 : 0);
+        if (sscanf(line, "%15s - - %15s", first, last) != 2) fail_msg("%s", l.line[1]);
+        snprintf(text, sizeof text, "%s - - %s", first, last);
+        assert_string_equal(line, text);
+        assert_string_equal(l.line[3] + (glue ? 2 : 0), "-");
+    }
+    const rf_finetune_options few = {.t = {.max_length = 8, .given = is_length}};
+    static const char eight[] = "cat\ncat\ncat\ncat\ncat\ncat\ncat\ncat\n";
+    assert_int_equal(predict_as(&s, &few, "a.conll", eight, RF_PREDICTIONS_TSV, &l),
+                     RF_OK);
+    const size_t n = strlen(l.line[1]);
+    assert_string_equal(l.line[1] + n - 4, " - -");
+    assert_true(l.line[1][n - 5] != '-');                                    /* six words are seen, two are not */
+    end(&s);
+}
+
+/* ---- columns ---- */
+
+static rf_status predict_with(setup *s, const rf_finetune_options *o, const char *name, const char *text)
+{
+    lines l;
+    return predict_as(s, o, name, text, RF_PREDICTIONS_TSV, &l);
+}
+
+/* Options of tables say that they are none, where the file is one of JSON or of words. */
+static void options_of_columns_that_are_not_there(void **state)
+{
+    (void)state;
+    const rf_finetune_options header = {.header = "yes"}, separator = {.separator = ";"};
+    const rf_finetune_options text = {.text_column = "words"};
+    const rf_finetune_options id = {.id_column = "id"}, label = {.label_column = "tag"};
+    setup s = begin("cls", "train.tsv", texts);
+    assert_int_equal(predict_with(&s, &separator, "a.jsonl", "{\"text\": \"the cat\"}\n"), RF_EARG);
+    t_failed(&s.why, RF_EARG, "separator: is for tables of fields, and ");
+    assert_int_equal(predict_with(&s, &header, "a.json", "[{\"text\": \"the cat\"}]\n"), RF_EARG);
+    t_failed(&s.why, RF_EARG, "header: is for tables of fields, and ");
+    assert_int_equal(predict_with(&s, &separator, "a.tsv", "text;label\nthe cat;yes\n"), RF_OK);
+    end(&s);
+    s = begin("tag", "train.conll", tagged);
+    assert_int_equal(predict_with(&s, &header, "a.conll", tagged), RF_EARG);
+    assert_int_equal(predict_with(&s, &text, "a.conll", tagged), RF_EARG);
+    t_failed(&s.why, RF_EARG, "text_column: is for examples with a text in a column or member of its own, and ");
+    assert_int_equal(predict_with(&s, &label, "a.conll", tagged), RF_EARG);
+    assert_int_equal(predict_with(&s, &id, "a.conll", tagged), RF_EARG);
+    end(&s);
+}
+
+/* A model of pairs knows that it is one, also where their columns had usual names. */
+static void a_model_of_pairs_reads_pairs(void **state)
+{
+    (void)state;
+    const rf_finetune_options one = {.text_column = "words"}, both = {.text_column = "words", .pair_column = "more"},
+                              none = {0};
+    setup s =
+        begin("cls", "train.tsv", "sentence1\tsentence2\tlabel\nthe red cat\tthe dog\tyes\nthe old dog\tthe cat\tno\n");
+    assert_int_equal(predict_with(&s, &one, "a.tsv", "words\tmore\nthe cat\tthe dog\n"), RF_EARG);
+    t_failed(&s.why, RF_EARG, "pair_column: this model was fine-tuned on pairs");
+    assert_int_equal(predict_with(&s, &both, "a.tsv", "words\tmore\nthe cat\tthe dog\n"), RF_OK);
+    assert_int_equal(predict_with(&s, &none, "a.tsv", "text_a\ttext_b\nthe cat\tthe dog\n"), RF_OK);
+    assert_int_equal(predict_with(&s, &none, "a.tsv", "text\nthe cat\n"), RF_EDATA);
+    t_failed(&s.why, RF_EDATA, "no column pair for the pair");
+    assert_int_equal(predict_with(&s, &none, "a.jsonl", "{\"text\": \"the cat\"}\n"), RF_EDATA);
+    end(&s);
+    s = begin("cls", "train.tsv", texts);                                    /* single texts: as before */
+    assert_int_equal(predict_with(&s, &one, "a.tsv", "words\nthe cat\n"), RF_OK);
+    end(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(squad_reads_the_answers_by_their_ids),
         cmocka_unit_test(choices_say_which_example_they_are_of),
         cmocka_unit_test(texts_of_tables),
+        cmocka_unit_test(every_word_has_its_tag),
+        cmocka_unit_test(options_of_columns_that_are_not_there),
+        cmocka_unit_test(a_model_of_pairs_reads_pairs),
     };
     return cmocka_run_group_tests_name("train/predict", tests, NULL, NULL);
 }

@@ -59,7 +59,8 @@ static void read_question(const golden *g, rf__items *t)
     rf__records r;
     rf_error why = {0};
     char *text = json_dumps(g->line, JSON_COMPACT);
-    assert_int_equal(rf__labelled_open(&l, g->ctx, &o, NULL), RF_OK);
+    const rf__task *task;
+    assert_int_equal(rf__examples_open(&l, g->ctx, &o, &task, NULL), RF_OK);
     l.layout.with_labels = true;
     assert_int_equal(rf__records_from_memory(&r, g->ctx, text, strlen(text), "q.jsonl", &l.layout, NULL), RF_OK);
     if (rf__labelled_items(&l, g->t, json_integer_value(json_object_get(g->line, "max_length")), &r, true, t, &why))
@@ -144,7 +145,7 @@ static void scores_are_those_of_squad(void **state)
         t.nothing = true;
         say(&a, &t, bytes(context, json_integer_value(json_array_get(said, 0))),
             bytes(context, json_integer_value(json_array_get(said, 1))));
-        assert_int_equal(rf__score_answers(&a, &t, &l, &s, NULL), RF_OK);
+        assert_int_equal(rf__task_qa.score(&a, &t, &l, &s, NULL), RF_OK);
         assert_string_equal(s.score[0].name, "exact_match");
         exact += s.score[0].value;
         f1 += s.score[1].value;
@@ -248,7 +249,8 @@ static void batches_are_at_most_as_large_as_asked(void **state)
     rf__labelled l;
     rf__records r;
     rf__items t = {0};
-    assert_int_equal(rf__labelled_open(&l, g.ctx, &o, NULL), RF_OK);
+    const rf__task *task;
+    assert_int_equal(rf__examples_open(&l, g.ctx, &o, &task, NULL), RF_OK);
     assert_int_equal(rf__records_from_memory(&r, g.ctx, all, strlen(all), "q.jsonl", &l.layout, NULL), RF_OK);
     assert_int_equal(rf__labelled_items(&l, g.t, 32, &r, false, &t, NULL), RF_OK);
     for (size_t i = 0; i < RF_COUNT(sizes); i++) {

@@ -139,9 +139,9 @@ static void the_batch_that_would_fit_fits(void **state)
 }
 
 /* Bytes of the arena of two steps of fine-tuning: tags of every token, or a label for each text. */
-static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_t T, rf_task task)
+static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_t T, const rf__task *task)
 {
-    const int64_t N = B * T, labels = task == RF_TASK_TAG ? N : B;
+    const int64_t N = B * T, labels = task == &rf__task_tag ? N : B;
     float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
     int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(B + 1) * 4), *label = t_bytes((size_t)N * 4);
     rf_encoder *e = NULL;
@@ -169,7 +169,7 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
         rf_graph_record(g, 1, 1, step);
         rf_tensor *z = rf__task_forward(g, e, &view);
         rf_tensor *loss =
-            rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum, NULL);
+            rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);
@@ -209,9 +209,9 @@ static double evaluated(const rf_ctx *ctx, const rf_params *p, int64_t B, int64_
 static void heads_are_counted(void **state)
 {
     (void)state;
-    static const struct { rf_head head; rf_task task; int64_t V, K, B, T; } cases[] = {
-        {RF_HEAD_SEQUENCE, RF_TASK_CLS, 60000, 3, 8, 64}, {RF_HEAD_POOLED, RF_TASK_CLS, 500, 3, 2, 256},
-        {RF_HEAD_TOKEN, RF_TASK_TAG, 60000, 9, 8, 64}, {RF_HEAD_TOKEN, RF_TASK_TAG, 500, 600, 8, 64},
+    static const struct { rf_head head; const rf__task *task; int64_t V, K, B, T; } cases[] = {
+        {RF_HEAD_SEQUENCE, &rf__task_cls, 60000, 3, 8, 64}, {RF_HEAD_POOLED, &rf__task_cls, 500, 3, 2, 256},
+        {RF_HEAD_TOKEN, &rf__task_tag, 60000, 9, 8, 64}, {RF_HEAD_TOKEN, &rf__task_tag, 500, 600, 8, 64},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_ctx *ctx = t_ctx(2, NULL);

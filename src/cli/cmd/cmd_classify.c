@@ -43,7 +43,7 @@ static int run(void *arguments, cli_io *io)
     cli_signals_catch();
     if (!status) status = answer_all(a, io, p);
     const rf_answerer *m = status ? NULL : rf_pipeline_answerer(p);
-    if (m) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
+    if (m) cli_report_reading(io, rf_answerer_reading(m), false);
     rf_pipeline_close(p);
     return cli_exit(io);
 }

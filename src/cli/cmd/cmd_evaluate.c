@@ -23,12 +23,12 @@ static void prepare(void *args)
     a->f.task = NULL;           /* the folder's own */
 }
 
-void cli_report_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored)
+void cli_report_reading(const cli_io *io, const rf_reading *r, bool scored)
 {
     if (r->cut)
         cli_note(io, "%lld of %lld %s were longer than %lld tokens and were %s (max_length)", (long long)r->cut,
-                 (long long)r->examples, task == RF_TASK_QA ? "questions with their contexts" : "examples",
-                 (long long)r->max_length, task == RF_TASK_QA ? "asked of several windows" : "cut");
+                 (long long)r->examples, r->windows ? "questions with their contexts" : "examples",
+                 (long long)r->max_length, r->windows ? "asked of several windows" : "cut");
     if (r->empty) cli_note(io, "%lld empty line%s passed over", (long long)r->empty, r->empty > 1 ? "s were" : " was");
     if (r->bad)
         cli_note(io, "%lld bad line%s passed over, the first: %s", (long long)r->bad, r->bad > 1 ? "s were" : " was",
@@ -43,7 +43,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
     if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
     if (!rf_answerer_evaluate(m, &a->f, a->f.dev, &s, &io->why)) {
         cli_show_scores(&s, a->json, &io->why);
-        cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), true);
+        cli_report_reading(io, rf_answerer_reading(m), true);
     }
     rf_answerer_close(m);
     return cli_exit(io);

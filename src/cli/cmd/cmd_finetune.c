@@ -144,9 +144,9 @@ static const cli_option options[] = {
                   "128, of glue/NAME 512"),
     {"metric_for_best_model", 0, CLI_FINETUNE, offsetof(finetune_args, f), NULL, NULL, 0, 0, NULL,
      "the task's own when not given, or another that it has, of"
-#define RFS(name, error, tasks) " " #name
-#include "task/scores.def"
-#undef RFS
+#define RFM(name, error) " " #name
+#include "roformer/metrics.def"
+#undef RFM
      , NULL},
     CLI_TRAIN_ROWS(finetune_args, f.t, RF_OPTION_FINETUNE),
     {"report", 0, CLI_FLAG, offsetof(finetune_args, report), NULL, NULL, 0, 0, NULL, "write report.html at the end",
@@ -169,9 +169,14 @@ const cli_command cmd_finetune = {
     "finetune",
     "--train FILE -o DIR",
     "train a model on labelled examples",
-    "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), a "
-    "second text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, or "
-    "number them in a file without a header.  The new folder holds the labels and loads in transformers.\n"
+    "Option names are those of transformers' Trainer.  Texts are in the column text (or sentence, sentence1, ...), "
+    "a second text in pair (sentence2, ...), labels in label (score, ...); --text_column and the like name others, "
+    "or number them in a file "
+    "without a header.  The new folder holds the labels and loads in transformers.\n"
+    "Tasks, what is learned, and their metrics besides the loss:\n"
+#define RFT(name, what, metrics) #name ": " what " (" metrics ")\n"
+#include "roformer/tasks.def"
+#undef RFT
     "Ends with the scores of the model on --dev.  Ctrl-C finishes the batch, saves a checkpoint and exits with 75.",
     examples,
     options,

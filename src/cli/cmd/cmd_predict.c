@@ -42,7 +42,7 @@ static int run(void *arguments, cli_io *io)
     if (!status)
         status = rf_answerer_predict(m, &a->f, a->input, (rf_prediction_format)a->format, write_line, &out, &io->why);
     if (!status) status = cli_out_commit(&out, &io->why);
-    if (!status) cli_report_reading(io, rf_answerer_reading(m), rf_answerer_task(m), false);
+    if (!status) cli_report_reading(io, rf_answerer_reading(m), false);
     cli_out_discard(&out);
     rf_answerer_close(m);
     return cli_exit(io);

@@ -6,7 +6,7 @@
 #include "roformer/finetune.h"
 
 /* What an answer does not say: texts that were cut, lines that were passed over, scores that are left out. */
-void cli_report_reading(const cli_io *io, const rf_reading *r, rf_task task, bool scored);
+void cli_report_reading(const cli_io *io, const rf_reading *r, bool scored);
 
 /* A line for each score, or one JSON object. */
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why);

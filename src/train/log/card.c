@@ -228,11 +228,13 @@ static void first_words(FILE *f, const rf__card *c, const char *name)
         }
         fprintf(f, ".\n");
     }
-    for (int64_t k = 0; g->label && k < g->num_labels && k < LABELS; k++) {
+    const char *const *label = g->task_label ? g->task_label : g->label;
+    const int64_t labels = g->task_label ? g->num_task_labels : g->num_labels;
+    for (int64_t k = 0; label && k < labels && k < LABELS; k++) {
         fprintf(f, "%s", k ? ", " : "Labels: ");
-        plain(f, g->label[k]);
+        plain(f, label[k]);
     }
-    if (g->label) fprintf(f, "%s.\n", g->num_labels > LABELS ? ", ..." : "");
+    if (label) fprintf(f, "%s.\n", labels > LABELS ? ", ..." : "");
 }
 
 static void results(FILE *f, const rf__card *c)

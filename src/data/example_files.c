@@ -1,70 +1,9 @@
-/* presets.c — tasks by name, and the files of a folder. */
+/* example_files.c — the files of a folder. */
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "data/presets.h"
-
-static const rf__preset presets[] = {
-    {"cls", RF_TASK_CLS, NULL, NULL, NULL, {0}, NULL, "accuracy", 0, 128},
-    {"reg", RF_TASK_REG, NULL, NULL, NULL, {0}, NULL, "pearson", 0, 128},
-    {"multilabel", RF_TASK_MULTILABEL, NULL, NULL, NULL, {0}, NULL, "f1_micro", 0, 128},
-    {"tag", RF_TASK_TAG, NULL, NULL, NULL, {0}, NULL, "f1", 0, 128},
-    {"qa", RF_TASK_QA, NULL, NULL, NULL, {0}, NULL, "f1", 0, 128},
-    {"mc", RF_TASK_MC, NULL, NULL, NULL, {0}, NULL, "accuracy", 0, 128},
-    {"glue/cola", RF_TASK_CLS, "sentence", NULL, "label", {4, 0, 2}, "0,1", "matthews_correlation", 0, 512},
-    {"glue/sst2", RF_TASK_CLS, "sentence", NULL, "label", {1, 0, 2}, "0,1", "accuracy", 0, 512},
-    {"glue/mrpc", RF_TASK_CLS, "#1 String", "#2 String", "Quality", {4, 5, 1}, "0,1", "f1", 0, 512},
-    /* bare: sts-test */
-    {"glue/stsb", RF_TASK_REG, "sentence1", "sentence2", "score", {6, 7, 5}, NULL, "spearmanr", 0, 512},
-    {"glue/qqp", RF_TASK_CLS, "question1", "question2", "is_duplicate", {4, 5, 6}, "0,1", "f1", 16, 512},
-    {"glue/qnli",
-     RF_TASK_CLS,
-     "question",
-     "sentence",
-     "label",
-     {2, 3, 4},
-     "entailment,not_entailment",
-     "accuracy",
-     0,
-     512},
-    {"glue/rte",
-     RF_TASK_CLS,
-     "sentence1",
-     "sentence2",
-     "label",
-     {2, 3, 4},
-     "entailment,not_entailment",
-     "accuracy",
-     0,
-     512},
-    {"glue/wnli", RF_TASK_CLS, "sentence1", "sentence2", "label", {2, 3, 4}, "0,1", "accuracy", 0, 512},
-    {"glue/mnli",
-     RF_TASK_CLS,
-     "sentence1",
-     "sentence2",
-     "gold_label",
-     {0},
-     "entailment,neutral,contradiction",
-     "accuracy",
-     0,
-     512},
-};
-
-rf_status rf__preset_find(const char *name, const rf__preset **out, rf_error *why)
-{
-    for (size_t i = 0; i < RF_COUNT(presets); i++)
-        if (!strcmp(name, presets[i].name)) {
-            *out = &presets[i];
-            return RF_OK;
-        }
-    return rf_fail(why, RF_EARG,
-                   "task: '%.40s' is none of cls, reg, multilabel, tag, qa, mc, glue/cola, sst2, mrpc, stsb, qqp, "
-                   "qnli, rte, wnli, mnli",
-                   name);
-}
-
-/* ---- files of a folder ---- */
+#include "data/example_files.h"
 
 bool rf__is_folder(const char *path)
 {
@@ -107,7 +46,7 @@ static int count(const char *folder, const char *stem, char one[256], char two[2
     return n;
 }
 
-rf_status rf__preset_file(const char *path, const char *part, bool maybe, char *out, size_t size, rf_error *why)
+rf_status rf__example_file(const char *path, const char *part, bool maybe, char *out, size_t size, rf_error *why)
 {
     static const char *const train[] = {"train", NULL}, *const dev[] = {"dev", "validation",  "valid",
                                                                         "val", "dev_matched", NULL};

@@ -1,0 +1,56 @@
+/* example_format.h — what a fine-tuning task says about its examples: which texts a record has, where its labels are,
+ * and how an item is made of it.  The rows are the tasks' own (src/task/tasks/); what reads files gets one and asks. */
+#ifndef RF_DATA_EXAMPLE_FORMAT_H
+#define RF_DATA_EXAMPLE_FORMAT_H
+
+#include "base/base.h"
+
+typedef struct rf__text rf__text;
+typedef struct rf__items rf__items;
+typedef struct rf__layout rf__layout;
+typedef struct rf__file_record rf__file_record;
+typedef struct rf__records rf__records;
+typedef struct rf__labelled rf__labelled;
+typedef struct rf__example rf__example;
+
+/* What an item keeps of its labels. */
+typedef enum rf__label_kind {
+    RF__LABEL_CLASS,                    /* a number for each example                                     label [n]    */
+    RF__LABEL_TOKENS,                 /* one for each token, -1 where there is none                    label [tokens] */
+    RF__LABEL_SPAN,                     /* the first and the last token of an answer                     label [2 n]  */
+    RF__LABEL_VECTOR,                   /* a number for each output of the model                         target [n K] */
+} rf__label_kind;
+
+/* What the column or member of the label holds. */
+typedef enum rf__label_member {
+    RF__MEMBER_NONE,                    /* there is no such column: the task finds its labels itself                  */
+    RF__MEMBER_NAME,                    /* a name; in JSON a string or an integer                                     */
+    RF__MEMBER_NUMBER,                  /* a number, in JSON also as a string                                         */
+    RF__MEMBER_NAMES,                   /* names, in JSON also a list of them                                         */
+    RF__MEMBER_VALUE,                   /* a value of JSON that the task reads itself                                 */
+} rf__label_member;
+
+typedef rf_status rf__label_fn(void *user, rf__text name, rf_error *why);
+
+/* Files that are no JSON: rf__records_table, rf__records_conll. */
+typedef rf_status rf__read_lines(rf__records *r, const rf__layout *l, rf_error *why);
+
+typedef struct rf__example_format {
+    const char *name;                   /* of the task                                                                */
+    bool text, pair;                    /* a column or member for the text; one for a second text, which may be there */
+    rf__label_member label;
+    rf__read_lines *lines;              /* NULL: examples are read from JSON alone                                    */
+    bool squad;                         /* SQuAD's own document is read                                               */
+
+    /* Calls `one` for each label of a record (at NULL: neither string nor integer).  NULL: labels have no names. */
+    rf_status (*labels)(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why);
+    size_t least_labels;                /* different ones, to learn anything                                          */
+    bool ordered;                       /* their order means something: it is given, or they are whole numbers        */
+    bool stratified;                    /* folds have equal shares of each                                            */
+    int64_t (*outputs)(int64_t labels); /* of the model; NULL: one for each label, or one where labels have no names  */
+
+    rf__label_kind kind;
+    rf_status (*example)(rf__example *m, rf__items *out, rf_error *why);    /* the items of a record                  */
+} rf__example_format;
+
+#endif

@@ -1,0 +1,108 @@
+/* task.h — a fine-tuning task: what it reads, learns, scores and prints.
+ *
+ *     tasks.def        a row for each (include/roformer/)
+ *     tasks/<name>.c   all of it
+ *     tasks.c          tasks and presets by name
+ *
+ * What a hook leaves out (NULL) is not there, or is usual.                                                           */
+#ifndef RF_TASK_TASK_H
+#define RF_TASK_TASK_H
+
+#include "data/labelled.h"
+#include "roformer/tensor.h"
+#include "task/answers.h"
+
+typedef struct rf__task_objective rf__task_objective;
+typedef struct rf__prediction rf__prediction;
+
+typedef struct rf__task {
+    rf__example_format examples;        /* name, texts, labels, items                                                 */
+
+    /* the model */
+    rf_head head;
+    const char *problem_type;           /* as transformers calls it, or ""                                            */
+    const char *const *options;         /* those that only some tasks have, of this one; NULL at the end              */
+    bool (*recognise)(const rf_config *c);             /* a folder without finetuning_task, or with another program's */
+    void (*name_output)(const char *label, char *out,
+                        size_t size); /* outputs that are not the labels: output k of label k */
+
+    /* weight * (sum of the losses of the batch's labels); the sum is added to *sum unless that is NULL */
+    rf_tensor *(*loss)(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum);
+
+    /* scores, in the order of the row's metrics */
+    const char *metric;                 /* which chooses the best model                                               */
+    rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why);
+    bool (*has_metric)(const rf__labelled *l, const char *name);        /* with these labels; NULL: always            */
+    const char *(*why_not)(const rf__labelled *l);     /* why these labels have not all metrics; NULL: nothing to say */
+    void (*remark)(const rf__labelled *l, char *out, size_t size);   /* a sentence on scores that are left out, or "" */
+
+    /* answers */
+    void (*probabilities)(const float *z, int64_t outputs, float *p);   /* of the labels of one text                  */
+    const char *columns;                /* of a table of predictions                                                  */
+    char between;                       /* elements of a list in a table                                              */
+    json_t *(*predict)(const rf__prediction *p, size_t i);           /* of example (question) i: members by `columns` */
+    rf__text (*answer)(const rf__prediction *p, size_t i);              /* for SQuAD's script                         */
+} rf__task;
+
+#define RFT(name, what, metrics) extern const rf__task rf__task_##name;
+#include "roformer/tasks.def"
+#undef RFT
+
+/* ---- tasks.c ---- */
+
+const rf__task *rf__task_at(size_t i);                                   /* NULL behind the last                      */
+const char *rf__task_metrics(const rf__task *task);                      /* "accuracy, f1"                            */
+bool rf__task_has(const rf__task *task, const char *option);
+
+/* "cls and tag": the tasks that have this option. */
+void rf__task_list(const char *option, char *out, size_t size);
+
+/* A task or preset ("cls", "glue/mrpc"; NULL: the usual task).  RF_EARG lists the names that there are. */
+rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why);
+
+/* Examples as `o` says: of its task, with its columns (rf__labelled_open).  *task is that task. */
+rf_status rf__examples_open(rf__labelled *l, const rf_ctx *ctx, const rf_finetune_options *o, const rf__task **task,
+                            rf_error *why);
+
+/* The task of a fine-tuned folder. */
+rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error *why);
+
+/* ---- for the tasks' files ---- */
+
+struct rf__task_objective {
+    const rf__task *task;
+    const float *class_weight;          /* [K] or NULL                                                                */
+    double r_drop;                      /* above 0: the batch holds every example twice                               */
+};
+
+struct rf__prediction {
+    const rf__task *task;
+    const rf_labels *labels;
+    const rf__items *t;
+    const rf__answers *z;
+    float *probability;                 /* [labels]                                                                   */
+    rf_prediction_format format;
+};
+
+void rf__score_add(rf_scores *out, const char *name, double value);
+rf_status rf__score_no_memory(const rf__items *t, rf_error *why);
+
+static inline int64_t rf__largest(const float *z, int64_t n)
+{
+    int64_t best = 0;
+    for (int64_t i = 1; i < n; i++)
+        if (z[i] > z[best]) best = i;
+    return best;
+}
+
+/* Space for gold and predicted labels of `most`, in one block that *gold owns. */
+rf_status rf__label_pairs(const rf__items *t, size_t most, int32_t **gold, int32_t **predicted, rf_error *why);
+
+/* 6 digits: more are not the same on every machine. */
+json_t *rf__json_real6(double x);
+
+/* {"label": the k-th, "score": x} */
+json_t *rf__predict_label(const rf__prediction *p, int64_t k, double x);
+
+#endif

@@ -1,0 +1,79 @@
+/* mc.c — which of several candidates fits a text: one number for each, pairs (text, candidate).
+ *
+ *     loss      mean of  -log p[y],   p the softmax over the candidates of an example
+ *     answer    the number of the candidate with the largest z, from 0                                               */
+#include "task/task.h"
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    const json_t *choices = json_object_get(m->record->json, "choices");
+    const json_t *v = rf__record_member(m->record->json, m->l->layout.label);
+    const size_t n = json_array_size(choices);
+    if (!n) return RF__EXAMPLE_BAD(m, "no list of choices"), RF_OK;
+    for (size_t i = 0; i < n; i++)
+        if (!json_is_string(json_array_get(choices, i)))
+            return RF__EXAMPLE_BAD(m, "choice %zu is not a string", i + 1), RF_OK;
+    const json_int_t label = m->with_labels && json_is_integer(v) ? json_integer_value(v) : -1;
+    if (m->with_labels && (label < 0 || label >= (json_int_t)n))
+        return RF__EXAMPLE_BAD(m, "the label is not the number of a choice, from 0"), RF_OK;
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < n && !status; i++)
+        status = rf__items_text(out, m->record->text, rf__json_string(json_array_get(choices, i)), why);
+    return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
+}
+
+static bool recognise(const rf_config *c)
+{
+    (void)c;                                                             /* the head says it */
+    return true;
+}
+
+static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    (void)o;
+    return rf_span_loss(g, z, b->group, (int64_t)b->n, b->label, weight, sum, NULL);
+}
+
+/* Of example i. */
+static int64_t chosen(const rf__answers *a, const rf__items *t, size_t i)
+{
+    return rf__largest(a->logit + t->first[i], (int64_t)(t->first[i + 1] - t->first[i]));
+}
+
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    (void)l, (void)why;
+    double right = 0, all = 0;
+    for (size_t i = 0; i < t->n; i++) {
+        if (t->label[i] < 0) continue;
+        right += chosen(a, t, i) == t->label[i];
+        all++;
+    }
+    rf__score_add(out, "accuracy", right / all);
+    return RF_OK;
+}
+
+static json_t *predict(const rf__prediction *p, size_t i)
+{
+    return json_pack("{s:I}", "label", (json_int_t)chosen(p->z, p->t, i));
+}
+
+const rf__task rf__task_mc = {
+    .examples = {
+        .name = "mc",
+        .text = true,
+        .label = RF__MEMBER_VALUE,
+        .kind = RF__LABEL_CLASS,
+        .example = example,
+    },
+    .head = RF_HEAD_CHOICE,
+    .problem_type = "",
+    .recognise = recognise,
+    .loss = loss,
+    .metric = "accuracy",
+    .score = score,
+    .columns = "label",
+    .between = ',',
+    .predict = predict,
+};

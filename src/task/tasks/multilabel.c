@@ -1,0 +1,102 @@
+/* multilabel.c — any number of labels, of a text or a pair; each by itself.
+ *
+ *     loss      mean over examples and labels of  -t log s(z) - (1 - t) log(1 - s(z)),   s the logistic
+ *     answer    the labels with z > 0                                                                                */
+#include <math.h>
+
+#include "task/scores.h"
+#include "task/task.h"
+
+/* "a, b", or in JSON a list. */
+static rf_status labels(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
+{
+    const json_t *list = rf__record_member(r->json, l->layout.label);
+    rf_status status = RF_OK;
+    if (json_is_array(list)) return rf__labels_list(l, list, one, user, why);
+    for (const char *at = r->label.at, *end = at ? at + r->label.size : at; at && at < end && !status;) {
+        const char *stop = memchr(at, ',', (size_t)(end - at));
+        if (!stop) stop = end;
+        const rf__text name = rf__trim((rf__text){at, (size_t)(stop - at)});
+        if (name.size) status = one(user, name, why);
+        at = stop + 1;
+    }
+    return status;
+}
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    memset(m->target, 0, (size_t)out->K * sizeof *m->target);
+    for (size_t i = 0; i < m->n; i++) m->target[m->id[i]] = 1;
+    if (m->bad) return RF_OK;
+    const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
+    return status ? status : rf__items_end(out, -1, m->target, why);
+}
+
+static bool recognise(const rf_config *c) { return !strcmp(c->problem_type, "multi_label_classification"); }
+
+static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    (void)o;
+    return rf_binary_loss(g, z, b->target, weight, sum);
+}
+
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    (void)l;
+    const size_t K = (size_t)t->K, all = t->n * K;
+    uint8_t *gold = rf__calloc(t->ctx, 2, all);
+    size_t same = 0;
+    if (!gold) return rf__score_no_memory(t, why);
+    for (size_t i = 0; i < all; i++) {
+        gold[i] = t->target[i] > 0.5F;
+        gold[all + i] = a->logit[i] > 0;
+    }
+    for (size_t i = 0; i < t->n; i++) same += !memcmp(gold + i * K, gold + all + i * K, K);
+    rf__score_add(out, "accuracy", (double)same / (double)t->n);
+    rf__score_add(out, "f1_micro", rf__f1_cells(gold, gold + all, t->n, (int32_t)K));
+    rf__score_add(out, "f1_macro", rf__f1_labels(gold, gold + all, t->n, (int32_t)K));
+    rf__free(t->ctx, gold);
+    return RF_OK;
+}
+
+static void probabilities(const float *z, int64_t K, float *p)
+{
+    for (int64_t k = 0; k < K; k++) p[k] = (float)(1 / (1 + exp(-(double)z[k])));
+}
+
+static json_t *predict(const rf__prediction *p, size_t i)
+{
+    const size_t K = (size_t)p->t->K;
+    json_t *list = json_array();
+    for (size_t k = 0; k < K; k++)
+        if (p->z->logit[i * K + k] > 0) rf__json_add(&list, json_string(p->labels->name[k]));
+    return json_pack("{s:o}", "labels", list);
+}
+
+static const char *const options[] = {"head", NULL};
+
+const rf__task rf__task_multilabel = {
+    .examples = {
+        .name = "multilabel",
+        .text = true,
+        .pair = true,
+        .label = RF__MEMBER_NAMES,
+        .lines = rf__records_table,
+        .labels = labels,
+        .least_labels = 1,
+        .kind = RF__LABEL_VECTOR,
+        .example = example,
+    },
+    .head = RF_HEAD_SEQUENCE,
+    .problem_type = "multi_label_classification",
+    .options = options,
+    .recognise = recognise,
+    .loss = loss,
+    .metric = "f1_micro",
+    .score = score,
+    .probabilities = probabilities,
+    .columns = "labels",
+    .between = ',',
+    .predict = predict,
+};

@@ -1,0 +1,99 @@
+/* reg.c — a number, of a text or a pair.
+ *
+ *     loss      mean of  (z - t)^2
+ *     answer    z                                                                                                    */
+#include <math.h>
+#include <stdlib.h>
+
+#include "task/scores.h"
+#include "task/task.h"
+
+enum { DIGITS = 63 };                                       /* of a number: at most                                   */
+
+/* [+-] digits [. digits] [e [+-] digits]. */
+static float number_of(rf__example *m)
+{
+    const rf__text t = m->record->label;
+    char text[DIGITS + 1], *end;
+    if (t.size > DIGITS)
+        return RF__EXAMPLE_BAD(m, "the label has %zu characters, a number has at most %d", t.size, DIGITS), 0;
+    if (t.size) memcpy(text, t.at, t.size);
+    text[t.size] = 0;
+    const float x = (float)strtod(text, &end);
+    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
+        RF__EXAMPLE_BAD(m, "the label '%s' is not a finite number", rf__show(t, 60).text);
+    return x;
+}
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    const float number = m->with_labels ? number_of(m) : 0;
+    if (m->bad) return RF_OK;
+    const rf_status status = rf__items_text(out, m->record->text, m->record->pair, why);
+    return status ? status : rf__items_end(out, -1, &number, why);
+}
+
+static bool recognise(const rf_config *c)
+{
+    return !strcmp(c->problem_type, "regression") || (c->num_labels == 1 && !*c->problem_type);
+}
+
+static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    (void)o;
+    return rf_square_loss(g, z, b->target, weight, sum);
+}
+
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    (void)l;
+    const size_t n = t->n;
+    double *x = rf__calloc(t->ctx, 2 * n, sizeof *x), spearman = NAN, square = 0;
+    if (!x) return rf__score_no_memory(t, why);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = t->target[i];
+        x[n + i] = a->logit[i];
+        square += (x[i] - x[n + i]) * (x[i] - x[n + i]);
+    }
+    const rf_status status = rf__spearman(t->ctx, x, x + n, n, &spearman, why);
+    if (!status) {
+        rf__score_add(out, "mse", square / (double)n);
+        rf__score_add(out, "pearson", rf__pearson(x, x + n, n));
+        rf__score_add(out, "spearmanr", spearman);
+    }
+    rf__free(t->ctx, x);
+    return status;
+}
+
+static void probabilities(const float *z, int64_t K, float *p) { memcpy(p, z, (size_t)K * sizeof *p); }
+
+static json_t *predict(const rf__prediction *p, size_t i)
+{
+    return json_pack("{s:o}", "score", rf__json_real6((double)p->z->logit[i]));
+}
+
+static const char *const options[] = {"head", NULL};
+
+const rf__task rf__task_reg = {
+    .examples = {
+        .name = "reg",
+        .text = true,
+        .pair = true,
+        .label = RF__MEMBER_NUMBER,
+        .lines = rf__records_table,
+        .kind = RF__LABEL_VECTOR,
+        .example = example,
+    },
+    .head = RF_HEAD_SEQUENCE,
+    .problem_type = "regression",
+    .options = options,
+    .recognise = recognise,
+    .loss = loss,
+    .metric = "pearson",
+    .score = score,
+    .probabilities = probabilities,
+    .columns = "score",
+    .between = ',',
+    .predict = predict,
+};

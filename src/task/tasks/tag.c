@@ -1,0 +1,166 @@
+/* tag.c — a label for each word.
+ *
+ *     loss      mean of  c[y] (-log p[y])  over the first pieces of words,   p = softmax z,  c the class weights
+ *     answer    for each word the label of the largest z of its first piece; none for a word that the model does not
+ *               see, because normalisation leaves nothing of it or the sentence was cut before it                    */
+#include <stdio.h>
+
+#include "task/scores.h"
+#include "task/task.h"
+
+static rf_status labels(const rf__labelled *l, const rf__file_record *r, rf__label_fn *one, void *user, rf_error *why)
+{
+    static const char *const members[] = {"tags", "ner_tags", "labels"};
+    for (size_t i = 0; i < RF_COUNT(members); i++) {
+        const json_t *list = json_object_get(r->json, members[i]);
+        if (list) return rf__labels_list(l, list, one, user, why);
+    }
+    return RF_OK;
+}
+
+static rf_status add_words(rf__example *m, const json_t *words, rf__items *out, rf__text word[], rf_error *why)
+{
+    const size_t n = json_array_size(words);
+    for (; m->n < n; m->n++) m->id[m->n] = -1;
+    for (size_t i = 0; i < n && !m->bad; i++) {
+        const json_t *w = json_array_get(words, i);
+        word[i] = rf__json_string(w);
+        if (!json_is_string(w)) RF__EXAMPLE_BAD(m, "token %zu is not a string", i + 1);
+    }
+    rf_status status = m->bad ? RF_OK : rf__items_words(out, word, m->id, n, why);
+    if (!status && !m->bad) status = rf__items_end(out, -1, NULL, why);
+    return status;
+}
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    const json_t *words = json_object_get(m->record->json, "tokens");
+    const size_t n = json_array_size(words);
+    if (!n) return RF__EXAMPLE_BAD(m, "tokens is not a list of words"), RF_OK;
+    if (m->with_labels && m->n != n && !m->bad) return RF__EXAMPLE_BAD(m, "%zu tokens, but %zu tags", n, m->n), RF_OK;
+    rf__text *word = rf__calloc(m->l->ctx, n, sizeof *word);
+    const bool fine = word && rf__grow(m->l->ctx, &m->id, &m->capacity, n, sizeof *m->id);
+    const rf_status status =
+        fine ? add_words(m, words, out, word, why) : rf_fail(why, RF_ENOMEM, "out of memory: %zu words", n);
+    rf__free(m->l->ctx, word);
+    return status;
+}
+
+static bool recognise(const rf_config *c)
+{
+    (void)c;                                                             /* the head says it */
+    return true;
+}
+
+static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    return rf_row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
+}
+
+/* ---- scores ---- */
+
+static bool has_entities(const rf__labelled *l) { return rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n); }
+static bool has_metric(const rf__labelled *l, const char *name) { return !strcmp(name, "accuracy") || has_entities(l); }
+
+static const char *why_not(const rf__labelled *l)
+{
+    return has_entities(l) ? NULL : "its tags name no entities (B-TYPE, I-TYPE, ...)";
+}
+
+static void remark(const rf__labelled *l, char *out, size_t size)
+{
+    size_t numbers = 0, other = 0, first = 0;
+    *out = 0;
+    for (size_t i = 0; i < l->n; i++) {
+        numbers += rf__is_number(l->name[i]);
+        if (rf__tag_is_entity(l->name[i]) || !strcmp(l->name[i], "O")) continue;
+        if (!other++) first = i;
+    }
+    if (!has_entities(l))
+        snprintf(out, size,
+                 "the tags name no entities (B-TYPE, I-TYPE, ...), so there is no precision, recall or f1 of them, and "
+                 "accuracy chooses%s",
+                 numbers == l->n ? "; --labels O,B-TYPE,... names tags that are numbers, in their order" : "");
+    else if (other)
+        snprintf(out, size, "%zu tag%s, the first '%.60s', %s not O, B-TYPE, I-TYPE, ...: outside of entities", other,
+                 other > 1 ? "s" : "", l->name[first], other > 1 ? "are" : "is");
+}
+
+typedef struct counts { double right, all; rf__entity_count entities; } counts;
+
+/* The tags of the words of example i, from their first pieces; words that the model does not see do not count. */
+static void count(const rf__answers *a, const rf__items *t, const rf__labelled *l, size_t i, const char **gold,
+                  counts *to)
+{
+    const size_t K = (size_t)t->K, from = t->start[t->first[i]], end = from + rf__item_size(t, i);
+    const char **predicted = gold + t->max_length;
+    size_t n = 0;
+    for (size_t k = from; k < end; k++) {
+        if (t->label[k] < 0) continue;
+        const int64_t said = rf__largest(a->logit + k * K, t->K);
+        gold[n] = l->name[t->label[k]];
+        predicted[n++] = l->name[said];
+        to->right += said == t->label[k];
+        to->all++;
+    }
+    rf__count_entities(gold, predicted, n, &to->entities);
+}
+
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    const char **gold = rf__calloc(t->ctx, 2 * (size_t)t->max_length, sizeof *gold);
+    counts c = {0};
+    if (!gold) return rf__score_no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++) count(a, t, l, i, gold, &c);
+    rf__free(t->ctx, (void *)gold);
+    rf__score_add(out, "accuracy", c.right / c.all);
+    if (!has_entities(l)) return RF_OK;
+    const rf__entity_count *e = &c.entities;
+    rf__score_add(out, "precision", e->predictions ? (double)e->hits / (double)e->predictions : 0);
+    rf__score_add(out, "recall", e->labels ? (double)e->hits / (double)e->labels : 0);
+    rf__score_add(out, "f1", rf__entity_f1(e));
+    return RF_OK;
+}
+
+/* One for each word, in their order; null for one that the model does not see. */
+static json_t *predict(const rf__prediction *p, size_t i)
+{
+    const rf__items *t = p->t;
+    json_t *list = json_array();
+    uint32_t word = 0;
+    for (size_t k = t->start[t->first[i]]; k < t->start[t->first[i + 1]]; k++) {
+        if (t->from[k] == UINT32_MAX) continue;
+        for (; word < t->from[k]; word++) rf__json_add(&list, json_null());
+        rf__json_add(&list, json_string(p->labels->name[rf__largest(p->z->logit + k * (size_t)t->K, t->K)]));
+        word++;
+    }
+    for (; word < t->words[i]; word++) rf__json_add(&list, json_null());
+    return json_pack("{s:o}", "tags", list);
+}
+
+static const char *const options[] = {"class_weights", "label_smoothing_factor", "r_drop", NULL};
+
+const rf__task rf__task_tag = {
+    .examples = {
+        .name = "tag",
+        .lines = rf__records_conll,
+        .labels = labels,
+        .least_labels = 2,
+        .kind = RF__LABEL_TOKENS,
+        .example = example,
+    },
+    .head = RF_HEAD_TOKEN,
+    .problem_type = "",
+    .options = options,
+    .recognise = recognise,
+    .loss = loss,
+    .metric = "f1",
+    .score = score,
+    .has_metric = has_metric,
+    .why_not = why_not,
+    .remark = remark,
+    .columns = "tags",
+    .between = ' ',
+    .predict = predict,
+};
