@@ -6,6 +6,7 @@
 A case is a pure function of its number (splitmix64), drawn in the same order by tests/task/test_scores.c, so that the file
 holds results alone: for each of 1,000 cases, degenerate ones and ties among them,
     accuracy  F1 macro  F1 binary (0 above two classes)  Matthews  F1 of cells  F1 of labels  Pearson  Spearman  exact  F1 of words
+    mean absolute error  kappa with quadratic weights
 one line for each of 1,000 lists of IOB2 tags: the F1 of entities; and for each of 1,000 others that of BIOES tags, whatever their order,
 and that of well-formed BILOU tags, which seqeval reads in its strict mode alone."""
 import sys
@@ -15,7 +16,7 @@ import numpy
 import scipy.stats
 from seqeval.metrics import f1_score as entity_f1
 from seqeval.scheme import BILOU
-from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, matthews_corrcoef, mean_absolute_error
 
 try:
     from transformers.data.metrics.squad_metrics import compute_exact, compute_f1
@@ -123,7 +124,8 @@ def main():
                f1_score(label, guess, average="binary", pos_label=1, zero_division=0) if k == 2 and set(label + guess) <= {0, 1} else 0,
                matthews_corrcoef(label, guess), f1_score(many, many_guess, average="micro", zero_division=0),
                f1_score(many, many_guess, average="macro", zero_division=0), scipy.stats.pearsonr(x, y)[0],
-               scipy.stats.spearmanr(x, y)[0], compute_exact(a, b), compute_f1(a, b)]
+               scipy.stats.spearmanr(x, y)[0], compute_exact(a, b), compute_f1(a, b),
+               mean_absolute_error(label, guess), cohen_kappa_score(label, guess, labels=range(k), weights="quadratic")]
         print(*(f"{float(v):.17g}" for v in row))
     for case in range(CASES):
         label, guess = tags(Draw(1000000 + case))

@@ -15,6 +15,28 @@ double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n)
     return n ? (double)hits / (double)n : (double)NAN;
 }
 
+double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) sum += abs(label[i] - predicted[i]);
+    return n ? sum / (double)n : (double)NAN;
+}
+
+/* All pairs: n (sum y^2 + sum p^2) - 2 sum y sum p.  Integers below 2^53, so exact. */
+double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n)
+{
+    double y = 0, p = 0, squares = 0, apart = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double a = label[i], b = predicted[i];
+        y += a;
+        p += b;
+        squares += a * a + b * b;
+        apart += (a - b) * (a - b);
+    }
+    const double pairs = (double)n * squares - 2 * y * p;
+    return pairs > 0 ? 1 - (double)n * apart / pairs : (double)NAN;
+}
+
 static void rate(rf__class_score *s)
 {
     s->precision = ratio((double)s->hits, (double)s->predictions);

@@ -11,6 +11,11 @@
 /* label, predicted [n]: classes 0 .. classes-1 */
 double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n);
 
+/* Classes that have an order, 0, 1, ...: the mean of |label - predicted|, and Cohen's kappa with weights
+ * (label - predicted)^2: 1 - sum_i (y_i - p_i)^2 / (1/n sum_ij (y_i - p_j)^2), NaN where all are one class. */
+double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n);
+double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n);
+
 /* What one class got: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions + labels); 0
  * for 0/0. */
 typedef struct rf__class_score { size_t labels, predictions, hits; double precision, recall, f1; } rf__class_score;

@@ -25,7 +25,8 @@ static void same(double got, double expected, int number, const char *what)
     fail_msg("case %d: %s is %.17g, expected %.17g", number, what, got, expected);
 }
 
-static void classes(double out[4])
+/* `ordered`: mean absolute error, quadratic kappa. */
+static void classes(double out[4], double ordered[2])
 {
     int32_t label[MOST], predicted[MOST];
     rf__class_score score[8];
@@ -40,6 +41,8 @@ static void classes(double out[4])
     out[1] = rf__f1_macro(score, (int32_t)k);
     out[2] = k == 2 ? score[1].f1 : 0;
     out[3] = rf__matthews(score, (int32_t)k, n);
+    ordered[0] = rf__mean_absolute_error(label, predicted, n);
+    ordered[1] = rf__quadratic_kappa(label, predicted, n);
 }
 
 static void cells(double out[2])
@@ -154,22 +157,23 @@ static void tags_that_name_entities(void **state)
 static void as_others_compute(void **state)
 {
     static const char *const what[] = {"accuracy",     "F1 macro", "F1 binary", "Matthews", "F1 of cells",
-                                       "F1 of labels", "Pearson",  "Spearman",  "exact",    "F1 of words"};
+                                       "F1 of labels", "Pearson",  "Spearman",  "exact",    "F1 of words",
+                                       "mean absolute error", "quadratic kappa"};
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
     FILE *f = fopen("tests/golden/train/scores.txt", "r");
     assert_non_null(f);
     for (int number = 0; number < CASES; number++) {
-        double got[10], expected;
+        double got[12], expected;
         char a[64], b[64];
         state_of_draw = (uint64_t)number;
-        classes(got);
+        classes(got, got + 10);
         cells(got + 4);
         numbers(ctx, got + 6);
         words(a);
         words(b);
         assert_int_equal(rf__squad_score(ctx, a, b, &got[8], &got[9], NULL), RF_OK);
-        for (int i = 0; i < 10; i++) {
+        for (int i = 0; i < 12; i++) {
             assert_int_equal(fscanf(f, "%lf", &expected), 1);
             same(got[i], expected, number, what[i]);
         }
@@ -200,6 +204,7 @@ static void nothing_to_measure(void **state)
     rf__class_score score[2];
     rf__class_scores(NULL, NULL, 0, 2, score);
     assert_true(isnan(rf__accuracy(NULL, NULL, 0)));
+    assert_true(isnan(rf__mean_absolute_error(NULL, NULL, 0)) && isnan(rf__quadratic_kappa(NULL, NULL, 0)));
     assert_true(rf__f1_macro(score, 2) == 0 && rf__matthews(score, 2, 0) == 0);
     assert_true(isnan(rf__pearson((double[]){1}, (double[]){1}, 1)));
     assert_true(rf__entity_f1(&(rf__entity_count){0}) == 0);
