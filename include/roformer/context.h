@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "roformer/status.h"
+#include "roformer/version.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -55,9 +56,6 @@ int rf_ctx_threads(const rf_ctx *ctx);
 int rf_processors(void);
 
 const char *rf_ctx_isa(const rf_ctx *ctx);     /* the rung in use, static storage */
-
-/* "0.1.0" */
-const char *rf_version(void);
 
 #ifdef __cplusplus
 }

@@ -18,4 +18,5 @@
 #include "roformer/tensor.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
+#include "roformer/version.h"
 #endif

@@ -145,6 +145,9 @@ int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);
 void rf__options_init(void *out, size_t given, const void *defaults, size_t size);
 rf_status rf__options_read(void *own, size_t size, size_t least, const void *given, const char *type, rf_error *why);
 
+/* RF_EARG: one of what the function needs was not given. */
+rf_status rf__missing(const char *function, const char *names, rf_error *why);
+
 #define RF_COUNT(array) (sizeof(array) / sizeof *(array))
 
 static inline int64_t rf__min64(int64_t a, int64_t b) { return a < b ? a : b; }

@@ -528,6 +528,7 @@ static rf_status add(rf_reader *r, const char *path, rf_error *why)
 rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, const rf_reader_options *options,
                          rf_reader **out, rf_error *why)
 {
+    if (!(ctx && (paths || n <= 0) && out)) return rf__missing("rf_reader_open", "ctx, paths, out", why);
     rf_reader *r = NULL;
     rf_status s = make(ctx, n, options, &r, why);
     for (int i = 0; i < n && !s; i++) s = add(r, paths[i], why);

@@ -15,6 +15,7 @@ const rf_op rf__ops[RF_OP_COUNT] = {
 
 rf_status rf_graph_new(const rf_ctx *ctx, rf_graph **out, rf_error *why)
 {
+    if (!(ctx && out)) return rf__missing("rf_graph_new", "ctx, out", why);
     rf_graph *g = rf__calloc(ctx, 1, sizeof *g);
     if (!g) return rf_fail(why, RF_ENOMEM, "out of memory: a graph of %zu bytes", sizeof *g);
     g->ctx = ctx;

@@ -61,6 +61,7 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
 
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 {
+    if (!out) return rf__missing("rf_ctx_new", "out", why);
     rf_ctx_options o = options ? *options : (rf_ctx_options){0};
     rfk_table best = {0};
     bool capped = false;

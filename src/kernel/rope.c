@@ -95,6 +95,7 @@ static rf_status make(const rf_ctx *ctx, const rf_rope_spec *spec, filling f, in
 
 rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t positions, rf_rope **out, rf_error *why)
 {
+    if (!(ctx && spec && out)) return rf__missing("rf_rope_new", "ctx, spec, out", why);
     if (positions < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)positions);
     return make(ctx, spec, (filling){0}, positions, out, why);
 }
@@ -102,6 +103,8 @@ rf_status rf_rope_new(const rf_ctx *ctx, const rf_rope_spec *spec, int64_t posit
 rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t position[], int64_t n, rf_rope **out,
                      rf_error *why)
 {
+    if (!(ctx && spec && (position || n <= 0) && out))
+        return rf__missing("rf_rope_at", "ctx, spec, positions, out", why);
     if (n < 1) return rf_fail(why, RF_EARG, "rope: %lld positions, expected at least 1", (long long)n);
     return make(ctx, spec, (filling){.position = position}, n, out, why);
 }
@@ -109,6 +112,7 @@ rf_status rf_rope_at(const rf_ctx *ctx, const rf_rope_spec *spec, const int32_t 
 rf_status rf_rope_make(const rf_ctx *ctx, int64_t rotary, rf_rope_layout layout, int64_t rows, rf_rope_angle *angle,
                        const void *what, rf_rope **out, rf_error *why)
 {
+    if (!(ctx && angle && out)) return rf__missing("rf_rope_make", "ctx, angle, out", why);
     if (rows < 1) return rf_fail(why, RF_EARG, "rope: %lld rows, expected at least 1", (long long)rows);
     const rf_rope_spec spec = {rotary, 1, layout};
     return make(ctx, &spec, (filling){.angle = angle, .what = what}, rows, out, why);
@@ -152,6 +156,7 @@ static void rotate(void *arg, int64_t block, int worker)
 rf_status rf_rope_rotate(const rf_ctx *ctx, const rf_rope *rope, float *y, const float *x, const int32_t row[],
                          int64_t N, int64_t H, int64_t d, int dir, rf_error *why)
 {
+    if (!(ctx && rope && ((y && x) || N <= 0 || H <= 0))) return rf__missing("rf_rope_rotate", "ctx, table, y, x", why);
     if (dir != 1 && dir != -1) return rf_fail(why, RF_EARG, "rope: direction %d is neither 1 nor -1", dir);
     if (N < 0 || H < 0)
         return rf_fail(why, RF_ESHAPE, "rope: %lld tokens of %lld heads", (long long)N, (long long)H);

@@ -153,6 +153,7 @@ rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, r
 
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why)
 {
+    if (!(ctx && folder && out)) return rf__missing("rf_model_open_as", "ctx, folder, out", why);
     rf_config config;
     rf_model *m = NULL;
     rf_status status = rf_config_read(ctx, folder, &config, why);
@@ -180,6 +181,7 @@ rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t s
 rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_type type, rf_model **out,
                              rf_error *why)
 {
+    if (!(ctx && config && out)) return rf__missing("rf_model_random_as", "ctx, config, out", why);
     rf_model *m = NULL;
     rf_status status = rf_config_check(config, "config", why);
     if (!status) status = begin(ctx, config, type, &m, why);

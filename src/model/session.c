@@ -33,6 +33,7 @@ void rf__session_observe(rf_session *s, rf__observer *observer, void *user)
 
 rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why)
 {
+    if (!(model && out)) return rf__missing("rf_session_open", "model, out", why);
     const rf_ctx *ctx = model->ctx;
     rf_session *s = rf__calloc(ctx, 1, sizeof *s);
     if (!s) return rf_fail(why, RF_ENOMEM, "out of memory: a session");

@@ -199,6 +199,7 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
 
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
 {
+    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
     const rf_status arrays = rf__config_check_arrays(c, name, why);
     if (arrays) return arrays;
     const rf_family_config *f = rf__config_family(c);
@@ -370,6 +371,7 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
 rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
                           rf_error *why)
 {
+    if (!(json && name && out)) return rf__missing("rf_config_parse", "json, name, out", why);
     (void)ctx;
     rf_error local = {0};
     if (!why) why = &local;
@@ -384,6 +386,7 @@ rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, cons
 
 rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why)
 {
+    if (!(ctx && path && out)) return rf__missing("rf_config_read", "ctx, path, out", why);
     char inside_folder[4096], *text = NULL;
     size_t size = 0;
     struct stat st;
@@ -530,6 +533,7 @@ static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *capac
 
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
+    if (!(ctx && folder && c)) return rf__missing("rf_config_write", "ctx, folder, config", why);
     char path[4096], act[32], *text = NULL, *list = NULL;
     size_t size = 0, capacity = 0;
     rf_error local = {0};

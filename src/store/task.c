@@ -161,6 +161,7 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
 
 rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
 {
+    if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);
     char path[4096], *text = NULL;
     size_t size = 0;
     rf_config c;

@@ -171,6 +171,7 @@ static rf_status finish(rf_weights *w, rf_status status, rf_weights **out)
 
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why)
 {
+    if (!(ctx && path && out)) return rf__missing("rf_weights_open", "ctx, path, out", why);
     struct stat st;
     rf_error local = {0};
     if (!why) why = &local;
@@ -271,6 +272,7 @@ static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
 
 rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, int finite, rf_error *why)
 {
+    if (!(w && t && to)) return rf__missing("rf_weights_read", "weights, tensor, to", why);
     const char *const digits = strpbrk(t->dtype, "0123456789");
     if (!t->readable && (t->dtype[0] == 'I' || t->dtype[0] == 'U'))
         return rf_fail(why, RF_EUNSUPPORTED,

@@ -219,6 +219,7 @@ static rf_status sort(const char *path, const rf_weight_out **sorted, size_t cou
 rf_status rf_weights_write(const rf_ctx *ctx, const char *path, const rf_weight_out *tensor, size_t count,
                            const char *const *metadata, rf_error *why)
 {
+    if (!(ctx && path && (tensor || !count))) return rf__missing("rf_weights_write", "ctx, path, tensors", why);
     return rf__weights_stream(ctx, path, tensor, count, metadata, NULL, NULL, NULL, why);
 }
 

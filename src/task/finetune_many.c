@@ -234,6 +234,7 @@ static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
 rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
                       rf_scores *scores, rf_error *why)
 {
+    if (!(ctx && o)) return rf__missing("rf_finetune", "ctx, options", why);
     const char *resume = o->t.resume_from_checkpoint;
     if (scores) scores->n = 0;
     if (check_inputs(o, why)) return RF_EARG;

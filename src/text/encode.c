@@ -325,6 +325,7 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why)
 {
+    if (!(t && (text || !size) && e)) return rf__missing("rf_encode", "tokenizer, text, encoding", why);
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;

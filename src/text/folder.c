@@ -428,6 +428,7 @@ static rf_status open_parts(folder *f, const char *vocab_path, rf_tokenizer **ou
 
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **out, rf_error *why)
 {
+    if (!(ctx && path && out)) return rf__missing("rf_tokenizer_open", "ctx, folder, out", why);
     rf_error own = {0};
     folder f = {.ctx = ctx, .path = path, .options = RF_TOKENIZER_DEFAULTS, .why = why ? why : &own};
     char vocab_path[MAX_PATH];

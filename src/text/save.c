@@ -130,6 +130,7 @@ static rf_status set_aside(const char *folder, char *path, char *aside, rf_error
 /* Everything is there before the first file is touched. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
+    if (!(t && folder)) return rf__missing("rf_tokenizer_save", "tokenizer, folder", why);
     rf_error own = {0};
     if (!why) why = &own;
     size_t vocab_size = 0, config_size = 0, map_size = 0;

@@ -138,6 +138,7 @@ rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *nam
 rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
 {
+    if (!(ctx && vocab && name && out)) return rf__missing("rf_tokenizer_new", "ctx, vocab, name, out", why);
     const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
     if (!name) name = "vocabulary";
     if (o->max_word < 1 || o->max_word > RF_MAX_WORD)

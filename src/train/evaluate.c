@@ -170,6 +170,7 @@ static rf_status score_texts(evaluation *e, rf_error *why)
 
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_score *out, rf_error *why)
 {
+    if (!(ctx && o && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
     evaluation e = {.ctx = ctx, .o = o};
     rf_status status = rf__options_check(o, why);
     if (!status && (!o->model || !o->texts))

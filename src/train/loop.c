@@ -426,6 +426,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
 rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
                       rf_error *why)
 {
+    if (!(ctx && options)) return rf__missing("rf_pretrain", "ctx, options", why);
     return rf__run_all(ctx, options, NULL, NULL, report, user, why);
 }
 

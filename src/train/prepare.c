@@ -46,6 +46,7 @@ static rf_status make(preparing *p, const char *path, rf_error *why)
 rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *path, rf_train_report *report,
                      void *user, rf_prepared *out, rf_error *why)
 {
+    if (!(ctx && o && path)) return rf__missing("rf_prepare", "ctx, options, path", why);
     enum { BATCHES = 1000 };
     preparing p = {.ctx = ctx, .o = o, .report = report, .user = user};
     rf_status status = rf__options_check(o, why);

@@ -1,4 +1,4 @@
-/* options.c — structs of options that may grow: see base.h. */
+/* arguments.c — what callers hand in: structs of options that may grow, and what must be there; see base.h. */
 #include "base/base.h"
 
 void rf__options_init(void *out, size_t given, const void *defaults, size_t size)
@@ -19,4 +19,9 @@ rf_status rf__options_read(void *own, size_t size, size_t least, const void *giv
     memcpy(own, given, theirs);
     memcpy(own, &size, sizeof size);
     return RF_OK;
+}
+
+rf_status rf__missing(const char *function, const char *names, rf_error *why)
+{
+    return rf_fail(why, RF_EARG, "%s: NULL was given for one of: %s", function, names);
 }

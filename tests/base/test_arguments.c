@@ -1,4 +1,4 @@
-/* test_options.c — mirrors src/base/options.c: options of programs that were compiled with an older or
+/* test_arguments.c — mirrors src/base/arguments.c: options of programs that were compiled with an older or
  * a newer header. */
 #include "t.h"
 
@@ -50,12 +50,22 @@ static void sizes_that_are_none_are_refused(void **state)
     }
 }
 
+static void the_version_is_that_of_the_header(void **state)
+{
+    (void)state;
+    char text[64];
+    snprintf(text, sizeof text, "%d.%d.%d", ROFORMER_VERSION_MAJOR, ROFORMER_VERSION_MINOR, ROFORMER_VERSION_PATCH);
+    assert_string_equal(rf_version(), text);
+    assert_true(ROFORMER_VERSION_NUMBER < ROFORMER_VERSION_MAKE(ROFORMER_VERSION_MAJOR + 1, 0, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_older_program_keeps_its_memory),
         cmocka_unit_test(members_that_are_missing_are_the_defaults),
+        cmocka_unit_test(the_version_is_that_of_the_header),
         cmocka_unit_test(sizes_that_are_none_are_refused),
     };
-    return cmocka_run_group_tests_name("base/options", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("base/arguments", tests, NULL, NULL);
 }
