@@ -54,7 +54,7 @@ if command -v bash > /dev/null; then
     same expected tried "bash completion"
 fi
 
-"$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cyclehow' || fail "a long list of choices is cut"
+"$program" help pretrain | tr -d ' \n' | grep -q 'linear|cosine|constant|.*|inverse_sqrt|piecewise|one_cycle.*how' || fail "a long list of choices is cut"
 # The page of training's options is what the program says, and an option says what it needs to have an effect.
 "$program" help --markdown > page
 same page "$here/../../docs/options.md" "docs/options.md (roformer help --markdown > docs/options.md)"

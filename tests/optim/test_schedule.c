@@ -67,10 +67,14 @@ static void warmup_by_share(void **state)
 
 static rf_schedule kind_of(const char *name)
 {
-    static const char *const names[] = {"linear", "cosine", "constant", "constant_with_warmup", "cosine_with_restarts",
-                                        "polynomial", "inverse_sqrt", "piecewise", "one_cycle"};
-    for (int i = 0; i < (int)RF_COUNT(names); i++)
-        if (!strcmp(names[i], name)) return (rf_schedule)i;
+    const rf_option *row;
+    for (size_t i = 0; (row = rf_train_option(i)) && strcmp(row->name, "lr_scheduler_type"); i++) {}
+    const char *word = row ? row->choices : "";
+    for (int i = 0; *word; i++) {
+        const size_t n = strcspn(word, "|");
+        if (n == strlen(name) && !memcmp(word, name, n)) return (rf_schedule)i;
+        word += n + (word[n] == '|');
+    }
     fail_msg("%s is no schedule", name);
     return RF_SCHEDULE_LINEAR;
 }
