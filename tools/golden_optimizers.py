@@ -145,6 +145,7 @@ def schedules():
             "constant": lambda o: hf.get_constant_schedule(o),
             "constant_with_warmup": lambda o: hf.get_constant_schedule_with_warmup(o, w),
             "cosine_with_restarts": lambda o: hf.get_cosine_with_hard_restarts_schedule_with_warmup(o, w, n, num_cycles=3),
+            "cosine_with_min_lr": lambda o: hf.get_cosine_with_min_lr_schedule_with_warmup(o, w, n, min_lr_rate=0.1),
             "polynomial": lambda o: hf.get_polynomial_decay_schedule_with_warmup(o, w, n, lr_end=1e-4, power=2.0),
             "inverse_sqrt": lambda o: hf.get_inverse_sqrt_schedule(o, w),
         }

@@ -5,6 +5,7 @@
  *
  *     linear                 1 - x
  *     cosine                 (1 + cos(pi x)) / 2
+ *     cosine_with_min_lr     min_lr_rate + (1 - min_lr_rate) (1 + cos(pi x)) / 2
  *     cosine_with_restarts   (1 + cos(pi frac(cycles x))) / 2
  *     polynomial             end + (1 - end) (1 - x)^power            end = lr_end / learning_rate
  *     inverse_sqrt           sqrt(w / t)                              w 0: 1 / sqrt(1 + t / 10000)
@@ -89,6 +90,7 @@ static double behind_warmup(const rf_train_options *o, double t, double T, doubl
     case RF_SCHEDULE_LINEAR:               return (T + 1 - t) / (T + 1 - w);
     case RF_SCHEDULE_COSINE:               return (1 + cos(pi * x)) / 2;
     case RF_SCHEDULE_COSINE_WITH_RESTARTS: return (1 + cos(pi * fmod(o->num_cycles * x, 1))) / 2;
+    case RF_SCHEDULE_COSINE_WITH_MIN_LR:   return o->min_lr_rate + (1 - o->min_lr_rate) * (1 + cos(pi * x)) / 2;
     case RF_SCHEDULE_POLYNOMIAL:           return end + (1 - end) * pow(1 - x, o->lr_power);
     case RF_SCHEDULE_INVERSE_SQRT:         return w > 0 ? sqrt(w / t) : 1 / sqrt(1 + t / 10000);
     default:                               return 1;

@@ -104,7 +104,7 @@ static void as_others_compute(void **state)
         cases++;
     }
     assert_string_equal(word, "end");
-    assert_int_equal(cases, 5 * 7 + 2);
+    assert_int_equal(cases, 5 * 8 + 2);
     fclose(f);
 }
 
@@ -132,6 +132,23 @@ static void straight_lines(void **state)
     assert_false(rf__schedule_valid(NULL));
 }
 
+/* Down to its share of the peak and no further; a share of 1 is a constant, one of 0 the cosine alone. */
+static void a_cosine_above_a_floor(void **state)
+{
+    (void)state;
+    rf_train_options o = with(RF_SCHEDULE_COSINE_WITH_MIN_LR, 100);
+    const rf_train_options cosine = with(RF_SCHEDULE_COSINE, 100), flat = with(RF_SCHEDULE_CONSTANT_WITH_WARMUP, 100);
+    for (int64_t t = 1; t <= 1000; t++) {
+        o.min_lr_rate = 0.25;
+        const double rate = rf__learning_rate(&o, t, 1000);
+        assert_true(t < 100 || (rate > 0.0005 && rate <= 0.002));
+        o.min_lr_rate = 0;
+        t_near(rf__learning_rate(&o, t, 1000), rf__learning_rate(&cosine, t, 1000), 1e-17);
+        o.min_lr_rate = 1;
+        t_near(rf__learning_rate(&o, t, 1000), rf__learning_rate(&flat, t, 1000), 1e-17);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -140,6 +157,7 @@ int main(void)
         cmocka_unit_test(warmup_by_share),
         cmocka_unit_test(as_others_compute),
         cmocka_unit_test(straight_lines),
+        cmocka_unit_test(a_cosine_above_a_floor),
     };
     return cmocka_run_group_tests_name("train/schedule", tests, NULL, NULL);
 }
