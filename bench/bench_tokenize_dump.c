@@ -3,9 +3,9 @@
  *     bench_tokenize_dump encode PLACE [OPTION ...] < records > answers
  *     bench_tokenize_dump decode PLACE [OPTION ...] < records > answers
  *     bench_tokenize_dump save PLACE FOLDER [OPTION ...]
- *     bench_tokenize_dump train SIZE ALPHABET LEAST < text > vocab.txt
+ *     bench_tokenize_dump train SIZE ALPHABET LEAST < text > VOCAB
  *
- * PLACE is a model folder or a vocab.txt.  A record is its length in bytes (uint32, this machine's order) and the
+ * PLACE is a model folder or a vocabulary.  A record is its length in bytes (uint32, this machine's order) and the
  * bytes; with --pairs two records make one text.  An answer is the number of tokens (uint32), the number dropped
  * (uint32), and for each token id, start, end, type + 256 added (uint32 each).  For decode a record holds int32 ids and
  * the answer is a record of text.  Options: --python --cased --strip --keep --joined (no Han splitting) --plain
@@ -136,7 +136,7 @@ static int decode(const rf_tokenizer *t, const request *q)
     record r = {0};
     int got;
     while ((got = read_record(&r)) == 1) {
-        char *text = rf_decode(t, (const int32_t *)(void *)r.data, r.size / sizeof(int32_t), q->skip, q->tidy);
+        char *text = rf_decode(t, (const int32_t *)(void *)r.data, r.size / sizeof(int32_t), q->skip, q->tidy, NULL);
         const uint32_t size = text ? (uint32_t)strlen(text) : 0;
         fwrite(&size, sizeof size, 1, stdout);
         if (text) fwrite(text, 1, size, stdout);

@@ -40,7 +40,7 @@ target_link_libraries(example_readme PRIVATE rf_flags roformer-static ${packages
 
 # Checks of the tree itself.
 if(BUILD_TESTING)
-  foreach(check floors headers mirror docs words tasks lines)
+  foreach(check floors headers mirror docs words tasks lines files)
     add_test(NAME check/${check} COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_${check}.sh)
   endforeach()
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)

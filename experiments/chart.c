@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/model_files.h"
 #include "chart.h"
 
 static numbers *loss_at(curve *c, double step)
@@ -29,7 +30,7 @@ static void add_line(curve *c, json_t *line, int seed)
 void chart_add_run(curve *c, const char *folder, int seed)
 {
     char path[PATH], text[4096];
-    path_of(path, "%s/metrics.jsonl", folder);
+    path_of(path, "%s/" RF_FILE_METRICS, folder);
     FILE *f = fopen(path, "r");
     while (f && fgets(text, sizeof text, f)) {
         json_t *line = json_loads(text, 0, NULL);

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "chart.h"
 
 static void say_texts(command *c, const request *e, json_t *texts)
@@ -46,8 +47,8 @@ static int seeds_of(const request *e, json_t *row, int seed[SEEDS])
 static void share_tokens(const request *e, const char *folder)
 {
     char from[PATH], to[PATH];
-    if (snprintf(from, sizeof from, "%s/tokens.cache", e->work) >= PATH ||
-        snprintf(to, sizeof to, "%s/tokens.cache", folder) >= PATH)
+    if (snprintf(from, sizeof from, "%s/" RF_FILE_TOKENS, e->work) >= PATH ||
+        snprintf(to, sizeof to, "%s/" RF_FILE_TOKENS, folder) >= PATH)
         die("%s: too long", folder);
     const bool mine = !access(to, F_OK), all = !access(from, F_OK);
     if (mine != all && link(all ? from : to, all ? to : from))
@@ -59,7 +60,7 @@ static bool train(const request *e, json_t *row, int seed)
 {
     char folder[PATH], config[PATH + 16], vocab[PATH];
     run_folder(e, row, seed, folder);
-    if (exists(folder, "model.safetensors")) return true;
+    if (exists(folder, RF_FILE_WEIGHTS)) return true;
     if (e->until && time(NULL) >= e->until) return false;
     mkdir(folder, 0777);
     share_tokens(e, folder);
@@ -90,7 +91,7 @@ static bool train(const request *e, json_t *row, int seed)
     forget(&words);
     if (code && code != 75) die("%s: exit code %d", folder, code);
     share_tokens(e, folder);
-    return !code && exists(folder, "model.safetensors");
+    return !code && exists(folder, RF_FILE_WEIGHTS);
 }
 
 static void evaluate(const request *e, json_t *row, int seed)
@@ -183,7 +184,7 @@ static void draw(const request *e, json_t *rows)
         for (int s = 0; s < seeds; s++) {
             char folder[PATH];
             run_folder(e, row, seed[s], folder);
-            if (!exists(folder, "model.safetensors")) continue;
+            if (!exists(folder, RF_FILE_WEIGHTS)) continue;
             chart_add_run(here, folder, seed[s]);
             json_array_foreach(lengths, l, length) {
                 double loss, accuracy;
@@ -230,7 +231,7 @@ static void make_vocabulary(const request *e)
 {
     char folder[PATH];
     snprintf(folder, sizeof folder, "%s/vocab", e->work);
-    if (exists(folder, "vocab.txt")) return;
+    if (exists(folder, RF_FILE_TOKENIZER_CONFIG)) return;
     command words = {0};
     say(&words, "%s", program);
     say(&words, "vocab");

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "run.h"
 
 const char *program = "build/release/roformer";
@@ -62,7 +63,7 @@ bool has_checkpoint(const char *folder)
 {
     char pattern[PATH];
     glob_t found;
-    path_of(pattern, "%s/checkpoint-*/COMPLETE", folder);
+    path_of(pattern, "%s/checkpoint-*/" RF_FILE_COMPLETE, folder);
     const bool any = !glob(pattern, 0, NULL, &found);
     if (any) globfree(&found);
     return any;

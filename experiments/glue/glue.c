@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "glue.h"
 
 /* ---- the pieces of the file -------------------------------------------------------------------------------------- */
@@ -185,14 +186,14 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
     run_folder(s, t, row, rate, seed, folder);
     if (exists(folder, "scores.json")) return DONE;
     model_folder(s, row, seed, model);
-    if (!exists(model, "model.safetensors")) return NO_MODEL;
+    if (!exists(model, RF_FILE_WEIGHTS)) return NO_MODEL;
     if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
     fprintf(stderr, "== %s\n", folder);
     path_of(scores, "%s/scores.json", folder);
     path_of(unfinished, "%s.unfinished", scores);
-    if (!exists(folder, "model.safetensors")) {
+    if (!exists(folder, RF_FILE_WEIGHTS)) {
         int code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
-        for (int again = 0; code == RESUMABLE && !exists(folder, "model.safetensors") && again < 20; again++) {
+        for (int again = 0; code == RESUMABLE && !exists(folder, RF_FILE_WEIGHTS) && again < 20; again++) {
             if (s->asked.until && time(NULL) >= s->asked.until) return LATER;
             sleep(1);                                      /* one that was killed may hold the folder a little longer */
             code = finetune(s, t, model, folder, rate_of(s, rate), seed_of(s, seed));
@@ -205,7 +206,7 @@ static int one_run(const study *s, const task *t, size_t row, size_t rate, size_
             return DONE_NOW;
         }
         if (code && code != RESUMABLE) die("%s: exit code %d", folder, code);
-        if (!exists(folder, "model.safetensors")) return LATER;
+        if (!exists(folder, RF_FILE_WEIGHTS)) return LATER;
     }
     const int code = evaluate(s, t, folder, unfinished);
     if (code) die("%s: evaluate ended with %d", folder, code);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "../run.h"
+#include "base/model_files.h"
 #include "roformer/roformer.h"
 
 enum { LENGTHS = 8, ROWS = 48 };
@@ -113,27 +114,43 @@ static void share(const char *from, const char *to, const char *name)
     if (link(a, b)) die("%s: %s", b, strerror(errno));
 }
 
+static void need(rf_status status, const rf_error *why)
+{
+    if (status) die("%s", why->text);
+}
+
+static void share_tokenizer(const char *from, const char *to)
+{
+    rf_ctx *ctx = NULL;
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    need(rf_ctx_new(NULL, &ctx, &why), &why);
+    need(rf_tokenizer_open(ctx, from, &t, &why), &why);
+    for (const char *const *name = rf_tokenizer_files(t); *name; name++) share(from, to, *name);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
 /* The trained model with the method's keys laid over its config.json.  False: there is no trained model. */
 static bool make_start(const study *s, const row *r, int seed, long long length, char folder[PATH])
 {
-    static const char *const shared[] = {"model.safetensors", "vocab.txt", "tokenizer_config.json",
-                                         "special_tokens_map.json"};
     char trained[PATH], path[PATH];
     json_error_t bad;
     path_of(trained, "%s/%s-%d", s->asked.work, r->model, seed);
     start_folder(s, r, seed, length, folder);
-    if (!exists(trained, "model.safetensors"))
+    if (!exists(trained, RF_FILE_WEIGHTS))
         return fprintf(stderr, "lengths: %s is not there: left out\n", trained), false;
     if (!r->method) return true;
     make_folder(folder);
-    for (size_t i = 0; i < sizeof shared / sizeof *shared; i++) share(trained, folder, shared[i]);
-    path_of(path, "%s/config.json", trained);
+    share(trained, folder, RF_FILE_WEIGHTS);
+    share_tokenizer(trained, folder);
+    path_of(path, "%s/" RF_FILE_CONFIG, trained);
     json_t *config = json_load_file(path, 0, &bad), *own;
     if (!config) die("%s:%d: %s", path, bad.line, bad.text);
     json_object_update(config, json_object_get(s->asked.file, "common"));
     own = filled(json_object_get(r->method, "config"), fmax(1, (double)length / s->trained));
     if (own) json_object_update(config, own);
-    path_of(path, "%s/config.json", folder);
+    path_of(path, "%s/" RF_FILE_CONFIG, folder);
     if (json_dump_file(config, path, JSON_INDENT(1))) die("%s: cannot be written", path);
     json_decref(own);
     json_decref(config);
@@ -141,11 +158,6 @@ static bool make_start(const study *s, const row *r, int seed, long long length,
 }
 
 /* ---- the text ---------------------------------------------------------------------------------------------------- */
-
-static void need(rf_status status, const rf_error *why)
-{
-    if (status) die("%s", why->text);
-}
 
 /* Bytes of the document's first n tokens, up to the end of a word; 0 when it has fewer. */
 static size_t cut(const rf_tokenizer *t, const rf_document *d, rf_encoding *e, size_t n)
@@ -224,10 +236,10 @@ static bool adapt(const study *s, const row *r, int seed, const char *start)
     command words = {0};
     size_t i;
     adapted_folder(s, r, seed, folder);
-    if (exists(folder, "model.safetensors")) return true;
+    if (exists(folder, RF_FILE_WEIGHTS)) return true;
     if (time_is_over(s)) return false;
     make_folder(folder);
-    share(s->asked.work, folder, "tokens.cache");
+    share(s->asked.work, folder, RF_FILE_TOKENS);
     say(&words, "%s", program);
     say(&words, "pretrain");
     say(&words, "--text");

@@ -114,8 +114,9 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
                        rf_error *why);
 
 /* The text of mask->text with word `id` in the mask's place; special tokens stay while it has other masks.  Only after
- * rf_fill_mask, of a mask that it gave.  Freed with rf_text_free; NULL: no memory. */
-char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id);
+ * rf_fill_mask, of a mask that it gave.  *size (or NULL) receives its bytes; freed with rf_text_free; NULL: no
+ * memory. */
+char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id, size_t *size);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 

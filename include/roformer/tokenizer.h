@@ -1,7 +1,7 @@
-/* tokenizer.h — BERT tokenizing: normaliser, WordPiece, special tokens, and training a vocabulary.
+/* tokenizer.h — text to ids and back: WordPiece, special tokens, and training a vocabulary.
  *
- * Ids and offsets equal those of Hugging Face's `BertTokenizer` (tokenizers 0.23, transformers 5) under RF_RULES_RUST,
- * and ids those of the slow `BertTokenizer` (transformers 4.57) under RF_RULES_PYTHON.
+ * WordPiece's ids and offsets equal those of Hugging Face's `BertTokenizer` (tokenizers 0.23, transformers 5) under
+ * RF_RULES_RUST, and ids those of the slow `BertTokenizer` (transformers 4.57) under RF_RULES_PYTHON.
  *
  * threads   an rf_tokenizer is immutable after opening and may be shared; an rf_encoding belongs to one thread     */
 #ifndef ROFORMER_TOKENIZER_H
@@ -31,17 +31,30 @@ typedef struct rf_tokenizer_options {
 
 typedef struct rf_tokenizer rf_tokenizer;
 
-/* Opens the tokenizer of a model folder: vocab.txt and, if there, tokenizer_config.json (do_lower_case, strip_accents,
- * tokenize_chinese_chars, the special and added tokens, and our own key "roformer_rules": "rust" | "python").
- * Without vocab.txt, tokenizer.json is read instead: WordPiece, BertNormalizer, BertPreTokenizer.
+/* Opens the tokenizer of a model folder.  tokenizer_class in tokenizer_config.json says its type, WordPiece where none
+ * is named; the special and added tokens are there too, and settings of its own (docs/formats.md).  WordPiece reads
+ * vocab.txt or, without it, tokenizer.json: WordPiece, BertNormalizer, BertPreTokenizer.
  *
  *   RF_EDATA        a file that is not what it must be; the message names file and line or key
  *   RF_EUNSUPPORTED another kind of tokenizer (tokenizer_class) or a part of tokenizer.json that is not BERT's       */
 rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *folder, rf_tokenizer **out, rf_error *why);
 
-/* From a vocabulary in memory: one token per line, id = line number from 0, of equal lines the last counts; `name`
- * is used in messages.  Rust rules end lines at \n and drop white space before it, Python rules end them at \n, \r\n
- * and \r and drop nothing.
+/* The file by which a folder holds a tokenizer of a type that there is; NULL: it holds none. */
+const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder);
+
+/* The name of the i-th type ("wordpiece", ...), NULL past the last.  *learns (learns may be NULL): it is learned from
+ * text; the others are made of nothing. */
+const char *rf_tokenizer_type(int i, int *learns);
+
+/* One of a type that learns nothing.
+ *
+ *   RF_EARG         no such type
+ *   RF_EUNSUPPORTED it is learned from text                                                                          */
+rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **out, rf_error *why);
+
+/* WordPiece from a vocabulary in memory: one token per line, id = line number from 0, of equal lines the last counts;
+ * `name` is used in messages.  Rust rules end lines at \n and drop white space before it, Python rules end them at \n,
+ * \r\n and \r and drop nothing.
  *
  *   RF_EDATA        empty, not UTF-8, or a special token is missing
  *   RF_EARG         options outside their limits                                                                     */
@@ -49,12 +62,17 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_free(rf_tokenizer *t);
 
-/* Writes vocab.txt, tokenizer_config.json and special_tokens_map.json, each replaced as a whole.  A tokenizer.json that
- * is there would be read before them: it is renamed to tokenizer.json.replaced (-2, ...). */
+/* Writes rf_tokenizer_files, each replaced as a whole.  A file of another tokenizer that is there and could be read
+ * instead (rf_tokenizer_displaces) is renamed to NAME.replaced (-2, ...).  `savable`, without writing: RF_EUNSUPPORTED
+ * when the files could not keep this tokenizer. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why);
+rf_status rf_tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why);
+const char *rf_tokenizer_displaces(const rf_tokenizer *t, const char *folder);      /* the first such file, or NULL */
+const char *const *rf_tokenizer_files(const rf_tokenizer *t);                 /* by name, NULL at the end           */
+const char *rf_tokenizer_transformers(const rf_tokenizer *t);   /* the class of transformers that reads them, or NULL */
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t);
-const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* special tokens filled in           */
+const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* WordPiece's, complete; or NULL     */
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id);            /* NULL when there is no such id      */
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token);            /* -1 when not in the vocabulary      */
 int32_t rf_tokenizer_unk(const rf_tokenizer *t);
@@ -63,7 +81,9 @@ int32_t rf_tokenizer_sep(const rf_tokenizer *t);
 int32_t rf_tokenizer_pad(const rf_tokenizer *t);
 int32_t rf_tokenizer_mask(const rf_tokenizer *t);
 int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id);
-int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /* the token starts with "##"         */
+int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /* not the first of a word ("##...")  */
+char *rf_tokenizer_describe(const rf_tokenizer *t);    /* a JSON object; freed with rf_text_free; NULL: no memory    */
+uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);      /* of all that ids depend on          */
 
 /* The result of encoding; storage grows and is used again from call to call. */
 typedef struct rf_encoding {
@@ -94,9 +114,12 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
-/* The text of ids as decode(skip_special_tokens, clean_up_tokenization_spaces) of transformers 5 gives it: pieces
- * joined, "##" glued, ids outside the vocabulary left out.  The text is freed with rf_text_free; NULL: no memory.  */
-char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up);
+/* The text of ids, those outside the vocabulary left out, special tokens too if asked; `clean_up` tidies it by
+ * transformers' list (clean_up_tokenization_spaces).  WordPiece joins pieces as transformers 5 does.  It ends with a
+ * zero that *size (or NULL) does not count; freed with rf_text_free; NULL: no memory.
+ *
+ * The text of n tokens begins that of n + 1, but for U+FFFD at its end, which the next token may complete.           */
+char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size);
 void rf_text_free(const rf_tokenizer *t, char *text);
 
 /* ---- training a WordPiece vocabulary ---------------------------------------------------------------------------- */

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "base/path.h"
 #include "data/reader.h"
 #include "data/tokens.h"
@@ -38,20 +39,6 @@ static uint32_t crc_of_header(const header *h)
 }
 
 /* ---- what the ids depend on ---- */
-
-static uint64_t hash_text(const char *text, uint64_t seed) { return rf__hash64(text, strlen(text), seed); }
-
-static uint64_t hash_of_tokenizer(const rf_tokenizer *t)
-{
-    const rf_tokenizer_options *o = rf_tokenizer_options_of(t);
-    const int32_t plain[5] = {o->lowercase, o->strip_accents, o->han_split, (int32_t)o->rules, o->max_word};
-    uint64_t hash = rf__hash64(plain, sizeof plain, VERSION);
-    for (int32_t id = 0; id < rf_tokenizer_size(t); id++) {
-        const char *token = rf_tokenizer_token(t, id);
-        hash = hash_text(token ? token : "", hash);
-    }
-    return hash;
-}
 
 typedef struct source {
     rf_reader *text, *validation;
@@ -102,7 +89,7 @@ static rf_status open_source(const rf_ctx *ctx, const rf_tokenizer *t, const rf_
         return status;
     }
     s->split = x->validations ? 0 : x->split;
-    s->tokenizer = hash_of_tokenizer(t);
+    s->tokenizer = rf_tokenizer_fingerprint(t, VERSION);
     const uint64_t text = rf__reader_stamp(s->text), validation = s->validation ? rf__reader_stamp(s->validation) : 0;
     if (text && (validation || !s->validation)) s->stamp = hash_parts(s, text, validation);
     s->once = read_once(x->text, x->texts, s->text) || read_once(x->validation, x->validations, s->validation);
@@ -202,7 +189,8 @@ rf_status rf__tokens_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *
     const rf_status status = rf__map_open(ctx, path, &c.map, why);
     if (status) return status;
     const char *wrong = read_header(&c.map, &h);
-    if (!wrong && h.tokenizer != hash_of_tokenizer(t)) wrong = "made with another tokenizer than the model's";
+    if (!wrong && h.tokenizer != rf_tokenizer_fingerprint(t, VERSION))
+        wrong = "made with another tokenizer than the model's";
     if (!wrong && !map_content(&c, &h, t)) wrong = "damaged: what is in it is not what its header says";
     if (wrong) {
         rf__map_close(ctx, &c.map);
@@ -315,7 +303,7 @@ rf_status rf__tokens_open(const rf_ctx *ctx, const rf_tokenizer *t, const rf__te
     char path[4096];
     source s;
     rf_error unread = {0};
-    if (rf__path(path, sizeof path, folder, "tokens.cache", why)) return RF_ERANGE;
+    if (rf__path(path, sizeof path, folder, RF_FILE_TOKENS, why)) return RF_ERANGE;
     const rf_status opened = open_source(ctx, t, x, &s, &unread);
     /* the text cannot be read (again): only a cache that holds what the checkpoint was trained on will do */
     bool found = (opened || s.once) && expect && map_cache(ctx, path, NULL, t, out);

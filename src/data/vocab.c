@@ -4,15 +4,15 @@
 static rf_status need(int32_t id, const char *token, rf_error *why)
 {
     return id >= 0 ? RF_OK
-                   : rf_fail(why, RF_EDATA, "vocab.txt: no %s, which masked-language-model training needs", token);
+                   : rf_fail(why, RF_EDATA, "the tokenizer has no %s, which training needs", token);
 }
 
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why)
 {
-    const rf_tokenizer_options *o = rf_tokenizer_options_of(t);
     rf__token_kinds v = {.size = rf_tokenizer_size(t), .cls = rf_tokenizer_cls(t), .sep = rf_tokenizer_sep(t),
                    .mask = rf_tokenizer_mask(t)};
-    if (need(v.cls, o->cls, why) || need(v.sep, o->sep, why) || need(v.mask, o->mask, why)) return RF_EDATA;
+    if (need(v.cls, "first token", why) || need(v.sep, "last token", why) || need(v.mask, "mask token", why))
+        return RF_EDATA;
     v.kind = rf__calloc(ctx, (size_t)v.size, sizeof *v.kind);
     v.plain = rf__calloc(ctx, (size_t)v.size, sizeof *v.plain);
     rf_status status =
@@ -22,7 +22,7 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
         else v.plain[v.plains++] = id;
         if (rf_tokenizer_continues(t, id)) v.kind[id] |= RF__CONTINUES;
     }
-    if (!status && !v.plains) status = rf_fail(why, RF_EDATA, "vocab.txt: nothing but special tokens");
+    if (!status && !v.plains) status = rf_fail(why, RF_EDATA, "the tokenizer has nothing but special tokens");
     if (status) rf__vocab_free(ctx, &v);
     else *out = v;
     return status;

@@ -5,6 +5,7 @@
  * asked for.                                                                                                         */
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "model/model.h"
 #include "store/store.h"
 
@@ -118,10 +119,10 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type,
 static rf_status load(rf_model *m, const char *folder, rf_error *why)
 {
     char path[4096];
-    rf_status status = rf__path(path, sizeof path, folder, "model.safetensors", why);
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why);
     if (!status && access(path, R_OK)) {
         char index[4096];
-        if (!rf__path(index, sizeof index, folder, "model.safetensors.index.json", NULL) && !access(index, R_OK))
+        if (!rf__path(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
             memcpy(path, index, sizeof path);
     }
     if (!status) status = rf_weights_open(m->ctx, path, &m->file, why);
@@ -137,15 +138,6 @@ static rf_status load(rf_model *m, const char *folder, rf_error *why)
     return status;
 }
 
-static bool has_tokenizer(const char *folder)
-{
-    static const char *const names[] = {"vocab.txt", "tokenizer.json"};
-    char path[4096];
-    for (size_t i = 0; i < RF_COUNT(names); i++)
-        if (!rf__path(path, sizeof path, folder, names[i], NULL) && !access(path, F_OK)) return true;
-    return false;
-}
-
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why)
 {
     return rf_model_open_as(ctx, folder, RF_F32, out, why);
@@ -159,7 +151,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     rf_status status = rf_config_read(ctx, folder, &config, why);
     if (!status && (status = begin(ctx, &config, type, &m, why))) rf__config_named(folder, why);
     if (!status) status = load(m, folder, why);
-    if (!status && has_tokenizer(folder)) {
+    if (!status && rf_tokenizer_found(ctx, folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
         if (!status && rf_tokenizer_size(m->tokenizer) > config.vocab_size)
             status = rf_fail(why, RF_EDATA, "%s: the vocabulary has %d tokens but config.json's vocab_size is %lld",

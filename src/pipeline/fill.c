@@ -90,8 +90,8 @@ static rf_status take_texts(rf_pipeline *p, const char *const text[], const size
         if (!status) status = find_masks(p, i, inner);
         if (!status && p->fills.n == before) {
             w->n--;
-            status = rf_fail(inner, RF_EDATA, "no mask token (%s) in the text%s", rf_tokenizer_options_of(t)->mask,
-                             cut ? ", which was cut to max_length" : "");
+            status = rf_fail(inner, RF_EDATA, "no mask token (%s) in the text%s",
+                             rf_tokenizer_token(t, rf_tokenizer_mask(t)), cut ? ", which was cut to max_length" : "");
         }
         if (status) {
             r->bad = i;
@@ -182,7 +182,7 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
     return inner.code ? rf__text_fail(report, r->bad, n, &inner, why) : RF_OK;
 }
 
-char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id)
+char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id, size_t *size)
 {
     const rf__text_window *w = &p->window;
     const rf_tokenizer *t = rf_model_tokenizer(p->model);
@@ -194,7 +194,7 @@ char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id)
         const int32_t token = i == at ? id : w->e.id[i];
         if (token != rf_tokenizer_pad(t)) ids[n++] = token;
     }
-    char *text = rf_decode(t, ids, n, mask->of == 1, 0);
+    char *text = rf_decode(t, ids, n, mask->of == 1, 0, size);
     rf__free(p->ctx, ids);
     return text;
 }

@@ -2,7 +2,8 @@
  *
  *     [CLS] prompt | token token ... [SEP]
  *
- * A token goes out as soon as it is there: decoding is such that the text of n tokens begins that of n + 1. */
+ * A token goes out as soon as it is there: decoding is such that the text of n tokens begins that of n + 1, but for
+ * U+FFFD at its end, in place of a character that is not whole yet: that waits. */
 #include "model/generate.h"
 #include "pipeline/pipeline.h"
 
@@ -15,6 +16,7 @@ typedef struct writing {
     void *user;
     bool blank;          /* the prompt ends with one: decoding's own is left out                         */
     size_t begin, given; /* bytes of the decoded prompt; of all that went out                            */
+    size_t size;         /* bytes of what is decoded: p->text                                            */
     int64_t prompt, n;   /* tokens of the prompt, of all                                                 */
     rf_error why;
 } writing;
@@ -25,7 +27,7 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 static bool decode(writing *w, const char **new_text)
 {
     rf_pipeline *p = w->p;
-    char *text = rf_decode(w->t, p->id, (size_t)w->n, 1, 0);
+    char *text = rf_decode(w->t, p->id, (size_t)w->n, 1, 0, &w->size);
     if (!text) {
         rf_fail(&w->why, RF_ENOMEM, "out of memory: a text of %lld tokens", (long long)w->n);
         return false;
@@ -37,6 +39,22 @@ static bool decode(writing *w, const char **new_text)
     return true;
 }
 
+/* Bytes of the text that no further token changes. */
+static size_t settled(const writing *w)
+{
+    size_t size = w->size;
+    while (size >= w->given + 3 && !memcmp(w->p->text + size - 3, "\xEF\xBF\xBD", 3)) size -= 3;
+    return size;
+}
+
+/* What has not gone out of the first `size` bytes. */
+static int give(writing *w, const char *more, size_t size)
+{
+    const char *end = w->p->text + size;
+    w->given = size;
+    return w->sink(w->user, more, more < end ? (size_t)(end - more) : 0);
+}
+
 static int take(void *user, const rf_generated *token)
 {
     writing *w = user;
@@ -46,9 +64,7 @@ static int take(void *user, const rf_generated *token)
     w->p->id[w->n++] = token->id;
     if (!w->sink) return 0;
     if (!decode(w, &more)) return 1;
-    const int enough = w->sink(w->user, more, strlen(more));
-    w->given = strlen(w->p->text);
-    return enough;
+    return give(w, more, settled(w));
 }
 
 /* [CLS] and the prompt's tokens, with capacity for what comes. */
@@ -69,8 +85,8 @@ static rf_status read_prompt(writing *w, const char *prompt, size_t bytes, int64
     if (e->n) memcpy(p->id + 1, e->id, e->n * sizeof *p->id);
     w->n = w->prompt = (int64_t)e->n + 1;
     if (!decode(w, &more)) return rf_fail(why, w->why.code, "%s", w->why.text);
-    w->begin = w->given = strlen(p->text);
-    w->blank = bytes && is_blank(prompt[bytes - 1]);
+    w->begin = w->given = w->size;
+    w->blank = bytes && is_blank(prompt[bytes - 1]) && !(w->size && is_blank(p->text[w->size - 1]));
     return RF_OK;
 }
 
@@ -95,11 +111,15 @@ rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf
     status = read_prompt(&w, prompt, bytes == RF_STRING ? strlen(prompt) : bytes, o.max_new_tokens, why);
     if (!status) status = rf_session_generate(p->session, p->id, w.n, &o, take, &w, &end, why);
     if (!status && w.why.code) status = rf_fail(why, w.why.code, "%s", w.why.text);
+    if (!status && sink && end != RF_GENERATE_SINK && w.given < w.size) {
+        if (!decode(&w, &text)) return rf_fail(why, w.why.code, "%s", w.why.text);
+        if (give(&w, text, w.size)) end = RF_GENERATE_SINK;
+    }
     if (status || !out) return status;
     w.given = w.begin;
     if (!decode(&w, &text)) return rf_fail(why, w.why.code, "%s", w.why.text);
     *out = (rf_generation){.text = text,
-                           .bytes = strlen(text),
+                           .bytes = (size_t)(p->text + w.size - text),
                            .end = end,
                            .prompt_tokens = w.prompt,
                            .n = w.n - w.prompt,

@@ -19,7 +19,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     rf_encoding_init(&p->window.e, p->ctx);
     status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
     if (!status && !rf_model_tokenizer(p->model))
-        status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+        status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_session_open(p->model, &p->session, why);
     if (!status && rf_model_task(p->model) != RF_HEAD_MLM)
         status = rf__answerer_of(p->ctx, folder, p->model, p->session, &p->answerer, why);

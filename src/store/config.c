@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/model_files.h"
 #include "store/family.h"
 #include "store/store.h"
 #include "store/task.h"
@@ -394,7 +395,7 @@ rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf
     if (!why) why = &local;
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
     if (folder) {
-        if (rf__path(inside_folder, sizeof inside_folder, path, "config.json", why)) return why->code;
+        if (rf__path(inside_folder, sizeof inside_folder, path, RF_FILE_CONFIG, why)) return why->code;
         path = inside_folder;
     }
     rf_status s = (folder ? rf__read_file : rf__read_named)(ctx, path, MAX_CONFIG, &text, &size, why);
@@ -413,7 +414,7 @@ void rf__config_named(const char *path, rf_error *why)
     const size_t n = strlen(path);
     if (!why || strncmp(why->text, usual, sizeof usual - 1)) return;
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/config.json" : "",
+    snprintf(text, sizeof text, "%s%s:%s", n > 100 ? path + n - 100 : path, folder ? "/" RF_FILE_CONFIG : "",
              why->text + sizeof usual - 1);
     memcpy(why->text, text, sizeof text);
 }
@@ -538,7 +539,7 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     size_t size = 0, capacity = 0;
     rf_error local = {0};
     if (!why) why = &local;
-    if (rf__path(path, sizeof path, folder, "config.json", why) || rf_config_check(c, path, why)) return why->code;
+    if (rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) || rf_config_check(c, path, why)) return why->code;
     snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
     const rf_family_config *f = rf__config_family(c);
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/model_files.h"
 #include "store/family.h"
 #include "store/store.h"
 #include "store/task.h"
@@ -169,7 +170,7 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
     if (!why) why = &own;
     *out = (rf_labels){.ctx = ctx};
     rf_status status = rf_config_read(ctx, folder, &c, why);
-    if (!status) status = rf__path(path, sizeof path, folder, "config.json", why);
+    if (!status) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
     if (!status) status = rf__read_file(ctx, path, MAX_CONFIG, &text, &size, why);
     if (status) return status;
     json_t *root = rf__json_parse(text, size, 0, path, why);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "roformer/kernels.h"
 #include "store.h"
 
@@ -147,9 +148,9 @@ static rf_status open_folder(rf_weights *w, const char *folder, rf_error *why)
 {
     char path[4096];
     rf_status status;
-    if ((status = rf__path(path, sizeof path, folder, "model.safetensors", why))) return status;
+    if ((status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why))) return status;
     if (!access(path, F_OK)) return open_single(w, path, why);
-    if ((status = rf__path(path, sizeof path, folder, "model.safetensors.index.json", why))) return status;
+    if ((status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS_INDEX, why))) return status;
     if (!access(path, F_OK)) return open_index(w, path, why);
     return rf_fail(why, RF_EIO, "%s: holds neither model.safetensors nor model.safetensors.index.json", folder);
 }

@@ -29,7 +29,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model
     rf_status status = a->lent ? RF_OK : rf_model_open(ctx, folder, &a->model, why);
     if (!status) status = rf__task_of_model(rf_model_config(a->model), &a->task, why);
     if (!status && !rf_model_tokenizer(a->model))
-        status = rf_fail(why, RF_EDATA, "%.200s: no vocab.txt, so text cannot be read", folder);
+        status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_labels_read(ctx, folder, &a->labels, why);
     if (!status) status = check_outputs(a, folder, why);
     if (!status && !a->lent) status = rf_session_open(a->model, &a->session, why);

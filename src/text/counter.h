@@ -2,7 +2,7 @@
 #ifndef RF_TEXT_COUNTER_H
 #define RF_TEXT_COUNTER_H
 
-#include "text.h"
+#include "wordpiece.h"
 
 typedef struct rf_counted { uint64_t count, hash, at; uint32_t size; } rf_counted;   /* at: into `text`               */
 

@@ -1,26 +1,11 @@
-/* encode.c — text to ids: added tokens, words, pieces, template, truncation.
- *
- * Text is Zipfian: most words were seen before.  Each encoding keeps a direct-mapped cache from a short word to its
- * pieces, one line of memory per word, so that threads share the tokenizer and nothing else.                        */
-#include "text.h"
+/* encode.c — text to ids: added tokens, the row between them, template, truncation. */
+#include "tokenizer.h"
 
-enum { CACHE_BITS = 14, CACHED = 7 };                     /* 1 MiB                                                    */
-
-typedef struct line {
-    uint64_t key[RF_KEY / 8];
-    int32_t id[CACHED];
-    uint8_t end[CACHED];
-    uint8_t n;                                            /* 0: nothing here                                          */
-} line;
-
+/* What an encoding keeps between calls: the row's own, and whose it is. */
 typedef struct scratch {
-    rf_words words;
-    line *cache;
-    uint64_t mark;                                        /* the tokenizer that the cache belongs to                  */
-    uint64_t *hash;
-    int32_t *id;
-    uint32_t *end;
-    size_t hashes, ids, ends;
+    const rf_tokenizer_row *row;
+    uint64_t mark;                                        /* the tokenizer that used it last                          */
+    void *own;
 } scratch;
 
 void rf_encoding_init(rf_encoding *e, const rf_ctx *ctx)
@@ -28,17 +13,16 @@ void rf_encoding_init(rf_encoding *e, const rf_ctx *ctx)
     *e = (rf_encoding){.ctx = ctx};
 }
 
+static void drop_own(const rf_encoding *e, scratch *s)
+{
+    if (s->own) s->row->scratch_free(e->ctx, s->own);
+    s->own = NULL;
+}
+
 void rf_encoding_clear(rf_encoding *e)
 {
-    scratch *s = e->scratch;
-    if (s) {
-        rf__words_clear(&s->words);
-        rf__free(e->ctx, s->cache);
-        rf__free(e->ctx, s->hash);
-        rf__free(e->ctx, s->id);
-        rf__free(e->ctx, s->end);
-        rf__free(e->ctx, s);
-    }
+    if (e->scratch) drop_own(e, e->scratch);
+    rf__free(e->ctx, e->scratch);
     rf__free(e->ctx, e->id);
     rf__free(e->ctx, e->type);
     rf__free(e->ctx, e->start);
@@ -50,27 +34,17 @@ void rf_encoding_clear(rf_encoding *e)
 static scratch *scratch_for(rf_encoding *e, const rf_tokenizer *t)
 {
     scratch *s = e->scratch;
-    if (!s) {
-        s = rf__calloc(e->ctx, 1, sizeof *s);
-        if (!s) return NULL;
-        rf__words_init(&s->words, e->ctx);
-        e->scratch = s;
-    }
-    if (!s->cache) {
-        s->cache = rf__calloc(e->ctx, (size_t)1 << CACHE_BITS, sizeof *s->cache);
-        if (!s->cache) return NULL;
-    } else if (s->mark != t->mark) {
-        memset(s->cache, 0, sizeof *s->cache << CACHE_BITS);
-    }
+    if (!s && !(s = e->scratch = rf__calloc(e->ctx, 1, sizeof *s))) return NULL;
+    if (s->row != t->row) drop_own(e, s);
+    s->row = t->row;
+    if (t->row->scratch && !(s->own = t->row->scratch(e->ctx, s->own, s->mark != t->mark))) return NULL;
     s->mark = t->mark;
     return s;
 }
 
-/* Space for `more` further tokens. */
-static bool reserve(rf_encoding *e, size_t more)
+bool rf__grow_tokens(rf_encoding *e, size_t more)
 {
     const size_t need = e->n + more;
-    if (need <= e->capacity) return true;
     size_t c[5];
     for (int i = 0; i < 5; i++) c[i] = e->capacity;
     if (!rf__grow(e->ctx, &e->id, &c[0], need, sizeof *e->id) ||
@@ -83,86 +57,7 @@ static bool reserve(rf_encoding *e, size_t more)
     return true;
 }
 
-static inline void push(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
-{
-    e->id[e->n] = id;
-    e->start[e->n] = start;
-    e->end[e->n] = end;
-    e->added[e->n++] = added;
-}
-
-/* ---- words ------------------------------------------------------------------------------------------------------- */
-
-static inline void push_piece(rf_encoding *e, const rf_word *w, int32_t id, size_t begin, size_t end)
-{
-    if (w->from) push(e, id, w->from[begin], w->to[end - 1], false);
-    else push(e, id, (uint32_t)(w->at + begin), (uint32_t)(w->at + end), false);
-}
-
-static inline size_t cache_slot(const uint64_t key[3])
-{
-    const uint64_t h = (key[0] ^ (key[1] * 0x9FB21C651E98DF25) ^ (key[2] * 0xD6E8FEB86659FD93)) * 0x9E3779B97F4A7C15;
-    return (size_t)((h ^ h << 17) >> (64 - CACHE_BITS));
-}
-
-/* The pieces of a word that the cache does not hold. */
-static bool look_up(const rf_tokenizer *t, rf_encoding *e, const rf_word *w, line *cached)
-{
-    scratch *s = e->scratch;
-    size_t n = 0;
-    if (w->chars <= (size_t)t->options.max_word) {
-        if (!rf__grow(e->ctx, &s->hash, &s->hashes, w->size + 1, sizeof *s->hash) ||
-            !rf__grow(e->ctx, &s->id, &s->ids, w->size + 1, sizeof *s->id) ||
-            !rf__grow(e->ctx, &s->end, &s->ends, w->size + 1, sizeof *s->end))
-            return false;
-        n = rf__vocab_pieces(&t->vocab, w->text, w->size, s->hash, s->id, s->end);
-    }
-    if (!reserve(e, n + 1)) return false;
-    if (!n) {
-        push_piece(e, w, t->special[RF_UNK], 0, w->size);
-    } else {
-        for (size_t i = 0; i < n; i++) push_piece(e, w, s->id[i], i ? s->end[i - 1] : 0, s->end[i]);
-    }
-    if (cached && n <= CACHED) {
-        memcpy(cached->key, w->key, sizeof cached->key);
-        cached->n = (uint8_t)(n ? n : 1);
-        for (size_t i = 0; i < n; i++) {
-            cached->id[i] = s->id[i];
-            cached->end[i] = (uint8_t)s->end[i];
-        }
-        if (!n) {
-            cached->id[0] = t->special[RF_UNK];
-            cached->end[0] = (uint8_t)w->size;
-        }
-    }
-    return true;
-}
-
-static bool encode_words(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t from, size_t to, size_t size)
-{
-    scratch *s = e->scratch;
-    rf_word w;
-    rf__words_start(&s->words, &t->normal, text, from, to, size);
-    while (rf__words_next(&s->words, &w)) {
-        line *l = NULL;
-        if (w.size <= RF_KEY && w.chars <= (size_t)t->options.max_word) {
-            l = &s->cache[cache_slot(w.key)];
-            if (l->n && l->key[0] == w.key[0] && l->key[1] == w.key[1] && l->key[2] == w.key[2]) {
-                if (!reserve(e, CACHED)) return false;
-                size_t begin = 0;
-                for (unsigned i = 0; i < l->n; i++) {
-                    push_piece(e, &w, l->id[i], begin, l->end[i]);
-                    begin = l->end[i];
-                }
-                continue;
-            }
-        }
-        if (!look_up(t, e, &w, l)) return false;
-    }
-    return !s->words.failed;
-}
-
-/* ---- added tokens ------------------------------------------------------------------------------------------------ */
+/* ---- added tokens ---------------------------------------------------------------------------------------------- */
 
 /* Bytes of text[at, size) that are token a in lower case; 0 when they are not. */
 static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_t size, const rf_added *a)
@@ -171,7 +66,7 @@ static size_t folds_to(const rf_tokenizer *t, const char *text, size_t at, size_
     while (k < a->size && i < size) {
         const uint32_t c = rf__utf8_get((const unsigned char *)text, &i);
         uint32_t low[2];
-        const int n = rf__unicode_lower(&t->normal.unicode, c, rf__unicode_flags(&t->normal.unicode, c), low);
+        const int n = rf__unicode_lower(t->lower, c, rf__unicode_flags(t->lower, c), low);
         for (int j = 0; j < n; j++) {
             char utf8[4];
             const size_t bytes = rf__utf8_put(low[j], utf8);
@@ -237,14 +132,13 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
 {
     scratch *s = e->scratch;
     const bool plain = flags & RF_ENCODE_NO_SPECIALS;
-    s->words.keep_whole = t->normal.python && !plain;
     for (size_t at = 0; at < size;) {
         size_t from = size, to = size;
         const rf_added *a = plain ? NULL : next_added(t, text, at, size, &from, &to);
-        if (from > at && !encode_words(t, e, text, at, from, size)) return false;
+        if (from > at && !t->row->encode(t, e, &(rf_passage){text, at, from, size, plain}, s->own)) return false;
         if (a) {
-            if (!reserve(e, 1)) return false;
-            push(e, a->id, (uint32_t)from, (uint32_t)to, false);
+            if (!rf__reserve_tokens(e, 1)) return false;
+            rf__put_token(e, a->id, (uint32_t)from, (uint32_t)to, false);
         }
         at = to;
     }
@@ -256,7 +150,7 @@ static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text,
 /* Hugging Face's longest_first: how many of na and nb tokens stay, together at most `limit`.  The shorter text is left
  * alone while the longer one can give enough; otherwise both get half, and the odd token goes to the longer one (Rust)
  * or to the first one (Python). */
-static void longest_first(size_t *na, size_t *nb, size_t limit, bool python)
+static void longest_first(size_t *na, size_t *nb, size_t limit, bool slow)
 {
     const bool swap = *na > *nb;
     size_t low = swap ? *nb : *na, high = swap ? *na : *nb;
@@ -266,7 +160,7 @@ static void longest_first(size_t *na, size_t *nb, size_t limit, bool python)
     if (low + high > limit) {
         low = limit / 2;
         high = low + limit % 2;
-        first_more |= python;
+        first_more |= slow;
     }
     *na = first_more ? high : low;
     *nb = first_more ? low : high;
@@ -295,8 +189,8 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
 {
     const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
     const size_t base = e->n, around = frame ? 2 + (pair != NULL) : 0;
-    if (!scratch_for(e, t) || !reserve(e, 2)) return false;
-    if (frame) push(e, t->special[RF_CLS], 0, 0, true);
+    if (!scratch_for(e, t) || !rf__reserve_tokens(e, 2)) return false;
+    if (frame) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
     const size_t a = e->n;
     if (!encode_text(t, e, text, size, flags)) return false;
     size_t na = e->n - a, nb = 0;
@@ -307,17 +201,17 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     }
     const size_t all = na + nb;
     if (limit) {
-        if (pair) longest_first(&na, &nb, limit - around, t->normal.python);
+        if (pair) longest_first(&na, &nb, limit - around, t->slow);
         else if (na > limit - around) na = limit - around;
     }
     *dropped = all - na - nb;
-    if (!reserve(e, around)) return false;
+    if (!rf__reserve_tokens(e, around)) return false;
     move(e, a + na + frame, b, nb);
     e->n = a + na;
-    if (frame) push(e, t->special[RF_SEP], 0, 0, true);
+    if (frame) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     const size_t second = e->n;
     e->n += nb;
-    if (frame && pair) push(e, t->special[RF_SEP], 0, 0, true);
+    if (frame && pair) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     for (size_t i = base; i < e->n; i++) e->type[i] = pair && i >= second;
     return true;
 }

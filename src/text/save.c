@@ -1,56 +1,19 @@
-/* save.c — writing the tokenizer's files into a model folder. */
+/* save.c — writing a tokenizer's files into a model folder. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/json.h"
-#include "text.h"
+#include "tokenizer.h"
 
-enum { MAX_PATH = 4096 };
+#define REPLACED ".replaced"
 
 static rf_status write_file(const rf_tokenizer *t, const char *folder, const char *name, const void *data, size_t size,
                             rf_error *why)
 {
-    char path[MAX_PATH];
+    char path[RF_PATH];
     const rf_status status = rf__path(path, sizeof path, folder, name, why);
     return status ? status : rf__replace_file(t->ctx, path, data, size, why);
-}
-
-/* Added tokens that follow the vocabulary stay out of vocab.txt, where they would become pieces.  An id without a token
- * would become a token of its own: it is written as the last token instead, of which the last line counts. */
-static rf_status vocab_text(const rf_tokenizer *t, const char *folder, char **out, size_t *bytes, rf_error *why)
-{
-    const rf_vocab *v = &t->vocab;
-    if (t->bare)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: the tokenizer puts nothing around a text, which vocab.txt cannot "
-                       "say: its tokenizer.json needs a post_processor", folder);
-    int32_t last = v->n - 1;
-    while (last > 0 && v->hidden[last]) last--;
-    for (int32_t i = 0; i < v->n; i++)
-        if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
-            return rf_fail(why, RF_EUNSUPPORTED,
-                           "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder, (int)i);
-    size_t size = 0;
-    for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
-        if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
-            return rf_fail(
-                why, RF_EUNSUPPORTED,
-                "%s: token %d ends in white space, which vocab.txt cannot hold: take it out of tokenizer.json", folder,
-                (int)i);
-    for (int32_t i = 0; i <= last; i++)
-        size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
-    char *text = rf__alloc(t->ctx, size), *to = text;
-    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
-    for (int32_t i = 0; i <= last; i++) {
-        const int32_t id = v->hidden[i] && !*rf__vocab_token(v, i) ? last : i;
-        memcpy(to, rf__vocab_token(v, id), rf__vocab_token_size(v, id));
-        to += rf__vocab_token_size(v, id);
-        *to++ = '\n';
-    }
-    *out = text;
-    *bytes = size;
-    return RF_OK;
 }
 
 static json_t *specials(const rf_tokenizer *t)
@@ -75,16 +38,10 @@ static json_t *added_tokens(const rf_tokenizer *t)
 
 static json_t *settings(const rf_tokenizer *t)
 {
-    const rf_tokenizer_options *o = &t->options;
     json_t *all = specials(t);
     rf__json_set(&all, "added_tokens_decoder", added_tokens(t));
-    rf__json_set(&all, "tokenizer_class", json_string("BertTokenizer"));
-    rf__json_set(&all, "do_lower_case", json_boolean(o->lowercase));
-    rf__json_set(&all, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
-    rf__json_set(&all, "tokenize_chinese_chars", json_boolean(o->han_split));
-    if (o->max_word != RF_MAX_WORD_USUAL)
-        rf__json_set(&all, "max_input_chars_per_word", json_integer(o->max_word));
-    rf__json_set(&all, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+    rf__json_set(&all, "tokenizer_class", json_string(t->row->classes[0]));
+    if (t->row->settings) t->row->settings(t, &all);
     return all;
 }
 
@@ -99,53 +56,124 @@ static char *json_text(json_t *value, size_t *size)
     return text;
 }
 
-rf_status rf__tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why)
+/* ---- files of other tokenizers ----------------------------------------------------------------------------------- */
+
+static bool is_mine(const rf_tokenizer *t, const char *name)
 {
-    char *text = NULL;
-    size_t bytes;
-    const rf_status status = vocab_text(t, folder, &text, &bytes, why);
-    rf__free(t->ctx, text);
+    for (const char *const *mine = t->row->files; *mine; mine++)
+        if (!strcmp(*mine, name)) return true;
+    return false;
+}
+
+static bool is_there(const char *folder, const char *name)
+{
+    char path[RF_PATH];
+    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+}
+
+const char *rf_tokenizer_displaces(const rf_tokenizer *t, const char *folder)
+{
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
+        for (const char *const *name = (*r)->holds; name && *name; name++)
+            if (!is_mine(t, *name) && is_there(folder, *name)) return *name;
+    return NULL;
+}
+
+/* What is out of the way, and can come back. */
+typedef struct aside { const char *name[RF_READY_FILES]; char to[RF_READY_FILES][64]; int n; } aside;
+
+static rf_status set_aside(const char *folder, const char *name, aside *a, rf_error *why)
+{
+    char from[RF_PATH], to[RF_PATH], *other = a->to[a->n];
+    const size_t most = sizeof a->to[0];
+    rf_status status = rf__path(from, sizeof from, folder, name, why);
+    for (int i = 1; i < 10000 && !status; i++) {
+        if (i == 1) snprintf(other, most, "%s" REPLACED, name);
+        else snprintf(other, most, "%s" REPLACED "-%d", name, i);
+        if (is_there(folder, other)) continue;
+        status = rf__path(to, sizeof to, folder, other, why);
+        if (!status && rename(from, to))
+            status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
+        if (!status) a->name[a->n++] = name;
+        return status;
+    }
+    return status ? status : rf_fail(why, RF_EIO, "%s: has no free name left for %s" REPLACED, folder, name);
+}
+
+/* They would be read, and say what was true of the tokens that were there until now. */
+static rf_status set_all_aside(const rf_tokenizer *t, const char *folder, aside *a, rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (const char *name; !status && (name = rf_tokenizer_displaces(t, folder)) != NULL;)
+        status = a->n < RF_READY_FILES ? set_aside(folder, name, a, why)
+                                     : rf_fail(why, RF_EIO, "%s: holds files of too many tokenizers", folder);
     return status;
 }
 
-/* A tokenizer.json would be read before vocab.txt, and says what was true of the tokens that were there until now.
- * *aside is its new name, or "" when there was none. */
-static rf_status set_aside(const char *folder, char *path, char *aside, rf_error *why)
+static void put_back(const char *folder, const aside *a)
 {
-    char name[64] = RF__REPLACED;
-    *aside = 0;
-    rf_status status = rf__path(path, MAX_PATH, folder, "tokenizer.json", why);
-    if (status || access(path, F_OK)) return status;
-    for (int i = 2; i < 10000; i++) {
-        status = rf__path(aside, MAX_PATH, folder, name, why);
-        if (status) return status;
-        if (access(aside, F_OK))
-            return !rename(path, aside) ? RF_OK : rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", path, aside,
-                                                          strerror(errno));
-        snprintf(name, sizeof name, "%s-%d", RF__REPLACED, i);
+    char from[RF_PATH], to[RF_PATH];
+    for (int i = 0; i < a->n; i++)
+        if (!rf__path(from, sizeof from, folder, a->to[i], NULL) && !rf__path(to, sizeof to, folder, a->name[i], NULL))
+            (void)rename(from, to);
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
+
+static void free_files(const rf_tokenizer *t, rf_ready_files *f)
+{
+    for (int i = 0; i < f->n; i++) rf__free(t->ctx, f->file[i].text);
+    f->n = 0;
+}
+
+rf_status rf_tokenizer_savable(const rf_tokenizer *t, const char *folder, rf_error *why)
+{
+    if (!(t && folder)) return rf__missing("rf_tokenizer_savable", "tokenizer, folder", why);
+    rf_ready_files own = {.folder = folder};
+    const rf_status status = t->row->save ? t->row->save(t, &own, why) : RF_OK;
+    free_files(t, &own);
+    return status;
+}
+
+/* One file after another; while none is written, all can be as it was. */
+static rf_status write_all(const rf_tokenizer *t, const rf_ready_files *f, rf_error *why)
+{
+    aside old = {.n = 0};
+    rf_status status = set_all_aside(t, f->folder, &old, why);
+    for (int i = 0; i < f->n && !status; i++) {
+        status = write_file(t, f->folder, f->file[i].name, f->file[i].text, f->file[i].size, why);
+        if (!status) old.n = 0;
     }
-    return rf_fail(why, RF_EIO, "%s: has no free name left for %s", folder, RF__REPLACED);
+    put_back(f->folder, &old);
+    return status;
+}
+
+static bool add_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, json_t *value)
+{
+    size_t size;
+    char *text = json_text(value, &size), *copy = text ? rf__alloc(t->ctx, size) : NULL;
+    if (copy) {
+        memcpy(copy, text, size);
+        f->file[f->n].name = name;
+        f->file[f->n].text = copy;
+        f->file[f->n++].size = size;
+    }
+    free(text);
+    return copy != NULL;
 }
 
 /* Everything is there before the first file is touched. */
 rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error *why)
 {
     if (!(t && folder)) return rf__missing("rf_tokenizer_save", "tokenizer, folder", why);
-    rf_error own = {0};
-    if (!why) why = &own;
-    size_t vocab_size = 0, config_size = 0, map_size = 0;
-    char old[MAX_PATH], aside[MAX_PATH] = "", *vocab = NULL;
-    char *config = json_text(settings(t), &config_size), *map = json_text(specials(t), &map_size);
-    rf_status status = config && map ? RF_OK : RF_ENOMEM;
-    if (status) rf_fail(why, status, "%s: no memory for the tokenizer's settings", folder);
-    if (!status) status = vocab_text(t, folder, &vocab, &vocab_size, why);
-    if (!status) status = set_aside(folder, old, aside, why);
-    if (!status) status = write_file(t, folder, "vocab.txt", vocab, vocab_size, why);
-    if (status && *aside) (void)rename(aside, old);
-    if (!status) status = write_file(t, folder, "tokenizer_config.json", config, config_size, why);
-    if (!status) status = write_file(t, folder, "special_tokens_map.json", map, map_size, why);
-    rf__free(t->ctx, vocab);
-    free(config);
-    free(map);
+    rf_error unused = {0};
+    if (!why) why = &unused;
+    rf_ready_files all = {.folder = folder};
+    rf_status status = t->row->save ? t->row->save(t, &all, why) : RF_OK;
+    if (!status && (!add_json(t, &all, RF_FILE_TOKENIZER_CONFIG, settings(t)) ||
+                    !add_json(t, &all, RF_FILE_SPECIAL_TOKENS, specials(t))))
+        status = rf_fail(why, RF_ENOMEM, "%s: no memory for the tokenizer's settings", folder);
+    if (!status) status = write_all(t, &all, why);
+    free_files(t, &all);
     return status;
 }

@@ -1,23 +1,27 @@
-/* tokenizer.c — a vocabulary and its rules become a tokenizer. */
+/* tokenizer.c — the rows, and what all tokenizers share: special tokens, added tokens, questions about ids. */
 #include <stdatomic.h>
+#include <stdlib.h>
 
-#include "text.h"
+#include "tokenizer.h"
+
+#define RFT(name) extern const rf_tokenizer_row rf__tokenizer_##name;
+#include "tokenizers.def"
+#undef RFT
+const rf_tokenizer_row *const rf__tokenizer_rows[] = {
+#define RFT(name) &rf__tokenizer_##name,
+#include "tokenizers.def"
+#undef RFT
+    NULL,
+};
 
 static const char *const standard[RF_SPECIALS] = {"[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"};
-
-static void names_of(rf_tokenizer_options *o, const char **to[RF_SPECIALS])
-{
-    to[RF_UNK] = &o->unk;
-    to[RF_CLS] = &o->cls;
-    to[RF_SEP] = &o->sep;
-    to[RF_PAD] = &o->pad;
-    to[RF_MASK] = &o->mask;
-}
 
 static rf_status no_memory(rf_error *why)
 {
     return rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
 }
+
+/* ---- making one ------------------------------------------------------------------------------------------------ */
 
 static int32_t id_among(const rf_added *added, size_t n, const char *text)
 {
@@ -27,23 +31,19 @@ static int32_t id_among(const rf_added *added, size_t n, const char *text)
 }
 
 /* The five special tokens by name and id. */
-static rf_status name_specials(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_error *why)
+static rf_status name_specials(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
 {
-    const char **option[RF_SPECIALS];
-    names_of(&t->options, option);
     for (int i = 0; i < RF_SPECIALS; i++) {
-        t->name[i] = rf__strdup(t->ctx, *option[i] ? *option[i] : standard[i]);
-        *option[i] = t->name[i];
+        t->name[i] = rf__strdup(t->ctx, parts->special[i] ? parts->special[i] : standard[i]);
         if (!t->name[i]) return no_memory(why);
-        if (!t->name[i][0]) return rf_fail(why, RF_EDATA, "%s: a special token is empty", name);
+        if (!t->name[i][0]) return rf_fail(why, RF_EDATA, "%s: a special token is empty", parts->name);
     }
     for (int i = 0; i < RF_SPECIALS; i++) {
-        t->special[i] = rf__vocab_find(&t->vocab, t->name[i], strlen(t->name[i]));
-        if (t->special[i] < 0) t->special[i] = id_among(added, added_n, t->name[i]);
+        t->special[i] = t->row->id(t, t->name[i]);
+        if (t->special[i] < 0) t->special[i] = id_among(parts->added, parts->added_n, t->name[i]);
         if (t->special[i] < 0)
-            return rf_fail(why, RF_EDATA, "%s: the special token %.40s is not in the vocabulary of %d tokens%s", name,
-                           t->name[i], (int)t->vocab.n,
-                           !strncmp(t->vocab.text, "\xEF\xBB\xBF", 3) ? " (it starts with a byte order mark)" : "");
+            return rf_fail(why, RF_EDATA, "%s: the special token %.40s is not in the vocabulary of %d tokens%s",
+                           parts->name, t->name[i], (int)t->n, parts->remark ? parts->remark : "");
     }
     return RF_OK;
 }
@@ -67,10 +67,10 @@ static rf_status add(rf_tokenizer *t, const rf_added *a, rf_error *why)
     return RF_OK;
 }
 
-/* Python rules look for added tokens in lowered text: a token of small letters is then found in capitals too. */
+/* A token of small letters that is found in capitals too. */
 static bool may_fold(const rf_tokenizer *t, const rf_added *a)
 {
-    if (!t->normal.python || !t->normal.lowercase) return false;
+    if (!t->lower) return false;
     for (size_t i = 0; i < a->size; i++)
         if (a->text[i] >= 'A' && a->text[i] <= 'Z') return false;
     return true;
@@ -95,60 +95,30 @@ static void list_openers(rf_tokenizer *t)
     if (openers != 1) t->opener = -1;
 }
 
-static rf_status fill(rf_tokenizer *t, const char *name, const rf_added *added, size_t added_n, rf_frame frame,
-                      rf_error *why)
+rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why)
 {
-    rf_status status = name_specials(t, name, added, added_n, why);
+    rf_tokenizer *t = rf__calloc(ctx, 1, row->size);
+    if (!t) return no_memory(why), NULL;
+    t->ctx = ctx;
+    t->row = row;
+    return t;
+}
+
+rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why)
+{
+    rf_status status = name_specials(t, parts, why);
     if (status) return status;
-    t->added = rf__calloc(t->ctx, added_n + RF_SPECIALS, sizeof *t->added);
+    t->bare = parts->bare;
+    t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
-    for (int i = 0; i < RF_SPECIALS && frame.found && !status; i++)
+    for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
         status = add(t, &(rf_added){t->name[i], strlen(t->name[i]), t->special[i], true, false, false}, why);
-    for (size_t i = 0; i < added_n && !status; i++) status = add(t, &added[i], why);
+    for (size_t i = 0; i < parts->added_n && !status; i++) status = add(t, &parts->added[i], why);
     if (status) return status;
-    rf__normal_init(&t->normal, &t->options);
-    if (t->normal.python) {
-        t->normal.whole = t->added;
-        t->normal.wholes = t->added_n;
-    }
     list_openers(t);
     static atomic_uint_least64_t made;
     t->mark = (uint64_t)atomic_fetch_add(&made, 1) + 1;
     return RF_OK;
-}
-
-rf_status rf__tokenizer_make(const rf_ctx *ctx, rf_vocab *vocab, const char *name, const rf_tokenizer_options *options,
-                             const rf_added *added, size_t added_n, rf_frame frame, rf_tokenizer **out, rf_error *why)
-{
-    rf_tokenizer *t = rf__calloc(ctx, 1, sizeof *t);
-    if (!t) {
-        rf__vocab_clear(vocab);
-        return no_memory(why);
-    }
-    t->ctx = ctx;
-    t->vocab = *vocab;
-    t->options = *options;
-    t->bare = frame.none;
-    const rf_status status = fill(t, name, added, added_n, frame, why);
-    if (status) rf_tokenizer_free(t);
-    else *out = t;
-    return status;
-}
-
-rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
-                           const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
-{
-    if (!(ctx && vocab && name && out)) return rf__missing("rf_tokenizer_new", "ctx, vocab, name, out", why);
-    const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
-    if (!name) name = "vocabulary";
-    if (o->max_word < 1 || o->max_word > RF_MAX_WORD)
-        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word,
-                       RF_MAX_WORD);
-    if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
-        return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
-    rf_vocab v;
-    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, NULL, 0, why);
-    return status ? status : rf__tokenizer_make(ctx, &v, name, o, NULL, 0, RF_FRAME_USUAL, out, why);
 }
 
 void rf_tokenizer_free(rf_tokenizer *t)
@@ -158,21 +128,51 @@ void rf_tokenizer_free(rf_tokenizer *t)
     for (size_t i = 0; i < t->added_n; i++) rf__free(ctx, (char *)(uintptr_t)t->added[i].text);
     rf__free(ctx, t->added);
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);
-    rf__vocab_clear(&t->vocab);
+    if (t->row->clear) t->row->clear(t);
     rf__free(ctx, t);
 }
 
-int32_t rf_tokenizer_size(const rf_tokenizer *t) { return t->vocab.n; }
-const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t) { return &t->options; }
+/* ---- types ----------------------------------------------------------------------------------------------------- */
+
+const char *rf_tokenizer_type(int i, int *learns)
+{
+    int n = 0;
+    while (rf__tokenizer_rows[n]) n++;
+    if (i < 0 || i >= n) return NULL;
+    if (learns) *learns = !rf__tokenizer_rows[i]->make;
+    return rf__tokenizer_rows[i]->name;
+}
+
+rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **out, rf_error *why)
+{
+    if (!(ctx && type && out)) return rf__missing("rf_tokenizer_make", "ctx, type, out", why);
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++) {
+        if (strcmp((*r)->name, type) != 0) continue;
+        if ((*r)->make) return (*r)->make(ctx, out, why);
+        return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s is learned from text", type);
+    }
+    return rf_fail(why, RF_EARG, "tokenizer type \"%.40s\" is not known; the first is %s", type,
+                   rf__tokenizer_rows[0]->name);
+}
+
+const char *const *rf_tokenizer_files(const rf_tokenizer *t) { return t->row->files; }
+const char *rf_tokenizer_transformers(const rf_tokenizer *t) { return t->row->transformers; }
+
+/* ---- questions ------------------------------------------------------------------------------------------------- */
+
+int32_t rf_tokenizer_size(const rf_tokenizer *t) { return t->n; }
 
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id)
 {
-    return id < 0 || id >= t->vocab.n || t->vocab.hidden[id] == RF_HIDDEN ? NULL : rf__vocab_token(&t->vocab, id);
+    const char *token = id < 0 || id >= t->n ? NULL : t->row->token(t, id);
+    for (size_t i = 0; !token && i < t->added_n; i++)
+        if (t->added[i].id == id) token = t->added[i].text;
+    return token;
 }
 
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token)
 {
-    const int32_t id = rf__vocab_find(&t->vocab, token, strlen(token));
+    const int32_t id = t->row->id(t, token);
     return id < 0 ? id_among(t->added, t->added_n, token) : id;
 }
 
@@ -191,6 +191,29 @@ int rf_tokenizer_is_special(const rf_tokenizer *t, int32_t id)
 
 int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id)
 {
-    const char *token = rf_tokenizer_token(t, id);
-    return token && token[0] == '#' && token[1] == '#';
+    return id >= 0 && id < t->n && t->row->continues(t, id);
+}
+
+uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed)
+{
+    uint64_t hash = t->row->fingerprint(t, seed);
+    for (int32_t id = 0; id < t->n; id++) {
+        const char *token = rf_tokenizer_token(t, id);
+        hash = token ? rf__hash64(token, strlen(token), hash) : rf__hash64("", 0, hash);
+    }
+    return hash;
+}
+
+char *rf_tokenizer_describe(const rf_tokenizer *t)
+{
+    json_t *about = json_object();
+    rf__json_set(&about, "kind", json_string(t->row->title));
+    rf__json_set(&about, "tokens", json_integer(t->n));
+    if (t->row->describe) t->row->describe(t, &about);
+    rf__json_set(&about, "special", json_sprintf("%s %s %s %s %s", t->name[RF_UNK], t->name[RF_CLS], t->name[RF_SEP],
+                                                 t->name[RF_PAD], t->name[RF_MASK]));
+    char *text = about ? rf__json_dump(about, JSON_COMPACT) : NULL, *out = text ? rf__strdup(t->ctx, text) : NULL;
+    free(text);
+    json_decref(about);
+    return out;
 }

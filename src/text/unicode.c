@@ -3,7 +3,7 @@
  * Categories come from our own table, mappings from utf8proc where the table allows it (tools/unicode_tables.py). */
 #include <utf8proc.h>
 
-#include "text.h"
+#include "unicode.h"
 #include "unicode_tables.inc"
 
 enum { DOTTED_CAPITAL_I = 0x130, DOT_ABOVE = 0x307 };

@@ -6,7 +6,7 @@
  * p = 2^61 - 1 is prime and B is drawn when a vocabulary is made: two tokens of n bytes agree for at most n of the p
  * values of B, whoever chose them.  (Modulo 2^64 Thue and Morse's words agree for every B.)  No result depends on
  * it. */
-#include "text.h"
+#include "wordpiece.h"
 
 enum {
     LONGEST_WORD = 1 << 16,             /* bytes of a token beyond which it is kept but never matched                 */

@@ -7,7 +7,7 @@
  * A word of plain ASCII takes the short way: its bytes are lowered eight at a time and nothing is copied elsewhere.
  * Anything else is gathered as scalars up to the next space (or Han character, or, where nothing composes,
  * punctuation): marks never move across those, so what is done piecewise equals what is done to the whole text.      */
-#include "text.h"
+#include "wordpiece.h"
 
 void rf__normal_init(rf_normal *n, const rf_tokenizer_options *options)
 {

@@ -115,7 +115,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status) status = rf__vocab_new(e->ctx, e->tokenizer, &e->vocab, why);
     if (!status) status = rf_config_read(e->ctx, o->model, &e->config, why);
     if (!status && e->vocab.size > e->config.vocab_size)
-        status = rf_fail(why, RF_EDATA, "%s: vocab.txt has %d tokens, the model %lld", o->model, e->vocab.size,
+        status = rf_fail(why, RF_EDATA, "%s: the tokenizer has %d tokens, the model %lld", o->model, e->vocab.size,
                          (long long)e->config.vocab_size);
     if (!status) status = rf__task_objective_check(o, &e->config, o->model, why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);

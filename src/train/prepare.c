@@ -51,7 +51,7 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *p
     preparing p = {.ctx = ctx, .o = o, .report = report, .user = user};
     rf_status status = rf__options_check(o, why);
     if (!status && !o->texts) status = rf_fail(why, RF_EARG, "text: no file to read");
-    if (!status && !o->model) status = rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
+    if (!status && !o->model) status = rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
     if (!status) status = make(&p, path, why);
     if (!status)
         *out = (rf_prepared){(int64_t)p.tokens.tokens,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
@@ -143,7 +144,7 @@ static void take_evaluation(rf__run *r, const char *checkpoint, int64_t step)
     char path[4096];
     rf__state then;
     json_t *options = NULL;
-    rf_status status = rf__path(path, sizeof path, checkpoint, "trainer_state.json", NULL);
+    rf_status status = rf__path(path, sizeof path, checkpoint, RF_FILE_STATE, NULL);
     if (!status) status = rf__state_load(r->ctx, path, &then, &options, NULL);
     json_decref(options);
     r->final.known = !status && then.eval_step == step;
@@ -166,7 +167,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     snprintf(name, sizeof name, "checkpoint-%" PRId64, t->best_step);
     rf_status status = rf__path(path, sizeof path, r->folder, name, why);
     if (!status)
-        status = rf__path(file, sizeof file, path, r->optimizer.ema ? "ema.safetensors" : "model.safetensors", why);
+        status = rf__path(file, sizeof file, path, r->optimizer.ema ? RF_FILE_MEANS : RF_FILE_WEIGHTS, why);
     if (status) return status;
     if (rf__checkpoint_verify(r->ctx, path, &damage)) {
         rf__run_notify(r, "note", "the best checkpoint, %s, is damaged (%s): the model keeps the last weights", name,
@@ -201,6 +202,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
     rf__card c = {.ctx = r->ctx,
                   .folder = r->folder,
+                  .tokenizer = rf_tokenizer_transformers(r->tokenizer),
                   .config = &r->params.config,
                   .options = r->options,
                   .defaults = defaults,
@@ -223,12 +225,15 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     return status;
 }
 
+enum { LISTED = 16 };                                    /* files of a model at most                               */
+
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
-    static const char list[] = "checksums.json";
-    static const char *const file[] = {"config.json",           "model.safetensors", "special_tokens_map.json",
-                                       "tokenizer_config.json", "vocab.txt",         NULL};
+    static const char list[] = RF_FILE_CHECKSUMS;
+    const char *file[LISTED + 1] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS};
+    const char *const *own = rf_tokenizer_files(r->tokenizer);
+    for (int i = 2; i < LISTED && *own; i++) file[i] = *own++;
     char path[4096];
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
@@ -242,7 +247,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
         status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
-    if (!status) status = rf__path(path, sizeof path, r->folder, "model.safetensors", why);
+    if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
     if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
     if (!status) status = write_card(r, why);

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "model/family.h"
 #include "store/store.h"
-#include "text/text.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
 #include "train/run.h"
@@ -88,7 +88,7 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096], changed[512];
     json_t *saved = NULL;
-    rf_status status = rf__path(path, sizeof path, r->from, "trainer_state.json", why);
+    rf_status status = rf__path(path, sizeof path, r->from, RF_FILE_STATE, why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, sizeof changed, why);
     if (!status) rf__options_settle(&r->o, &r->usual);
@@ -120,10 +120,10 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
     const int32_t size = r->vocab.size, pad = rf_tokenizer_pad(r->tokenizer);
     if (trained && c->vocab_size >= size) return RF_OK;
     if (trained)
-        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, vocab.txt has %d tokens",
+        return rf_fail(why, RF_EDATA, "config.json: vocab_size is %lld, the tokenizer has %d tokens",
                        (long long)c->vocab_size, size);
     if (c->vocab_size != size)
-        rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of vocab.txt (config.json: %lld)", size,
+        rf__run_notify(r, "note", "vocab_size is %d, the number of tokens of the tokenizer (config.json: %lld)", size,
                      (long long)c->vocab_size);
     c->vocab_size = size;
     if (pad >= 0) c->pad_token_id = pad;
@@ -143,7 +143,7 @@ static rf_status settle_objective(rf__run *r, rf_config *c, bool trained, rf_err
                            r->o.model);
         }
     }
-    return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : "config.json", why);
+    return r->job ? RF_OK : rf__task_objective_check(&r->o, c, *r->from ? r->from : RF_FILE_CONFIG, why);
 }
 
 /* A causal model's first token has seen nothing but itself. */
@@ -175,7 +175,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = rf_config_read(r->ctx, r->o.config, &c, why);
-    } else if (r->job || rf__folder_has(folder, "config.json")) {
+    } else if (r->job || rf__folder_has(folder, RF_FILE_CONFIG)) {
         status = rf_config_read(r->ctx, folder, &c, why);
     } else {
         small_config(&c);
@@ -184,7 +184,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     }
     if (!status) status = settle_objective(r, &c, trained, why);
     if (!status) status = fit_vocabulary(r, &c, trained, why);
-    if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : "config.json", why);
+    if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
     if (!status && r->job) r->job->configure(r, &c, &head);
     else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
@@ -227,12 +227,12 @@ static rf_status load_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096];
     /* not rf_weights_open(folder): that would also look for shards */
-    rf_status status = rf__path(path, sizeof path, r->from, "model.safetensors", why);
+    rf_status status = rf__path(path, sizeof path, r->from, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__run_load_weights(r, path, why);
-    if (!status) status = rf__path(path, sizeof path, r->from, "optimizer.safetensors", why);
+    if (!status) status = rf__path(path, sizeof path, r->from, RF_FILE_MOMENTS, why);
     if (!status) status = rf__optimizer_load(&r->optimizer, path, why);
-    if (status || !r->optimizer.ema || !rf__folder_has(r->from, "ema.safetensors")) return status;
-    status = rf__path(path, sizeof path, r->from, "ema.safetensors", why);
+    if (status || !r->optimizer.ema || !rf__folder_has(r->from, RF_FILE_MEANS)) return status;
+    status = rf__path(path, sizeof path, r->from, RF_FILE_MEANS, why);
     if (status) return status;
     rf__optimizer_swap(&r->optimizer, r->optimizer.value, r->optimizer.ema);
     status = rf__run_load_weights(r, path, why);
@@ -269,13 +269,14 @@ static rf_status open_model(rf__run *r, rf_error *why)
 {
     char note[256];
     rf__memory_job own = {0};
-    if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a vocab.txt is needed");
+    if (!*r->from && !r->o.model) return rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
     const bool trained = *r->from || (!r->o.config && rf__holds_weights(r->o.model));
     rf_status status = rf_tokenizer_open(r->ctx, *r->from ? r->from : r->o.model, &r->tokenizer, why);
-    if (!status) status = rf__tokenizer_savable(r->tokenizer, *r->from ? r->from : r->o.model, why);
-    if (!status && rf__folder_has(r->folder, "tokenizer.json"))
-        rf__run_notify(r, "note", "%s: its tokenizer.json will be renamed to " RF__REPLACED ", because the trained "
-                       "model has a vocab.txt", r->folder);
+    if (!status) status = rf_tokenizer_savable(r->tokenizer, *r->from ? r->from : r->o.model, why);
+    const char *old = status ? NULL : rf_tokenizer_displaces(r->tokenizer, r->folder);
+    if (old)
+        rf__run_notify(r, "note", "%s: its %s will be renamed to %s.replaced, because the trained model's tokenizer "
+                       "has other files", r->folder, old, old);
     if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 
@@ -28,7 +29,7 @@ static int64_t newest_of(const rf_ctx *ctx, const char *folder)
 /* The folder of a run, given in place of one of its checkpoints. */
 static bool holds_checkpoints(const rf_ctx *ctx, const char *folder)
 {
-    return !rf__folder_has(folder, "COMPLETE") && newest_of(ctx, folder) > 0;
+    return !rf__folder_has(folder, RF_FILE_COMPLETE) && newest_of(ctx, folder) > 0;
 }
 
 static bool same_folder(const char *a, const char *b)
@@ -83,7 +84,7 @@ static rf_status find_checkpoint(rf__run *r, rf_error *why)
     char note[512] = "";
     rf_error damage = {0};
     rf_status status = RF_OK;
-    if (*r->from && !rf__folder_has(r->from, "COMPLETE") && !rf__folder_has(r->from, "trainer_state.json"))
+    if (*r->from && !rf__folder_has(r->from, RF_FILE_COMPLETE) && !rf__folder_has(r->from, RF_FILE_STATE))
         return rf_fail(why, RF_EDATA, "%s: is not a checkpoint", r->from);
     if (!*r->from) status = rf__checkpoint_latest(r->ctx, r->folder, r->from, sizeof r->from, note, sizeof note, why);
     else if (rf__checkpoint_verify(r->ctx, r->from, &damage))

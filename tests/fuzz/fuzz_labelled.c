@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "text/text.h"
 #include "task/task.h"
+#include "text/unicode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     check(t, &e, cut, size - cut, limit);
     if (!limit && dropped) abort();
-    char *back = rf_decode(t, e.id, e.n, data[1] & 2, data[1] & 8);
+    char *back = rf_decode(t, e.id, e.n, data[1] & 2, data[1] & 8, NULL);
     if (!back) abort();
     rf_text_free(t, back);
     return 0;

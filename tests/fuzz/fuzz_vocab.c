@@ -24,7 +24,7 @@ static void use(const rf_tokenizer *t)
     if (rf_encode(t, text, sizeof text - 1, NULL, 0, 0, 0, &e, NULL, NULL)) abort();
     for (size_t i = 0; i < e.n; i++)
         if (e.id[i] < 0 || e.id[i] >= n || !rf_tokenizer_token(t, e.id[i])) abort();
-    char *back = rf_decode(t, e.id, e.n, 1, 1);
+    char *back = rf_decode(t, e.id, e.n, 1, 1, NULL);
     if (!back) abort();
     rf_text_free(t, back);
     for (int32_t i = 0; i < n && i < 1000; i++) {         /* a token is found again, unless a zero byte cuts it short */

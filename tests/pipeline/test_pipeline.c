@@ -229,7 +229,7 @@ static void masks_get_their_likeliest_words(void **state)
             assert_string_equal(w->token, token ? token : "");
         }
     }
-    char *whole = rf_fill_sequence(s.p, &mask[0], 9), *part = rf_fill_sequence(s.p, &mask[3], 9);
+    char *whole = rf_fill_sequence(s.p, &mask[0], 9, NULL), *part = rf_fill_sequence(s.p, &mask[3], 9, NULL);
     assert_string_equal(whole, "the red is walking");
     assert_string_equal(part, "[CLS] the old [MASK] is red the tree. [SEP]");
     rf_text_free(rf_model_tokenizer(rf_pipeline_model(s.p)), whole);

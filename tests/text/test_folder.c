@@ -1,5 +1,5 @@
 /* Model folders: what Hugging Face writes is read, what is not BERT's is refused by name, what we write is read back.
- * mirrors folder.c, save.c */
+ * mirrors folder.c, wordpiece_folder.c, save.c */
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -372,6 +372,58 @@ static void an_encoding_goes_from_one_tokenizer_to_another(void **state)
     rf_tokenizer_free(u);
 }
 
+/* What others ask of a tokenizer, in place of knowing its files. */
+static void a_tokenizer_says_what_it_is(void **state)
+{
+    (void)state;
+    const char *folder = t_folder();
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    int learns = 0, types = 0;
+    assert_null(rf_tokenizer_found(ctx, folder));
+    put(folder, "tokenizer_config.json", "{\"tokenizer_class\":\"BertTokenizer\"}");
+    assert_null(rf_tokenizer_found(ctx, folder));
+    put(folder, "tokenizer.json", "{}");
+    assert_string_equal(rf_tokenizer_found(ctx, folder), "tokenizer.json");
+    put(folder, "vocab.txt", VOCAB);
+    assert_string_equal(rf_tokenizer_found(ctx, folder), "vocab.txt");
+    assert_string_equal(rf_tokenizer_type(0, &learns), "wordpiece");
+    assert_true(learns);
+    while (rf_tokenizer_type(types, NULL)) types++;
+    assert_null(rf_tokenizer_type(-1, NULL));
+    assert_int_equal(rf_tokenizer_make(ctx, "wordpiece", &t, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "learned from text");
+    why = (rf_error){0};
+    assert_int_equal(rf_tokenizer_make(ctx, "syllables", &t, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "syllables");
+
+    fast_folder(folder, "true");
+    put(folder, "tokenizer_config.json", "{}");
+    t = opened(folder);
+    assert_string_equal(rf_tokenizer_transformers(t), "BertTokenizerFast");
+    assert_string_equal(rf_tokenizer_files(t)[2], "vocab.txt");
+    assert_null(rf_tokenizer_files(t)[3]);
+    char *about = rf_tokenizer_describe(t);
+    assert_non_null(strstr(about, "\"lower_case\":true"));
+    rf_text_free(t, about);
+    const uint64_t print = rf_tokenizer_fingerprint(t, 3);
+    assert_int_equal(rf_tokenizer_fingerprint(t, 3), print);
+    assert_int_not_equal(rf_tokenizer_fingerprint(t, 4), print);
+    assert_string_equal(rf_tokenizer_displaces(t, folder), "tokenizer.json");
+    assert_int_equal(rf_tokenizer_savable(t, folder, NULL), RF_OK);
+    assert_int_equal(rf_tokenizer_save(t, folder, NULL), RF_OK);        /* nothing is left that would be read instead */
+    assert_null(rf_tokenizer_displaces(t, folder));
+    assert_string_equal(rf_tokenizer_found(ctx, folder), "vocab.txt");
+    rf_tokenizer_free(t);
+    t = opened(folder);
+    assert_int_equal(rf_tokenizer_fingerprint(t, 3), print);
+    put(folder, "tokenizer_config.json", "{\"do_lower_case\":false}");
+    rf_tokenizer *u = opened(folder);
+    assert_int_not_equal(rf_tokenizer_fingerprint(u, 3), print);
+    rf_tokenizer_free(u);
+    rf_tokenizer_free(t);
+}
+
 static void failing_memory(void **state)
 {
     (void)state;
@@ -408,6 +460,7 @@ int main(void)
         cmocka_unit_test(what_saving_cannot_keep_is_refused),
         cmocka_unit_test(an_older_tokenizer_json_is_set_aside),
         cmocka_unit_test(an_encoding_goes_from_one_tokenizer_to_another),
+        cmocka_unit_test(a_tokenizer_says_what_it_is),
         cmocka_unit_test(failing_memory),
     };
     return cmocka_run_group_tests_name("text/folder", tests, setup, teardown);

@@ -90,7 +90,7 @@ static void decode_line(const rf_tokenizer *t, char *line, int number)
     size_t n = 0;
     while (line && *line && n < 64) id[n++] = (int32_t)atoi(word(&line));
     expected[from_hex(expected)] = 0;
-    char *got = rf_decode(t, id, n, skip, tidy);
+    char *got = rf_decode(t, id, n, skip, tidy, NULL);
     if (!got || strcmp(got, expected[0] == '-' && !expected[1] ? "" : expected) != 0)
         fail_msg("line %d: \"%s\", expected \"%s\"", number, got, expected);
     rf_text_free(t, got);

@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "roformer/tokenizer.h"
-#include "text/text.h"
+#include "text/wordpiece.h"
 
 #define SPECIALS "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"
 static const char small[] = SPECIALS "a\nb\n##a\n##b\nab\n##ab\n!\n[\n]\nmask\nthe\n\xC3\xA9\n\xE6\xBC\xA2\n";
@@ -274,7 +274,7 @@ static void failing_memory(void **state)
         rf_status status = rf_tokenizer_new(c, small, sizeof small - 1, "v", NULL, &t, &why);
         if (!status) status = rf_encode(t, text, sizeof text - 1, text, sizeof text - 1, 0, 0, &x, NULL, &why);
         if (!status) {
-            char *back = rf_decode(t, x.id, x.n, 0, 1);
+            char *back = rf_decode(t, x.id, x.n, 0, 1, NULL);
             if (!back) status = RF_ENOMEM;
             rf_text_free(t, back);
         }
@@ -334,7 +334,7 @@ static void a_hostile_vocabulary(void **state)
             for (unsigned i = 0; i < WORD; i++)
                 *to++ = (char)('a' + ((unsigned)__builtin_popcount(i) + (token >> word)) % 2);
     rf_tokenizer *t = make(text, size, NULL);
-    const rf_slots *s = &t->vocab.whole;
+    const rf_slots *s = &rf__as_wordpiece(t)->vocab.whole;
     size_t run = 0, longest = 0;
     for (size_t i = 0; i <= s->mask; i++) {
         run = s->at[i].id < 0 ? 0 : run + 1;

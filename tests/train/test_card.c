@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "t.h"
-#include "text/text.h"
+#include "text/unicode.h"
 #include "tiny.h"
 #include "train/log/card.h"
 
@@ -21,6 +21,7 @@ static rf__card card_of(const rf_ctx *ctx, const char *folder, rf_config *c, con
     c->label = names;
     return (rf__card){.ctx = ctx,
                       .folder = folder,
+                      .tokenizer = "BertTokenizerFast",
                       .config = c,
                       .base = "/home/somebody/models/my_base/",
                       .options = options,

@@ -13,7 +13,9 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
+#include "base/model_files.h"
 #include "cli/bench/bench.h"
+#include "roformer/tokenizer.h"
 #include "roformer/train.h"
 #include "train/checkpoint/folder.h"
 
@@ -41,8 +43,10 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
     for (int64_t i = 0; i < V; i++)
         n += (size_t)(i < least ? snprintf(text + n, capacity - n, "%s\n", special[i])
                                 : snprintf(text + n, capacity - n, "w%lld\n", (long long)i));
-    rf_status status = rf__path(path, sizeof path, folder, "vocab.txt", why);
-    if (!status) status = rf__replace_file(ctx, path, text, n, why);
+    rf_tokenizer *t = NULL;
+    rf_status status = rf_tokenizer_new(ctx, text, n, "words", NULL, &t, why);
+    if (!status) status = rf_tokenizer_save(t, folder, why);
+    rf_tokenizer_free(t);
     n = 0;
     for (int i = 0; i < TEXTS * WORDS; i++)
         n += (size_t)snprintf(text + n, capacity - n, "w%lld%s",
@@ -58,7 +62,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
 
 static double bytes_of(const char *folder)
 {
-    static const char *const file[] = {"model.safetensors", "optimizer.safetensors"};
+    static const char *const file[] = {RF_FILE_WEIGHTS, RF_FILE_MOMENTS};
     double sum = 0;
     char path[4096];
     struct stat st;
@@ -87,7 +91,7 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     rf_train_options o;
     rf_train_defaults(&o);
     rf_status status = rf__path(text, sizeof text, folder, "corpus.txt", why);
-    if (!status) status = rf__path(config, sizeof config, folder, "config.json", why);
+    if (!status) status = rf__path(config, sizeof config, folder, RF_FILE_CONFIG, why);
     if (!status) status = rf__path(out, sizeof out, folder, "out", why);
     if (status) return status;
     o.text = texts;

@@ -80,13 +80,15 @@ static json_t *predictions_json(const job *j, const rf_mask *mask, rf_error *why
     json_t *list = json_array();
     for (int64_t i = 0; i < mask->words; i++) {
         const int32_t id = mask->word[i].id;
-        char *word = rf_decode(j->m.t, &id, 1, 0, 0), *whole = word ? rf_fill_sequence(j->m.pipeline, mask, id) : NULL;
+        size_t size[2] = {0, 0};
+        char *word = rf_decode(j->m.t, &id, 1, 0, 0, &size[0]);
+        char *whole = word ? rf_fill_sequence(j->m.pipeline, mask, id, &size[1]) : NULL;
         json_t *one = json_object();
         if (whole) {
             rf__json_set(&one, "score", json_real((double)mask->word[i].score));
             rf__json_set(&one, "token", json_integer(id));
-            rf__json_set(&one, "token_str", cli_text_json(word, strlen(word)));
-            rf__json_set(&one, "sequence", cli_text_json(whole, strlen(whole)));
+            rf__json_set(&one, "token_str", cli_text_json(word, size[0]));
+            rf__json_set(&one, "sequence", cli_text_json(whole, size[1]));
         }
         rf__json_add(&list, one);
         rf_text_free(j->m.t, word);

@@ -10,6 +10,7 @@
 #include <zstd.h>
 
 #include "base/base.h"
+#include "base/model_files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "model/params.h"
@@ -181,16 +182,9 @@ static json_t *position_json(const rf_config *c, rf_error *why)
 
 static json_t *tokenizer_json(const rf_tokenizer *t)
 {
-    const rf_tokenizer_options *k = rf_tokenizer_options_of(t);
-    json_t *o = json_object();
-    char special[256];
-    rf__json_set(&o, "kind", json_string("WordPiece (BERT)"));
-    rf__json_set(&o, "tokens", json_integer(rf_tokenizer_size(t)));
-    rf__json_set(&o, "lower_case", json_boolean(k->lowercase));
-    rf__json_set(&o, "strip_accents", json_boolean(k->strip_accents < 0 ? k->lowercase : k->strip_accents));
-    rf__json_set(&o, "rules", json_string(k->rules == RF_RULES_PYTHON ? "python" : "rust"));
-    snprintf(special, sizeof special, "%.40s %.40s %.40s %.40s %.40s", k->unk, k->cls, k->sep, k->pad, k->mask);
-    rf__json_set(&o, "special", cli_text_json(special, strlen(special)));
+    char *text = rf_tokenizer_describe(t);
+    json_t *o = text ? rf__json_parse(text, strlen(text), 0, "tokenizer", NULL) : NULL;
+    rf_text_free(t, text);
     return o;
 }
 
@@ -235,36 +229,29 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
 
 static rf_status weights_path(const char *folder, char *path, size_t size, rf_error *why)
 {
-    rf_status status = rf__path(path, size, folder, "model.safetensors", why);
+    rf_status status = rf__path(path, size, folder, RF_FILE_WEIGHTS, why);
     if (!status && access(path, R_OK)) {
         char index[4096];
-        if (!rf__path(index, sizeof index, folder, "model.safetensors.index.json", NULL) && !access(index, R_OK))
+        if (!rf__path(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
             snprintf(path, size, "%s", index);
     }
     return status;
 }
 
-static bool has_file(const char *folder, const char *name)
-{
-    char path[4096];
-    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
-}
-
-/* A tokenizer.json alone may be of a kind that is not read here: what is wrong with it then stands in its place. */
+/* A tokenizer may be of a kind that is not read here: what is said of it then stands in its place. */
 static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t **o, rf_error *why)
 {
     rf_tokenizer *t = NULL;
     rf_error unread = {0};
-    const bool words = has_file(folder, "vocab.txt");
     rf__json_set(o, "tokenizer", json_null());
-    if (!words && !has_file(folder, "tokenizer.json")) return RF_OK;
+    if (!rf_tokenizer_found(io->ctx, folder)) return RF_OK;
     const rf_status status = rf_tokenizer_open(io->ctx, folder, &t, &unread);
     if (!status) {
         rf__json_set(o, "tokenizer", tokenizer_json(t));
         rf_tokenizer_free(t);
         return RF_OK;
     }
-    if (words || status == RF_ENOMEM) return rf_fail(why, status, "%s", unread.text);
+    if (status != RF_EUNSUPPORTED) return rf_fail(why, status, "%s", unread.text);
     rf__json_set(o, "tokenizer", json_pack("{s:s}", "not readable", unread.text));
     return RF_OK;
 }

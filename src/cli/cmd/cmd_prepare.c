@@ -49,7 +49,7 @@ static int run(void *arguments, cli_io *io)
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
     if (!a->text.n) rf_fail(&io->why, RF_EARG, "prepare needs --text FILE...");
-    else if (!a->t.model) rf_fail(&io->why, RF_EARG, "prepare needs --model DIR, a folder with a vocab.txt");
+    else if (!a->t.model) rf_fail(&io->why, RF_EARG, "prepare needs --model DIR, a folder with a tokenizer");
     else if (!a->output) rf_fail(&io->why, RF_EARG, "prepare needs -o FILE");
     for (int i = 0; i < a->text.n + a->validation.n && !io->why.code; i++)
         cli_not_input(a->output, i < a->text.n ? a->text.item[i] : a->validation.item[i - a->text.n], &io->why);
@@ -74,7 +74,7 @@ static void prepare(void *args)
 
 static const cli_option options[] = {
     CLI_TRAIN_ROW("text", struct args, text, NULL),
-    CLI_TRAIN_ROW("model", struct args, t, "folder with vocab.txt"),
+    CLI_TRAIN_ROW("model", struct args, t, "folder with a tokenizer"),
     {"output", 'o', CLI_FILE, offsetof(struct args, output), "FILE", NULL, 0, 0, NULL, "the cache", NULL},
     CLI_TRAIN_ROW("validation_text", struct args, validation, NULL),
     CLI_TRAIN_ROWS(struct args, t, RF_OPTION_PREPARE),

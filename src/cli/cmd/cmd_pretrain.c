@@ -144,7 +144,7 @@ static int run(void *arguments, cli_io *io)
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
     if (!a->t.model && !a->t.resume_from_checkpoint)
-        rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a vocab.txt");
+        rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a tokenizer");
     if (io->why.code) return cli_exit(io);
     cli_signals_catch();
     cli_signals_catch_save();

@@ -11,13 +11,13 @@ struct args {
     cli_list texts;
 };
 
-/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last
- * one. */
+/* Offsets come in bytes and leave in characters.  Tokens mostly walk forward, so the count goes on from the last one,
+ * or back from it. */
 typedef struct cursor { const char *text; size_t byte, character; } cursor;
 
 static size_t characters(cursor *p, size_t byte)
 {
-    if (byte < p->byte) p->byte = p->character = 0;
+    while (p->byte > byte) p->character -= ((unsigned char)p->text[--p->byte] & 0xC0) != 0x80;
     for (; p->byte < byte; p->byte++) p->character += ((unsigned char)p->text[p->byte] & 0xC0) != 0x80;
     return p->character;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/model_files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "train/checkpoint/checksums.h"
@@ -82,14 +83,14 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
     size_t n;
     char path[4096], name[64];
     const verdict before = *v;
-    const char *list = rf__folder_has(folder, "COMPLETE") ? "COMPLETE"
-                     : rf__folder_has(folder, "checksums.json") ? "checksums.json" : NULL;
+    const char *list = rf__folder_has(folder, RF_FILE_COMPLETE) ? RF_FILE_COMPLETE
+                     : rf__folder_has(folder, RF_FILE_CHECKSUMS) ? RF_FILE_CHECKSUMS : NULL;
     rf_status status = rf__checkpoints(v->io->ctx, folder, &step, &n, why);
     if (status) return status;
     for (size_t i = 0; i < n && !status; i++) {
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
         status = rf__path(path, sizeof path, folder, name, why);
-        if (!status) verify_one(v, path, "COMPLETE");
+        if (!status) verify_one(v, path, RF_FILE_COMPLETE);
     }
     rf__free(v->io->ctx, step);
     if (!status && (list || !n)) verify_one(v, folder, list);

@@ -1,4 +1,4 @@
-/* cmd_vocab.c — roformer vocab: a WordPiece vocabulary from raw text. */
+/* cmd_vocab.c — roformer vocab: a tokenizer in a folder, learned from raw text or of a type that learns nothing. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -7,12 +7,11 @@
 #include "base/base.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
-#include "text/text.h"
 #include "train/checkpoint/folder.h"
 
 struct args {
     cli_list text;
-    const char *output;
+    const char *output, *type;
     int64_t size, alphabet, least, max_words;
     int cased, rules, overwrite;
     rf_train_options t;         /* how the text is read */
@@ -35,29 +34,21 @@ static rf_status prepare_folder(job *j)
 {
     const struct args *a = j->a;
     rf_error *why = &j->io->why;
-    char path[4096];
     struct stat st;
     j->made = !mkdir(a->output, 0777);
     if (!j->made && errno != EEXIST)
         return rf_fail(why, RF_EIO, "%.200s: cannot create the folder: %s", a->output, strerror(errno));
     if (!stat(a->output, &st) && !S_ISDIR(st.st_mode))
         return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
-    const int n = snprintf(path, sizeof path, "%s/tokenizer.json", a->output);
-    if (n < 0 || (size_t)n >= sizeof path) return rf_fail(why, RF_EARG, "--output: the path is too long");
     if (access(a->output, W_OK | X_OK))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
-    static const char *const kept[] = {"vocab.txt", "tokenizer.json"};
-    for (size_t i = 0; i < RF_COUNT(kept) && !a->overwrite; i++) {
-        snprintf(path, sizeof path, "%s/%s", a->output, kept[i]);
-        if (!access(path, F_OK))
-            return rf_fail(why, RF_EIO, "%.200s exists, and models trained with it need it; --overwrite replaces it",
-                           path);
-    }
+    const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
+    if (old)
+        return rf_fail(why, RF_EIO, "%.200s/%s exists, and models trained with it need it; --overwrite replaces it",
+                       a->output, old);
     if (rf__holds_weights(a->output) && !a->overwrite)
         return rf_fail(why, RF_EIO, "%.200s: holds weights, which were trained with other tokens: name another folder",
                        a->output);
-    snprintf(path, sizeof path, "%s/tokenizer.json", a->output);
-    if (!access(path, F_OK)) cli_note(j->io, "%s is renamed to " RF__REPLACED, path);
     return RF_OK;
 }
 
@@ -88,6 +79,13 @@ static void learning(void *user, int32_t done, int32_t size)
     cli_progress_show(&j->bar, "learning", size ? (double)done / size : 1, text);
 }
 
+static rf_status save(job *j, const rf_tokenizer *t)
+{
+    const char *old = rf_tokenizer_displaces(t, j->a->output);
+    if (old) cli_note(j->io, "%s/%s is renamed to %s.replaced", j->a->output, old, old);
+    return rf_tokenizer_save(t, j->a->output, &j->io->why);
+}
+
 static rf_status learn(job *j)
 {
     rf_error *why = &j->io->why;
@@ -97,8 +95,8 @@ static rf_status learn(job *j)
     if (!j->documents) return rf_fail(why, RF_EDATA, "%.200s: no text, so no vocabulary", j->a->text.item[0]);
     rf_status status = rf_vocab_trainer_learn(j->trainer, (int32_t)j->a->size, (int32_t)j->a->alphabet,
                                               (uint64_t)j->a->least, learning, j, &vocab, &bytes, why);
-    if (!status) status = rf_tokenizer_new(j->io->ctx, vocab, bytes, "vocab.txt", &j->options, &t, why);
-    if (!status) status = rf_tokenizer_save(t, j->a->output, why);
+    if (!status) status = rf_tokenizer_new(j->io->ctx, vocab, bytes, "vocabulary", &j->options, &t, why);
+    if (!status) status = save(j, t);
     cli_progress_clear(&j->bar);
     if (!status) {
         char size[16];
@@ -119,15 +117,53 @@ static rf_status learn(job *j)
     return status;
 }
 
+/* ---- types ------------------------------------------------------------------------------------------------------- */
+
+#define RFT(name) #name ", "
+static const char types[] =
+#include "text/tokenizers.def"
+    "";
+#undef RFT
+
+static rf_status find_type(const char *type, int *learns, rf_error *why)
+{
+    const char *name = NULL;
+    for (int i = 0; (name = rf_tokenizer_type(i, learns)); i++)
+        if (!type || !strcmp(name, type)) return RF_OK;
+    return rf_fail(why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type, (int)sizeof types - 3,
+                   types);
+}
+
+/* A type that learns nothing: what learning would go by is not passed over in silence. */
+static rf_status make(job *j)
+{
+    static const char *const learning[] = {"text", "size", "alphabet", "min-frequency", "max-words", "text_format",
+                                           "text_field", "cased", "rules"};
+    rf_error *why = &j->io->why;
+    rf_tokenizer *t = NULL;
+    for (size_t i = 0; i < RF_COUNT(learning); i++)
+        if (cli_given(j->io->parsed, learning[i]))
+            return rf_fail(why, RF_EARG, "--type %s learns nothing from text: leave --%s out", j->a->type, learning[i]);
+    rf_status status = rf_tokenizer_make(j->io->ctx, j->a->type, &t, why);
+    if (!status) status = prepare_folder(j);
+    if (!status) status = save(j, t);
+    if (!status) cli_note(j->io, "%s: %d tokens", j->a->output, (int)rf_tokenizer_size(t));
+    rf_tokenizer_free(t);
+    return status;
+}
+
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
     job j = {.a = a, .io = io, .options = RF_TOKENIZER_DEFAULTS};
     rf_error *why = &io->why;
+    int learns = 1;
     j.options.lowercase = !a->cased;
     j.options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
-    if (!a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
+    if (find_type(a->type, &learns, why)) return cli_exit(io);
+    if (learns && !a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
     else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
+    else if (!learns) make(&j);
     else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->t.reader, &j.reader, why) && !prepare_folder(&j) &&
              !rf_vocab_trainer_new(io->ctx, &j.options, (size_t)a->max_words, &j.trainer, why)) {
         cli_progress_init(&j.bar, io, 10);
@@ -149,8 +185,13 @@ static void prepare(void *args)
 
 static const cli_option options[] = {
     CLI_TRAIN_ROW("text", struct args, text, NULL),
-    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "folder for vocab.txt and tokenizer_config.json",
-     "output_dir"},
+    {"output", 'o', CLI_FOLDER, A(output), "DIR", NULL, 0, 0, NULL, "folder for the tokenizer", "output_dir"},
+    {"type", 0, CLI_TEXT, A(type), "TYPE", NULL, 0, 0, NULL,
+     "of tokenizer: "
+#define RFT(name) #name ", "
+#include "text/tokenizers.def"
+#undef RFT
+     "the first when not given", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
     {"alphabet", 0, CLI_INT, A(alphabet), "N", "1000", 1, 1 << 20, NULL, "most different characters", "limit_alphabet"},
     {"min-frequency", 0, CLI_INT, A(least), "N", "2", 1, 1e15, NULL, "pairs seen less often are not joined", NULL},
@@ -161,7 +202,7 @@ static const cli_option options[] = {
     {"cased", 0, CLI_FLAG, A(cased), NULL, NULL, 0, 0, NULL, "keep upper case and accents", NULL},
     {"rules", 0, CLI_CHOICE, A(rules), "rust|python", "rust", 0, 0, NULL,
      "whose Unicode rules: those of transformers' fast tokenizers or of its slow ones", NULL},
-    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace a vocabulary that is there", NULL},
+    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace a tokenizer that is there", NULL},
     {0},
 };
 #undef A
@@ -176,9 +217,10 @@ static const char *const examples[] = {
 const cli_command cmd_vocab = {
     "vocab",
     "--text FILE... -o DIR",
-    "learn a WordPiece vocabulary from text",
+    "make a tokenizer: learn a WordPiece vocabulary from text",
     "Counts the words of all files and joins the pairs of pieces that occur most often until the vocabulary is full.  "
-    "The folder can then be trained with roformer pretrain, and read by transformers.",
+    "The folder can then be trained with roformer pretrain, and read by transformers.  A --type that learns nothing "
+    "from text needs -o alone.",
     examples,
     options,
     sizeof(struct args),

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/model_files.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/report.h"
@@ -33,14 +34,14 @@ static bool running(const rf_ctx *ctx, const char *folder)
     struct stat st;
     FILE *f;
     bool held = false;
-    snprintf(path, sizeof path, "%s/.lock", folder);
+    snprintf(path, sizeof path, "%s/" RF_FILE_LOCK, folder);
     if (rf__read_file(ctx, path, 4096, &text, &size, NULL)) return false;
     const bool named = sscanf(text, "process %ld on %127s", &pid, host) == 2;
     rf__free(ctx, text);
     if (!named) return false;
     gethostname(mine, sizeof mine - 1);
     if (strcmp(host, mine)) {
-        snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+        snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
         return !stat(path, &st) && time(NULL) - st.st_mtime < 600;
     }
     if (!(f = fopen("/proc/locks", "r"))) return false;
@@ -200,7 +201,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     char path[4096];
     curve_run r;
     *alive = running(io->ctx, folder);
-    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
     if (*alive && access(path, F_OK)) {
         printf("%s: running, nothing is logged yet\n", folder);
         return cli_flush(&io->why);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/model_files.h"
 #include "base/path.h"
 #include "cli/plot/curves.h"
 
@@ -61,7 +62,7 @@ void curves_clear(curve_run *r)
 static void name_run(const char *path, char *out, size_t size)
 {
     char folder[4096];
-    const bool file = strchr(path, '/') && !strcmp(rf__file_name(path), "metrics.jsonl");
+    const bool file = strchr(path, '/') && !strcmp(rf__file_name(path), RF_FILE_METRICS);
     rf__last_part(file && !rf__folder_of(path, folder, sizeof folder, NULL) ? folder : path, out, size);
 }
 
@@ -128,7 +129,7 @@ rf_status curves_read(const char *path, curve_run *out, rf_error *why)
     *out = (curve_run){.lines = 0};
     name_run(path, out->name, sizeof out->name);
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    snprintf(whole, sizeof whole, "%s%s", path, folder ? "/metrics.jsonl" : "");
+    snprintf(whole, sizeof whole, "%s%s", path, folder ? "/" RF_FILE_METRICS : "");
     rf_status status = folder ? rf__must_be_file(whole, why) : RF_OK;
     if (!status) status = cli_lines_open(NULL, &in, whole, why);
     if (status) return status;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/base.h"
+#include "base/model_files.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 #include "train/checkpoint/folder.h"
@@ -29,7 +30,7 @@ json_t *report_state(cli_io *io, const char *folder)
     if (rf__checkpoints(io->ctx, folder, &step, &n, NULL)) return NULL;
     if (n) {
         const int size =
-            snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/trainer_state.json", folder, step[n - 1]);
+            snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/" RF_FILE_STATE, folder, step[n - 1]);
         if (size > 0 && (size_t)size < sizeof path) state = read_json(io, path, JSON_REJECT_DUPLICATES);
     }
     rf__free(io->ctx, step);
@@ -190,9 +191,9 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
     report_samples(io, to, folder, options, samples);
     fputs("<h2>How it was made</h2>\n", to);
     put_object(to, "options", options);
-    snprintf(path, sizeof path, "%s/config.json", folder);
+    snprintf(path, sizeof path, "%s/" RF_FILE_CONFIG, folder);
     json_t *all = read_json(io, path, 0);
-    put_object(to, "config.json", all);
+    put_object(to, RF_FILE_CONFIG, all);
     json_decref(all);
     fprintf(to, "<p><small>roformer %s</small></p>\n</body></html>\n", rf_version());
     json_decref(state);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/model_files.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 #include "data/tokens.h"
@@ -27,7 +28,7 @@ typedef struct predicting {
 
 static void put_ids(const predicting *g, const int32_t *id, size_t n)
 {
-    char *text = rf_decode(g->t, id, n, 1, 1);
+    char *text = rf_decode(g->t, id, n, 1, 1, NULL);
     if (text) svg_text(g->to, text);
     rf_text_free(g->t, text);
 }
@@ -144,7 +145,7 @@ static void from_text(predicting *g, const char *text)
         }
         if (!s.masks)
             rf_fail(why, RF_EDATA, "--sample: no mask token (%s) in the first %d tokens of \"%.100s\"",
-                    rf_tokenizer_options_of(g->t)->mask, WORDS, text);
+                    rf_tokenizer_token(g->t, rf_tokenizer_mask(g->t)), WORDS, text);
         put_sample(g, &s);
     }
     rf_encoding_clear(&e);
@@ -161,7 +162,7 @@ void report_samples(cli_io *io, FILE *to, const char *folder, const json_t *opti
     if (predicts && !rf_session_open(g.model, &g.session, NULL)) {
         const char *data = json_string_value(json_array_get(json_object_get(options, "data"), 0));
         for (int i = 0; samples && i < samples->n && !io->why.code; i++) from_text(&g, samples->item[i]);
-        snprintf(path, sizeof path, "%s/tokens.cache", folder);
+        snprintf(path, sizeof path, "%s/" RF_FILE_TOKENS, folder);
         if (!g.written) from_cache(&g, data ? data : path);
     }
     if (!predicts && samples && samples->n)

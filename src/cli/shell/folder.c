@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "cli/shell/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
@@ -10,7 +11,7 @@
 static bool is_model(const char *folder)
 {
     char path[4096];
-    const int n = snprintf(path, sizeof path, "%s/config.json", folder);
+    const int n = snprintf(path, sizeof path, "%s/" RF_FILE_CONFIG, folder);
     return n > 0 && (size_t)n < sizeof path && !access(path, R_OK);
 }
 

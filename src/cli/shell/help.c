@@ -245,7 +245,7 @@ void cli_manual(FILE *to)
         ".TP\n.B ROFORMER_THREADS\nas \\fB\\-\\-threads\\fR\n.TP\n.B ROFORMER_ISA\nas \\fB\\-\\-isa\\fR\n"
         ".TP\n.B NO_COLOR\nno colours when set and not empty\n"
         ".SH FILES\n"
-        ".TP\n.I config.json, model.safetensors, vocab.txt, tokenizer_config.json\na model folder, as Hugging Face's "
+        ".TP\n.I config.json, model.safetensors, and the files of a tokenizer\na model folder, as Hugging Face's "
         "transformers reads and writes it\n"
         ".TP\n.I checkpoint\\-N/\na model folder with what training needs to go on; complete or not there at all\n"
         ".TP\n.I metrics.jsonl\none line of JSON for each logged step, evaluation and checkpoint\n";

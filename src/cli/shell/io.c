@@ -14,7 +14,7 @@
 
 #include "base/path.h"
 #include "data/source.h"
-#include "text/text.h"
+#include "text/unicode.h"
 
 enum { OUT_BUFFER = 1 << 16, CHUNK = 1 << 16 };
 

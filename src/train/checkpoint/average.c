@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/model_files.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"
@@ -10,7 +11,7 @@ static rf_status load(const rf_params *p, const char *folder, float *slab, rf_er
 {
     char path[4096];
     rf_weights *w;
-    rf_status status = rf__path(path, sizeof path, folder, "model.safetensors", why);
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf_weights_open(p->ctx, path, &w, why);
     if (status) return status;
     status = rf__params_load(p, w, slab, NULL, NULL, why);

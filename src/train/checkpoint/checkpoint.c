@@ -18,11 +18,12 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
-static const char complete[] = "COMPLETE";
+static const char complete[] = RF_FILE_COMPLETE;
 
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
@@ -74,7 +75,7 @@ typedef struct slab_file { char path[4096]; int fd; } slab_file;
 
 static rf_status write_slabs(const rf__checkpoint *c, const char *folder, slab_file f[SLABS], rf_error *why)
 {
-    static const char *const name[SLABS] = {"model.safetensors", "optimizer.safetensors", "ema.safetensors"};
+    static const char *const name[SLABS] = {RF_FILE_WEIGHTS, RF_FILE_MOMENTS, RF_FILE_MEANS};
     const rf__optimizer *o = c->optimizer;
     rf_status status = RF_OK;
     for (int i = 0; i < SLABS; i++) f[i].fd = -1;
@@ -106,7 +107,7 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     status = sync_slabs(slabs, status, why);
     if (!status) status = rf_config_write(c->ctx, folder, &c->optimizer->params->config, why);
     if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
-    if (!status) status = rf__path(path, sizeof path, folder, "trainer_state.json", why);
+    if (!status) status = rf__path(path, sizeof path, folder, RF_FILE_STATE, why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);
     return status ? status : rf__checksums_write(c->ctx, folder, complete, NULL, why);
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "train/checkpoint/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why)
@@ -45,7 +46,7 @@ bool rf__folder_has(const char *folder, const char *name)
 
 bool rf__holds_weights(const char *folder)
 {
-    static const char *const file[] = {"model.safetensors", "model.safetensors.index.json"};
+    static const char *const file[] = {RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX};
     bool holds = false;
     for (size_t i = 0; i < RF_COUNT(file); i++) holds = holds || rf__folder_has(folder, file[i]);
     return holds;
@@ -67,7 +68,7 @@ static rf_status busy(const char *path, int fd, rf_error *why)
 rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
 {
     char path[4096], host[128] = "", when[32] = "", text[256];
-    if (rf__path(path, sizeof path, folder, ".lock", why)) return RF_ERANGE;
+    if (rf__path(path, sizeof path, folder, RF_FILE_LOCK, why)) return RF_ERANGE;
     const int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     if (lock < 0) return rf_fail(why, RF_EIO, "%s: cannot open: %s", path, strerror(errno));
     if (flock(lock, LOCK_EX | LOCK_NB)) {
@@ -106,7 +107,7 @@ void rf__folder_remove(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH |
 /* "name.tmp-<pid>-<n>" (or without n, as earlier versions had it) of a process that is not there any more. */
 static bool left_behind(const char *name)
 {
-    static const char cache[] = "tokens.cache.tmp-";
+    static const char cache[] = RF_FILE_TOKENS ".tmp-";
     if (!strncmp(name, ".tmp-", 5) || !strncmp(name, cache, sizeof cache - 1)) return true;
     const char *mark = strstr(name, ".tmp-");
     char *end = NULL;
@@ -118,7 +119,7 @@ static bool left_behind(const char *name)
 
 void rf__folder_unmake(const char *folder)
 {
-    static const char *const own[] = {".lock", "tokens.cache"};
+    static const char *const own[] = {RF_FILE_LOCK, RF_FILE_TOKENS};
     char path[4096];
     int others = 0;
     DIR *d = opendir(folder);

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/model_files.h"
 #include "base/path.h"
 #include "store/family.h"
 #include "store/store.h"
-#include "text/text.h"
+#include "text/unicode.h"
 #include "train/log/card.h"
 
 static const char mark[] = "<!-- roformer wrote this card, and writes it again at the end of every run in this folder; "
@@ -315,12 +316,17 @@ static void use(FILE *f, const rf__card *c, const char *name)
     fprintf(f, "\n```\n");
     const rf_family_config *family = rf__config_family(c->config);
     const class_name class = class_of(c->config);
-    if (elsewhere(c->config))
+    if (elsewhere(c->config) && c->tokenizer)
         fprintf(f,
-                "\n```python\nfrom transformers import BertTokenizerFast, %s\n"
-                "tokenizer = BertTokenizerFast.from_pretrained(\"%s\")\n"
+                "\n```python\nfrom transformers import %s, %s\n"
+                "tokenizer = %s.from_pretrained(\"%s\")\n"
                 "model = %s.from_pretrained(\"%s\")\n```\n",
-                class.text, name, class.text, name);
+                c->tokenizer, class.text, c->tokenizer, name, class.text, name);
+    else if (elsewhere(c->config))
+        fprintf(f,
+                "\n```python\nfrom transformers import %s\nmodel = %s.from_pretrained(\"%s\")\n```\n\n"
+                "transformers has no class for its tokenizer, so ids have to be made by roformer.\n",
+                class.text, class.text, name);
     else if (family && family->elsewhere)
         fprintf(f, "\n%s\n", family->elsewhere);
     else
@@ -349,7 +355,7 @@ rf_status rf__card_write(const rf__card *c, rf_error *why)
     const part name = last_part(whole ? whole : c->folder);
     size_t size = 0;
     free(whole);
-    rf_status status = rf__path(path, sizeof path, c->folder, "README.md", why);
+    rf_status status = rf__path(path, sizeof path, c->folder, RF_FILE_CARD, why);
     if (status || !is_ours(c->ctx, path)) return status;
     FILE *f = open_memstream(&text, &size);
     if (!f) return rf_fail(why, RF_ENOMEM, "out of memory: a model card");

@@ -11,6 +11,7 @@
 typedef struct rf__card {
     const rf_ctx *ctx;
     const char *folder;                 /* its last part is the model's name                                          */
+    const char *tokenizer;              /* the class of transformers that reads the folder's tokenizer, or NULL       */
     const rf_config *config;            /* task and labels are there                                                  */
     const char *base;                   /* model folder that fine-tuning began with, or NULL                          */
     const json_t *options;              /* of the run, as checkpoints keep them (rf__options_json): data files, too   */

@@ -1,9 +1,10 @@
 /* metrics.c — metrics.jsonl. */
 #include <stdlib.h>
 
+#include "base/model_files.h"
 #include "train/log/metrics.h"
 
-static const char name[] = "metrics.jsonl";
+static const char name[] = RF_FILE_METRICS;
 
 rf_status rf__metrics_open(const char *folder, int64_t bytes, rf__metrics *out, rf_error *why)
 {

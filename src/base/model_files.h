@@ -1,0 +1,31 @@
+/* model_files.h — the names of what a model folder and a run's folder hold.
+ *
+ * A path is made of these, nowhere of a name in quotes (tools/check_files.sh); a message may name a file.            */
+#ifndef RF_MODEL_FILES_H
+#define RF_MODEL_FILES_H
+
+/* A model. */
+#define RF_FILE_CONFIG "config.json"
+#define RF_FILE_WEIGHTS "model.safetensors"
+#define RF_FILE_WEIGHTS_INDEX "model.safetensors.index.json"
+#define RF_FILE_CARD "README.md"
+#define RF_FILE_CHECKSUMS "checksums.json"                /* of a trained model's files                               */
+
+/* Its tokenizer: known to src/text alone; others ask rf_tokenizer_files, rf_tokenizer_found. */
+#define RF_FILE_VOCAB "vocab.txt"
+#define RF_FILE_TOKENIZER "tokenizer.json"
+#define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
+#define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"
+
+/* A checkpoint, besides the model. */
+#define RF_FILE_COMPLETE "COMPLETE"                       /* its checksums, written last                              */
+#define RF_FILE_STATE "trainer_state.json"
+#define RF_FILE_MOMENTS "optimizer.safetensors"
+#define RF_FILE_MEANS "ema.safetensors"
+
+/* A run. */
+#define RF_FILE_LOCK ".lock"
+#define RF_FILE_METRICS "metrics.jsonl"
+#define RF_FILE_TOKENS "tokens.cache"
+
+#endif

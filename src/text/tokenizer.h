@@ -1,0 +1,174 @@
+/* tokenizer.h — what a tokenizer is: a row of functions (tokenizers.def), and what all of them share.
+ *
+ *     folder.c    tokenizer_config.json names the row, the special tokens and the added ones
+ *     encode.c    added tokens are cut out of the raw text, the row encodes the rest; template, truncation
+ *     decode.c    the row's text, tidied when that is asked for
+ *     save.c      the row's files and settings, tokenizer_config.json, special_tokens_map.json
+ *
+ * A tokenizer more is a file with a row in it and a line in tokenizers.def.                                          */
+#ifndef RF_TEXT_TOKENIZER_H
+#define RF_TEXT_TOKENIZER_H
+
+#include "base/base.h"
+#include "base/json.h"
+#include "base/model_files.h"
+#include "roformer/tokenizer.h"
+#include "unicode.h"
+
+enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
+enum { RF_PATH = 4096, RF_TOKENIZER_FILE = 1 << 28 };     /* bytes of a path; of a file that is read                  */
+
+/* An added token: found in the raw text before anything else is done to it. */
+typedef struct rf_added {
+    const char *text;
+    size_t size;
+    int32_t id;
+    bool special, lstrip, rstrip;
+} rf_added;
+
+/* ---- what a row is --------------------------------------------------------------------------------------------- */
+
+typedef struct rf_tokenizer_row rf_tokenizer_row;
+typedef struct rf_tokenizer_folder rf_tokenizer_folder;
+typedef struct rf_ready_files rf_ready_files;
+
+/* What all tokenizers share; the struct of a row begins with it. */
+struct rf_tokenizer {
+    const rf_tokenizer_row *row;
+    const rf_ctx *ctx;
+    int32_t n;                          /* ids are below it                                                           */
+    char *name[RF_SPECIALS];
+    int32_t special[RF_SPECIALS];
+    rf_added *added;
+    size_t added_n;
+    bool bare;                          /* no [CLS] and [SEP] around a text                                           */
+    bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
+    const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
+    bool fold;                          /* there are such tokens                                                      */
+    uint8_t opens[256];                 /* bytes with which an added token may begin                                  */
+    int opener;                         /* that byte, when it is one only; otherwise -1                               */
+    uint64_t mark;                      /* of this tokenizer and no other, ever: scratch belongs to it                */
+};
+
+/* A part of a text: bytes [from, to), known to be UTF-8, without added tokens; bytes up to `size` may be read.
+ * `plain`: special tokens in it are text (RF_ENCODE_NO_SPECIALS). */
+typedef struct rf_passage {
+    const char *text;
+    size_t from, to, size;
+    bool plain;
+} rf_passage;
+
+/* A hook that may be NULL says so. */
+struct rf_tokenizer_row {
+    const char *name;                   /* for options: "wordpiece"                                                   */
+    const char *title;                  /* for readers: "WordPiece (BERT)"                                            */
+    const char *const *classes;         /* the values of tokenizer_class that mean it, NULL at the end                */
+    const char *const *files;           /* what saving writes, by name, NULL at the end                               */
+    const char *const *holds;           /* a folder with one of these files holds such a tokenizer, whatever its
+                                           settings say; NULL: its settings name it                                   */
+    const char *model;                  /* the "type" of tokenizer.json's model that it reads; or NULL                */
+    const char *transformers;           /* the class of transformers that reads what is saved; or NULL                */
+    size_t size;                        /* of its struct                                                              */
+
+    /* From a folder whose settings are read: its own keys and files.  Takes nothing of `f` along. */
+    rf_status (*open)(rf_tokenizer_folder *f, rf_tokenizer **out);
+    /* From nothing, for those that learn nothing from text; or NULL. */
+    rf_status (*make)(const rf_ctx *ctx, rf_tokenizer **out, rf_error *why);
+    /* Its own files, complete, before any is written; or NULL. */
+    rf_status (*save)(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
+    void (*settings)(const rf_tokenizer *t, json_t **config);         /* its keys of tokenizer_config.json            */
+    void (*describe)(const rf_tokenizer *t, json_t **about);          /* what `roformer info` says of it; or NULL     */
+    uint64_t (*fingerprint)(const rf_tokenizer *t, uint64_t seed);    /* of what ids depend on besides the tokens     */
+    void (*clear)(rf_tokenizer *t);     /* frees what is its own, also of one that was not finished; or NULL          */
+
+    /* Appends a passage's tokens (rf__reserve_tokens, rf__put_token): start and end are bytes of the text and do not
+     * cut a character.  `scratch` is what the hook `scratch` gave.  False: no memory. */
+    bool (*encode)(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch);
+    /* Scratch of an encoding: `own` is NULL at first, and later what was given before; `others`: when another tokenizer
+     * used it last.  NULL: no memory.  Both hooks or neither. */
+    void *(*scratch)(const rf_ctx *ctx, void *own, bool others);
+    void (*scratch_free)(const rf_ctx *ctx, void *own);
+    /* The text of ids, ended by a zero; those of special tokens are left out when `skip`.  NULL: no memory. */
+    char *(*decode)(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size);
+    const char *(*token)(const rf_tokenizer *t, int32_t id);          /* NULL: no such token, or an added one         */
+    int32_t (*id)(const rf_tokenizer *t, const char *token);          /* -1: no such token, or an added one           */
+    bool (*continues)(const rf_tokenizer *t, int32_t id);             /* what it begins with began in the one before  */
+};
+
+/* All rows, NULL at the end; the first one is taken where no class is named. */
+extern const rf_tokenizer_row *const rf__tokenizer_rows[];
+
+/* ---- making one ------------------------------------------------------------------------------------------------ */
+
+/* What a tokenizer is made of besides what is its row's. */
+typedef struct rf_tokenizer_parts {
+    const char *name;                   /* of the file, in messages                                                   */
+    const char *remark;                 /* for the message that a special token is missing; "" as a rule              */
+    const char *special[RF_SPECIALS];   /* NULL: "[UNK]" ...                                                          */
+    rf_added *added;                    /* tokens besides the five, or the five again                                 */
+    size_t added_n;
+    bool bare, hidden;                  /* nothing around a text; special tokens are not found in raw text            */
+} rf_tokenizer_parts;
+
+/* Zeros of row->size, with row and context; NULL and a reason: no memory. */
+rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
+/* Names, special and added tokens, once the row's `id` and `n` answer.  On failure rf_tokenizer_free it. */
+rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why);
+
+/* ---- reading and writing a folder ------------------------------------------------------------------------------ */
+
+struct rf_tokenizer_folder {
+    const rf_ctx *ctx;
+    const char *path;
+    json_t *config, *map;               /* tokenizer_config.json, special_tokens_map.json; or NULL                    */
+    char config_path[RF_PATH];
+    const char *class;                  /* tokenizer_class, or NULL                                                   */
+    bool all;                           /* it leaves everything to tokenizer.json                                     */
+    json_t *fast;                       /* tokenizer.json: always when `all`, otherwise when the row reads it         */
+    char fast_path[RF_PATH];
+    rf_tokenizer_parts parts;           /* special: by the settings; strings belong to the JSON texts                 */
+    rf_error *why;
+};
+
+/* A JSON object from a file; *out stays NULL when there is no such file.  Integers are read as reals, because
+ * transformers writes 10^30 for "no limit" (model_max_length). */
+rf_status rf__folder_json(rf_tokenizer_folder *f, const char *name, char path[RF_PATH], json_t **out);
+rf_status rf__folder_flag(rf_tokenizer_folder *f, const char *path, const json_t *object, const char *key, int null,
+                          int *out);
+int64_t rf__whole_number(const json_t *x);                            /* 0 .. RF_TOKENIZER_FILE, or -1                */
+rf_status rf__folder_add(rf_tokenizer_folder *f, const char *path, rf_added a);
+/* One added token: `x` an object with content, lstrip, rstrip, special, single_word, normalized. */
+rf_status rf__folder_added(rf_tokenizer_folder *f, const char *path, const json_t *x, int64_t id);
+
+/* Files that are ready to be written; texts are freed with rf__free. */
+enum { RF_READY_FILES = 6 };                              /* its own, and two of settings */
+struct rf_ready_files {
+    const char *folder;
+    struct { const char *name; char *text; size_t size; } file[RF_READY_FILES];
+    int n;
+};
+
+/* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
+
+bool rf__grow_tokens(rf_encoding *e, size_t more);
+/* Space for `more` further tokens. */
+static inline bool rf__reserve_tokens(rf_encoding *e, size_t more)
+{
+    return e->n + more <= e->capacity || rf__grow_tokens(e, more);
+}
+
+static inline void rf__put_token(rf_encoding *e, int32_t id, uint32_t start, uint32_t end, bool added)
+{
+    e->id[e->n] = id;
+    e->start[e->n] = start;
+    e->end[e->n] = end;
+    e->added[e->n++] = added;
+}
+
+/* ---- replacing ------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_change { const char *from, *to; } rf_change;        /* `to` is not longer                           */
+/* Makes n changes one after another, each left to right, in place; returns the size. */
+size_t rf__replace_all(char *text, size_t size, const rf_change *change, size_t n);
+
+#endif

@@ -1,0 +1,293 @@
+/* wordpiece.c — BERT's tokenizer as a row: words (words.c), their pieces (vocab.c), and pieces joined again.
+ *
+ * Text is Zipfian: most words were seen before.  Each encoding keeps a direct-mapped cache from a short word to its
+ * pieces, one line of memory per word, so that threads share the tokenizer and nothing else.                        */
+#include "wordpiece.h"
+
+/* ---- scratch --------------------------------------------------------------------------------------------------- */
+
+enum { CACHE_BITS = 14, CACHED = 7 };                     /* 1 MiB                                                    */
+
+typedef struct line {
+    uint64_t key[RF_KEY / 8];
+    int32_t id[CACHED];
+    uint8_t end[CACHED];
+    uint8_t n;                                            /* 0: nothing here                                          */
+} line;
+
+typedef struct scratch {
+    rf_words words;
+    line *cache;
+    uint64_t *hash;
+    int32_t *id;
+    uint32_t *end;
+    size_t hashes, ids, ends;
+} scratch;
+
+static void free_scratch(const rf_ctx *ctx, void *own)
+{
+    scratch *s = own;
+    rf__words_clear(&s->words);
+    rf__free(ctx, s->cache);
+    rf__free(ctx, s->hash);
+    rf__free(ctx, s->id);
+    rf__free(ctx, s->end);
+    rf__free(ctx, s);
+}
+
+static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
+{
+    scratch *s = own;
+    if (s && others) memset(s->cache, 0, sizeof *s->cache << CACHE_BITS);
+    if (s || !(s = rf__calloc(ctx, 1, sizeof *s))) return s;
+    rf__words_init(&s->words, ctx);
+    s->cache = rf__calloc(ctx, (size_t)1 << CACHE_BITS, sizeof *s->cache);
+    if (s->cache) return s;
+    rf__free(ctx, s);
+    return NULL;
+}
+
+/* ---- words ----------------------------------------------------------------------------------------------------- */
+
+static inline void push_piece(rf_encoding *e, const rf_word *w, int32_t id, size_t begin, size_t end)
+{
+    if (w->from) rf__put_token(e, id, w->from[begin], w->to[end - 1], false);
+    else rf__put_token(e, id, (uint32_t)(w->at + begin), (uint32_t)(w->at + end), false);
+}
+
+static inline size_t cache_slot(const uint64_t key[3])
+{
+    const uint64_t h = (key[0] ^ (key[1] * 0x9FB21C651E98DF25) ^ (key[2] * 0xD6E8FEB86659FD93)) * 0x9E3779B97F4A7C15;
+    return (size_t)((h ^ h << 17) >> (64 - CACHE_BITS));
+}
+
+/* The pieces of a word that the cache does not hold. */
+static bool look_up(const rf_wordpiece *t, rf_encoding *e, scratch *s, const rf_word *w, line *cached)
+{
+    size_t n = 0;
+    if (w->chars <= (size_t)t->options.max_word) {
+        if (!rf__grow(e->ctx, &s->hash, &s->hashes, w->size + 1, sizeof *s->hash) ||
+            !rf__grow(e->ctx, &s->id, &s->ids, w->size + 1, sizeof *s->id) ||
+            !rf__grow(e->ctx, &s->end, &s->ends, w->size + 1, sizeof *s->end))
+            return false;
+        n = rf__vocab_pieces(&t->vocab, w->text, w->size, s->hash, s->id, s->end);
+    }
+    if (!rf__reserve_tokens(e, n + 1)) return false;
+    if (!n) {
+        push_piece(e, w, t->base.special[RF_UNK], 0, w->size);
+    } else {
+        for (size_t i = 0; i < n; i++) push_piece(e, w, s->id[i], i ? s->end[i - 1] : 0, s->end[i]);
+    }
+    if (cached && n <= CACHED) {
+        memcpy(cached->key, w->key, sizeof cached->key);
+        cached->n = (uint8_t)(n ? n : 1);
+        for (size_t i = 0; i < n; i++) {
+            cached->id[i] = s->id[i];
+            cached->end[i] = (uint8_t)s->end[i];
+        }
+        if (!n) {
+            cached->id[0] = t->base.special[RF_UNK];
+            cached->end[0] = (uint8_t)w->size;
+        }
+    }
+    return true;
+}
+
+static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
+{
+    const rf_wordpiece *t = rf__as_wordpiece(any);
+    scratch *s = own;
+    rf_word w;
+    s->words.keep_whole = t->normal.python && !p->plain;
+    rf__words_start(&s->words, &t->normal, p->text, p->from, p->to, p->size);
+    while (rf__words_next(&s->words, &w)) {
+        line *l = NULL;
+        if (w.size <= RF_KEY && w.chars <= (size_t)t->options.max_word) {
+            l = &s->cache[cache_slot(w.key)];
+            if (l->n && l->key[0] == w.key[0] && l->key[1] == w.key[1] && l->key[2] == w.key[2]) {
+                if (!rf__reserve_tokens(e, CACHED)) return false;
+                size_t begin = 0;
+                for (unsigned i = 0; i < l->n; i++) {
+                    push_piece(e, &w, l->id[i], begin, l->end[i]);
+                    begin = l->end[i];
+                }
+                continue;
+            }
+        }
+        if (!look_up(t, e, s, &w, l)) return false;
+    }
+    return !s->words.failed;
+}
+
+/* ---- decoding -------------------------------------------------------------------------------------------------- */
+
+static const rf_change in_tokens[] = {{" .", "."},   {" ?", "?"},     {" !", "!"},    {" ,", ","},
+                                      {" ' ", "'"},  {" n't", "n't"}, {" 'm", "'m"},  {" do not", " don't"},
+                                      {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
+
+/* As transformers 5: each token after the first is glued ("##" removed) or gets a space before it; then its own text is
+ * tidied, token by token (" ." becomes "." and so on). */
+static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
+{
+    const rf_wordpiece *t = rf__as_wordpiece(any);
+    size_t used = 0, capacity = 1;
+    for (size_t i = 0; i < n; i++)
+        if (rf_tokenizer_token(any, id[i])) capacity += rf__vocab_token_size(&t->vocab, id[i]) + 1;
+    char *text = rf__alloc(any->ctx, capacity);
+    if (!text) return NULL;
+    for (size_t i = 0, tokens = 0; i < n; i++) {
+        const char *token = rf_tokenizer_token(any, id[i]);
+        if (!token || (skip && rf_tokenizer_is_special(any, id[i]))) continue;
+        size_t bytes = rf__vocab_token_size(&t->vocab, id[i]);
+        char *to = text + used;
+        const bool glued = tokens && bytes >= 2 && token[0] == '#' && token[1] == '#';
+        if (tokens++ && !glued) *to++ = ' ';
+        memcpy(to, token + (glued ? 2 : 0), bytes - (glued ? 2 : 0));
+        bytes = (size_t)(to - text) - used + bytes - (glued ? 2 : 0);
+        used += rf__replace_all(text + used, bytes, in_tokens, RF_COUNT(in_tokens));
+    }
+    text[used] = 0;
+    *size = used;
+    return text;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------- */
+
+static const char *token_of(const rf_tokenizer *any, int32_t id)
+{
+    const rf_vocab *v = &rf__as_wordpiece(any)->vocab;
+    return v->hidden[id] == RF_HIDDEN ? NULL : rf__vocab_token(v, id);
+}
+
+static int32_t id_of(const rf_tokenizer *any, const char *token)
+{
+    return rf__vocab_find(&rf__as_wordpiece(any)->vocab, token, strlen(token));
+}
+
+static bool continues(const rf_tokenizer *any, int32_t id)
+{
+    const char *token = token_of(any, id);
+    return token && token[0] == '#' && token[1] == '#';
+}
+
+static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
+{
+    const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
+    const int32_t plain[5] = {o->lowercase, o->strip_accents, o->han_split, (int32_t)o->rules, o->max_word};
+    return rf__hash64(plain, sizeof plain, seed);
+}
+
+static void settings(const rf_tokenizer *any, json_t **config)
+{
+    const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
+    rf__json_set(config, "do_lower_case", json_boolean(o->lowercase));
+    rf__json_set(config, "strip_accents", o->strip_accents < 0 ? json_null() : json_boolean(o->strip_accents));
+    rf__json_set(config, "tokenize_chinese_chars", json_boolean(o->han_split));
+    if (o->max_word != RF_MAX_WORD_USUAL)
+        rf__json_set(config, "max_input_chars_per_word", json_integer(o->max_word));
+    rf__json_set(config, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+}
+
+static void describe(const rf_tokenizer *any, json_t **about)
+{
+    const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
+    rf__json_set(about, "lower_case", json_boolean(o->lowercase));
+    rf__json_set(about, "strip_accents", json_boolean(o->strip_accents < 0 ? o->lowercase : o->strip_accents));
+    rf__json_set(about, "rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
+}
+
+/* ---- making one ------------------------------------------------------------------------------------------------ */
+
+static void clear(rf_tokenizer *any)
+{
+    rf__vocab_clear(&((rf_wordpiece *)(void *)any)->vocab);
+}
+
+static const char *const classes[] = {"BertTokenizer",
+                                      "BertTokenizerFast",
+                                      "DistilBertTokenizer",
+                                      "DistilBertTokenizerFast",
+                                      "ElectraTokenizer",
+                                      "ElectraTokenizerFast",
+                                      NULL};
+static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB, NULL};
+static const char *const holds[] = {RF_FILE_VOCAB, RF_FILE_TOKENIZER, NULL};
+
+const rf_tokenizer_row rf__tokenizer_wordpiece = {
+    .name = "wordpiece",
+    .title = "WordPiece (BERT)",
+    .classes = classes,
+    .files = files,
+    .holds = holds,
+    .model = "WordPiece",
+    .transformers = "BertTokenizerFast",
+    .size = sizeof(rf_wordpiece),
+    .open = rf__wordpiece_open,
+    .save = rf__wordpiece_save,
+    .settings = settings,
+    .describe = describe,
+    .fingerprint = fingerprint,
+    .clear = clear,
+    .encode = encode,
+    .scratch = get_scratch,
+    .scratch_free = free_scratch,
+    .decode = decode,
+    .token = token_of,
+    .id = id_of,
+    .continues = continues,
+};
+
+rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokenizer_options *options,
+                             const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why)
+{
+    rf_tokenizer *any = rf__tokenizer_alloc(ctx, &rf__tokenizer_wordpiece, why);
+    if (!any) {
+        rf__vocab_clear(vocab);
+        return RF_ENOMEM;
+    }
+    rf_wordpiece *t = (rf_wordpiece *)(void *)any;
+    rf_tokenizer_options *o = &t->options;
+    t->vocab = *vocab;
+    *o = *options;
+    any->n = t->vocab.n;
+    rf__normal_init(&t->normal, o);
+    any->slow = t->normal.python;
+    if (t->normal.python && t->normal.lowercase) any->lower = &t->normal.unicode;
+    const char **const name[RF_SPECIALS] = {
+        [RF_UNK] = &o->unk, [RF_CLS] = &o->cls, [RF_SEP] = &o->sep, [RF_PAD] = &o->pad, [RF_MASK] = &o->mask};
+    rf_tokenizer_parts all = *parts;
+    for (int i = 0; i < RF_SPECIALS; i++) all.special[i] = *name[i];
+    if (!strncmp(t->vocab.text, "\xEF\xBB\xBF", 3)) all.remark = " (it starts with a byte order mark)";
+    const rf_status status = rf__tokenizer_begin(any, &all, why);
+    if (status) {
+        rf_tokenizer_free(any);
+        return status;
+    }
+    for (int i = 0; i < RF_SPECIALS; i++) *name[i] = any->name[i];
+    if (t->normal.python) {
+        t->normal.whole = any->added;
+        t->normal.wholes = any->added_n;
+    }
+    *out = any;
+    return RF_OK;
+}
+
+rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
+                           const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
+{
+    if (!(ctx && vocab && name && out)) return rf__missing("rf_tokenizer_new", "ctx, vocab, name, out", why);
+    const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
+    if (o->max_word < 1 || o->max_word > RF_MAX_WORD)
+        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word,
+                       RF_MAX_WORD);
+    if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
+        return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
+    rf_vocab v;
+    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, NULL, 0, why);
+    return status ? status : rf__wordpiece_make(ctx, &v, o, &(rf_tokenizer_parts){.name = name}, out, why);
+}
+
+const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t)
+{
+    return t->row == &rf__tokenizer_wordpiece ? &rf__as_wordpiece(t)->options : NULL;
+}

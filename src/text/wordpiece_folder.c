@@ -1,0 +1,363 @@
+/* wordpiece_folder.c — a WordPiece tokenizer read from a model folder, and what it writes there.
+ *
+ *   vocab.txt         the tokens
+ *   tokenizer.json    the same and more: of a BERT class the settings are its own and what it is given, whatever
+ *                     tokenizer.json has beside its tokens; of a class that leaves all to it, it says all; without a
+ *                     class, settings win over it                                                                    */
+#include <errno.h>
+#include <unistd.h>
+
+#include "wordpiece.h"
+
+typedef struct source {
+    rf_tokenizer_folder *f;
+    rf_tokenizer_options options;       /* strings belong to the JSON texts                                           */
+    bool bert;                          /* the class is BERT's                                                        */
+    rf_vocab vocab;
+} source;
+
+/* The names of special tokens, in the order of the settings'. */
+static const char **name_of(rf_tokenizer_options *o, int i)
+{
+    const char **const name[RF_SPECIALS] = {
+        [RF_UNK] = &o->unk, [RF_CLS] = &o->cls, [RF_SEP] = &o->sep, [RF_PAD] = &o->pad, [RF_MASK] = &o->mask};
+    return name[i];
+}
+
+static rf_status read_longest(source *s, const char *path, const json_t *x)
+{
+    if (!x) return RF_OK;
+    const int64_t value = rf__whole_number(x);
+    if (value < 1 || value > RF_MAX_WORD)
+        return rf_fail(s->f->why, RF_EDATA, "%s: max_input_chars_per_word: 1 to %d was expected", path, RF_MAX_WORD);
+    s->options.max_word = (int)value;
+    return RF_OK;
+}
+
+/* ---- settings ---- */
+
+static rf_status read_rules(source *s)
+{
+    const rf_tokenizer_folder *f = s->f;
+    const json_t *x = json_object_get(f->config, "roformer_rules");
+    const char *rules = json_string_value(x);
+    if (!x) return RF_OK;
+    if (rules && !strcmp(rules, "rust")) s->options.rules = RF_RULES_RUST;
+    else if (rules && !strcmp(rules, "python")) s->options.rules = RF_RULES_PYTHON;
+    else return rf_fail(f->why, RF_EDATA, "%s: roformer_rules: \"rust\" or \"python\" was expected", f->config_path);
+    if (s->options.rules == RF_RULES_RUST) return RF_OK;
+    if (json_is_false(json_object_get(f->config, "do_basic_tokenize")) ||
+        json_array_size(json_object_get(f->config, "never_split")))
+        return rf_fail(f->why, RF_EUNSUPPORTED, "%s: do_basic_tokenize and never_split are not supported",
+                       f->config_path);
+    return RF_OK;
+}
+
+/* Special tokens of the settings win, but where tokenizer.json alone says what frames a text. */
+static rf_status read_settings(source *s)
+{
+    rf_tokenizer_folder *f = s->f;
+    rf_tokenizer_options *o = &s->options;
+    for (int i = 0; i < RF_SPECIALS; i++)
+        if (f->parts.special[i] && (!f->all || i > RF_SEP)) *name_of(o, i) = f->parts.special[i];
+    if (f->all) return RF_OK;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "do_lower_case", 1, &o->lowercase);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "strip_accents", -1, &o->strip_accents);
+    if (!status) status = rf__folder_flag(f, f->config_path, f->config, "tokenize_chinese_chars", 1, &o->han_split);
+    if (!status)
+        status = read_longest(s, f->config_path, json_object_get(f->config, "max_input_chars_per_word"));
+    return status;
+}
+
+static rf_status read_fast_added(source *s)
+{
+    rf_tokenizer_folder *f = s->f;
+    size_t i;
+    json_t *x;
+    rf_status status = RF_OK;
+    if (s->bert && json_object_get(f->config, "added_tokens_decoder")) return RF_OK;
+    json_array_foreach(json_object_get(f->fast, "added_tokens"), i, x) {
+        if ((status = rf__folder_added(f, f->fast_path, x, rf__whole_number(json_object_get(x, "id"))))) break;
+    }
+    return status;
+}
+
+/* ---- tokenizer.json ---------------------------------------------------------------------------------------------- */
+
+static rf_status expect_type(source *s, const char *part, const char *kind)
+{
+    const json_t *x = json_object_get(s->f->fast, part);
+    const char *type = json_string_value(json_object_get(x, "type"));
+    if (type && !strcmp(type, kind)) return RF_OK;
+    return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: %s %.60s is not supported, %s is", s->f->fast_path, part,
+                   type ? type : json_is_null(x) || !x ? "null" : "without type", kind);
+}
+
+/* The template must be [CLS] A [SEP] (B [SEP]): its kind is enough for BertProcessing, otherwise the pieces count. */
+static rf_status check_template(source *s)
+{
+    const json_t *x = json_object_get(s->f->fast, "post_processor");
+    const char *type = json_string_value(json_object_get(x, "type"));
+    const char **const name[] = {&s->options.cls, &s->options.sep};
+    s->f->parts.bare = s->f->all && (!x || json_is_null(x));
+    if (!x || json_is_null(x)) return RF_OK;
+    if (type && !strcmp(type, "BertProcessing")) {
+        *name[0] = json_string_value(json_array_get(json_object_get(x, "cls"), 0));
+        *name[1] = json_string_value(json_array_get(json_object_get(x, "sep"), 0));
+        return RF_OK;
+    }
+    if (!type || strcmp(type, "TemplateProcessing") != 0)
+        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: post_processor %.60s is not supported, TemplateProcessing is",
+                       s->f->fast_path, type ? type : "without type");
+    static const char *const shape[] = {"SAS", "SASBS"};
+    static const char *const key[] = {"single", "pair"};
+    for (int i = 0; i < 2; i++) {
+        const json_t *list = json_object_get(x, key[i]);
+        const size_t n = strlen(shape[i]);
+        bool fits = json_array_size(list) == n;
+        for (size_t k = 0; k < n && fits; k++) {
+            const json_t *piece = json_array_get(list, k), *whole = json_object_get(piece, "Sequence");
+            const char *id = json_string_value(json_object_get(whole, "id"));
+            const char *put = json_string_value(json_object_get(json_object_get(piece, "SpecialToken"), "id"));
+            if (put && !i && k != 1) *name[k / 2] = put;
+            fits = shape[i][k] == 'S' ? put && *name[k > 0] && !strcmp(put, *name[k > 0])
+                                      : id && id[0] == shape[i][k] && !id[1];
+        }
+        if (!fits)
+            return rf_fail(s->f->why, RF_EUNSUPPORTED,
+                           "%s: post_processor: the template for a %s text is not that of BERT", s->f->fast_path,
+                           key[i]);
+    }
+    return RF_OK;
+}
+
+static rf_status check_parts(source *s)
+{
+    rf_status status = expect_type(s, "model", "WordPiece");
+    if (status || s->bert) return status;
+    if (!status) status = expect_type(s, "normalizer", "BertNormalizer");
+    if (!status) status = expect_type(s, "pre_tokenizer", "BertPreTokenizer");
+    if (!status) status = check_template(s);
+    if (status) return status;
+    const json_t *model = json_object_get(s->f->fast, "model");
+    const json_t *longest = json_object_get(model, "max_input_chars_per_word");
+    const char *prefix = json_string_value(json_object_get(model, "continuing_subword_prefix"));
+    if (prefix && strcmp(prefix, "##") != 0)
+        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: continuing_subword_prefix %.20s is not supported, ## is",
+                       s->f->fast_path, prefix);
+    status = read_longest(s, s->f->fast_path, longest);
+    if (status) return status;
+    s->options.unk = json_string_value(json_object_get(model, "unk_token"));
+    const json_t *normal = json_object_get(s->f->fast, "normalizer");
+    int clean = 1;
+    status = rf__folder_flag(s->f, s->f->fast_path, normal, "clean_text", 1, &clean);
+    if (!status && !clean)
+        status =
+            rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: normalizer: clean_text false is not supported", s->f->fast_path);
+    if (!status)
+        status = rf__folder_flag(s->f, s->f->fast_path, normal, "handle_chinese_chars", 1, &s->options.han_split);
+    if (!status)
+        status = rf__folder_flag(s->f, s->f->fast_path, normal, "strip_accents", -1, &s->options.strip_accents);
+    if (!status) status = rf__folder_flag(s->f, s->f->fast_path, normal, "lowercase", 1, &s->options.lowercase);
+    return status;
+}
+
+typedef struct entry { const char *text; size_t size; bool alone; } entry;
+
+/* Puts a token at its id, which is below `most`; the list grows to hold it. */
+static rf_status put_entry(source *s, entry **list, size_t *n, size_t *capacity, const char *text, size_t size,
+                           int64_t id, size_t most, bool alone)
+{
+    if (id < 0 || (size_t)id >= most)
+        return rf_fail(s->f->why, RF_EDATA, "%s: token %.40s: an id from 0 to %zu was expected", s->f->fast_path, text,
+                       most - 1);
+    if (memchr(text, '\n', size))
+        return rf_fail(s->f->why, RF_EUNSUPPORTED, "%s: token %lld holds a line break", s->f->fast_path, (long long)id);
+    const size_t old = *capacity;
+    if (!rf__grow(s->f->ctx, list, capacity, (size_t)id + 1, sizeof **list))
+        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for id %lld", s->f->fast_path, (long long)id);
+    if (*capacity > old) memset(*list + old, 0, (*capacity - old) * sizeof **list);
+    if ((*list)[id].text && ((*list)[id].size != size || memcmp((*list)[id].text, text, size) != 0))
+        return rf_fail(s->f->why, RF_EDATA, "%s: id %lld belongs to %.40s and %.40s", s->f->fast_path, (long long)id,
+                       (*list)[id].text, text);
+    if (!(*list)[id].text) (*list)[id] = (entry){text, size, alone};
+    if ((size_t)id + 1 > *n) *n = (size_t)id + 1;
+    return RF_OK;
+}
+
+/* The tokens of tokenizer.json by id; an id without a token gets an empty, hidden one. */
+static rf_status read_fast_vocab(source *s)
+{
+    json_t *vocab = json_object_get(json_object_get(s->f->fast, "model"), "vocab");
+    if (!json_object_size(vocab))
+        return rf_fail(s->f->why, RF_EDATA, "%s: model.vocab: an object of tokens was expected", s->f->fast_path);
+    entry *list = NULL;
+    size_t n = 0, capacity = 0, bytes = 0;
+    const size_t most =
+        4 * (json_object_size(vocab) + s->f->parts.added_n) + 65536; /* a few ids may be without tokens      */
+    const char *key;
+    json_t *x;
+    rf_status status = RF_OK;
+    json_object_foreach(vocab, key, x) {
+        if (!status) status = put_entry(s, &list, &n, &capacity, key, strlen(key), rf__whole_number(x), most, false);
+        bytes += strlen(key);
+    }
+    for (size_t i = 0; i < s->f->parts.added_n && !status; i++) {
+        status = put_entry(s, &list, &n, &capacity, s->f->parts.added[i].text, s->f->parts.added[i].size,
+                           s->f->parts.added[i].id, most, true);
+        bytes += s->f->parts.added[i].size;
+    }
+    if (!status && bytes + n > UINT32_MAX - 1)
+        status = rf_fail(s->f->why, RF_EDATA, "%s: %zu bytes of tokens, the limit is %u", s->f->fast_path, bytes,
+                         UINT32_MAX - 1);
+    if (status) {
+        rf__free(s->f->ctx, list);
+        return status;
+    }
+    char *text = rf__alloc(s->f->ctx, bytes + n + 1);
+    uint32_t *begin = rf__alloc(s->f->ctx, (n + 1) * sizeof *begin);
+    uint8_t *hidden = rf__calloc(s->f->ctx, n, 1);
+    if (!text || !begin || !hidden) {
+        rf__free(s->f->ctx, text);
+        rf__free(s->f->ctx, begin);
+        rf__free(s->f->ctx, hidden);
+        rf__free(s->f->ctx, list);
+        return rf_fail(s->f->why, RF_ENOMEM, "%s: no memory for %zu tokens", s->f->fast_path, n);
+    }
+    size_t used = 0;
+    for (size_t i = 0; i < n; i++) {
+        begin[i] = (uint32_t)used;
+        hidden[i] = !list[i].text ? RF_HIDDEN : list[i].alone ? RF_ALONE : 0;
+        if (list[i].text) memcpy(text + used, list[i].text, list[i].size);
+        used += list[i].size;
+        text[used++] = 0;
+    }
+    begin[n] = (uint32_t)used;
+    rf__free(s->f->ctx, list);
+    return rf__vocab_init(&s->vocab, s->f->ctx, text, used, begin, hidden, (int32_t)n, s->f->why);
+}
+
+/* ---- opening ---- */
+
+/* Where tokenizer.json says all, special tokens that the settings name are found in raw text; others may frame it. */
+static rf_status add_named(source *s)
+{
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < RF_SPECIALS && s->f->all && !status; i++) {
+        const char *text = s->f->parts.special[i];
+        const int32_t id = text ? rf__vocab_find(&s->vocab, text, strlen(text)) : -1;
+        if (id >= 0)
+            status = rf__folder_add(s->f, s->f->config_path, (rf_added){text, strlen(text), id, true, false, false});
+    }
+    return status;
+}
+
+/* Added tokens must be where the vocabulary has them, or follow it. */
+static rf_status check_added(source *s, const char *path)
+{
+    const rf_vocab *v = &s->vocab;
+    for (size_t i = 0; i < s->f->parts.added_n; i++) {
+        const rf_added *a = &s->f->parts.added[i];
+        const int32_t id = rf__vocab_find(v, a->text, a->size);
+        if (id >= 0 && id != a->id)
+            return rf_fail(s->f->why, RF_EDATA, "%s: the added token %.40s has id %d, in the vocabulary it has %d",
+                           path, a->text, (int)a->id, (int)id);
+        if (id < 0 && (a->id >= v->n || rf__vocab_token_size(v, a->id) != a->size ||
+                       memcmp(rf__vocab_token(v, a->id), a->text, a->size) != 0))
+            return rf_fail(s->f->why, RF_EDATA,
+                           "%s: the added token %.40s has id %d, which neither is in the vocabulary nor follows it",
+                           path, a->text, (int)a->id);
+    }
+    return RF_OK;
+}
+
+static rf_status read_lines(source *s, const char *path)
+{
+    rf_tokenizer_folder *f = s->f;
+    char *text;
+    size_t size;
+    rf_status status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &text, &size, f->why);
+    if (status) return status;
+    status = rf__vocab_lines(&s->vocab, f->ctx, text, size, path, s->options.rules, f->parts.added, f->parts.added_n,
+                             f->why);
+    rf__free(f->ctx, text);
+    return status;
+}
+
+/* Tokens come from tokenizer.json where it says all, beside a BERT class with Rust rules, and without vocab.txt. */
+static rf_status read_source(source *s, const char *vocab_path, bool *lines)
+{
+    rf_tokenizer_folder *f = s->f;
+    rf_status status = read_rules(s);
+    *lines = !status && !access(vocab_path, F_OK) && !f->all;
+    if (!status && !f->fast && (!*lines || (s->bert && s->options.rules == RF_RULES_RUST)))
+        status = rf__folder_json(f, RF_FILE_TOKENIZER, f->fast_path, &f->fast);
+    if (status) return status;
+    if (f->fast) *lines = false;
+    if (!*lines && !f->fast)
+        return rf_fail(f->why, RF_EIO, "%s: cannot open: %s%s", f->all ? f->fast_path : vocab_path, strerror(ENOENT),
+                       f->all ? "" : " (there is no tokenizer.json either)");
+    f->parts.hidden = f->all;
+    if (f->fast) status = check_parts(s);
+    if (!status) status = read_settings(s);
+    if (!status && f->fast) status = read_fast_added(s);
+    if (status) return status;
+    return *lines ? read_lines(s, vocab_path) : read_fast_vocab(s);
+}
+
+rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    char vocab_path[RF_PATH];
+    bool lines = false;
+    source s = {.f = f, .options = RF_TOKENIZER_DEFAULTS, .bert = f->class && !f->all};
+    rf_status status = rf__path(vocab_path, sizeof vocab_path, f->path, RF_FILE_VOCAB, f->why);
+    if (!status) status = read_source(&s, vocab_path, &lines);
+    if (status) return status;
+    f->parts.name = lines ? vocab_path : f->fast_path;
+    status = add_named(&s);
+    if (!status) status = check_added(&s, f->parts.name);
+    if (!status) return rf__wordpiece_make(f->ctx, &s.vocab, &s.options, &f->parts, out, f->why);
+    rf__vocab_clear(&s.vocab);
+    return status;
+}
+
+/* ---- saving ---- */
+
+/* Added tokens that follow the vocabulary stay out of vocab.txt, where they would become pieces.  An id without a token
+ * would become a token of its own: it is written as the last token instead, of which the last line counts. */
+rf_status rf__wordpiece_save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
+{
+    const rf_wordpiece *t = rf__as_wordpiece(any);
+    const rf_vocab *v = &t->vocab;
+    const char *folder = to->folder;
+    if (any->bare)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: the tokenizer puts nothing around a text, which vocab.txt cannot "
+                       "say: its tokenizer.json needs a post_processor", folder);
+    int32_t last = v->n - 1;
+    while (last > 0 && v->hidden[last]) last--;
+    for (int32_t i = 0; i < v->n; i++)
+        if (i < last ? v->hidden[i] == RF_ALONE : i > last && v->hidden[i] != RF_ALONE)
+            return rf_fail(why, RF_EUNSUPPORTED,
+                           "%s: the added tokens do not follow the vocabulary without gaps (id %d)", folder, (int)i);
+    size_t size = 0;
+    for (int32_t i = 0; i <= last && t->options.rules == RF_RULES_RUST; i++)
+        if (rf__vocab_trimmed(rf__vocab_token(v, i), 0, rf__vocab_token_size(v, i)) != rf__vocab_token_size(v, i))
+            return rf_fail(
+                why, RF_EUNSUPPORTED,
+                "%s: token %d ends in white space, which vocab.txt cannot hold: take it out of tokenizer.json", folder,
+                (int)i);
+    for (int32_t i = 0; i <= last; i++)
+        size += rf__vocab_token_size(v, v->hidden[i] && !*rf__vocab_token(v, i) ? last : i) + 1;
+    char *text = rf__alloc(any->ctx, size), *end = text;
+    if (!text) return rf_fail(why, RF_ENOMEM, "%s: no memory for vocab.txt", folder);
+    for (int32_t i = 0; i <= last; i++) {
+        const int32_t id = v->hidden[i] && !*rf__vocab_token(v, i) ? last : i;
+        memcpy(end, rf__vocab_token(v, id), rf__vocab_token_size(v, id));
+        end += rf__vocab_token_size(v, id);
+        *end++ = '\n';
+    }
+    to->file[to->n].name = RF_FILE_VOCAB;
+    to->file[to->n].text = text;
+    to->file[to->n++].size = size;
+    return RF_OK;
+}
