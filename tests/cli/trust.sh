@@ -134,11 +134,11 @@ sed 's/king/zebra/g; s/dog/otter/g' text.txt > other.txt
 "$program" prepare -q --text other.txt --model other -o other.cache > /dev/null || exit 1
 # shellcheck disable=SC2086
 expect 3 'other.cache: made with another tokenizer' "$program" pretrain ${shape#*text.txt } --data other.cache -o mixed --max_steps 1
-sed 's/roformer/bert/' small.json > bert.json
+sed 's/roformer/gpt2/' small.json > gpt2.json
 # shellcheck disable=SC2086
-expect 3 'bert.json: model_type is bert' "$program" pretrain $shape --config bert.json -o mixed --max_steps 1
-cp -r pre bert; cp bert.json bert/config.json
-expect 3 'bert/config.json: model_type is bert' "$program" finetune --train train.tsv -m bert -o mixed
+expect 3 'gpt2.json: model_type is .gpt2.' "$program" pretrain $shape --config gpt2.json -o mixed --max_steps 1
+cp -r pre gpt2; cp gpt2.json gpt2/config.json
+expect 3 'gpt2/config.json: model_type is .gpt2.' "$program" finetune --train train.tsv -m gpt2 -o mixed
 expect 4 'base/config.json: cannot open' "$program" finetune --train train.tsv -m base -o mixed
 : > empty.tsv
 expect 3 'empty.tsv: is empty' "$program" finetune --train empty.tsv -m pre -o mixed

@@ -102,8 +102,10 @@ static void rounding_needs_bf16(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
+    const char *const text[] = {"text.txt"};
     rf_train_options o = options();
     rf_error why = {0};
+    o.text = text;
     o.bf16_stochastic_rounding = 1;
     assert_int_equal(rf_pretrain(ctx, &o, NULL, NULL, &why), RF_EARG);
     t_failed(&why, RF_EARG, "bf16_stochastic_rounding");
