@@ -39,7 +39,7 @@ static void the_list_is_the_ladder(void **state)
     int here = 0;
     const char *name, *lacks;
     for (int i = 0; (name = rfk_rung_name(i, &lacks)); i++) {
-        for (int j = 0; j < i; j++) assert_string_not_equal(name, rfk_rung_name(j, NULL));
+        for (int j = 0; j < i; j++) assert_true(strcmp(name, rfk_rung_name(j, NULL)) != 0);
         rfk_table k;
         if (lacks) continue;
         assert_true(rfk_rung(here++, &k));
