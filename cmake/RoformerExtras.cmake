@@ -60,6 +60,8 @@ add_executable(lengths ${rf_untested} experiments/lengths/lengths.c experiments/
 target_link_libraries(lengths PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+target_include_directories(glue SYSTEM PRIVATE ${XXHASH_INCLUDE})
+target_include_directories(glue_baselines SYSTEM PRIVATE ${XXHASH_INCLUDE})
 foreach(name decay planes)                           # what trained models do with positions
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})

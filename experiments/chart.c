@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "chart.h"
 
 static numbers *loss_at(curve *c, double step)

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "chart.h"
 
 static void say_texts(command *c, const request *e, json_t *texts)

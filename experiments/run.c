@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "run.h"
 
 const char *program = "build/release/roformer";

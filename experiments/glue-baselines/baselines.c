@@ -16,8 +16,9 @@
 #include <string.h>
 
 #include "roformer/context.h"
+#include "../hash.h"
 #include "task/scores.h"
-#include "data/source.h"
+#include "roformer/source.h"
 
 enum { BUCKETS = 1 << 19, EPOCHS = 12, CLASSES = 3, COLUMNS = 16, FEATURES = 2048, SEED = 1 };
 
@@ -94,7 +95,7 @@ typedef struct bag { uint32_t at[FEATURES]; int n; } bag;
 
 static void put(bag *b, uint64_t hash, uint64_t kind)
 {
-    const uint32_t f = (uint32_t)(rf__hash64(&hash, sizeof hash, kind) % BUCKETS);
+    const uint32_t f = (uint32_t)(hash64(&hash, sizeof hash, kind) % BUCKETS);
     for (int i = 0; i < b->n; i++)
         if (b->at[i] == f) return;
     if (b->n < FEATURES) b->at[b->n++] = f;
@@ -113,7 +114,7 @@ static int words_of(const char *text, uint64_t word[], int most)
             if (!letter) break;
             if (size < sizeof w) w[size++] = (char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
         }
-        if (size) word[n++] = rf__hash64(w, size, 0);
+        if (size) word[n++] = hash64(w, size, 0);
         else text++;
     }
     return n;
@@ -152,17 +153,17 @@ static char *load(const char *folder, const char *name)
 {
     char path[4096], *data = NULL;
     size_t size = 0, capacity = 0, got = 1;
-    rf__source *s = NULL;
+    rf_source *s = NULL;
     rf_error why = {0};
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    if (rf__source_open(ctx, path, &s, &why)) stop(why.text);
+    if (rf_source_open(ctx, path, &s, &why)) stop(why.text);
     while (got) {
         if (!rf__grow(ctx, &data, &capacity, size + 65537, 1)) stop("out of memory");
-        if (rf__source_read(s, data + size, 65536, &got, &why)) stop(why.text);
+        if (rf_source_read(s, data + size, 65536, &got, &why)) stop(why.text);
         size += got;
     }
     data[size] = 0;
-    rf__source_close(s);
+    rf_source_close(s);
     return data;
 }
 
@@ -223,7 +224,7 @@ static void hold_out(const rows *all, rows *kept, rows *held, uint64_t seed)
 {
     *kept = *held = (rows){.left_out = all->left_out};
     for (uint64_t i = 0; i < all->n; i++) {
-        rows *to = rf__hash64(&i, sizeof i, seed) % 10 ? kept : held;
+        rows *to = hash64(&i, sizeof i, seed) % 10 ? kept : held;
         if (!rf__grow(ctx, &to->at, &to->capacity, to->n + 1, sizeof *to->at)) stop("out of memory");
         to->at[to->n++] = all->at[i];
     }

@@ -20,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "glue.h"
 
 /* ---- the pieces of the file -------------------------------------------------------------------------------------- */

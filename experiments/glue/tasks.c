@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "roformer/context.h"
+#include "../hash.h"
 #include "tasks.h"
-#include "data/source.h"
+#include "roformer/source.h"
 
 enum { COLUMNS = 64, FILES = 8 };
 
@@ -29,16 +29,16 @@ static char *load(const rf_ctx *ctx, const char *path)
 {
     char *data = NULL;
     size_t size = 0, capacity = 0, got = 1;
-    rf__source *s = NULL;
+    rf_source *s = NULL;
     rf_error why = {0};
-    if (rf__source_open(ctx, path, &s, &why)) die("%s", why.text);
+    if (rf_source_open(ctx, path, &s, &why)) die("%s", why.text);
     while (got) {
         if (size + 65537 > capacity) data = need(realloc(data, capacity = 2 * capacity + 131072));
-        if (rf__source_read(s, data + size, 65536, &got, &why)) die("%s", why.text);
+        if (rf_source_read(s, data + size, 65536, &got, &why)) die("%s", why.text);
         size += got;
     }
     data[size] = 0;
-    rf__source_close(s);
+    rf_source_close(s);
     return data;
 }
 
@@ -93,7 +93,7 @@ static void hold_out(rows *train, rows *dev)
 {
     size_t kept = 0;
     for (uint64_t i = 0; i < train->n; i++) {
-        if (rf__hash64(&i, sizeof i, 3) % 10) train->at[kept++] = train->at[i];
+        if (hash64(&i, sizeof i, 3) % 10) train->at[kept++] = train->at[i];
         else push(dev, train->at[i]);
     }
     train->n = kept;
@@ -111,7 +111,7 @@ static void keep_some(rows *r, size_t cap)
 {
     if (!cap || r->n <= cap) return;
     uint64_t *hash = need(malloc(2 * r->n * sizeof *hash)), *sorted = hash + r->n;
-    for (uint64_t i = 0; i < r->n; i++) hash[i] = sorted[i] = rf__hash64(&i, sizeof i, 5);
+    for (uint64_t i = 0; i < r->n; i++) hash[i] = sorted[i] = hash64(&i, sizeof i, 5);
     qsort(sorted, r->n, sizeof *sorted, by_size);
     size_t kept = 0;
     for (size_t i = 0; i < r->n; i++)

@@ -114,6 +114,10 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
+/* The first byte at which `text` is not UTF-8 (shortest form, no surrogates, at most U+10FFFF); `size` when all is.
+ * NULL is a text of no bytes. */
+size_t rf_utf8_check(const char *text, size_t size);
+
 /* The text of ids, those outside the vocabulary left out, special tokens too if asked; `clean_up` tidies it by
  * transformers' list (clean_up_tokenization_spaces).  WordPiece joins pieces as transformers 5 does.  It ends with a
  * zero that *size (or NULL) does not count; freed with rf_text_free; NULL: no memory.

@@ -35,7 +35,7 @@ struct rf_reader {
 
     int now;                            /* the file that is being read                                               */
     int64_t index;                      /* of its next document                                                      */
-    rf__source *source;                 /* NULL: not open                                                            */
+    rf_source *source;                 /* NULL: not open                                                            */
     rf_text_format format;
     bool used_stdin;
     rf_error stuck;                     /* the failure that ended the reading                                        */
@@ -87,7 +87,7 @@ static rf_status fill(rf_reader *r, rf_error *why)
     r->at = 0;
     if (r->end == r->line_capacity && !rf__grow(r->ctx, &r->line, &r->line_capacity, 2 * r->line_capacity, 1))
         return no_memory(r, why);
-    const rf_status s = rf__source_read(r->source, r->line + r->end, r->line_capacity - r->end, &got, why);
+    const rf_status s = rf_source_read(r->source, r->line + r->end, r->line_capacity - r->end, &got, why);
     r->end += got;
     r->ended = !got && !s;
     return s;
@@ -128,7 +128,7 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
         return RF_OK;
     }
     r->at += *n + (newline != NULL);
-    const size_t bad = rf__utf8_check(*p, *n);
+    const size_t bad = rf_utf8_check(*p, *n);
     if (bad < *n)
         return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8", name_of(r),
                        (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad]);
@@ -320,7 +320,7 @@ static rf_status open_file(rf_reader *r, rf_error *why)
         r->used_stdin = true;
     }
     rf_status s = r->memory ? rf__source_from_memory(r->ctx, r->memory, r->memory_size, f->path, &r->source, why)
-                            : rf__source_open(r->ctx, f->path, &r->source, why);
+                            : rf_source_open(r->ctx, f->path, &r->source, why);
     r->at = r->end = r->from = r->size = r->column = 0;
     r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = false;
     r->index = 0;
@@ -347,7 +347,7 @@ static rf_status end_of_file(rf_reader *r, rf_error *why)
 
 static void close_file(rf_reader *r)
 {
-    rf__source_close(r->source);
+    rf_source_close(r->source);
     r->source = NULL;
     r->file_done = false;
     r->index = 0;
@@ -563,7 +563,7 @@ void rf_reader_close(rf_reader *r)
 {
     if (!r) return;
     for (int i = 0; i < r->files; i++) rf__free(r->ctx, r->file[i].path);
-    rf__source_close(r->source);
+    rf_source_close(r->source);
     rf__free(r->ctx, r->file);
     rf__free(r->ctx, r->field);
     rf__free(r->ctx, r->line);

@@ -71,7 +71,7 @@ rf_status rf__records_judge(const rf__records *r, int64_t most, rf_error *why)
 bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t size)
 {
     const char *nul = memchr(at, 0, size);
-    const size_t fine = rf__utf8_check(at, size), bad = nul && (size_t)(nul - at) < fine ? (size_t)(nul - at) : fine;
+    const size_t fine = rf_utf8_check(at, size), bad = nul && (size_t)(nul - at) < fine ? (size_t)(nul - at) : fine;
     size_t begin = 0;
     if (bad == size) return true;
     for (size_t i = 0; i < bad; i++)
@@ -144,7 +144,7 @@ void rf__records_free(rf__records *r)
 }
 
 /* All of the file; a line that grows without end is refused before it fills the memory. */
-static rf_status load(rf__records *r, rf__source *s, rf_error *why)
+static rf_status load(rf__records *r, rf_source *s, rf_error *why)
 {
     enum { BLOCK = 1 << 16 };
     size_t capacity = 0, got = 1, begin = 0;
@@ -153,7 +153,7 @@ static rf_status load(rf__records *r, rf__source *s, rf_error *why)
     while (!status && got) {
         if (!rf__grow(r->ctx, &r->data, &capacity, r->size + BLOCK + 1, 1))
             return rf_fail(why, RF_ENOMEM, "out of memory: %s", short_path(r));
-        status = rf__source_read(s, r->data + r->size, BLOCK, &got, why);
+        status = rf_source_read(s, r->data + r->size, BLOCK, &got, why);
         for (size_t i = r->size; !status && i < r->size + got; i++)
             if (r->data[i] == '\n') {
                 line++;
@@ -479,7 +479,7 @@ rf_status rf__records_table(rf__records *r, const rf__layout *l, rf_error *why)
 
 /* ---- a file ---- */
 
-static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf_error *why)
+static rf_status read_all(rf__records *r, rf_source *s, const rf__layout *l, rf_error *why)
 {
     const char *path = r->path;
     const bool json = ends(path, ".jsonl") || ends(path, ".json") || ends(path, ".ndjson");
@@ -498,23 +498,23 @@ static rf_status read_all(rf__records *r, rf__source *s, const rf__layout *l, rf
 
 rf_status rf__records_read(rf__records *r, const rf_ctx *ctx, const char *path, const rf__layout *l, rf_error *why)
 {
-    rf__source *s;
+    rf_source *s;
     *r = (rf__records){.ctx = ctx, .path = path};
-    rf_status status = rf__source_open(ctx, path, &s, why);
+    rf_status status = rf_source_open(ctx, path, &s, why);
     if (status) return status;
     status = read_all(r, s, l, why);
-    rf__source_close(s);
+    rf_source_close(s);
     return status;
 }
 
 rf_status rf__records_from_memory(rf__records *r, const rf_ctx *ctx, const void *data, size_t size, const char *name,
                                   const rf__layout *l, rf_error *why)
 {
-    rf__source *s;
+    rf_source *s;
     *r = (rf__records){.ctx = ctx, .path = name};
     rf_status status = rf__source_from_memory(ctx, data, size, name, &s, why);
     if (status) return status;
     status = read_all(r, s, l, why);
-    rf__source_close(s);
+    rf_source_close(s);
     return status;
 }

@@ -17,7 +17,7 @@
 
 enum { IN = 128 << 10, WINDOW_LOG = 27, EXPANSION = 1000, EXPANSION_FROM = 64 << 20 };
 
-struct rf__source {
+struct rf_source {
     const rf_ctx *ctx;
     const char *name;
     int fd;
@@ -35,7 +35,7 @@ struct rf__source {
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */
 
-static rf_status take(rf__source *s, rf_error *why)
+static rf_status take(rf_source *s, rf_error *why)
 {
     memmove(s->in, s->in + s->at, s->end - s->at);
     s->end -= s->at;
@@ -59,27 +59,27 @@ static rf_status take(rf__source *s, rf_error *why)
     return RF_OK;
 }
 
-uint64_t rf__source_used(const rf__source *s) { return s->taken - (s->end - s->at); }
+uint64_t rf__source_used(const rf_source *s) { return s->taken - (s->end - s->at); }
 
-static rf_status damaged(const rf__source *s, const char *what, rf_error *why)
+static rf_status damaged(const rf_source *s, const char *what, rf_error *why)
 {
     return rf_fail(why, RF_EDATA, "%s: %s at byte %llu", s->name, what, (unsigned long long)rf__source_used(s));
 }
 
 /* ---- what it is -------------------------------------------------------------------------------------------------- */
 
-static bool begins(const rf__source *s, const char *magic, size_t n)
+static bool begins(const rf_source *s, const char *magic, size_t n)
 {
     return s->end - s->at >= n && !memcmp(s->in + s->at, magic, n);
 }
 
-static bool zstd_frame(const rf__source *s)                        /* 0x184D2A50..5F: a frame to skip */
+static bool zstd_frame(const rf_source *s)                        /* 0x184D2A50..5F: a frame to skip */
 {
     return begins(s, "\x28\xB5\x2F\xFD", 4) ||
            (s->end - s->at >= 4 && (s->in[s->at] & 0xF0) == 0x50 && !memcmp(s->in + s->at + 1, "\x2A\x4D\x18", 3));
 }
 
-static bool named(const rf__source *s, const char *ending)
+static bool named(const rf_source *s, const char *ending)
 {
     const size_t n = strlen(s->name), e = strlen(ending);
     return n >= e && !strcmp(s->name + n - e, ending);
@@ -97,7 +97,7 @@ static const char *wide_encoding(const char *data, size_t size)
     return !zeros[1] && zeros[0] >= FEW && 8 * zeros[0] >= n ? "UTF-16BE" : NULL;
 }
 
-static rf_status check_encoding(const rf__source *s, const char *data, size_t size, rf_error *why)
+static rf_status check_encoding(const rf_source *s, const char *data, size_t size, rf_error *why)
 {
     const char *wide = wide_encoding(data, size);
     return wide ? rf_fail(why, RF_EUNSUPPORTED, "%s: %s text, readable is UTF-8; iconv -f %s -t UTF-8 converts it",
@@ -105,7 +105,7 @@ static rf_status check_encoding(const rf__source *s, const char *data, size_t si
                 : RF_OK;
 }
 
-static rf_status recognise(rf__source *s, rf_error *why)
+static rf_status recognise(rf_source *s, rf_error *why)
 {
     while (s->end < 6 && !s->ended) {                              /* a pipe may give single bytes */
         const rf_status status = take(s, why);
@@ -132,7 +132,7 @@ static rf_status recognise(rf__source *s, rf_error *why)
 
 /* ---- the three ways ---------------------------------------------------------------------------------------------- */
 
-static rf_status copy(rf__source *s, char *to, size_t capacity, size_t *got)
+static rf_status copy(rf_source *s, char *to, size_t capacity, size_t *got)
 {
     *got = s->end - s->at < capacity ? s->end - s->at : capacity;
     memcpy(to, s->in + s->at, *got);
@@ -140,7 +140,7 @@ static rf_status copy(rf__source *s, char *to, size_t capacity, size_t *got)
     return RF_OK;
 }
 
-static rf_status inflate_some(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
+static rf_status inflate_some(rf_source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
     if (!s->inside) {                                              /* between members; zeros may pad the end */
         while (s->at < s->end && !s->in[s->at]) s->at++;
@@ -164,7 +164,7 @@ static rf_status inflate_some(rf__source *s, char *to, size_t capacity, size_t *
     return RF_OK;
 }
 
-static rf_status unpack_some(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
+static rf_status unpack_some(rf_source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
     if (!s->inside && s->at == s->end) return RF_OK;
     ZSTD_inBuffer in = {s->in + s->at, s->end - s->at, 0};
@@ -182,8 +182,9 @@ static rf_status unpack_some(rf__source *s, char *to, size_t capacity, size_t *g
     return damaged(s, "damaged zstd data", why);
 }
 
-rf_status rf__source_read(rf__source *s, char *to, size_t capacity, size_t *got, rf_error *why)
+rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, rf_error *why)
 {
+    if (!(s && to && got)) return rf__missing("rf_source_read", "source, to, got", why);
     for (*got = 0; capacity;) {
         rf_status status = s->kind == PLAIN  ? copy(s, to, capacity, got)
                            : s->kind == GZIP ? inflate_some(s, to, capacity, got, why)
@@ -209,12 +210,12 @@ rf_status rf__source_read(rf__source *s, char *to, size_t capacity, size_t *got,
 
 /* `head`: bytes that were read from fd already. */
 static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t seen, const void *data, size_t size,
-                             const char *name, rf__source **out, rf_error *why)
+                             const char *name, rf_source **out, rf_error *why)
 {
-    rf__source *s = rf__alloc(ctx, sizeof *s);
+    rf_source *s = rf__alloc(ctx, sizeof *s);
     rf_status status = RF_OK;
     if (s) {
-        memset(s, 0, offsetof(rf__source, in));
+        memset(s, 0, offsetof(rf_source, in));
         s->ctx = ctx;
         s->name = name;
         s->fd = fd;
@@ -224,21 +225,22 @@ static rf_status begin_after(const rf_ctx *ctx, int fd, const char *head, size_t
         if (seen) memcpy(s->in, head, seen);
         status = recognise(s, why);
         if (!status) *out = s;
-        else rf__source_close(s);
+        else rf_source_close(s);
         return status;
     }
     if (fd > 0) close(fd);
     return rf_fail(why, RF_ENOMEM, "%s: out of memory", name);
 }
 
-static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size, const char *name, rf__source **out,
+static rf_status begin(const rf_ctx *ctx, int fd, const void *data, size_t size, const char *name, rf_source **out,
                        rf_error *why)
 {
     return begin_after(ctx, fd, NULL, 0, data, size, name, out, why);
 }
 
-int rf__source_compressed(const char *head, size_t size)
+int rf_source_compressed(const char *head, size_t size)
 {
+    if (!head) return -1;
     static const struct { const char *magic; size_t n; } known[] = {{"\x1F\x8B", 2}, {"\x28\xB5\x2F\xFD", 4}};
     for (size_t i = 0; i < RF_COUNT(known); i++) {
         const size_t n = size < known[i].n ? size : known[i].n;
@@ -247,16 +249,19 @@ int rf__source_compressed(const char *head, size_t size)
     return 0;
 }
 
-rf_status rf__source_go_on(const rf_ctx *ctx, int fd, const char *head, size_t size, const char *name, rf__source **out,
-                           rf_error *why)
+rf_status rf_source_continue(const rf_ctx *ctx, int fd, const char *head, size_t size, const char *name,
+                             rf_source **out, rf_error *why)
 {
-    if (size <= IN) return begin_after(ctx, fd, head, size, NULL, 0, name, out, why);
+    const bool missing = !(ctx && (head || !size) && name && out);
+    if (!missing && size <= IN) return begin_after(ctx, fd, head, size, NULL, 0, name, out, why);
     if (fd > 0) close(fd);
+    if (missing) return rf__missing("rf_source_continue", "ctx, head, name, out", why);
     return rf_fail(why, RF_EARG, "%s: %zu bytes read, at most %d", name, size, (int)IN);
 }
 
-rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out, rf_error *why)
+rf_status rf_source_open(const rf_ctx *ctx, const char *path, rf_source **out, rf_error *why)
 {
+    if (!(ctx && path && out)) return rf__missing("rf_source_open", "ctx, path, out", why);
     if (!strcmp(path, "-")) return begin(ctx, 0, NULL, 0, "standard input", out, why);
     const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat st;
@@ -269,13 +274,13 @@ rf_status rf__source_open(const rf_ctx *ctx, const char *path, rf__source **out,
     return begin(ctx, fd, NULL, 0, path, out, why);
 }
 
-rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf__source **out,
+rf_status rf__source_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_source **out,
                                  rf_error *why)
 {
     return begin(ctx, -1, size ? data : "", size, name, out, why);
 }
 
-void rf__source_close(rf__source *s)
+void rf_source_close(rf_source *s)
 {
     if (!s) return;
     if (s->kind == GZIP) inflateEnd(&s->z);

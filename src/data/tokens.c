@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "base/path.h"
 #include "data/reader.h"
 #include "data/tokens.h"

@@ -5,7 +5,7 @@
  * asked for.                                                                                                         */
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "model/model.h"
 #include "store/store.h"
 

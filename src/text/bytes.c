@@ -61,7 +61,7 @@ static size_t make_utf8(const char *from, size_t size, char *to)
 {
     size_t n = 0;
     for (size_t at = 0; at < size;) {
-        const size_t good = rf__utf8_check(from + at, size - at);
+        const size_t good = rf_utf8_check(from + at, size - at);
         memcpy(to + n, from + at, good);
         n += good;
         at += good;

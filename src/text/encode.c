@@ -178,7 +178,7 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 {
     if (size > UINT32_MAX)
         return rf_fail(why, RF_ERANGE, "encode: the %s has %zu bytes, the limit is %u", which, size, UINT32_MAX);
-    const size_t bad = rf__utf8_check(text, size);
+    const size_t bad = rf_utf8_check(text, size);
     if (bad == size) return RF_OK;
     return rf_fail(why, RF_EDATA, "encode: the %s is not UTF-8 at byte %zu (0x%02X)", which, bad,
                    (unsigned char)text[bad]);

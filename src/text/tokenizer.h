@@ -11,7 +11,7 @@
 
 #include "base/base.h"
 #include "base/json.h"
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "roformer/tokenizer.h"
 #include "unicode.h"
 

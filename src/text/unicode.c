@@ -104,10 +104,11 @@ static size_t well_formed(const unsigned char *p, size_t left)
     return n;
 }
 
-size_t rf__utf8_check(const char *text, size_t size)
+size_t rf_utf8_check(const char *text, size_t size)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t i = 0;
+    if (!text) return 0;
     while (i < size) {
         uint64_t eight;
         if (size - i >= 8 && (memcpy(&eight, p + i, 8), !(eight & 0x8080808080808080))) {

@@ -35,9 +35,6 @@ unsigned rf__unicode_class(uint32_t c, unsigned flags);               /* canonic
 size_t rf__unicode_compose(uint32_t c[], size_t n);                   /* canonical composition, in place             */
 bool rf__unicode_white(uint32_t c);                                   /* the property White_Space                    */
 
-/* The first byte at which `text` is not UTF-8 (shortest form, no surrogates, at most U+10FFFF); `size` when all is. */
-size_t rf__utf8_check(const char *text, size_t size);
-
 /* Reads one scalar of checked text and moves on; writes one and returns its bytes. */
 static inline uint32_t rf__utf8_get(const unsigned char *text, size_t *at)
 {

@@ -192,7 +192,7 @@ size_t rf__vocab_trimmed(const char *text, size_t from, size_t to)
 static size_t count_lines(const char *text, size_t size, bool python, const char *name, rf_error *why)
 {
     size_t lines = 0, next = 0;
-    const size_t bad = rf__utf8_check(text, size);
+    const size_t bad = rf_utf8_check(text, size);
     for (size_t at = 0; at < size; at = next, lines++) {
         line_end(text, size, at, python, &next);
         if (bad < size && next > bad)

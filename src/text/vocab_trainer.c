@@ -447,7 +447,7 @@ void rf_vocab_trainer_free(rf_vocab_trainer *v)
 
 rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
 {
-    const size_t bad = rf__utf8_check(text, size);
+    const size_t bad = rf_utf8_check(text, size);
     if (bad < size)
         return rf_fail(why, RF_EDATA, "vocabulary: the text is not UTF-8 at byte %zu (0x%02X)", bad,
                        (unsigned char)text[bad]);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "model/family.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "train/checkpoint/folder.h"
 #include "train/run.h"
 

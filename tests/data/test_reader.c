@@ -8,6 +8,8 @@
 #include "roformer/reader.h"
 #include "one_context.h"
 #include "data/reader.h"
+#include "roformer/source.h"
+#include "roformer/tokenizer.h"
 
 static rf_reader *reader(const void *data, size_t size, const char *name, const rf_reader_options *o)
 {
@@ -306,6 +308,71 @@ static void compressed(void **state)
     t_free_all();
 }
 
+/* All that a source gives in reads of at most `piece` bytes, with a zero behind it. */
+static const char *whole(rf_source *s, size_t piece)
+{
+    static char text[4096];
+    rf_error why = {0};
+    size_t n = 0, got = 1;
+    while (got) {
+        assert_true(n + piece < sizeof text);
+        assert_int_equal(rf_source_read(s, text + n, piece, &got, &why), RF_OK);
+        assert_true(got <= piece);
+        n += got;
+    }
+    rf_source_close(s);
+    text[n] = 0;
+    return text;
+}
+
+/* A file of which `seen` bytes were read already is read to its end, plain or compressed. */
+static void sources_continue(void **state)
+{
+    (void)state;
+    static const char text[] = "one line\nand another one\n";
+    const size_t n = sizeof text - 1;
+    size_t size[3] = {n};
+    const char *data[3] = {text};
+    data[1] = gzipped(text, n, &size[1]);
+    data[2] = zstandard(text, n, &size[2]);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(rf_source_compressed(data[i], 4), i > 0);
+        assert_int_equal(rf_source_compressed(data[i], 1), i > 0 ? -1 : 0);
+        for (size_t seen = 0; seen <= size[i]; seen += 5) {
+            FILE *f = tmpfile();
+            rf_source *s = NULL;
+            assert_int_equal(fwrite(data[i], 1, size[i], f), size[i]);
+            assert_int_equal(fflush(f), 0);
+            const int fd = dup(fileno(f));
+            assert_int_equal(lseek(fd, (off_t)seen, SEEK_SET), seen);
+            assert_int_equal(rf_source_continue(ctx, fd, data[i], seen, "f", &s, NULL), RF_OK);
+            assert_string_equal(whole(s, 1 + seen), text);
+            fclose(f);
+        }
+    }
+}
+
+static void source_doors(void **state)
+{
+    (void)state;
+    rf_source *s = NULL;
+    size_t got;
+    char byte;
+    assert_int_equal(rf_source_open(NULL, "f", &s, NULL), RF_EARG);
+    assert_int_equal(rf_source_open(ctx, NULL, &s, NULL), RF_EARG);
+    assert_int_equal(rf_source_open(ctx, "f", NULL, NULL), RF_EARG);
+    assert_int_equal(rf_source_continue(ctx, -1, NULL, 1, "f", &s, NULL), RF_EARG);
+    assert_int_equal(rf_source_continue(ctx, -1, "", (128 << 10) + 1, "f", &s, NULL), RF_EARG);
+    assert_int_equal(rf_source_read(NULL, &byte, 1, &got, NULL), RF_EARG);
+    assert_int_equal(rf_source_open(ctx, "no such file", &s, NULL), RF_EIO);
+    assert_int_equal(rf_source_open(ctx, ".", &s, NULL), RF_EIO);
+    assert_null(s);
+    rf_source_close(NULL);
+    assert_int_equal(rf_source_compressed(NULL, 4), -1);
+    assert_int_equal(rf_utf8_check(NULL, 0), 0);
+    assert_int_equal(rf_utf8_check("a\xC3\xA9\xED\xA0\x80", 6), 3);
+}
+
 static void bombs(void **state)
 {
     (void)state;
@@ -516,6 +583,7 @@ int main(void)
         cmocka_unit_test(random_text),   cmocka_unit_test(compressed),        cmocka_unit_test(bombs),
         cmocka_unit_test(several_files), cmocka_unit_test(doors),             cmocka_unit_test(standard_input),
         cmocka_unit_test(allocations_fail), cmocka_unit_test(real_files),
+        cmocka_unit_test(sources_continue), cmocka_unit_test(source_doors),
     };
     return cmocka_run_group_tests_name("train/reader", tests, setup, teardown);
 }

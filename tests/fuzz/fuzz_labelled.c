@@ -28,7 +28,7 @@ static void check_records(const rf__records *r)
         const rf__text all[] = {r->record[i].text, r->record[i].pair, r->record[i].label};
         if (!r->record[i].line) abort();
         for (size_t k = 0; k < RF_COUNT(all); k++)
-            if (all[k].at && rf__utf8_check(all[k].at, all[k].size) != all[k].size) abort();
+            if (all[k].at && rf_utf8_check(all[k].at, all[k].size) != all[k].size) abort();
     }
 }
 
@@ -96,7 +96,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!status) status = rf__labelled_items(&l, tokenizer, max_length, &r, with_labels, &items, &why);
     if (!status) check_items(&items, tokenizer, max_length);
     if (status != why.code || (status && !*why.text) || status == RF_ENOMEM) abort();
-    if (status && rf__utf8_check(why.text, strlen(why.text)) != strlen(why.text) &&
+    if (status && rf_utf8_check(why.text, strlen(why.text)) != strlen(why.text) &&
         strlen(why.text) < sizeof why.text - 4)
         abort();
     rf__records_free(&r);

@@ -22,7 +22,7 @@ static uint64_t read_all(rf_reader *r, size_t max, int64_t *documents)
         const rf_status s = rf_reader_next(r, &d, &why);
         if (s != why.code || (s && !*why.text)) abort();
         if (s || !d.text) break;
-        if (!d.size || d.size > max || d.index != *documents || rf__utf8_check(d.text, d.size) != d.size) abort();
+        if (!d.size || d.size > max || d.index != *documents || rf_utf8_check(d.text, d.size) != d.size) abort();
         hash = rf__hash64(d.text, d.size, hash);
         total += d.size;
     }

@@ -131,7 +131,7 @@ static void text_of_others_is_no_markup(void **state)
     assert_non_null(body);
     for (const char *at = strchr(strstr(body, "-->"), '<'); at; at = strchr(at + 1, '<')) fail_msg("markup: %.40s", at);
     lacks(body, "\xe2\x80\xae");
-    assert_int_equal(rf__utf8_check(text, strlen(text)), strlen(text));
+    assert_int_equal(rf_utf8_check(text, strlen(text)), strlen(text));
     rf__free(ctx, text);
     free(folder);
     json_decref(options);

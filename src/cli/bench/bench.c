@@ -99,10 +99,10 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     const char *unit = work.flops > 0 ? "GF/s" : "GB/s";
     json_t *row = json_pack("{s:s,s:s,s:s,s:f,s:f,s:f,s:i}", "bench", b->kind, "what", what, "shape", shape, "ms",
                             1e3 * median, "p95_ms", 1e3 * p95, "best_ms", 1e3 * time[0], "repeats", n);
-    if (tokens > 0) rf__json_set(&row, "tokens_per_second", json_real(tokens));
-    if (rate > 0) rf__json_set(&row, work.flops > 0 ? "gflops" : "gbytes_per_second", json_real(rate / 1e9));
-    if (of_peak > 0) rf__json_set(&row, work.flops > 0 ? "share_of_fma_peak" : "share_of_copy", json_real(of_peak));
-    if (b->json) rf__json_add(&b->rows, json_incref(row));
+    if (tokens > 0) cli_json_set(&row, "tokens_per_second", json_real(tokens));
+    if (rate > 0) cli_json_set(&row, work.flops > 0 ? "gflops" : "gbytes_per_second", json_real(rate / 1e9));
+    if (of_peak > 0) cli_json_set(&row, work.flops > 0 ? "share_of_fma_peak" : "share_of_copy", json_real(of_peak));
+    if (b->json) cli_json_add(&b->rows, json_incref(row));
     else print_row(b, what, shape, median, p95, rate, unit, tokens, of_peak);
     json_decref(row);
     return b->json ? RF_OK : cli_flush(why);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "cli/bench/bench.h"
 #include "model/encoder.h"
 #include "roformer/rope.h"
@@ -103,25 +102,25 @@ static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3]
     return sum[1] ? RF_OK : rf_fail(why, RF_EDATA, "%s: no length in it", path);
 }
 
-static rf_status shape_of_file(const rf_ctx *ctx, const char *path, int64_t V, bench_shape *s, rf_error *why)
+static rf_status shape_of_file(const char *path, int64_t V, bench_shape *s, rf_error *why)
 {
     char *text;
     size_t size;
     int64_t sum[3] = {0}, again[3] = {0};                                     /* batches, texts, tokens */
-    rf_status status = rf__read_named(ctx, path, 1 << 24, &text, &size, why);
+    rf_status status = cli_read_named(path, 1 << 24, &text, &size, why);
     if (status) return status;
     status = walk_lengths(path, text, sum, V, NULL, why);
     if (!status) status = reserve_shape(s, sum[0], sum[1], sum[2], why);
     if (!status) status = walk_lengths(path, text, again, V, s, why);
-    rf__free(ctx, text);
+    free(text);
     return status;
 }
 
-static rf_status shape_make(const rf_ctx *ctx, const char *word, int64_t V, bench_shape *s, rf_error *why)
+static rf_status shape_make(const char *word, int64_t V, bench_shape *s, rf_error *why)
 {
     *s = (bench_shape){0};
-    const rf_status status = *word == '@' ? shape_of_file(ctx, word + 1, V, s, why) : shape_of_words(word, V, s, why);
-    snprintf(s->name, sizeof s->name, "%.40s", rf__file_name(word));
+    const rf_status status = *word == '@' ? shape_of_file(word + 1, V, s, why) : shape_of_words(word, V, s, why);
+    snprintf(s->name, sizeof s->name, "%.40s", cli_file_name(word));
     return status;
 }
 
@@ -153,7 +152,7 @@ rf_status bench_each_shape(bench_job *j, const char *const usual[], rf_status (*
     const int given = j->a->shapes.n;
     rf_status status = RF_OK;
     for (int i = 0; !status && (given ? i < given : usual[i] != NULL); i++) {
-        status = shape_make(j->b.io->ctx, given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now,
+        status = shape_make(given ? j->a->shapes.item[i] : usual[i], j->config.vocab_size, &j->now,
                             &j->b.io->why);
         if (!status) status = one(j);
         shape_free(&j->now);

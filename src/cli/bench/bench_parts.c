@@ -37,7 +37,7 @@ rf_status bench_rope(bench_job *j)
         rf_rope *rope = NULL;
         const rf_rope_spec spec = {D, j->config.rope_theta, layout ? RF_ROPE_HALVES : RF_ROPE_PAIRS};
         status = rf_rope_new(ctx, &spec, 4096, &rope, why);
-        for (size_t i = 0; i < RF_COUNT(tokens) && !status; i++) {
+        for (size_t i = 0; i < CLI_COUNT(tokens) && !status; i++) {
             char name[48];
             const size_t n = (size_t)(tokens[i] * H * D);
             float *memory = rf__alloc(ctx, (2 * n + APART) * sizeof *memory);
@@ -82,7 +82,7 @@ rf_status bench_gemm(bench_job *j)
     rf_error *why = &j->b.io->why;
     const rf_ctx *ctx = j->b.io->ctx;
     rf_status status = RF_OK;
-    for (size_t s = 0; s < RF_COUNT(kn) && !status; s++) {
+    for (size_t s = 0; s < CLI_COUNT(kn) && !status; s++) {
         product p = {.ctx = ctx, .k = kn[s][0], .n = kn[s][1]};
         float *w = rf__calloc(ctx, (size_t)(p.k * p.n), sizeof *w),
               *x = rf__calloc(ctx, (size_t)(1024 * p.k), sizeof *x);
@@ -96,7 +96,7 @@ rf_status bench_gemm(bench_job *j)
             for (int64_t i = 0; i < 1024 * p.k; i++) x[i] = rf__rng_normal(&r);
             status = rf_pack(ctx, j->b.type, p.n, p.k, w, &p.w, why);
         }
-        for (size_t i = 0; i < RF_COUNT(m) && !status; i++) {
+        for (size_t i = 0; i < CLI_COUNT(m) && !status; i++) {
             char name[48];
             p.m = m[i];
             snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)p.m, (long long)p.n, (long long)p.k);
@@ -140,17 +140,17 @@ static rf_status tokenize_body(void *arg, rf_error *why)
 static rf_status read_text(const rf_ctx *ctx, const char *path, tokenizing *t, rf_error *why)
 {
     enum { MOST = 1 << 26 };
-    rf__source *source;
+    rf_source *source;
     size_t capacity = 0, got = 1;
-    rf_status status = rf__source_open(ctx, path, &source, why);
+    rf_status status = rf_source_open(ctx, path, &source, why);
     if (status) return status;
     while (!status && got && t->size <= MOST) {
         if (!rf__grow(ctx, &t->text, &capacity, t->size + (1 << 16), 1))
             status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-        if (!status) status = rf__source_read(source, t->text + t->size, capacity - t->size, &got, why);
+        if (!status) status = rf_source_read(source, t->text + t->size, capacity - t->size, &got, why);
         if (!status) t->size += got;
     }
-    rf__source_close(source);
+    rf_source_close(source);
     if (status || t->size <= MOST) return status;
     return rf_fail(why, RF_EDATA, "%s: more than %d bytes", path, (int)MOST);
 }
@@ -247,7 +247,7 @@ rf_status bench_kernels(bench_job *j)
     rf_rng r;
     rf__rng_init(&r, 42, 11);
     for (int64_t i = 0; i < 4 * step; i++) memory[i] = fabsf(rf__rng_normal(&r));
-    for (size_t i = 0; i < RF_COUNT(kernel_cases); i++) {
+    for (size_t i = 0; i < CLI_COUNT(kernel_cases); i++) {
         rfk_table k;
         for (int rung = 0; rfk_rung(rung, &k) && !status; rung++) {
             char name[48];

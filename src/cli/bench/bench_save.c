@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 #include "base/base.h"
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/bench/bench.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
@@ -33,7 +33,7 @@ typedef struct saving {
 static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
     static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
-    const int64_t V = c->vocab_size, least = (int64_t)RF_COUNT(special);
+    const int64_t V = c->vocab_size, least = (int64_t)CLI_COUNT(special);
     const size_t capacity = 16 * (size_t)(rf__max64(V, TEXTS * WORDS) + 1);
     char *text = malloc(capacity), path[4096];
     size_t n = 0;
@@ -52,7 +52,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
         n += (size_t)snprintf(text + n, capacity - n, "w%lld%s",
                               (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
-    if (!status) status = rf__path(path, sizeof path, folder, "corpus.txt", why);
+    if (!status) status = cli_join(path, sizeof path, folder, "corpus.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);
     free(text);
     return status ? status : rf_config_write(ctx, folder, c, why);
@@ -66,8 +66,8 @@ static double bytes_of(const char *folder)
     double sum = 0;
     char path[4096];
     struct stat st;
-    for (size_t i = 0; i < RF_COUNT(file); i++)
-        if (!rf__path(path, sizeof path, folder, file[i], NULL) && !stat(path, &st)) sum += (double)st.st_size;
+    for (size_t i = 0; i < CLI_COUNT(file); i++)
+        if (!cli_join(path, sizeof path, folder, file[i], NULL) && !stat(path, &st)) sum += (double)st.st_size;
     return sum;
 }
 
@@ -90,9 +90,9 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     const char *const texts[] = {text};
     rf_train_options o;
     rf_train_defaults(&o);
-    rf_status status = rf__path(text, sizeof text, folder, "corpus.txt", why);
-    if (!status) status = rf__path(config, sizeof config, folder, RF_FILE_CONFIG, why);
-    if (!status) status = rf__path(out, sizeof out, folder, "out", why);
+    rf_status status = cli_join(text, sizeof text, folder, "corpus.txt", why);
+    if (!status) status = cli_join(config, sizeof config, folder, RF_FILE_CONFIG, why);
+    if (!status) status = cli_join(out, sizeof out, folder, "out", why);
     if (status) return status;
     o.text = texts;
     o.texts = 1;
@@ -149,7 +149,7 @@ static void put_row(bench_job *j, const char *what, double bytes, double *wait, 
     bench *b = &j->b;
     const double middle = median(wait, n), most = wait[n - 1], more = median(longer, n);
     if (b->json) {
-        rf__json_add(&b->rows,
+        cli_json_add(&b->rows,
                      json_pack("{s:s,s:s,s:s,s:f,s:i,s:f,s:f,s:f,s:f}", "bench", b->kind, "what", what, "shape",
                                j->now.name, "megabytes", 1e-6 * bytes, "saves", n, "wait_ms", 1e3 * middle,
                                "longest_wait_ms", 1e3 * most, "longer_ms", 1e3 * more, "step_ms", 1e3 * plain));

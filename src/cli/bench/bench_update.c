@@ -32,7 +32,7 @@ rf_status bench_update(bench_job *j)
     rf_train_defaults(&options);
     rf_status status = rf__params_new(j->b.io->ctx, &j->config, &params, why);
     const double n = (double)params.total;
-    for (size_t i = 0; i < RF_COUNT(rules) && !status; i++) {
+    for (size_t i = 0; i < CLI_COUNT(rules) && !status; i++) {
         char shape[48];
         updating u = {.step = {1e-9, 1, 0}};
         options.optim = rules[i].optim;

@@ -2,7 +2,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/base.h"
 #include "cli/bench/bench.h"
 #include "cli/shell/commands.h"
 
@@ -23,7 +22,7 @@ static const struct bench_case { const char *name, *what; rf_status (*run)(bench
 static const struct bench_case *find_case(const char *name, rf_error *why)
 {
     cli_nearest near = {name, NULL, 0};
-    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+    for (size_t i = 0; i < CLI_COUNT(cases); i++) {
         if (!strcmp(cases[i].name, name)) return &cases[i];
         cli_consider(&near, cases[i].name);
     }

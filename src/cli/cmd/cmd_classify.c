@@ -12,7 +12,7 @@ static json_t *answer(const rf_label_score *label, int64_t n)
 {
     json_t *list = json_array();
     for (int64_t k = 0; k < n; k++)
-        rf__json_add(&list, json_pack("{s:s, s:f}", "label", label[k].label, "score", label[k].score));
+        cli_json_add(&list, json_pack("{s:s, s:f}", "label", label[k].label, "score", label[k].score));
     return list;
 }
 

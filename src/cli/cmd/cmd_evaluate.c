@@ -57,7 +57,7 @@ static json_t *as_json(const rf_mlm_score *s, int64_t length, const rf_error *wh
     json_t *o = json_pack("{s:f,s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", s->loss, "eval_accuracy", s->accuracy,
                           "perplexity", exp(s->loss), "labels", (json_int_t)s->labels, "tokens", (json_int_t)s->tokens,
                           "documents", (json_int_t)s->documents, "max_length", (json_int_t)length);
-    if (why->code) rf__json_set(&o, "incomplete", rf__json_text(why->text, strlen(why->text)));
+    if (why->code) cli_json_set(&o, "incomplete", cli_text_json(why->text, strlen(why->text)));
     return o;
 }
 
@@ -116,7 +116,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
         rf_mlm_score s = {0};
         if (score(io, a, length, &s) && !s.labels) break;
         if (a->json) {
-            rf__json_add(&all, as_json(&s, length, &io->why));
+            cli_json_add(&all, as_json(&s, length, &io->why));
             continue;
         }
         if (!i) printf("%10s %9s %12s %10s %12s\n", "max_length", "loss", "perplexity", "accuracy", "predicted");
@@ -136,7 +136,7 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
 static bool other_way(const rf_option *row, bool examples)
 {
     static const char *const both[] = {"model", "max_length", "seed"};
-    for (size_t i = 0; i < RF_COUNT(both); i++)
+    for (size_t i = 0; i < CLI_COUNT(both); i++)
         if (!strcmp(row->name, both[i])) return false;
     return !examples || row->kind != RF_OPTION_FILE;
 }

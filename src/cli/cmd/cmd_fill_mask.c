@@ -85,12 +85,12 @@ static json_t *predictions_json(const job *j, const rf_mask *mask, rf_error *why
         char *whole = word ? rf_fill_sequence(j->m.pipeline, mask, id, &size[1]) : NULL;
         json_t *one = json_object();
         if (whole) {
-            rf__json_set(&one, "score", json_real((double)mask->word[i].score));
-            rf__json_set(&one, "token", json_integer(id));
-            rf__json_set(&one, "token_str", cli_text_json(word, size[0]));
-            rf__json_set(&one, "sequence", cli_text_json(whole, size[1]));
+            cli_json_set(&one, "score", json_real((double)mask->word[i].score));
+            cli_json_set(&one, "token", json_integer(id));
+            cli_json_set(&one, "token_str", cli_text_json(word, size[0]));
+            cli_json_set(&one, "sequence", cli_text_json(whole, size[1]));
         }
-        rf__json_add(&list, one);
+        cli_json_add(&list, one);
         rf_text_free(j->m.t, word);
         rf_text_free(j->m.t, whole);
         if (!whole) {
@@ -138,7 +138,7 @@ static rf_status answer(job *j, const char *text, const rf_mask *mask)
         }
         json_t *one = predictions_json(j, mask + m, why);
         status = why->code;
-        if (listed) rf__json_add(&all, one);
+        if (listed) cli_json_add(&all, one);
         else if (!status) status = cli_print_json(one, 0, why);
         else json_decref(one);
     }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/finetune_options.h"
 #include "cli/plot/report.h"
@@ -63,7 +62,7 @@ int cli_show_scores(const rf_scores *s, bool json, rf_error *why)
         const rf_score *x = &s->score[i];
         char name[48];
         snprintf(name, sizeof name, "eval_%s", x->name);
-        if (json) rf__json_set(&all, name, isfinite(x->value) ? json_real(x->value) : json_null());
+        if (json) cli_json_set(&all, name, isfinite(x->value) ? json_real(x->value) : json_null());
         else printf("%-22s %.4f\n", x->name, x->value);
     }
     return json ? (int)cli_print_json(all, 0, why) : 0;
@@ -80,7 +79,7 @@ static int stopped(const watch *w, bool json, cli_io *io)
         puts("stopped, no scores");
     }
     if (*w->saved && w->folds) cli_error("saved %s; the same command with --resume latest goes on", w->saved);
-    else if (*w->saved) cli_error("saved %s; continue with --resume %s", rf__file_name(w->saved), w->saved);
+    else if (*w->saved) cli_error("saved %s; continue with --resume %s", cli_file_name(w->saved), w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");
     return cli_stopped() ? CLI_LATER : CLI_DONE;
 }

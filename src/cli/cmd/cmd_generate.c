@@ -79,8 +79,8 @@ static rf_status print_json(const job *j, const char *text, size_t size, const r
     memcpy(whole + kept, g->text, g->bytes);
     json_t *ids = json_array(), *logprobs = json_array();
     for (int64_t i = 0; i < g->n; i++) {
-        rf__json_add(&ids, json_integer(g->id[i]));
-        rf__json_add(&logprobs, json_real(g->logprob[i]));
+        cli_json_add(&ids, json_integer(g->id[i]));
+        cli_json_add(&logprobs, json_real(g->logprob[i]));
     }
     json_t *line = json_pack("{s:o, s:s, s:I, s:o, s:o}", "generated_text", cli_text_json(whole, kept + g->bytes),
                              "finish_reason", reason[g->end], "prompt_tokens", (json_int_t)g->prompt_tokens, "ids", ids,

@@ -9,8 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "base/base.h"
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "model/params.h"
@@ -22,7 +21,7 @@ struct args { const char *model; int json, env, tensors; cli_list folder; };
 static const char *act_name(rf_act a)
 {
     static const char *const name[] = {"none", "gelu", "gelu_new", "relu", "silu", "tanh"};
-    return (unsigned)a < RF_COUNT(name) ? name[a] : "?";
+    return (unsigned)a < CLI_COUNT(name) ? name[a] : "?";
 }
 
 /* Prints the rows of a JSON object as "key  value", nested ones indented: one description serves both forms. */
@@ -77,7 +76,7 @@ static json_t *cpu_features(void)
     json_t *list = json_array();
 #if defined(__x86_64__)
     __builtin_cpu_init();
-#define FEATURE(name) if (__builtin_cpu_supports(name)) rf__json_add(&list, json_string(name))
+#define FEATURE(name) if (__builtin_cpu_supports(name)) cli_json_add(&list, json_string(name))
     FEATURE("avx2");
     FEATURE("fma");
     FEATURE("avx512f");
@@ -88,7 +87,7 @@ static json_t *cpu_features(void)
     FEATURE("avx512bf16");
 #undef FEATURE
 #elif defined(__aarch64__)
-    rf__json_add(&list, json_string("neon"));
+    cli_json_add(&list, json_string("neon"));
 #endif
     return list;
 }
@@ -98,43 +97,43 @@ static json_t *environment(const cli_io *io)
     json_t *o = json_object(), *rungs = json_array(), *with = json_object();
     struct utsname u;
     char text[256], memory[64];
-    rf__json_set(&o, "version", json_string(rf_version()));
+    cli_json_set(&o, "version", json_string(rf_version()));
 #if defined(__clang__)
-    rf__json_set(&o, "compiler", json_string("clang " __clang_version__));
+    cli_json_set(&o, "compiler", json_string("clang " __clang_version__));
 #else
-    rf__json_set(&o, "compiler", json_string("gcc " __VERSION__));
+    cli_json_set(&o, "compiler", json_string("gcc " __VERSION__));
 #endif
 #ifdef RF_BUILD_TYPE
-    rf__json_set(&o, "build", json_string(RF_BUILD_TYPE));
+    cli_json_set(&o, "build", json_string(RF_BUILD_TYPE));
 #endif
     if (!uname(&u)) {
         snprintf(text, sizeof text, "%.60s %.60s %.60s", u.sysname, u.release, u.machine);
-        rf__json_set(&o, "system", json_string(text));
+        cli_json_set(&o, "system", json_string(text));
     }
     if (proc_value("/proc/cpuinfo", "model name", text, sizeof text))
-        rf__json_set(&o, "processor", cli_text_json(text, strlen(text)));
-    rf__json_set(&o, "features", cpu_features());
+        cli_json_set(&o, "processor", cli_text_json(text, strlen(text)));
+    cli_json_set(&o, "features", cpu_features());
     json_t *missing = json_object();
     const char *rung, *lacks;
     for (int i = 0; (rung = rfk_rung_name(i, &lacks)); i++)
-        if (lacks) rf__json_set(&missing, rung, json_sprintf("needs %s", lacks));
-        else rf__json_add(&rungs, json_string(rung));
-    rf__json_set(&o, "rungs", rungs);
-    rf__json_set(&o, "rungs_missing", missing);
-    rf__json_set(&o, "rung", json_string(rf_ctx_isa(io->ctx)));
-    rf__json_set(&o, "threads", json_integer(rf_ctx_threads(io->ctx)));
-    rf__json_set(&o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
-    rf__json_set(&o, "products", json_string(rf_gemm_backend(io->ctx)));
-    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) rf__json_set(&o, "memory", json_string(memory));
+        if (lacks) cli_json_set(&missing, rung, json_sprintf("needs %s", lacks));
+        else cli_json_add(&rungs, json_string(rung));
+    cli_json_set(&o, "rungs", rungs);
+    cli_json_set(&o, "rungs_missing", missing);
+    cli_json_set(&o, "rung", json_string(rf_ctx_isa(io->ctx)));
+    cli_json_set(&o, "threads", json_integer(rf_ctx_threads(io->ctx)));
+    cli_json_set(&o, "processors", json_integer(sysconf(_SC_NPROCESSORS_ONLN)));
+    cli_json_set(&o, "products", json_string(rf_gemm_backend(io->ctx)));
+    if (proc_value("/proc/meminfo", "MemTotal", memory, sizeof memory)) cli_json_set(&o, "memory", json_string(memory));
     if (proc_value("/proc/meminfo", "MemAvailable", memory, sizeof memory))
-        rf__json_set(&o, "memory_free", json_string(memory));
-    rf__json_set(&with, "jansson", json_string(JANSSON_VERSION));
-    rf__json_set(&with, "utf8proc", json_string(utf8proc_version()));
-    rf__json_set(&with, "zlib", json_string(zlibVersion()));
-    rf__json_set(&with, "zstd", json_string(ZSTD_versionString()));
-    rf__json_set(&o, "libraries", with);
+        cli_json_set(&o, "memory_free", json_string(memory));
+    cli_json_set(&with, "jansson", json_string(JANSSON_VERSION));
+    cli_json_set(&with, "utf8proc", json_string(utf8proc_version()));
+    cli_json_set(&with, "zlib", json_string(zlibVersion()));
+    cli_json_set(&with, "zstd", json_string(ZSTD_versionString()));
+    cli_json_set(&o, "libraries", with);
     if (!cli_model_folder(NULL, text, sizeof text, NULL))
-        rf__json_set(&o, "shipped_model", cli_text_json(text, strlen(text)));
+        cli_json_set(&o, "shipped_model", cli_text_json(text, strlen(text)));
     return o;
 }
 
@@ -149,24 +148,24 @@ static bool rotates(const rf_config *c)
 static json_t *config_json(const rf_config *c)
 {
     json_t *o = json_object();
-    rf__json_set(&o, "family", json_string(c->family));
-    rf__json_set(&o, "architecture", json_string(c->architecture));
-    rf__json_set(&o, "layers", json_integer(c->num_hidden_layers));
-    rf__json_set(&o, "hidden_size", json_integer(c->hidden_size));
-    rf__json_set(&o, "embedding_size", json_integer(c->embedding_size));
-    rf__json_set(&o, "heads", json_integer(c->num_attention_heads));
-    rf__json_set(&o, "head_size", json_integer(c->hidden_size / c->num_attention_heads));
-    rf__json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
-    rf__json_set(&o, "activation", json_string(act_name(c->hidden_act)));
-    rf__json_set(&o, "vocabulary", json_integer(c->vocab_size));
-    rf__json_set(&o, "token_types", json_integer(c->type_vocab_size));
-    rf__json_set(&o, "max_position_embeddings", json_integer(c->max_position_embeddings));
+    cli_json_set(&o, "family", json_string(c->family));
+    cli_json_set(&o, "architecture", json_string(c->architecture));
+    cli_json_set(&o, "layers", json_integer(c->num_hidden_layers));
+    cli_json_set(&o, "hidden_size", json_integer(c->hidden_size));
+    cli_json_set(&o, "embedding_size", json_integer(c->embedding_size));
+    cli_json_set(&o, "heads", json_integer(c->num_attention_heads));
+    cli_json_set(&o, "head_size", json_integer(c->hidden_size / c->num_attention_heads));
+    cli_json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
+    cli_json_set(&o, "activation", json_string(act_name(c->hidden_act)));
+    cli_json_set(&o, "vocabulary", json_integer(c->vocab_size));
+    cli_json_set(&o, "token_types", json_integer(c->type_vocab_size));
+    cli_json_set(&o, "max_position_embeddings", json_integer(c->max_position_embeddings));
     if (rotates(c)) {
-        rf__json_set(&o, "rope_theta", json_real(c->rope_theta));
-        rf__json_set(&o, "rotary_value", json_boolean(c->rotary_value));
+        cli_json_set(&o, "rope_theta", json_real(c->rope_theta));
+        cli_json_set(&o, "rotary_value", json_boolean(c->rotary_value));
     }
-    rf__json_set(&o, "layer_norm_eps", json_real(c->layer_norm_eps));
-    rf__json_set(&o, "parameters", json_integer(rf_config_parameters(c)));
+    cli_json_set(&o, "layer_norm_eps", json_real(c->layer_norm_eps));
+    cli_json_set(&o, "parameters", json_integer(rf_config_parameters(c)));
     return o;
 }
 
@@ -183,7 +182,7 @@ static json_t *position_json(const rf_config *c, rf_error *why)
 static json_t *tokenizer_json(const rf_tokenizer *t)
 {
     char *text = rf_tokenizer_describe(t);
-    json_t *o = text ? rf__json_parse(text, strlen(text), 0, "tokenizer", NULL) : NULL;
+    json_t *o = text ? json_loads(text, 0, NULL) : NULL;
     rf_text_free(t, text);
     return o;
 }
@@ -191,7 +190,7 @@ static json_t *tokenizer_json(const rf_tokenizer *t)
 static json_t *shape_json(const rf_weight *w)
 {
     json_t *shape = json_array();
-    for (int i = 0; i < w->rank; i++) rf__json_add(&shape, json_integer(w->dim[i]));
+    for (int i = 0; i < w->rank; i++) cli_json_add(&shape, json_integer(w->dim[i]));
     return shape;
 }
 
@@ -200,7 +199,7 @@ static json_t *tensor_table(const rf_weights *w)
     json_t *list = json_array();
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
-        rf__json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", t->dtype, "shape",
+        cli_json_add(&list, json_pack("{s:s,s:s,s:o,s:I}", "name", t->name, "type", t->dtype, "shape",
                                               shape_json(t), "bytes", (json_int_t)t->bytes));
     }
     return list;
@@ -218,8 +217,8 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
     if (!status) status = rf__params_match(&params, w, match, &head, why);
     if (!status) {
         char *ignored = rf__params_ignored(&params, w, match);
-        rf__json_set(o, "mlm_head", json_boolean(head));
-        rf__json_set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
+        cli_json_set(o, "mlm_head", json_boolean(head));
+        cli_json_set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
         rf__free(io->ctx, ignored);
     }
     rf__free(io->ctx, (void *)match);
@@ -229,10 +228,10 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
 
 static rf_status weights_path(const char *folder, char *path, size_t size, rf_error *why)
 {
-    rf_status status = rf__path(path, size, folder, RF_FILE_WEIGHTS, why);
+    rf_status status = cli_join(path, size, folder, RF_FILE_WEIGHTS, why);
     if (!status && access(path, R_OK)) {
         char index[4096];
-        if (!rf__path(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
+        if (!cli_join(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
             snprintf(path, size, "%s", index);
     }
     return status;
@@ -243,16 +242,16 @@ static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t
 {
     rf_tokenizer *t = NULL;
     rf_error unread = {0};
-    rf__json_set(o, "tokenizer", json_null());
+    cli_json_set(o, "tokenizer", json_null());
     if (!rf_tokenizer_found(io->ctx, folder)) return RF_OK;
     const rf_status status = rf_tokenizer_open(io->ctx, folder, &t, &unread);
     if (!status) {
-        rf__json_set(o, "tokenizer", tokenizer_json(t));
+        cli_json_set(o, "tokenizer", tokenizer_json(t));
         rf_tokenizer_free(t);
         return RF_OK;
     }
     if (status != RF_EUNSUPPORTED) return rf_fail(why, status, "%s", unread.text);
-    rf__json_set(o, "tokenizer", json_pack("{s:s}", "not readable", unread.text));
+    cli_json_set(o, "tokenizer", json_pack("{s:s}", "not readable", unread.text));
     return RF_OK;
 }
 
@@ -261,32 +260,32 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     char path[4096];
     rf_config c;
     rf_weights *w = NULL;
-    rf__json_set(o, "model", cli_text_json(folder, strlen(folder)));
+    cli_json_set(o, "model", cli_text_json(folder, strlen(folder)));
     rf_status status = rf_config_read(io->ctx, folder, &c, why);
     if (status) return status;
-    rf__json_set(o, "config", config_json(&c));
+    cli_json_set(o, "config", config_json(&c));
     json_t *position = position_json(&c, why);
     if (!position) {
         rf__config_named(folder, why);
         return why->code;
     }
-    rf__json_set(o, "position", position);
+    cli_json_set(o, "position", position);
     if ((status = describe_tokenizer(io, folder, o, why))) return status;
     if ((status = weights_path(folder, path, sizeof path, why))) return status;
     if (access(path, F_OK)) {
-        rf__json_set(o, "weights", json_null());
+        cli_json_set(o, "weights", json_null());
         return RF_OK;
     }
     if ((status = rf_weights_open(io->ctx, path, &w, why))) return status;
     json_t *weights = json_object();
     size_t bytes = 0;
     for (size_t i = 0; i < rf_weights_count(w); i++) bytes += rf_weights_at(w, i)->bytes;
-    rf__json_set(&weights, "file", cli_text_json(path, strlen(path)));
-    rf__json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
-    rf__json_set(&weights, "bytes", json_integer((json_int_t)bytes));
-    if (rf_weights_count(w)) rf__json_set(&weights, "type", json_string(rf_weights_at(w, 0)->dtype));
+    cli_json_set(&weights, "file", cli_text_json(path, strlen(path)));
+    cli_json_set(&weights, "tensors", json_integer((json_int_t)rf_weights_count(w)));
+    cli_json_set(&weights, "bytes", json_integer((json_int_t)bytes));
+    if (rf_weights_count(w)) cli_json_set(&weights, "type", json_string(rf_weights_at(w, 0)->dtype));
     status = fit(io, &c, w, &weights, why);
-    rf__json_set(o, "weights", weights);
+    cli_json_set(o, "weights", weights);
     *tensors = tensor_table(w);
     rf_weights_close(w);
     return status;
@@ -329,7 +328,7 @@ static int run(void *arguments, cli_io *io)
     }
     if (!o && !io->why.code) rf_fail(&io->why, RF_ENOMEM, "out of memory: a description");
     if (a->json) {
-        if (tensors) rf__json_set(&o, "tensors", json_incref(tensors));
+        if (tensors) cli_json_set(&o, "tensors", json_incref(tensors));
         if (!io->why.code) cli_print_json(json_incref(o), JSON_INDENT(2), &io->why);
     } else if (!io->why.code) {
         print_object(o, 0);

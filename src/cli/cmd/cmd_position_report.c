@@ -36,7 +36,7 @@ static rf_status write_json(const position_report *r, const char *folder, rf_err
     char path[4096];
     cli_out out;
     json_t *all = position_report_json(r);
-    char *text = all ? rf__json_dump(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
+    char *text = all ? cli_json_dump(all, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
     snprintf(path, sizeof path, "%s/report.json", folder);
     rf_status status = text ? cli_out_open(&out, path, why) : rf_fail(why, RF_ENOMEM, "out of memory: a report");
     if (!status) {
@@ -71,7 +71,7 @@ static int run(void *arguments, cli_io *io)
     r.bench = &b;
     if (!status && a->output && mkdir(a->output, 0777) && errno != EEXIST)
         status = rf_fail(&io->why, RF_EIO, "%.200s: cannot create: %s", a->output, strerror(errno));
-    if (!status && a->output) status = position_report_own(io->ctx, a->output, &io->why);
+    if (!status && a->output) status = position_report_own(a->output, &io->why);
     if (!status) status = measure(&b, &r, &io->why);
     if (!status && !r.lengths) cli_note(io, "the model has no language-model head: no logits, no losses");
     if (!status && a->output) status = write_json(&r, a->output, &io->why);

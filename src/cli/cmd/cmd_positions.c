@@ -57,7 +57,7 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
     for (const rf_position *const *p = rf__position_list; *p; p++) {
         const numbers n = count(*p, c, a->length);
         char parameters[32], flops[32], bytes[32];
-        rf__json_add(&all, row_json(*p, &n));
+        cli_json_add(&all, row_json(*p, &n));
         if (a->train.json) continue;
         cli_count((double)n.parameters, parameters, sizeof parameters);
         cli_count(n.flops, flops, sizeof flops);

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "cli/shell/comm.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/report.h"
@@ -84,7 +83,7 @@ static int report(void *user, const rf_train_progress *p)
 
 static int stopped(const watch *w)
 {
-    const char *name = rf__file_name(w->saved);
+    const char *name = cli_file_name(w->saved);
     if (w->a->t.comm && w->a->t.comm->rank) return cli_stopped() ? CLI_LATER : CLI_DONE;
     if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
     else cli_error("stopped before the first step; nothing was saved and nothing is lost");

@@ -1,7 +1,6 @@
 /* cmd_report.c — roformer report: a page about a run. */
 #include <string.h>
 
-#include "base/path.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/report.h"
 
@@ -13,7 +12,7 @@ struct args {
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    const char *dot = a->output ? strrchr(rf__file_name(a->output), '.') : NULL;
+    const char *dot = a->output ? strrchr(cli_file_name(a->output), '.') : NULL;
     if (!a->output) rf_fail(&io->why, RF_EARG, "report needs -o FILE.html");
     else if (dot && strcmp(dot, ".html") && strcmp(dot, ".htm"))
         rf_fail(&io->why, RF_EARG,

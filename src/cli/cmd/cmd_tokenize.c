@@ -28,14 +28,14 @@ static rf_status print_json(const rf_tokenizer *t, const rf_encoding *e, const c
     cursor at = {text, 0, 0};
     for (size_t i = 0; i < e->n; i++) {
         const char *token = rf_tokenizer_token(t, e->id[i]);
-        rf__json_add(&ids, json_integer(e->id[i]));
-        rf__json_add(&tokens, cli_text_json(token, strlen(token)));
+        cli_json_add(&ids, json_integer(e->id[i]));
+        cli_json_add(&tokens, cli_text_json(token, strlen(token)));
         const size_t from = characters(&at, e->start[i]), to = characters(&at, e->end[i]);
-        rf__json_add(&offsets, json_pack("[II]", (json_int_t)from, (json_int_t)to));
+        cli_json_add(&offsets, json_pack("[II]", (json_int_t)from, (json_int_t)to));
     }
-    rf__json_set(&all, "ids", ids);
-    rf__json_set(&all, "tokens", tokens);
-    rf__json_set(&all, "offsets", offsets);
+    cli_json_set(&all, "ids", ids);
+    cli_json_set(&all, "tokens", tokens);
+    cli_json_set(&all, "offsets", offsets);
     return cli_print_json(all, JSON_COMPACT, why);
 }
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "train/checkpoint/checksums.h"
@@ -26,7 +26,7 @@ static void report(void *user, const char *file, const char *damage)
     verdict *v = user;
     v->read++;
     if (v->a->json)
-        rf__json_add(&v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
+        cli_json_add(&v->files, json_pack("{s:o, s:o}", "name", cli_text_json(file, strlen(file)), "damage",
                                                   damage ? json_string(damage) : json_null()));
     else if (damage) printf("%s/%s: damaged (%s)\n", v->folder, file, damage);
     else if (v->a->verbose) printf("%s/%s: intact\n", v->folder, file);
@@ -48,7 +48,7 @@ static void end_folder(verdict *v, const char *list, rf_status status, const rf_
     v->damaged += status != RF_OK;
     if (status && !v->first.code) rf_fail(&v->first, status, "%s: %s", v->folder, why->text);
     if (v->a->json)
-        rf__json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder",
+        cli_json_add(&v->all, json_pack("{s:o, s:s?, s:b, s:s?, s:O}", "folder",
                                         cli_text_json(v->folder, strlen(v->folder)), "list", list, "intact", !status,
                                         "damage", status ? why->text : NULL, "files", v->files));
 }
@@ -89,7 +89,7 @@ static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
     if (status) return status;
     for (size_t i = 0; i < n && !status; i++) {
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
-        status = rf__path(path, sizeof path, folder, name, why);
+        status = cli_join(path, sizeof path, folder, name, why);
         if (!status) verify_one(v, path, RF_FILE_COMPLETE);
     }
     rf__free(v->io->ctx, step);

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/base.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
 #include "train/checkpoint/folder.h"
@@ -121,7 +120,7 @@ static rf_status learn(job *j)
 
 #define RFT(name) #name ", "
 static const char types[] =
-#include "text/tokenizers.def"
+#include "roformer/tokenizers.def"
     "";
 #undef RFT
 
@@ -141,7 +140,7 @@ static rf_status make(job *j)
                                            "text_field", "cased", "rules"};
     rf_error *why = &j->io->why;
     rf_tokenizer *t = NULL;
-    for (size_t i = 0; i < RF_COUNT(learning); i++)
+    for (size_t i = 0; i < CLI_COUNT(learning); i++)
         if (cli_given(j->io->parsed, learning[i]))
             return rf_fail(why, RF_EARG, "--type %s learns nothing from text: leave --%s out", j->a->type, learning[i]);
     rf_status status = rf_tokenizer_make(j->io->ctx, j->a->type, &t, why);
@@ -189,7 +188,7 @@ static const cli_option options[] = {
     {"type", 0, CLI_TEXT, A(type), "TYPE", NULL, 0, 0, NULL,
      "of tokenizer: "
 #define RFT(name) #name ", "
-#include "text/tokenizers.def"
+#include "roformer/tokenizers.def"
 #undef RFT
      "the first when not given", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},

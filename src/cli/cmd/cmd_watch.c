@@ -8,8 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/base.h"
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/report.h"
@@ -26,7 +25,7 @@ struct args {
 
 /* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is
  * young. */
-static bool running(const rf_ctx *ctx, const char *folder)
+static bool running(const char *folder)
 {
     char path[4096], *text, host[128] = "", mine[128] = "", line[256];
     long pid = 0;
@@ -35,9 +34,9 @@ static bool running(const rf_ctx *ctx, const char *folder)
     FILE *f;
     bool held = false;
     snprintf(path, sizeof path, "%s/" RF_FILE_LOCK, folder);
-    if (rf__read_file(ctx, path, 4096, &text, &size, NULL)) return false;
+    if (cli_read_found(path, 4096, &text, &size, NULL)) return false;
     const bool named = sscanf(text, "process %ld on %127s", &pid, host) == 2;
-    rf__free(ctx, text);
+    free(text);
     if (!named) return false;
     gethostname(mine, sizeof mine - 1);
     if (strcmp(host, mine)) {
@@ -200,7 +199,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     const char *folder = a->folder.item[0];
     char path[4096];
     curve_run r;
-    *alive = running(io->ctx, folder);
+    *alive = running(folder);
     snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
     if (*alive && access(path, F_OK)) {
         printf("%s: running, nothing is logged yet\n", folder);

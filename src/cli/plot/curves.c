@@ -4,8 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/model_files.h"
-#include "base/path.h"
+#include "roformer/files.h"
 #include "cli/plot/curves.h"
 
 const curve_kind curve_kinds[CURVES] = {
@@ -61,9 +60,11 @@ void curves_clear(curve_run *r)
 
 static void name_run(const char *path, char *out, size_t size)
 {
-    char folder[4096];
-    const bool file = strchr(path, '/') && !strcmp(rf__file_name(path), RF_FILE_METRICS);
-    rf__last_part(file && !rf__folder_of(path, folder, sizeof folder, NULL) ? folder : path, out, size);
+    const char *name = cli_file_name(path);
+    char folder[4096] = "";
+    const bool file = name > path + 1 && !strcmp(name, RF_FILE_METRICS);
+    if (file) snprintf(folder, sizeof folder, "%.*s", (int)(name - path - 1), path);
+    cli_last_part(file ? folder : path, out, size);
 }
 
 static void keep(json_t **slot, json_t *line)
@@ -98,15 +99,15 @@ static rf_status read_lines(cli_lines *in, const char *name, curve_run *r, rf_er
         const char *line;
         size_t n;
         json_error_t e;
-        bool memory;
         if ((status = cli_lines_next(in, &line, &n, why)) || !line) break;
         if (broken.code) {                                  /* only the last line may have been cut by a crash */
             *why = broken;
             return broken.code;
         }
-        json_t *o = rf__json_load(line, n, JSON_REJECT_DUPLICATES, &e, &memory);
-        if (!o && memory) status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: no memory for its JSON", name,
-                                               (unsigned long long)in->number);
+        json_t *o = json_loadb(line, n, JSON_REJECT_DUPLICATES, &e);
+        if (!o && json_error_code(&e) == json_error_out_of_memory)
+            status = rf_fail(why, RF_ENOMEM, "%.200s:%llu: no memory for its JSON", name,
+                             (unsigned long long)in->number);
         else if (json_is_number(json_object_get(o, "step"))) status = take_line(r, o, why);
         else
             rf_fail(&broken, RF_EDATA, "%.200s:%llu: %s", name, (unsigned long long)in->number,
@@ -130,7 +131,7 @@ rf_status curves_read(const char *path, curve_run *out, rf_error *why)
     name_run(path, out->name, sizeof out->name);
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
     snprintf(whole, sizeof whole, "%s%s", path, folder ? "/" RF_FILE_METRICS : "");
-    rf_status status = folder ? rf__must_be_file(whole, why) : RF_OK;
+    rf_status status = folder ? cli_must_be_file(whole, why) : RF_OK;
     if (!status) status = cli_lines_open(NULL, &in, whole, why);
     if (status) return status;
     status = read_lines(&in, whole, out, why);

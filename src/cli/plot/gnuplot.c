@@ -10,7 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/path.h"
 #include "cli/plot/gnuplot.h"
 
 enum { PATH = 4096 };
@@ -53,7 +52,7 @@ rf_status cli_gnuplot_own(const char *script, rf_error *why)
 rf_status cli_gnuplot_script(cli_out *out, const char *script, const char *plot, rf_error *why)
 {
     char name[1024], line[1200];
-    const char *file = rf__file_name(plot);
+    const char *file = cli_file_name(plot);
     *out = (cli_out){.fd = -1, .begin = -1};
     rf_status status = cli_gnuplot_own(script, why);
     if (!status) status = cli_out_open(out, script, why);

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/path.h"
 #include "cli/plot/gnuplot.h"
 #include "cli/plot/position_plots.h"
 
@@ -17,7 +16,7 @@ rf_status positions_begin(const positions_args *a, lab_script *s, char *script, 
     s->why = why;
     if (!a->output) return cli_out_open(&s->out, "-", why);
     if (lab_script_path(a->output, script, size, why)) return why->code;
-    return lab_begin(s, script, rf__file_name(a->output), width, height, why);
+    return lab_begin(s, script, cli_file_name(a->output), width, height, why);
 }
 
 rf_status positions_end(const positions_args *a, cli_io *io, lab_script *s, const char *script)
@@ -374,7 +373,7 @@ rf_status positions_extrapolation(const positions_args *a, cli_io *io)
     rf_status status = loss && curve && name ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
     for (int i = 0; i < models && !status; i++) {
         status = measure_model(a, io, i, loss + i * RF__LENGTHS, &curve[i].n);
-        rf__last_part(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
+        cli_last_part(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
         curve[i].name = name[i];
         curve[i].at = loss + i * RF__LENGTHS;
     }

@@ -12,26 +12,26 @@ static bool rotates(const position_report *r) { return (r->bench->is->flags & RF
 static json_t *numbers(const double *x, int64_t n, double over)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; i < n; i++) rf__json_add(&list, number(x[i] / over));
+    for (int64_t i = 0; i < n; i++) cli_json_add(&list, number(x[i] / over));
     return list;
 }
 
 static json_t *change_json(double max, double mean, double rms)
 {
     json_t *o = json_object();
-    rf__json_set(&o, "max", number(max));
-    rf__json_set(&o, "mean", number(mean));
-    rf__json_set(&o, "rms", number(rms));
+    cli_json_set(&o, "max", number(max));
+    cli_json_set(&o, "mean", number(mean));
+    cli_json_set(&o, "rms", number(rms));
     return o;
 }
 
 static json_t *shift_json(const rf__shift *s)
 {
     json_t *o = json_object();
-    rf__json_set(&o, "shift", json_integer(s->by));
-    rf__json_set(&o, "defined", json_boolean(s->defined));
-    rf__json_set(&o, "hidden", s->defined ? change_json(s->hidden_max, s->hidden_mean, s->hidden_rms) : json_null());
-    rf__json_set(&o, "logits",
+    cli_json_set(&o, "shift", json_integer(s->by));
+    cli_json_set(&o, "defined", json_boolean(s->defined));
+    cli_json_set(&o, "hidden", s->defined ? change_json(s->hidden_max, s->hidden_mean, s->hidden_rms) : json_null());
+    cli_json_set(&o, "logits",
                  s->defined && s->scored ? change_json(s->logits_max, s->logits_mean, s->logits_rms) : json_null());
     return o;
 }
@@ -42,14 +42,14 @@ static json_t *head_json(const position_report *r, int64_t l, int64_t h)
     const rf__head_sums *s = &a->sums[l];
     const int64_t i = l * a->H + h, half = s->r / 2;
     json_t *o = json_object();
-    rf__json_set(&o, "head", json_integer(h));
-    rf__json_set(&o, "distance", number(a->distance[i]));
-    rf__json_set(&o, "entropy", number(a->entropy[i]));
-    rf__json_set(&o, "ends", number(a->ends[i]));
-    rf__json_set(&o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
+    cli_json_set(&o, "head", json_integer(h));
+    cli_json_set(&o, "distance", number(a->distance[i]));
+    cli_json_set(&o, "entropy", number(a->entropy[i]));
+    cli_json_set(&o, "ends", number(a->ends[i]));
+    cli_json_set(&o, "by_distance", numbers(a->by_distance + i * a->length, a->length, 1));
     if (rotates(r)) {
-        rf__json_set(&o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
-        rf__json_set(&o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
+        cli_json_set(&o, "query_planes", numbers(s->query_plane + h * half, half, (double)s->tokens));
+        cli_json_set(&o, "key_planes", numbers(s->key_plane + h * half, half, (double)s->tokens));
     }
     return o;
 }
@@ -58,36 +58,36 @@ static json_t *attention_json(const position_report *r)
 {
     const rf__attention_report *a = &r->attention;
     json_t *o = json_object(), *layers = json_array();
-    rf__json_set(&o, "uniform_distance", number(a->uniform_distance));
-    rf__json_set(&o, "uniform_entropy", number(a->uniform_entropy));
+    cli_json_set(&o, "uniform_distance", number(a->uniform_distance));
+    cli_json_set(&o, "uniform_entropy", number(a->uniform_entropy));
     for (int64_t l = 0; l < a->L; l++) {
         json_t *heads = json_array();
-        for (int64_t h = 0; h < a->H; h++) rf__json_add(&heads, head_json(r, l, h));
-        rf__json_add(&layers, json_pack("{s:I,s:o}", "layer", (json_int_t)l, "heads", heads));
+        for (int64_t h = 0; h < a->H; h++) cli_json_add(&heads, head_json(r, l, h));
+        cli_json_add(&layers, json_pack("{s:I,s:o}", "layer", (json_int_t)l, "heads", heads));
     }
-    rf__json_set(&o, "layers", layers);
+    cli_json_set(&o, "layers", layers);
     return o;
 }
 
 static json_t *length_json(const rf__length_loss *l)
 {
     json_t *o = json_object(), *bins = json_array();
-    rf__json_set(&o, "length", json_integer(l->length));
-    rf__json_set(&o, "defined", json_boolean(l->defined));
-    rf__json_set(&o, "loss", l->defined ? number(l->loss) : json_null());
-    rf__json_set(&o, "error", l->defined ? number(l->error) : json_null());
-    rf__json_set(&o, "accuracy", l->defined ? number((double)l->hits / (double)l->labels) : json_null());
-    rf__json_set(&o, "change", l->defined ? number(l->change) : json_null());
-    rf__json_set(&o, "change_error", l->defined ? number(l->change_error) : json_null());
-    rf__json_set(&o, "labels", json_integer(l->labels));
+    cli_json_set(&o, "length", json_integer(l->length));
+    cli_json_set(&o, "defined", json_boolean(l->defined));
+    cli_json_set(&o, "loss", l->defined ? number(l->loss) : json_null());
+    cli_json_set(&o, "error", l->defined ? number(l->error) : json_null());
+    cli_json_set(&o, "accuracy", l->defined ? number((double)l->hits / (double)l->labels) : json_null());
+    cli_json_set(&o, "change", l->defined ? number(l->change) : json_null());
+    cli_json_set(&o, "change_error", l->defined ? number(l->change_error) : json_null());
+    cli_json_set(&o, "labels", json_integer(l->labels));
     for (int64_t i = 0; i < l->bins && l->defined; i++) {
         json_t *bin = json_object();
-        rf__json_set(&bin, "from", json_integer(i * l->bin_width));
-        rf__json_set(&bin, "labels", json_integer(l->bin_labels[i]));
-        rf__json_set(&bin, "loss", number(l->bin_loss[i]));
-        rf__json_add(&bins, bin);
+        cli_json_set(&bin, "from", json_integer(i * l->bin_width));
+        cli_json_set(&bin, "labels", json_integer(l->bin_labels[i]));
+        cli_json_set(&bin, "loss", number(l->bin_loss[i]));
+        cli_json_add(&bins, bin);
     }
-    rf__json_set(&o, "places", bins);
+    cli_json_set(&o, "places", bins);
     return o;
 }
 
@@ -95,17 +95,17 @@ json_t *position_report_json(const position_report *r)
 {
     const lab_bench *b = r->bench;
     json_t *o = json_object(), *shifts = json_array(), *lengths = json_array();
-    rf__json_set(&o, "model", cli_text_json(b->folder, strlen(b->folder)));
-    rf__json_set(&o, "position_embedding_type", json_string(b->is->name));
-    rf__json_set(&o, "max_length", json_integer(b->text.length));
-    rf__json_set(&o, "pieces", json_integer(b->lab.pieces));
-    rf__json_set(&o, "stretches", json_integer(b->text.n));
-    rf__json_set(&o, "stretch_tokens", json_integer(b->text.size));
-    for (int i = 0; i < POSITION_SHIFTS; i++) rf__json_add(&shifts, shift_json(&r->shift[i]));
-    for (int i = 0; i < r->lengths; i++) rf__json_add(&lengths, length_json(&r->loss[i]));
-    rf__json_set(&o, "shifts", shifts);
-    rf__json_set(&o, "attention", attention_json(r));
-    rf__json_set(&o, "lengths", lengths);
+    cli_json_set(&o, "model", cli_text_json(b->folder, strlen(b->folder)));
+    cli_json_set(&o, "position_embedding_type", json_string(b->is->name));
+    cli_json_set(&o, "max_length", json_integer(b->text.length));
+    cli_json_set(&o, "pieces", json_integer(b->lab.pieces));
+    cli_json_set(&o, "stretches", json_integer(b->text.n));
+    cli_json_set(&o, "stretch_tokens", json_integer(b->text.size));
+    for (int i = 0; i < POSITION_SHIFTS; i++) cli_json_add(&shifts, shift_json(&r->shift[i]));
+    for (int i = 0; i < r->lengths; i++) cli_json_add(&lengths, length_json(&r->loss[i]));
+    cli_json_set(&o, "shifts", shifts);
+    cli_json_set(&o, "attention", attention_json(r));
+    cli_json_set(&o, "lengths", lengths);
     return o;
 }
 

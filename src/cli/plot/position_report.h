@@ -17,7 +17,7 @@ json_t *position_report_json(const position_report *r);
 void position_report_print(const position_report *r);
 
 /* Refuses (RF_EARG) what is in the folder and would be overwritten, unless position-report wrote it. */
-rf_status position_report_own(const rf_ctx *ctx, const char *folder, rf_error *why);
+rf_status position_report_own(const char *folder, rf_error *why);
 
 /* FOLDER/length, place, distance and planes, each as .gp, .svg and .png. */
 rf_status position_report_draw(const position_report *r, const char *folder, rf_error *why);

@@ -136,26 +136,22 @@ static bool is_there(const char *folder, const char *name, const char *suffix, c
 }
 
 /* A report has the keys of position_report_json; a plot has its script beside it. */
-rf_status position_report_own(const rf_ctx *ctx, const char *folder, rf_error *why)
+rf_status position_report_own(const char *folder, rf_error *why)
 {
     static const char *const suffix[] = {"svg", "png"};
     static const char foreign[] = "%.200s: was not written by position-report, and would be overwritten: choose "
                                   "another folder with -o, or move it";
-    char path[4096], script[4096], *text;
-    size_t bytes;
+    char path[4096], script[4096];
     if (is_there(folder, "report", "json", path, sizeof path)) {
-        rf_status status = rf__read_file(ctx, path, 1 << 28, &text, &bytes, why);
-        if (status) return status;
-        json_t *all = rf__json_parse(text, bytes, 0, path, NULL);
+        json_t *all = cli_json_read(path);
         const bool own = json_object_get(all, "shifts") && json_object_get(all, "attention");
         json_decref(all);
-        rf__free(ctx, text);
         if (!own) return rf_fail(why, RF_EARG, foreign, path);
     }
-    for (size_t i = 0; i < RF_COUNT(names); i++) {
+    for (size_t i = 0; i < CLI_COUNT(names); i++) {
         const bool drawn = is_there(folder, names[i], "gp", script, sizeof script);
         if (cli_gnuplot_own(script, why)) return why->code;
-        for (size_t k = 0; k < RF_COUNT(suffix); k++)
+        for (size_t k = 0; k < CLI_COUNT(suffix); k++)
             if (!drawn && is_there(folder, names[i], suffix[k], path, sizeof path))
                 return rf_fail(why, RF_EARG, foreign, path);
     }

@@ -5,21 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 #include "train/checkpoint/folder.h"
-
-static json_t *read_json(cli_io *io, const char *path, size_t flags)
-{
-    char *text;
-    size_t size;
-    if (rf__read_file(io->ctx, path, 1 << 24, &text, &size, NULL)) return NULL;
-    json_t *all = json_loadb(text, size, flags, NULL);
-    rf__free(io->ctx, text);
-    return all;
-}
 
 json_t *report_state(cli_io *io, const char *folder)
 {
@@ -31,7 +20,7 @@ json_t *report_state(cli_io *io, const char *folder)
     if (n) {
         const int size =
             snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/" RF_FILE_STATE, folder, step[n - 1]);
-        if (size > 0 && (size_t)size < sizeof path) state = read_json(io, path, JSON_REJECT_DUPLICATES);
+        if (size > 0 && (size_t)size < sizeof path) state = cli_json_read(path);
     }
     rf__free(io->ctx, step);
     return state;
@@ -52,7 +41,7 @@ static void put_value(FILE *to, const char *name, const json_t *v)
 {
     char *text = NULL;
     if (json_is_string(v)) put_row(to, name, json_string_value(v));
-    else if ((text = rf__json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) | JSON_COMPACT)))
+    else if ((text = cli_json_dump(v, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6) | JSON_COMPACT)))
         put_row(to, name, text);
     free(text);
 }
@@ -90,7 +79,7 @@ static void put_scores(FILE *to, const json_t *line)
     json_object_foreach((json_t *)(uintptr_t)line, key, v) {
         char name[80];
         bool other = strncmp(key, "eval_", 5) != 0;
-        for (size_t i = 0; i < RF_COUNT(others); i++) other = other || !strcmp(key, others[i]);
+        for (size_t i = 0; i < CLI_COUNT(others); i++) other = other || !strcmp(key, others[i]);
         if (other || !json_is_number(v)) continue;
         snprintf(name, sizeof name, "held-out %s", key + 5);
         for (char *c = name; *c; c++) *c = *c == '_' ? ' ' : *c;
@@ -192,7 +181,7 @@ static void put_page(cli_io *io, FILE *to, const char *folder, curve_run *r, con
     fputs("<h2>How it was made</h2>\n", to);
     put_object(to, "options", options);
     snprintf(path, sizeof path, "%s/" RF_FILE_CONFIG, folder);
-    json_t *all = read_json(io, path, 0);
+    json_t *all = cli_json_read(path);
     put_object(to, RF_FILE_CONFIG, all);
     json_decref(all);
     fprintf(to, "<p><small>roformer %s</small></p>\n</body></html>\n", rf_version());

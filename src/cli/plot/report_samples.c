@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
 #include "data/tokens.h"

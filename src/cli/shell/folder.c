@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "cli/shell/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"

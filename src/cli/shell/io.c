@@ -12,9 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path.h"
-#include "data/source.h"
-#include "text/unicode.h"
+#include "roformer/source.h"
+#include "roformer/tokenizer.h"
 
 enum { OUT_BUFFER = 1 << 16, CHUNK = 1 << 16 };
 
@@ -103,7 +102,7 @@ rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_e
 
 void cli_lines_close(cli_lines *l)
 {
-    if (l->source) rf__source_close(l->source);
+    if (l->source) rf_source_close(l->source);
     else if (l->fd > 0) close(l->fd);
     free(l->buffer);
     *l = (cli_lines){.fd = -1};
@@ -112,7 +111,7 @@ void cli_lines_close(cli_lines *l)
 static rf_status unpack(cli_lines *l, rf_error *why)
 {
     size_t got = 0;
-    const rf_status status = rf__source_read(l->source, l->buffer + l->to, l->capacity - l->to, &got, why);
+    const rf_status status = rf_source_read(l->source, l->buffer + l->to, l->capacity - l->to, &got, why);
     l->ended = !status && !got;
     l->to += got;
     return status;
@@ -122,10 +121,10 @@ static rf_status unpack(cli_lines *l, rf_error *why)
  * comes. */
 static rf_status look(cli_lines *l, rf_error *why)
 {
-    const int compressed = rf__source_compressed(l->buffer, l->to);
+    const int compressed = rf_source_compressed(l->buffer, l->to);
     l->plain = !compressed || (compressed < 0 && l->ended);
     if (compressed <= 0) return RF_OK;
-    const rf_status status = rf__source_go_on(l->ctx, l->fd, l->buffer, l->to, l->name, &l->source, why);
+    const rf_status status = rf_source_continue(l->ctx, l->fd, l->buffer, l->to, l->name, &l->source, why);
     l->to = 0;
     if (status) l->fd = -1;
     return status ? status : unpack(l, why);
@@ -178,7 +177,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
             l->from += n + (feed != NULL);
             l->number++;
             if (n && at[n - 1] == '\r') n--;
-            const size_t good = rf__utf8_check(at, n);
+            const size_t good = rf_utf8_check(at, n);
             if (good < n)
                 return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8", l->name,
                                (unsigned long long)l->number, good + 1, (unsigned char)at[good]);
@@ -219,7 +218,7 @@ rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error
     if (t->from_lines) return cli_lines_next(&t->lines, text, size, why);
     if (t->next == t->operands->n || cli_stopped()) return RF_OK;
     const char *at = t->operands->item[t->next++];
-    const size_t n = strlen(at), good = rf__utf8_check(at, n);
+    const size_t n = strlen(at), good = rf_utf8_check(at, n);
     if (good < n)
         return rf_fail(why, RF_EDATA, "text %d: byte %zu (0x%02x) is not UTF-8", t->next, good + 1,
                        (unsigned char)at[good]);
@@ -273,7 +272,7 @@ char *cli_target(const char *path)
         const ssize_t size = readlink(at, link, sizeof link - 1);
         if (size < 0) break;
         link[size] = 0;
-        const size_t folder = *link == '/' ? 0 : (size_t)(rf__file_name(at) - at);
+        const size_t folder = *link == '/' ? 0 : (size_t)(cli_file_name(at) - at);
         at[folder] = 0;
         char *next = join(at, link);
         free(at);
@@ -293,10 +292,32 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why)
                    output);
 }
 
+/* What a new file may be: 0666 without the process's mask. */
+static mode_t new_mode(void)
+{
+    const mode_t mask = umask(0);
+    umask(mask);
+    return 0666 & ~mask;
+}
+
+static rf_status open_temporary(cli_out *o, mode_t mode, rf_error *why)
+{
+    if (!(o->temporary = join(o->path, ".tmp-XXXXXX"))) return rf_fail(why, RF_ENOMEM, "out of memory");
+    o->fd = mkostemp(o->temporary, O_CLOEXEC);
+    if (o->fd >= 0) {
+        (void)fchmod(o->fd, mode);                              /* not worth failing for */
+        return RF_OK;
+    }
+    const int e = errno;
+    free(o->temporary);
+    o->temporary = NULL;
+    errno = e;
+    return refused(o, "create", why);
+}
+
 static rf_status open_file(cli_out *o, const char *path, rf_error *why)
 {
     struct stat st;
-    char temporary[4096];
     const bool exists = !stat(path, &st);
     const bool circle = !exists && errno == ELOOP;
     if (!(o->path = cli_target(path))) return rf_fail(why, RF_ENOMEM, "out of memory");
@@ -309,14 +330,7 @@ static rf_status open_file(cli_out *o, const char *path, rf_error *why)
         return o->fd < 0 ? refused(o, "open", why) : RF_OK;
     }
     if (exists && access(path, W_OK)) return refused(o, "write", why);
-    const rf_status status = rf__temporary_open(path, temporary, sizeof temporary, &o->fd, why);
-    if (status) return status;
-    if (!(o->temporary = join(temporary, ""))) {
-        (void)unlink(temporary);
-        return rf_fail(why, RF_ENOMEM, "out of memory");
-    }
-    if (exists) (void)fchmod(o->fd, st.st_mode & 07777);        /* keep the old file's mode; not worth failing for */
-    return RF_OK;
+    return open_temporary(o, exists ? st.st_mode & 07777 : new_mode(), why);        /* an old file's mode stays */
 }
 
 rf_status cli_out_open(cli_out *o, const char *path, rf_error *why)
@@ -455,18 +469,3 @@ rf_status cli_flush(rf_error *why)
     return rf_fail(why, RF_EIO, "standard output: cannot write: %s", strerror(e));
 }
 
-json_t *cli_text_json(const char *text, size_t size)
-{
-    return rf__json_text(text, size);
-}
-
-rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
-{
-    if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
-    char *text = rf__json_dump(value, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
-    json_decref(value);
-    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
-    const bool failed = puts(text) == EOF;
-    free(text);
-    return failed ? cli_flush(why) : RF_OK;
-}

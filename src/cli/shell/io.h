@@ -8,10 +8,13 @@
 #ifndef CLI_IO_H
 #define CLI_IO_H
 
+#include <stdint.h>
 #include <stdio.h>
-#include "base/json.h"
+#include <string.h>
 
+#include "cli/shell/json.h"
 #include "cli/shell/options.h"
+#include "cli/shell/path.h"
 #include "roformer/context.h"
 #include "roformer/pipeline.h"
 
@@ -49,7 +52,7 @@ rf_status cli_at_line(rf_error *why, const char *file, uint64_t line, const rf_e
 typedef struct cli_lines {
     const rf_ctx *ctx;
     int fd;
-    struct rf__source *source;  /* what takes the compression off; NULL: the file is plain, or nothing is read yet */
+    struct rf_source *source;   /* what takes the compression off; NULL: the file is plain, or nothing is read yet */
     bool plain;
     const char *name;           /* for messages                                                                       */
     char *buffer;
@@ -129,10 +132,6 @@ rf_status cli_not_input(const char *output, const char *input, rf_error *why);
 /* Flushes standard output; RF_EIO with the reason.  A reader that went away ends the program with 141, in silence. */
 rf_status cli_flush(rf_error *why);
 int cli_pipe_closed(void);                                              /* _exits with 141                            */
-
-/* One line of JSON on standard output; floats with the 9 digits that bring an f32 back.  Takes `value`. */
-rf_status cli_print_json(json_t *value, size_t flags, rf_error *why);
-json_t *cli_text_json(const char *text, size_t size);
 
 /* ---- signals ----------------------------------------------------------------------------------------------------- */
 

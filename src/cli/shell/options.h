@@ -13,6 +13,8 @@
 
 #include "roformer/status.h"
 
+#define CLI_COUNT(array) (sizeof(array) / sizeof *(array))
+
 typedef enum cli_kind {
     CLI_END,
     CLI_FLAG,       /* int: 1 when given                         --json, --json=false                                 */

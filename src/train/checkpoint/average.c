@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "train/checkpoint/average.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/folder.h"

@@ -18,7 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "train/checkpoint/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "base/model_files.h"
+#include "roformer/files.h"
 #include "base/path.h"
 #include "store/family.h"
 #include "store/store.h"
@@ -27,7 +27,7 @@ static unsigned next(const char *at, size_t size, size_t *n)
     const unsigned char *s = (const unsigned char *)at;
     const size_t expected = s[0] < 0x80 ? 1 : s[0] < 0xE0 ? 2 : s[0] < 0xF0 ? 3 : 4;
     *n = 1;
-    if (expected > size || rf__utf8_check(at, expected) != expected) return 0xFFFD;
+    if (expected > size || rf_utf8_check(at, expected) != expected) return 0xFFFD;
     *n = 0;
     return rf__utf8_get(s, n);
 }

@@ -1,8 +1,12 @@
-/* model_files.h — the names of what a model folder and a run's folder hold.
+/* files.h — the names of what a model folder and a run's folder hold.
  *
- * A path is made of these, nowhere of a name in quotes (tools/check_files.sh); a message may name a file.            */
-#ifndef RF_MODEL_FILES_H
-#define RF_MODEL_FILES_H
+ * A path is made of these, nowhere of a name in quotes (tools/check_files.sh); a message may name a file.
+ * docs/formats.md says what is in them.
+ *
+ * threads   constants: safe everywhere                                                                              */
+#ifndef ROFORMER_FILES_H
+#define ROFORMER_FILES_H
+/* home: src/base */
 
 /* A model. */
 #define RF_FILE_CONFIG "config.json"

@@ -1,0 +1,9 @@
+/* inspect.h — what tools look at: everything that the project's own programs need beyond roformer.h.
+ *
+ * Who embeds texts or trains a model needs none of it.  Each header also stands alone.                               */
+#ifndef ROFORMER_INSPECT_H
+#define ROFORMER_INSPECT_H
+/* home: src/cli */
+#include "roformer/files.h"
+#include "roformer/source.h"
+#endif

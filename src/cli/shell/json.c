@@ -1,0 +1,85 @@
+/* json.c — JSON out and in; see json.h. */
+#define _GNU_SOURCE
+#include "cli/shell/json.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shell/io.h"
+#include "cli/shell/path.h"
+#include "roformer/tokenizer.h"
+
+static void lose(json_t **all)
+{
+    json_decref(*all);
+    *all = NULL;
+}
+
+void cli_json_set(json_t **object, const char *key, json_t *value)
+{
+    if (json_object_set_new(*object, key, value)) lose(object);
+}
+
+void cli_json_add(json_t **list, json_t *value)
+{
+    if (json_array_append_new(*list, value)) lose(list);
+}
+
+json_t *cli_text_json(const char *text, size_t size)
+{
+    static const char unknown[] = "\xEF\xBF\xBD";
+    const size_t good = rf_utf8_check(text, size);
+    if (good == size) return json_stringn_nocheck(text, size);
+    char *fit = size < SIZE_MAX / 4 ? malloc(3 * size) : NULL;
+    if (!fit) return NULL;
+    size_t wrote = 0;
+    for (size_t i = 0; i < size;) {
+        const size_t n = rf_utf8_check(text + i, size - i);
+        memcpy(fit + wrote, text + i, n);
+        wrote += n, i += n;
+        if (i == size) break;
+        memcpy(fit + wrote, unknown, sizeof unknown - 1);
+        wrote += sizeof unknown - 1, i++;
+    }
+    json_t *value = json_stringn_nocheck(fit, wrote);
+    free(fit);
+    return value;
+}
+
+/* By a stream: json_dumps leaves out keys for which there was no memory. */
+char *cli_json_dump(const json_t *value, size_t flags)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *to = value ? open_memstream(&text, &size) : NULL;
+    bool whole = to && !json_dumpf(value, to, flags);
+    if (to) whole = !fclose(to) && whole;
+    if (whole) return text;
+    free(text);
+    return NULL;
+}
+
+rf_status cli_print_json(json_t *value, size_t flags, rf_error *why)
+{
+    if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
+    char *text = cli_json_dump(value, flags | JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY);
+    json_decref(value);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: a line of JSON");
+    const bool failed = puts(text) == EOF;
+    free(text);
+    return failed ? cli_flush(why) : RF_OK;
+}
+
+json_t *cli_json_read(const char *path)
+{
+    enum { MOST = 1 << 28 };
+    char *text;
+    size_t size;
+    if (cli_read_found(path, MOST, &text, &size, NULL)) return NULL;
+    json_t *all = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    free(text);
+    if (json_is_object(all)) return all;
+    json_decref(all);
+    return NULL;
+}
