@@ -101,15 +101,17 @@ typedef struct rfk_attention_grad {
     const rfk_relative_grad *relative;
 } rfk_attention_grad;
 
-/* Sizes of the packed operands of gemm_panel.  The stride is an odd number of cache lines, so that rows do not fall on
- * one another in a cache. */
-enum {
-    RFK_PANEL = 32,
-    RFK_DEPTH = 768,
-    RFK_STRIDE = RFK_DEPTH + 16,
-    RFK_DEPTH_BF16 = 1536,
-    RFK_STRIDE_BF16 = RFK_DEPTH_BF16 + 32
-};
+/* How a rung's gemm_panel of one type of element takes its operands: what suits its registers and caches.  Numbers of
+ * elements, not bytes; they differ between rungs and releases and never change within one. */
+typedef struct rfk_panel_shape {
+    int64_t rows;                       /* of c that are computed together                                            */
+    int64_t columns;                    /* of a panel of b                                                            */
+    int64_t interleave;                 /* consecutive k of one column that lie side by side in a panel               */
+    int64_t depth;                      /* k of one call, at most; a multiple of 16                                   */
+    int64_t stride;                     /* from a row of a to the next                                                */
+    int64_t block;                      /* rows of a that are best multiplied with one panel after the other          */
+    int64_t group;                      /* columns of b that make a packed block of a worth its packing               */
+} rfk_panel_shape;
 
 typedef struct rfk_table {
     const char *isa;

@@ -12,6 +12,7 @@
 
 const rfk_table rfk_avx512bf16 = {
     .isa = "avx512bf16",
+    .gemm_panel_bf16_shape = k_gemm_panel_bf16_shape,
     .gemm_panel_bf16 = k_gemm_panel_bf16,
     .attention_bf16 = k_attention_bf16,
     .attention_bf16_back = k_attention_bf16_back,

@@ -102,29 +102,50 @@ static void everywhere(body *f, int threads)
 
 /* ---- the two kernels, against the reference rung ----------------------------------------------------------------- */
 
+/* a [rows,k] and b [k,n] as gemm_panel takes them. */
+static float *as_block(const rfk_panel_shape *s, const float *a, int64_t rows, int64_t k)
+{
+    float *block = t_floats(rows * s->stride);
+    for (int64_t i = 0; i < rows; i++) memcpy(block + i * s->stride, a + i * k, (size_t)k * sizeof *a);
+    return block;
+}
+
+static float *as_panel(const rfk_panel_shape *s, const float *b, int64_t k, int64_t n)
+{
+    float *panel = t_floats(k * s->columns);
+    for (int64_t p = 0; p < k; p++)
+        for (int64_t j = 0; j < s->columns; j++) panel[p * s->columns + j] = j < n ? b[p * n + j] : 0;
+    return panel;
+}
+
+/* One rung at rows x n x k: c, bias or nothing to begin with. */
+static void one_panel(const rfk_table *t, int64_t rows, int64_t n, int64_t k, int what)
+{
+    const rfk_panel_shape *s = t->gemm_panel_shape();
+    const int64_t ldc = n + what % 5;
+    const float *a = t_uniform(rows * k, -1, 1), *b = t_uniform(k * n, -1, 1), *bias = t_normal(n);
+    float *c = t_normal(rows * ldc), *before = t_floats(rows * ldc);
+    memcpy(before, c, (size_t)(rows * ldc) * sizeof *c);
+    const int add = what % 2, biased = !add && what % 4;
+    t->gemm_panel(c, ldc, as_block(s, a, rows, k), as_panel(s, b, k, n), rows, n, k, add ? c : biased ? bias : NULL,
+                  add ? ldc : 0);
+    check(t->isa, &(rf_gemm_call){.m = rows, .n = n, .k = k, .a = a, .lda = k, .b = b, .ldb = n, .c = c, .ldc = ldc,
+                                  .beta = (float)add, .bias = biased ? bias : NULL}, before);
+    t_check_fences();
+    t_free_all();
+}
+
 static void panels_of_every_height(void **state)
 {
     (void)state;
-    static const int64_t depth[] = {1, 2, 17, RFK_DEPTH};
-    rfk_table ref, k;
-    assert_true(rfk_rung(0, &ref));
-    const float *a = t_uniform(45 * RFK_STRIDE, -1, 1), *b = t_uniform(RFK_DEPTH * RFK_PANEL, -1, 1),
-                *bias = t_normal(RFK_PANEL);
-    const float *start = t_normal(45 * (RFK_PANEL + 4));
-    float *got = t_floats(45 * (RFK_PANEL + 4)), *expected = t_floats(45 * (RFK_PANEL + 4));
-    for (int rung = 1; rfk_rung(rung, &k); rung++)
+    rfk_table t;
+    for (int rung = 0; rfk_rung(rung, &t); rung++) {
+        const rfk_panel_shape *s = t.gemm_panel_shape();
+        const int64_t depth[] = {1, 2, 17, s->depth};
         for (int64_t rows = 1; rows <= 45; rows++)
-            for (int what = 0; what < 12; what++) {
-                const int64_t p = depth[what % 4], n = what % 3 ? RFK_PANEL : 1 + rows % RFK_PANEL, ldc = n + what % 5;
-                memcpy(got, start, (size_t)(rows * ldc) * sizeof *got);
-                memcpy(expected, start, (size_t)(rows * ldc) * sizeof *got);
-                const int add = what % 2;
-                k.gemm_panel(got, ldc, a, b, rows, n, p, add ? got : what % 4 ? bias : NULL, add ? ldc : 0);
-                ref.gemm_panel(expected, ldc, a, b, rows, n, p, add ? expected : what % 4 ? bias : NULL, add ? ldc : 0);
-                t_close(got, expected, rows * ldc, ((double)p + 8) * (0.5 * (double)p + 4) * U, 0);  /* |a b| <= 1 */
-            }
-    t_check_fences();
-    t_free_all();
+            for (int what = 0; what < 12; what++)
+                one_panel(&t, rows, what % 3 ? s->columns : 1 + rows % s->columns, depth[what % 4], what);
+    }
 }
 
 static void transposed_matrices(void **state)

@@ -2,6 +2,7 @@
  * mirrors src/kernel/isa_avx512bf16.c, src/kernel/isa_neon.c, peak.c and src/kernel/ref/ref.c. */
 #include <math.h>
 
+#include "kernel/gemm/gemm_blocked.h"
 #include "kernel/peak.h"
 #include "rungs.h"
 
@@ -22,6 +23,23 @@ static void every_rung_has_every_kernel(void **state)
     assert_true(rungs >= 1);
     assert_false(rfk_rung(-1, &k));
     assert_false(rfk_rung(rungs, &k));
+}
+
+/* What the blocked driver takes for granted of every rung's geometry. */
+static void panels_have_a_shape_that_blocks_can_have(void **state)
+{
+    (void)state;
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        const rfk_panel_shape *shapes[] = {k.gemm_panel_shape(), k.gemm_panel_bf16_shape()};
+        for (size_t i = 0; i < RF_COUNT(shapes); i++) {
+            const rfk_panel_shape *s = shapes[i];
+            assert_true(s->rows > 0 && s->block >= s->rows);
+            assert_true(s->columns > 0 && s->columns <= RF__WIDEST_PANEL && RF__WIDEST_PANEL % s->columns == 0);
+            assert_true(s->group >= s->columns && s->interleave > 0);
+            assert_true(s->depth > 0 && s->depth % 16 == 0 && s->depth % s->interleave == 0 && s->stride >= s->depth);
+        }
+    }
 }
 
 static void the_lowest_rung_is_the_reference(void **state)
@@ -102,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_rung_has_every_kernel),
+        cmocka_unit_test(panels_have_a_shape_that_blocks_can_have),
         cmocka_unit_test(the_lowest_rung_is_the_reference),
         cmocka_unit_test(the_list_is_the_ladder),
         cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),

@@ -10,18 +10,19 @@
  * its row of a and its column of b alone: not on m, n, the other rows, the task that computed it or the threads.     */
 #include "kernel/gemm/gemm_blocked.h"
 
-enum { GROUP = 768 };                   /* columns of one task: how often copying a block of a is paid back */
-
 static int64_t ceiling(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-static int64_t filled(const rf__element *e, int64_t k) { return ceiling(k, e->interleave) * e->interleave; }
+static int64_t filled(const rfk_panel_shape *shape, int64_t k)
+{
+    return ceiling(k, shape->interleave) * shape->interleave;
+}
 
 /* ---- how b is cut; nothing here depends on m --------------------------------------------------------------------- */
 
 /* k in nearly equal cuts of at most `depth`, of whole vectors of 16. */
-static int64_t depth_of_cut(const rf__element *e, int64_t k)
+static int64_t depth_of_cut(const rfk_panel_shape *shape, int64_t k)
 {
-    return ceiling(ceiling(k, ceiling(k, e->depth)), 16) * 16;
+    return ceiling(ceiling(k, ceiling(k, shape->depth)), 16) * 16;
 }
 
 typedef struct division {
@@ -30,18 +31,19 @@ typedef struct division {
 } division;
 
 /* About `chunk` elements of b at a time: whole cuts of k, whole panels of n, as equal as can be. */
-static division division_of(const rf__element *e, int64_t n, int64_t k)
+static division division_of(const rf__element *e, const rfk_panel_shape *shape, int64_t n, int64_t k)
 {
-    const int64_t step = depth_of_cut(e, k), cuts = ceiling(k, step), panels = ceiling(n, e->columns);
+    const int64_t step = depth_of_cut(shape, k), cuts = ceiling(k, step), panels = ceiling(n, shape->columns);
     const int64_t deep = ceiling(cuts, rf__min64(cuts, ceiling(n * k, e->chunk))) * step;
     const int64_t n_chunks = deep > step ? 1 : rf__min64(panels, ceiling(n * rf__min64(step, k), e->chunk));
-    return (division){step, deep, ceiling(panels, n_chunks) * e->columns};
+    return (division){step, deep, ceiling(panels, n_chunks) * shape->columns};
 }
 
 /* ---- one task ---------------------------------------------------------------------------------------------------- */
 
 typedef struct blocks {
     const rf__element *e;
+    const rfk_panel_shape *shape;
     const rf_ctx *ctx;
     int64_t m, n, k;                    /* n: of this call's panels */
     rf__matrix a;
@@ -67,35 +69,46 @@ static void one_block(void *arg, int64_t task, int worker)
 {
     const blocks *g = arg;
     const rf__element *e = g->e;
-    char *workspace = g->workspace + (size_t)worker * e->workspace;
-    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, e->columns);
+    const rfk_panel_shape *shape = g->shape;
+    char *workspace = g->workspace + (size_t)worker * e->workspace(shape);
+    const int64_t group = task / g->row_blocks, block = task % g->row_blocks, panels = ceiling(g->n, shape->columns);
     const int64_t i0 = first_row(g, block), rows = first_row(g, block + 1) - i0;
     const int64_t first = panels * group / g->groups, last = panels * (group + 1) / g->groups;
-    const int64_t deep = filled(e, g->k);
+    const int64_t deep = filled(shape, g->k);
     float *c = g->c + i0 * g->ldc;
 
     for (int64_t p = 0; p < g->k; p += g->step) {
         const int64_t depth = rf__min64(g->step, g->k - p);
-        e->copy(g->ctx, &g->a, workspace, i0, rows, p, depth);
+        e->copy(&(rf__copying){g->ctx, shape, &g->a, workspace, i0, rows, p, depth});
         for (int64_t q = first; q < last; q++) {
-            const int64_t j = q * e->columns, width = rf__min64(e->columns, g->n - j);
+            const int64_t j = q * shape->columns;
             const bool add = p > 0 || g->add;
-            const float *from = add ? c + j : g->bias ? g->bias + j : NULL;
-            e->multiply(g->ctx, c + j, g->ldc, workspace, g->panels + (size_t)(j * deep + p * e->columns) * e->size,
-                        rows, width, depth, from, add ? g->ldc : 0);
+            e->multiply(&(rf__multiplying){
+                .ctx = g->ctx,
+                .shape = shape,
+                .c = c + j,
+                .ldc = g->ldc,
+                .workspace = workspace,
+                .panel = g->panels + (size_t)(j * deep + p * shape->columns) * e->size,
+                .rows = rows,
+                .n = rf__min64(shape->columns, g->n - j),
+                .depth = depth,
+                .add = add,
+                .bias = !add && g->bias ? g->bias + j : NULL,
+            });
         }
     }
-    const int64_t j = first * e->columns;
-    rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, rf__min64(last * e->columns, g->n) - j);
+    const int64_t j = first * shape->columns;
+    rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, rf__min64(last * shape->columns, g->n) - j);
 }
 
-/* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `rows`. */
+/* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `block`. */
 static void run(blocks *g)
 {
-    const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->e->columns);
-    g->row_blocks = ceiling(g->m, g->e->rows);
+    const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->shape->columns);
+    g->row_blocks = ceiling(g->m, g->shape->block);
     if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
-    g->groups = ceiling(panels, GROUP / g->e->columns);
+    g->groups = ceiling(panels, g->shape->group / g->shape->columns);
     while (g->row_blocks * g->groups % workers && g->row_blocks * g->groups < 8 * workers && g->groups < panels)
         g->groups++;
     rf__parallel(g->ctx, g->row_blocks * g->groups, one_block, g);
@@ -121,9 +134,10 @@ static void one_strip(void *arg, int64_t s, int worker)
 
 static void pack_panels(const rf__element *e, rf__packing p)
 {
-    p.deep = filled(e, p.k);
+    p.shape = e->shape(p.ctx);
+    p.deep = filled(p.shape, p.k);
     struct packing x = {e, p};
-    if (p.b.transposed) rf__parallel(p.ctx, ceiling(p.n, e->columns), one_panel, &x);
+    if (p.b.transposed) rf__parallel(p.ctx, ceiling(p.n, p.shape->columns), one_panel, &x);
     else rf__parallel(p.ctx, ceiling(p.k, e->strip), one_strip, &x);
 }
 
@@ -149,6 +163,7 @@ static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_cal
     pack_panels(e, p);
     run(&(blocks){
         .e = e,
+        .shape = e->shape(ctx),
         .ctx = ctx,
         .m = call->m,
         .n = p.n,
@@ -167,9 +182,10 @@ static void one_piece(const rf__element *e, const rf_ctx *ctx, const rf_gemm_cal
 
 rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
-    const division cut = division_of(e, call->n, call->k);
-    const size_t workspace = (size_t)ctx->threads * e->workspace;
-    const size_t bytes = workspace + (size_t)(cut.wide * filled(e, rf__min64(cut.deep, call->k))) * e->size;
+    const rfk_panel_shape *shape = e->shape(ctx);
+    const division cut = division_of(e, shape, call->n, call->k);
+    const size_t workspace = (size_t)ctx->threads * e->workspace(shape);
+    const size_t bytes = workspace + (size_t)(cut.wide * filled(shape, rf__min64(cut.deep, call->k))) * e->size;
     rf__product_enter(ctx);
     char *scratch = rf__product_scratch(ctx, bytes);
     for (int64_t j = 0; scratch && j < call->n; j += cut.wide)
@@ -181,7 +197,8 @@ rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gem
 
 rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
 {
-    const size_t bytes = (size_t)(ceiling(w->n, e->columns) * e->columns * filled(e, w->k)) * e->size;
+    const rfk_panel_shape *shape = e->shape(ctx);
+    const size_t bytes = (size_t)(ceiling(w->n, shape->columns) * shape->columns * filled(shape, w->k)) * e->size;
     w->data = rf__alloc(ctx, bytes);
     if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
     pack_panels(e, (rf__packing){.ctx = ctx, .b = {from, NULL, w->k, 1}, .n = w->n, .k = w->k, .out = w->data});
@@ -191,9 +208,11 @@ rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w
 rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,
                              int64_t ldx, const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
-    const size_t bytes = (size_t)ctx->threads * e->workspace;
+    const rfk_panel_shape *shape = e->shape(ctx);
+    const size_t bytes = (size_t)ctx->threads * e->workspace(shape);
     rf__product_enter(ctx);
     blocks g = {.e = e,
+                .shape = shape,
                 .ctx = ctx,
                 .m = m,
                 .n = w->n,
@@ -204,7 +223,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .ldc = ldy,
                 .bias = bias,
                 .act = act,
-                .step = depth_of_cut(e, w->k),
+                .step = depth_of_cut(shape, w->k),
                 .workspace = rf__product_scratch(ctx, bytes)};
     if (g.workspace) run(&g);
     rf__product_leave(ctx);

@@ -18,34 +18,53 @@ typedef struct rf__matrix {
  * Panel q of it begins at out + q columns * deep, in elements; `deep` is k filled up to a multiple of interleave. */
 typedef struct rf__packing {
     const rf_ctx *ctx;
+    const rfk_panel_shape *shape;
     rf__matrix b;
     int64_t k0, j0, n, k, deep;
     void *out;
 } rf__packing;
 
+/* Rows i0.. and columns p0.. of a on their way into a worker's block. */
+typedef struct rf__copying {
+    const rf_ctx *ctx;
+    const rfk_panel_shape *shape;
+    const rf__matrix *a;
+    void *workspace;
+    int64_t i0, rows, p0, depth;
+} rf__copying;
+
+/* A block against a panel: c = c (or bias, or 0) + block panel, `rows` high and n wide. */
+typedef struct rf__multiplying {
+    const rf_ctx *ctx;
+    const rfk_panel_shape *shape;
+    float *c;
+    int64_t ldc;
+    const void *workspace, *panel;
+    int64_t rows, n, depth;
+    bool add;                           /* to c; then bias is NULL */
+    const float *bias;
+} rf__multiplying;
+
+/* What `multiply` begins with, as gemm_panel takes it. */
+static inline const float *rf__from(const rf__multiplying *x) { return x->add ? x->c : x->bias; }
+static inline int64_t rf__from_stride(const rf__multiplying *x) { return x->add ? x->ldc : 0; }
+
+/* What a type of element is to the driver.  Sizes of tiles and blocks are the rung's (rfk_panel_shape). */
 typedef struct rf__element {
-    size_t size;                        /* of an element in blocks and panels                                         */
-    int64_t rows;                       /* of a block of a, at most: a multiple of every tile's height                */
-    int64_t columns;                    /* of a panel of b                                                            */
-    int64_t interleave;                 /* steps of k that lie side by side in a panel                                */
-    int64_t depth;                      /* of a block, at most; a multiple of 16                                      */
+    size_t size;                        /* of an element in panels                                                    */
     int64_t chunk;                      /* elements of b packed at a time when it comes unpacked                      */
     int64_t strip;                      /* rows of b that pack_rows takes at a time                                   */
-    size_t workspace;                   /* bytes of a worker: its block of a first, then whatever `copy` needs        */
-
-    /* Rows i0.. and columns p0.. of a into the worker's block. */
-    void (*copy)(const rf_ctx *ctx, const rf__matrix *a, void *workspace, int64_t i0, int64_t rows, int64_t p0,
-                 int64_t depth);
-    /* c = from + block panel; see gemm_panel in kernels.def. */
-    void (*multiply)(const rf_ctx *ctx, float *c, int64_t ldc, const void *block, const void *panel, int64_t rows,
-                     int64_t n, int64_t depth, const float *from, int64_t from_stride);
+    const rfk_panel_shape *(*shape)(const rf_ctx *ctx);
+    size_t (*workspace)(const rfk_panel_shape *shape);  /* bytes of a worker: its block of a, and what `copy` needs   */
+    void (*copy)(const rf__copying *x);
+    void (*multiply)(const rf__multiplying *x);
     /* b stored [n,k]: panel q.  b stored [k,n]: `strip` rows from number s * strip on, of all panels. */
     void (*pack_panel)(const rf__packing *p, int64_t q);
     void (*pack_rows)(const rf__packing *p, int64_t s);
 } rf__element;
 
-/* Rows of a that are transposed together: the widest rung's vector. */
-enum { RF__GEMM_WIDTH = 16 };
+/* Rows of a that are transposed together: the widest rung's vector.  Columns of a panel, at most. */
+enum { RF__GEMM_WIDTH = 16, RF__WIDEST_PANEL = 64 };
 
 rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why);

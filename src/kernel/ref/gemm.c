@@ -1,13 +1,34 @@
 /* gemm.c — one panel of a matrix product, and a transposed matrix. */
 #include "kernel/ref/ref.h"
 
+/* No more than a panel and rows that a test can fill. */
+enum { COLUMNS = 32, DEPTH = 768, BLOCK = 4 };
+
+const rfk_panel_shape *rfk_ref_gemm_panel_shape(void)
+{
+    static const rfk_panel_shape shape = {
+        .rows = 1, .columns = COLUMNS, .interleave = 1,
+        .depth = DEPTH, .stride = DEPTH, .block = BLOCK, .group = COLUMNS,
+    };
+    return &shape;
+}
+
+const rfk_panel_shape *rfk_ref_gemm_panel_bf16_shape(void)
+{
+    static const rfk_panel_shape shape = {
+        .rows = 1, .columns = COLUMNS, .interleave = 2,
+        .depth = DEPTH, .stride = DEPTH, .block = BLOCK, .group = COLUMNS,
+    };
+    return &shape;
+}
+
 void rfk_ref_gemm_panel(float *c, int64_t ldc, const float *a, const float *panel, int64_t rows, int64_t n, int64_t k,
                         const float *from, int64_t from_stride)
 {
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < n; j++) {
             double sum = from ? (double)from[i * from_stride + j] : 0;
-            for (int64_t p = 0; p < k; p++) sum += (double)a[i * RFK_STRIDE + p] * (double)panel[p * RFK_PANEL + j];
+            for (int64_t p = 0; p < k; p++) sum += (double)a[i * DEPTH + p] * (double)panel[p * COLUMNS + j];
             c[i * ldc + j] = (float)sum;
         }
 }
@@ -25,8 +46,8 @@ void rfk_ref_gemm_panel_bf16(float *c, int64_t ldc, const uint16_t *a, const uin
         for (int64_t j = 0; j < n; j++) {
             double sum = from ? (double)from[i * from_stride + j] : 0;
             for (int64_t p = 0; p < 2 * pairs; p++)
-                sum += (double)rf__from_bf16(a[i * RFK_STRIDE_BF16 + p]) *
-                       (double)rf__from_bf16(panel[(p / 2 * RFK_PANEL + j) * 2 + p % 2]);
+                sum += (double)rf__from_bf16(a[i * DEPTH + p]) *
+                       (double)rf__from_bf16(panel[(p / 2 * COLUMNS + j) * 2 + p % 2]);
             c[i * ldc + j] = (float)sum;
         }
 }
