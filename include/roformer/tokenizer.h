@@ -126,6 +126,41 @@ size_t rf_utf8_check(const char *text, size_t size);
 char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_special, int clean_up, size_t *size);
 void rf_text_free(const rf_tokenizer *t, char *text);
 
+/* ---- learning a tokenizer from text ------------------------------------------------------------------------------ */
+
+typedef struct rf_tokenizer_train_options {
+    size_t size;                /* of this struct, set by rf_tokenizer_train_defaults                                */
+    int32_t tokens;             /* of the vocabulary, special ones included: 8192                                    */
+    int32_t alphabet;           /* most different characters, the most frequent ones: 1000                           */
+    uint64_t least;             /* what occurs less often becomes no token; 0: the type's own (WordPiece: pairs that
+                                   occur 2 times; characters: 1); 0                                                  */
+    uint64_t max_words;         /* different words kept in memory; the rarest are forgotten: 4,000,000               */
+    const rf_tokenizer_options *words;  /* WordPiece's; NULL: the defaults; its strings must outlive the trainer     */
+    void (*progress)(void *user, int32_t done, int32_t tokens);     /* or NULL                                       */
+    void *user;
+} rf_tokenizer_train_options;
+void rf_tokenizer_train_options_init(rf_tokenizer_train_options *o, size_t size);
+#define rf_tokenizer_train_defaults(o) rf_tokenizer_train_options_init((o), sizeof *(o))
+
+/* Which of these options a type's training goes by, besides `tokens`; -1: no type that learns from text. */
+enum { RF_TRAIN_ALPHABET = 1, RF_TRAIN_LEAST = 2, RF_TRAIN_MAX_WORDS = 4, RF_TRAIN_WORDS = 8 };
+int rf_tokenizer_type_uses(const char *type);
+
+typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
+
+/* A trainer for a type ("wordpiece", "chars"), fed any number of texts, then finished once.  Texts are cut where they
+ * end, so feed whole lines.  Deterministic: the same texts in the same order give the same tokenizer.
+ *
+ *   options    NULL: the defaults
+ *   RF_EARG          no such type, or an option outside its limits
+ *   RF_EUNSUPPORTED  a type that learns nothing (rf_tokenizer_make)
+ *   RF_EDATA         the text is not UTF-8, the message names the byte; or there was nothing to learn from           */
+rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf_tokenizer_train_options *options,
+                                   rf_tokenizer_trainer **out, rf_error *why);
+rf_status rf_tokenizer_trainer_feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why);
+rf_status rf_tokenizer_trainer_finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why);
+void rf_tokenizer_trainer_free(rf_tokenizer_trainer *t);        /* NULL is fine                                      */
+
 /* ---- training a WordPiece vocabulary ---------------------------------------------------------------------------- */
 
 typedef struct rf_vocab_trainer rf_vocab_trainer;

@@ -132,25 +132,6 @@ static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
 
 /* ---- making one -------------------------------------------------------------------------------------------------- */
 
-/* Every id below n has a token: special ones their own, bytes keep theirs, others follow without a gap. */
-static rf_status check_added(rf_tokenizer *t, const char *name, rf_error *why)
-{
-    t->n = BYTES;
-    for (size_t i = 0; i < t->added_n; i++) t->n += t->added[i].id >= BYTES;
-    for (size_t i = 0; i < t->added_n; i++) {
-        const rf_added *a = &t->added[i];
-        if (a->id < BYTE ? id_of(t, a->text) != a->id : is_byte(a->id) || a->id >= t->n)
-            return rf_fail(why, RF_EDATA,
-                           "%s: the added token %.40s has id %d; the five special tokens have 0 to 4, others follow %d",
-                           name, a->text, (int)a->id, BYTES - 1);
-        for (size_t k = 0; k < i; k++)
-            if (t->added[k].id == a->id && a->id >= BYTES)
-                return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id,
-                               t->added[k].text, a->text);
-    }
-    return RF_OK;
-}
-
 static rf_status make_of(const rf_ctx *ctx, const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why);
 
 static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
@@ -190,7 +171,7 @@ static rf_status make_of(const rf_ctx *ctx, const rf_tokenizer_parts *parts, rf_
     for (int b = 0; b < 256; b++) snprintf(own->name[b], sizeof *own->name, b > ' ' && b < 127 ? "%c" : "<0x%02X>", b);
     t->n = BYTES;
     rf_status status = rf__tokenizer_begin(t, parts, why);
-    if (!status) status = check_added(t, parts->name, why);
+    if (!status) status = rf__tokenizer_follow(t, BYTES, parts->name, why);
     if (status) rf_tokenizer_free(t);
     else *out = t;
     return status;

@@ -148,7 +148,7 @@ static rf_status write_all(const rf_tokenizer *t, const rf_ready_files *f, rf_er
     return status;
 }
 
-static bool add_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, json_t *value)
+bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, json_t *value)
 {
     size_t size;
     char *text = json_text(value, &size), *copy = text ? rf__alloc(t->ctx, size) : NULL;
@@ -170,8 +170,8 @@ rf_status rf_tokenizer_save(const rf_tokenizer *t, const char *folder, rf_error 
     if (!why) why = &unused;
     rf_ready_files all = {.folder = folder};
     rf_status status = t->row->save ? t->row->save(t, &all, why) : RF_OK;
-    if (!status && (!add_json(t, &all, RF_FILE_TOKENIZER_CONFIG, settings(t)) ||
-                    !add_json(t, &all, RF_FILE_SPECIAL_TOKENS, specials(t))))
+    if (!status && (!rf__ready_json(t, &all, RF_FILE_TOKENIZER_CONFIG, settings(t)) ||
+                    !rf__ready_json(t, &all, RF_FILE_SPECIAL_TOKENS, specials(t))))
         status = rf_fail(why, RF_ENOMEM, "%s: no memory for the tokenizer's settings", folder);
     if (!status) status = write_all(t, &all, why);
     free_files(t, &all);

@@ -121,6 +121,23 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     return RF_OK;
 }
 
+rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why)
+{
+    t->n = own;
+    for (size_t i = 0; i < t->added_n; i++) t->n += t->added[i].id >= own;
+    for (size_t i = 0; i < t->added_n; i++) {
+        const rf_added *a = &t->added[i];
+        if (a->id < own ? t->row->id(t, a->text) != a->id : a->id >= t->n)
+            return rf_fail(why, RF_EDATA, "%s: the added token %.40s has id %d; added tokens have ids from %d on", name,
+                           a->text, (int)a->id, (int)own);
+        for (size_t k = 0; k < i; k++)
+            if (t->added[k].id == a->id && a->id >= own)
+                return rf_fail(why, RF_EDATA, "%s: id %d belongs to %.40s and %.40s", name, (int)a->id,
+                               t->added[k].text, a->text);
+    }
+    return RF_OK;
+}
+
 void rf_tokenizer_free(rf_tokenizer *t)
 {
     if (!t) return;
@@ -143,16 +160,21 @@ const char *rf_tokenizer_type(int i, int *learns)
     return rf__tokenizer_rows[i]->name;
 }
 
+const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why)
+{
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
+        if (!strcmp((*r)->name, type)) return *r;
+    rf_fail(why, RF_EARG, "tokenizer type \"%.40s\" is not known; the first is %s", type, rf__tokenizer_rows[0]->name);
+    return NULL;
+}
+
 rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **out, rf_error *why)
 {
     if (!(ctx && type && out)) return rf__missing("rf_tokenizer_make", "ctx, type, out", why);
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++) {
-        if (strcmp((*r)->name, type) != 0) continue;
-        if ((*r)->make) return (*r)->make(ctx, out, why);
-        return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s is learned from text", type);
-    }
-    return rf_fail(why, RF_EARG, "tokenizer type \"%.40s\" is not known; the first is %s", type,
-                   rf__tokenizer_rows[0]->name);
+    const rf_tokenizer_row *row = rf__tokenizer_row_of(type, why);
+    if (!row) return RF_EARG;
+    if (row->make) return row->make(ctx, out, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s is learned from text", type);
 }
 
 const char *const *rf_tokenizer_files(const rf_tokenizer *t) { return t->row->files; }

@@ -4,6 +4,7 @@
  *     encode.c    added tokens are cut out of the raw text, the row encodes the rest; template, truncation
  *     decode.c    the row's text, tidied when that is asked for
  *     save.c      the row's files and settings, tokenizer_config.json, special_tokens_map.json
+ *     trainer.c   the row's learning from text
  *
  * A tokenizer more is a file with a row in it and a line in tokenizers.def.                                          */
 #ifndef RF_TEXT_TOKENIZER_H
@@ -18,6 +19,10 @@
 enum { RF_UNK, RF_CLS, RF_SEP, RF_PAD, RF_MASK, RF_SPECIALS };
 enum { RF_PATH = 4096, RF_TOKENIZER_FILE = 1 << 28 };     /* bytes of a path; of a file that is read                  */
 
+typedef struct rf_tokenizer_row rf_tokenizer_row;
+typedef struct rf_tokenizer_folder rf_tokenizer_folder;
+typedef struct rf_ready_files rf_ready_files;
+
 /* An added token: found in the raw text before anything else is done to it. */
 typedef struct rf_added {
     const char *text;
@@ -26,11 +31,28 @@ typedef struct rf_added {
     bool special, lstrip, rstrip;
 } rf_added;
 
+/* ---- learning from text (trainer.c) ---------------------------------------------------------------------------- */
+
+struct rf_tokenizer_trainer {
+    const rf_tokenizer_row *row;
+    const rf_ctx *ctx;
+    rf_tokenizer_train_options options;
+    void *own;                          /* the row's                                                                  */
+};
+
+/* How a row learns.  `feed` gets UTF-8; what `begin` made in `own` is freed by `clear`, also when `begin` failed. */
+typedef struct rf_tokenizer_training {
+    int uses;                           /* RF_TRAIN_...: options that it goes by                                      */
+    rf_status (*begin)(rf_tokenizer_trainer *t, rf_error *why);
+    rf_status (*feed)(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why);
+    rf_status (*finish)(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why);
+    void (*clear)(rf_tokenizer_trainer *t);
+} rf_tokenizer_training;
+
+rf_status rf__training_text(const char *text, size_t size, rf_error *why);        /* RF_EDATA: not UTF-8              */
+
 /* ---- what a row is --------------------------------------------------------------------------------------------- */
 
-typedef struct rf_tokenizer_row rf_tokenizer_row;
-typedef struct rf_tokenizer_folder rf_tokenizer_folder;
-typedef struct rf_ready_files rf_ready_files;
 
 /* What all tokenizers share; the struct of a row begins with it. */
 struct rf_tokenizer {
@@ -74,6 +96,7 @@ struct rf_tokenizer_row {
     rf_status (*open)(rf_tokenizer_folder *f, rf_tokenizer **out);
     /* From nothing, for those that learn nothing from text; or NULL. */
     rf_status (*make)(const rf_ctx *ctx, rf_tokenizer **out, rf_error *why);
+    const rf_tokenizer_training *training;                            /* from text; NULL where `make` is, or neither  */
     /* Its own files, complete, before any is written; or NULL. */
     rf_status (*save)(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
     void (*settings)(const rf_tokenizer *t, json_t **config);         /* its keys of tokenizer_config.json            */
@@ -97,6 +120,7 @@ struct rf_tokenizer_row {
 
 /* All rows, NULL at the end; the first one is taken where no class is named. */
 extern const rf_tokenizer_row *const rf__tokenizer_rows[];
+const rf_tokenizer_row *rf__tokenizer_row_of(const char *type, rf_error *why);    /* NULL and RF_EARG: none           */
 
 /* ---- making one ------------------------------------------------------------------------------------------------ */
 
@@ -114,6 +138,9 @@ typedef struct rf_tokenizer_parts {
 rf_tokenizer *rf__tokenizer_alloc(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_error *why);
 /* Names, special and added tokens, once the row's `id` and `n` answer.  On failure rf_tokenizer_free it. */
 rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, rf_error *why);
+/* For a row whose own ids are 0 .. own - 1, after that: added tokens are among them by the same name or follow them,
+ * and t->n becomes the number of all.  RF_EDATA: an id that is another's, or a gap. */
+rf_status rf__tokenizer_follow(rf_tokenizer *t, int32_t own, const char *name, rf_error *why);
 
 /* ---- reading and writing a folder ------------------------------------------------------------------------------ */
 
@@ -147,6 +174,9 @@ struct rf_ready_files {
     struct { const char *name; char *text; size_t size; } file[RF_READY_FILES];
     int n;
 };
+
+/* Adds the text of `value`, which is taken over.  False: no memory. */
+bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
 
 /* ---- tokens of an encoding ------------------------------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
  * back when it surfaces); for each pair a list names the words in which it has occurred.                             */
 
 #include "counter.h"
+#include "letters.h"
 
 struct rf_vocab_trainer {
     const rf_ctx *ctx;
@@ -165,8 +166,6 @@ static candidate heap_pop(learner *l)
 
 /* ---- the start: special tokens, characters, words as rows of characters ------------------------------------------ */
 
-typedef struct letter { uint32_t c; uint64_t count; } letter;
-
 static size_t scalar_size(const char *text)
 {
     const unsigned char b = (unsigned char)*text;
@@ -179,53 +178,20 @@ static uint32_t scalar_at(const char *text)
     return rf__utf8_get((const unsigned char *)text, &at);
 }
 
-static void sift(letter *x, size_t i, size_t n, bool by_count)
-{
-#define AFTER(p, q) (by_count && (p).count != (q).count ? (p).count < (q).count : (p).c > (q).c)
-    for (size_t k; (k = 2 * i + 1) < n; i = k) {
-        if (k + 1 < n && AFTER(x[k + 1], x[k])) k++;
-        if (!AFTER(x[k], x[i])) break;
-        const letter t = x[i];
-        x[i] = x[k];
-        x[k] = t;
-    }
-#undef AFTER
-}
-
-/* By count (largest first, then by scalar), or by scalar. */
-static void sort_letters(letter *x, size_t n, bool by_count)
-{
-    for (size_t i = n / 2; i-- > 0;) sift(x, i, n, by_count);
-    for (size_t m = n; m > 1;) {
-        const letter t = x[0];
-        x[0] = x[--m];
-        x[m] = t;
-        sift(x, 0, m, by_count);
-    }
-}
-
 /* Makes the characters' symbols: the `limit` most frequent, in the order of scalars; first those that begin a word. */
 static bool make_alphabet(learner *l, const char *text, size_t limit)
 {
-    uint64_t *count = rf__calloc(l->ctx, 0x110000, sizeof *count);
-    letter *x = NULL;
-    uint8_t *inside = NULL;
+    uint64_t *count = rf__calloc(l->ctx, RF_SCALARS, sizeof *count);
+    uint8_t *inside = rf__calloc(l->ctx, RF_SCALARS, 1);
+    rf_letter *x = NULL;
     bool good = false;
     size_t n = 0;
-    if (!count) return false;
+    if (!count || !inside) goto done;
     for (size_t i = 0; i < l->words; i++)
         for (const char *p = text + l->word[i].at, *end = p + l->word[i].size; p < end; p += scalar_size(p))
             count[scalar_at(p)] += l->word[i].count;
-    for (size_t c = 0; c < 0x110000; c++) n += count[c] > 0;
-    x = rf__alloc(l->ctx, (n + 1) * sizeof *x);
-    inside = rf__calloc(l->ctx, 0x110000, 1);
-    if (!x || !inside) goto done;
-    n = 0;
-    for (uint32_t c = 0; c < 0x110000; c++)
-        if (count[c]) x[n++] = (letter){c, count[c]};
-    sort_letters(x, n, true);
-    if (n > limit) n = limit;
-    sort_letters(x, n, false);
+    x = rf__letters(l->ctx, count, limit, 1, &n);
+    if (!x) goto done;
     for (size_t i = 0; i < l->words; i++) {
         const char *p = text + l->word[i].at, *end = p + l->word[i].size;
         for (p += scalar_size(p); p < end; p += scalar_size(p)) inside[scalar_at(p)] = 1;
@@ -445,12 +411,8 @@ void rf_vocab_trainer_free(rf_vocab_trainer *v)
     rf__free(v->ctx, v);
 }
 
-rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
+static rf_status count_words(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
 {
-    const size_t bad = rf_utf8_check(text, size);
-    if (bad < size)
-        return rf_fail(why, RF_EDATA, "vocabulary: the text is not UTF-8 at byte %zu (0x%02X)", bad,
-                       (unsigned char)text[bad]);
     rf_word w;
     rf__words_start(&v->words, &v->normal, text, 0, size, size);
     while (rf__words_next(&v->words, &w)) {
@@ -460,6 +422,12 @@ rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t si
     }
     if (v->words.failed) return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for a word of the text");
     return RF_OK;
+}
+
+rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
+{
+    const rf_status status = rf__training_text(text, size, why);
+    return status ? status : count_words(v, text, size, why);
 }
 
 rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alphabet, uint64_t least,
@@ -483,3 +451,41 @@ void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab)
 {
     rf__free(v->ctx, vocab);
 }
+
+/* ---- as a tokenizer's training ----------------------------------------------------------------------------------- */
+
+static rf_status begin(rf_tokenizer_trainer *t, rf_error *why)
+{
+    rf_vocab_trainer *v = NULL;
+    const rf_status status = rf_vocab_trainer_new(t->ctx, t->options.words, t->options.max_words, &v, why);
+    t->own = v;
+    return status;
+}
+
+static rf_status feed(rf_tokenizer_trainer *t, const char *text, size_t size, rf_error *why)
+{
+    return count_words(t->own, text, size, why);
+}
+
+static rf_status finish(rf_tokenizer_trainer *t, rf_tokenizer **out, rf_error *why)
+{
+    const rf_tokenizer_train_options *o = &t->options;
+    rf_vocab_trainer *v = t->own;
+    char *vocab = NULL;
+    size_t bytes = 0;
+    rf_status status = rf_vocab_trainer_learn(v, o->tokens, o->alphabet, o->least ? o->least : 2, o->progress, o->user,
+                                              &vocab, &bytes, why);
+    if (!status) status = rf_tokenizer_new(t->ctx, vocab, bytes, "vocabulary", &v->options, out, why);
+    rf_vocab_trainer_release(v, vocab);
+    return status;
+}
+
+static void clear(rf_tokenizer_trainer *t) { rf_vocab_trainer_free(t->own); }
+
+const rf_tokenizer_training rf__wordpiece_training = {
+    .uses = RF_TRAIN_ALPHABET | RF_TRAIN_LEAST | RF_TRAIN_MAX_WORDS | RF_TRAIN_WORDS,
+    .begin = begin,
+    .feed = feed,
+    .finish = finish,
+    .clear = clear,
+};

@@ -223,6 +223,7 @@ const rf_tokenizer_row rf__tokenizer_wordpiece = {
     .transformers = "BertTokenizerFast",
     .size = sizeof(rf_wordpiece),
     .open = rf__wordpiece_open,
+    .training = &rf__wordpiece_training,
     .save = rf__wordpiece_save,
     .settings = settings,
     .describe = describe,

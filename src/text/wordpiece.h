@@ -120,6 +120,8 @@ enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the char
 rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokenizer_options *options,
                              const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why);
 
+extern const rf_tokenizer_training rf__wordpiece_training;            /* vocab_trainer.c */
+
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out);
 rf_status rf__wordpiece_save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
 

@@ -248,3 +248,16 @@ void t_write(const char *where, const char *name, const void *data, size_t size)
     FILE *f = fopen(path, "wb");
     if (!f || fwrite(data, 1, size, f) != size || fclose(f)) fail_msg("cannot write %s", path);
 }
+
+size_t t_put_scalar(uint32_t c, char *to)
+{
+    if (c < 0x80) return to[0] = (char)c, 1;
+    if (c < 0x800) return to[0] = (char)(0xC0 | c >> 6), to[1] = (char)(0x80 | (c & 0x3F)), 2;
+    if (c < 0x10000) {
+        to[0] = (char)(0xE0 | c >> 12), to[1] = (char)(0x80 | (c >> 6 & 0x3F)), to[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    to[0] = (char)(0xF0 | c >> 18), to[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    to[2] = (char)(0x80 | (c >> 6 & 0x3F)), to[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}

@@ -54,6 +54,9 @@ void t_near(double got, double expected, double absolute);
 /* A failure with this code whose sentence contains `part`. */
 void t_failed(const rf_error *why, rf_status code, const char *part);
 
+/* UTF-8 of one scalar, written out of the standard (Unicode 15, table 3-6); the bytes that it took. */
+size_t t_put_scalar(uint32_t c, char *to);
+
 /* The folder of real data, or NULL (then the test says that it is skipped). */
 const char *t_data(void);
 

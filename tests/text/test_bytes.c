@@ -81,19 +81,6 @@ static void comes_back(const rf_tokenizer *t, rf_encoding *e, const char *text, 
     rf_text_free(t, back);
 }
 
-static size_t put_scalar(uint32_t c, char *to)
-{
-    if (c < 0x80) return to[0] = (char)c, 1;
-    if (c < 0x800) return to[0] = (char)(0xC0 | c >> 6), to[1] = (char)(0x80 | (c & 0x3F)), 2;
-    if (c < 0x10000) {
-        to[0] = (char)(0xE0 | c >> 12), to[1] = (char)(0x80 | (c >> 6 & 0x3F)), to[2] = (char)(0x80 | (c & 0x3F));
-        return 3;
-    }
-    to[0] = (char)(0xF0 | c >> 18), to[1] = (char)(0x80 | (c >> 12 & 0x3F));
-    to[2] = (char)(0x80 | (c >> 6 & 0x3F)), to[3] = (char)(0x80 | (c & 0x3F));
-    return 4;
-}
-
 static void every_scalar_comes_back(void **state)
 {
     (void)state;
@@ -104,7 +91,7 @@ static void every_scalar_comes_back(void **state)
     for (uint32_t block = 0; block < 0x110000; block += 4096) {
         size_t n = 0;
         for (uint32_t c = block; c < block + 4096; c++)
-            if (c < 0xD800 || c > 0xDFFF) n += put_scalar(c, text + n);
+            if (c < 0xD800 || c > 0xDFFF) n += t_put_scalar(c, text + n);
         comes_back(t, &e, text, n);
     }
     rf_encoding_clear(&e);
@@ -123,26 +110,26 @@ static size_t whatwg(const unsigned char *p, size_t n, char *to)
         if (!needed) {
             lower = b == 0xE0 ? 0xA0 : b == 0xF0 ? 0x90 : 0x80;
             upper = b == 0xED ? 0x9F : b == 0xF4 ? 0x8F : 0xBF;
-            if (b < 0x80) size += put_scalar(b, to + size);
+            if (b < 0x80) size += t_put_scalar(b, to + size);
             else if (b >= 0xC2 && b <= 0xDF) needed = 1, c = b & 0x1F;
             else if (b >= 0xE0 && b <= 0xEF) needed = 2, c = b & 0xF;
             else if (b >= 0xF0 && b <= 0xF4) needed = 3, c = b & 0x7;
-            else size += put_scalar(0xFFFD, to + size);
+            else size += t_put_scalar(0xFFFD, to + size);
             continue;
         }
         if (b < lower || b > upper) {
             needed = seen = 0;
-            size += put_scalar(0xFFFD, to + size);
+            size += t_put_scalar(0xFFFD, to + size);
             i--;
             continue;
         }
         lower = 0x80, upper = 0xBF;
         c = c << 6 | (b & 0x3F);
         if (++seen < needed) continue;
-        size += put_scalar(c, to + size);
+        size += t_put_scalar(c, to + size);
         needed = seen = 0;
     }
-    if (needed) size += put_scalar(0xFFFD, to + size);
+    if (needed) size += t_put_scalar(0xFFFD, to + size);
     return size;
 }
 

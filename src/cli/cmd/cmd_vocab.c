@@ -19,10 +19,11 @@ struct args {
 typedef struct job {
     const struct args *a;
     cli_io *io;
+    const char *type;
     cli_progress bar;
     rf_tokenizer_options options;
     rf_reader *reader;
-    rf_vocab_trainer *trainer;
+    rf_tokenizer_trainer *trainer;
     double bytes;
     int64_t documents;
     bool made;                  /* the folder is ours: a failure takes it away again                                  */
@@ -51,7 +52,7 @@ static rf_status prepare_folder(job *j)
     return RF_OK;
 }
 
-static rf_status count_words(job *j)
+static rf_status feed_all(job *j)
 {
     rf_error *why = &j->io->why;
     char text[128], bytes[16];
@@ -59,7 +60,7 @@ static rf_status count_words(job *j)
         rf_document d;
         rf_status status = rf_reader_next(j->reader, &d, why);
         if (status || !d.text) return status;
-        status = rf_vocab_trainer_feed(j->trainer, d.text, d.size, why);
+        status = rf_tokenizer_trainer_feed(j->trainer, d.text, d.size, why);
         if (status) return status;
         j->bytes += (double)d.size;
         j->documents++;
@@ -85,16 +86,26 @@ static rf_status save(job *j, const rf_tokenizer *t)
     return rf_tokenizer_save(t, j->a->output, &j->io->why);
 }
 
+/* Why the vocabulary has another size than was asked for, where that says something about the options. */
+static void explain_size(const job *j, int64_t size)
+{
+    if (!(rf_tokenizer_type_uses(j->type) & RF_TRAIN_ALPHABET)) return;
+    if (size < j->a->size)
+        cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
+                 (long long)j->a->size, (long long)(j->a->least ? j->a->least : 2));
+    if (size > j->a->size)
+        cli_note(j->io,
+                 "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N "
+                 "most frequent",
+                 (long long)j->a->size);
+}
+
 static rf_status learn(job *j)
 {
     rf_error *why = &j->io->why;
-    char *vocab = NULL;
-    size_t bytes = 0;
     rf_tokenizer *t = NULL;
     if (!j->documents) return rf_fail(why, RF_EDATA, "%.200s: no text, so no vocabulary", j->a->text.item[0]);
-    rf_status status = rf_vocab_trainer_learn(j->trainer, (int32_t)j->a->size, (int32_t)j->a->alphabet,
-                                              (uint64_t)j->a->least, learning, j, &vocab, &bytes, why);
-    if (!status) status = rf_tokenizer_new(j->io->ctx, vocab, bytes, "vocabulary", &j->options, &t, why);
+    rf_status status = rf_tokenizer_trainer_finish(j->trainer, &t, why);
     if (!status) status = save(j, t);
     cli_progress_clear(&j->bar);
     if (!status) {
@@ -102,17 +113,9 @@ static rf_status learn(job *j)
         cli_count(j->bytes, size, sizeof size);
         cli_note(j->io, "%s: %d tokens learned from %sB of text in %.1f s", j->a->output, (int)rf_tokenizer_size(t),
                  size, cli_progress_seconds(&j->bar));
-        if (rf_tokenizer_size(t) < j->a->size)
-            cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
-                     (long long)j->a->size, (long long)j->a->least);
-        if (rf_tokenizer_size(t) > j->a->size)
-            cli_note(j->io,
-                     "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N "
-                     "most frequent",
-                     (long long)j->a->size);
+        explain_size(j, rf_tokenizer_size(t));
     }
     rf_tokenizer_free(t);
-    if (vocab) rf_vocab_trainer_release(j->trainer, vocab);
     return status;
 }
 
@@ -124,31 +127,64 @@ static const char types[] =
     "";
 #undef RFT
 
-static rf_status find_type(const char *type, int *learns, rf_error *why)
+static rf_status find_type(job *j, int *learns)
 {
-    const char *name = NULL;
-    for (int i = 0; (name = rf_tokenizer_type(i, learns)); i++)
-        if (!type || !strcmp(name, type)) return RF_OK;
-    return rf_fail(why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type, (int)sizeof types - 3,
-                   types);
+    const char *type = j->a->type;
+    for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++)
+        if (!type || !strcmp(j->type, type)) return RF_OK;
+    return rf_fail(&j->io->why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type,
+                   (int)sizeof types - 3, types);
 }
 
-/* A type that learns nothing: what learning would go by is not passed over in silence. */
+/* What a type does not go by is not passed over in silence. */
+static rf_status check_options(const job *j, int learns)
+{
+    static const struct { const char *option; int used; } row[] = {
+        {"text", 0},           {"size", 0},
+        {"text_format", 0},    {"text_field", 0},
+        {"alphabet", RF_TRAIN_ALPHABET},       {"min-frequency", RF_TRAIN_LEAST},
+        {"max-words", RF_TRAIN_MAX_WORDS},     {"cased", RF_TRAIN_WORDS},
+        {"rules", RF_TRAIN_WORDS},
+    };
+    const int uses = learns ? rf_tokenizer_type_uses(j->type) : 0;
+    rf_error *why = &j->io->why;
+    for (size_t i = 0; i < CLI_COUNT(row); i++) {
+        if (!cli_given(j->io->parsed, row[i].option)) continue;
+        if (!learns)
+            return rf_fail(why, RF_EARG, "--type %s learns nothing from text: leave --%s out", j->type, row[i].option);
+        if (row[i].used && !(uses & row[i].used))
+            return rf_fail(why, RF_EARG, "--%s has no effect on --type %s: leave it out", row[i].option, j->type);
+    }
+    return RF_OK;
+}
+
+/* A type that learns nothing. */
 static rf_status make(job *j)
 {
-    static const char *const learning[] = {"text", "size", "alphabet", "min-frequency", "max-words", "text_format",
-                                           "text_field", "cased", "rules"};
-    rf_error *why = &j->io->why;
     rf_tokenizer *t = NULL;
-    for (size_t i = 0; i < CLI_COUNT(learning); i++)
-        if (cli_given(j->io->parsed, learning[i]))
-            return rf_fail(why, RF_EARG, "--type %s learns nothing from text: leave --%s out", j->a->type, learning[i]);
-    rf_status status = rf_tokenizer_make(j->io->ctx, j->a->type, &t, why);
+    rf_status status = rf_tokenizer_make(j->io->ctx, j->type, &t, &j->io->why);
     if (!status) status = prepare_folder(j);
     if (!status) status = save(j, t);
     if (!status) cli_note(j->io, "%s: %d tokens", j->a->output, (int)rf_tokenizer_size(t));
     rf_tokenizer_free(t);
     return status;
+}
+
+static rf_status open_trainer(job *j)
+{
+    const struct args *a = j->a;
+    rf_tokenizer_train_options o;
+    rf_tokenizer_train_defaults(&o);
+    j->options.lowercase = !a->cased;
+    j->options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
+    o.words = &j->options;
+    o.tokens = (int32_t)a->size;
+    o.alphabet = (int32_t)a->alphabet;
+    o.least = (uint64_t)a->least;
+    o.max_words = (uint64_t)a->max_words;
+    o.progress = learning;
+    o.user = j;
+    return rf_tokenizer_trainer_new(j->io->ctx, j->type, &o, &j->trainer, &j->io->why);
 }
 
 static int run(void *arguments, cli_io *io)
@@ -157,20 +193,18 @@ static int run(void *arguments, cli_io *io)
     job j = {.a = a, .io = io, .options = RF_TOKENIZER_DEFAULTS};
     rf_error *why = &io->why;
     int learns = 1;
-    j.options.lowercase = !a->cased;
-    j.options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
-    if (find_type(a->type, &learns, why)) return cli_exit(io);
+    if (find_type(&j, &learns) || check_options(&j, learns)) return cli_exit(io);
     if (learns && !a->text.n) rf_fail(why, RF_EARG, "vocab needs --text FILE...");
     else if (!a->output) rf_fail(why, RF_EARG, "vocab needs -o DIR");
     else if (!learns) make(&j);
     else if (!rf_reader_open(io->ctx, a->text.item, a->text.n, &a->t.reader, &j.reader, why) && !prepare_folder(&j) &&
-             !rf_vocab_trainer_new(io->ctx, &j.options, (size_t)a->max_words, &j.trainer, why)) {
+             !open_trainer(&j)) {
         cli_progress_init(&j.bar, io, 10);
-        if (!count_words(&j)) learn(&j);
+        if (!feed_all(&j)) learn(&j);
         cli_progress_clear(&j.bar);
     }
     if (why->code && j.made) rmdir(a->output);
-    rf_vocab_trainer_free(j.trainer);
+    rf_tokenizer_trainer_free(j.trainer);
     rf_reader_close(j.reader);
     return cli_exit(io);
 }
@@ -193,7 +227,9 @@ static const cli_option options[] = {
      "the first when not given", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
     {"alphabet", 0, CLI_INT, A(alphabet), "N", "1000", 1, 1 << 20, NULL, "most different characters", "limit_alphabet"},
-    {"min-frequency", 0, CLI_INT, A(least), "N", "2", 1, 1e15, NULL, "pairs seen less often are not joined", NULL},
+    {"min-frequency", 0, CLI_INT, A(least), "N", NULL, 1, 1e15, NULL,
+     "pairs seen less often are not joined, 2 when not given; with chars, characters seen less often are unknown, 1",
+     NULL},
     {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
      "different words kept in memory; the rarest are forgotten", NULL},
     CLI_TRAIN_ROW("text_format", struct args, t, NULL),
@@ -210,16 +246,18 @@ static const char *const examples[] = {
     "roformer --man > corpus.txt",
     "roformer vocab --text corpus.txt --size 1000 -o my-model",
     "roformer vocab --text wiki/*.jsonl.gz --cased --size 30000 -o cased",
+    "roformer vocab --type chars --text corpus.txt -o letters",
     NULL,
 };
 
 const cli_command cmd_vocab = {
     "vocab",
     "--text FILE... -o DIR",
-    "make a tokenizer: learn a WordPiece vocabulary from text",
-    "Counts the words of all files and joins the pairs of pieces that occur most often until the vocabulary is full.  "
-    "The folder can then be trained with roformer pretrain, and read by transformers.  A --type that learns nothing "
-    "from text needs -o alone.",
+    "make a tokenizer: learn its vocabulary from text",
+    "WordPiece, the usual type: counts the words of all files and joins the pairs of pieces that occur most often "
+    "until the vocabulary is full.  The folder can then be trained with roformer pretrain, and read by transformers.  "
+    "--type chars takes the characters of the text, the --size most frequent.  A --type that learns nothing from text "
+    "needs -o alone.",
     examples,
     options,
     sizeof(struct args),
