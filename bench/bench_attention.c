@@ -335,7 +335,7 @@ int main(int argc, char **argv)
     }
     rf_ctx *ctx;
     rf_error why = {0};
-    if (rf_ctx_new(&(rf_ctx_options){.threads = threads, .isa = isa}, &ctx, &why)) {
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads, .isa = isa}, &ctx, &why)) {
         fprintf(stderr, "bench_attention: %s\n", why.text);
         return 1;
     }

@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     }
     rf_ctx *ctx;
     rf_error why = {0};
-    if (rf_ctx_new(&(rf_ctx_options){.threads = threads}, &ctx, &why)) die(why.text);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads}, &ctx, &why)) die(why.text);
     net base = begin(ctx, &rf__position_absolute, layers);
     forward(&base);
     for (const rf_position *const *p = rf__position_list; *p; p++)

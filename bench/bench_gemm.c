@@ -216,7 +216,8 @@ int main(int argc, char **argv)
     bool json = false;
     int rounds = 9;
     const char *only = NULL, *type = NULL;
-    rf_ctx_options options = {0};
+    rf_ctx_options options;
+    rf_ctx_defaults(&options);
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--json")) json = true;
         else if (!strcmp(argv[i], "--threads") && i + 1 < argc) options.threads = atoi(argv[++i]);

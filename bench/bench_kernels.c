@@ -319,7 +319,7 @@ int main(int argc, char **argv)
 
     rf_ctx *ctx;
     rf_rope *pairs, *halves;
-    if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) return 5;
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) return 5;
     enum { MOST = 4096 * ROW, SMALL = 4 * ROW, LARGE = 4096 * ROW };
     if (rf_rope_new(ctx, &(rf_rope_spec){WIDTH, 10000, RF_ROPE_PAIRS}, 4096, &pairs, NULL)) return 5;
     if (rf_rope_new(ctx, &(rf_rope_spec){WIDTH, 10000, RF_ROPE_HALVES}, 4096, &halves, NULL)) return 5;

@@ -220,7 +220,7 @@ int main(int argc, char **argv)
     }
     rf_ctx *ctx;
     rf_error why = {0};
-    if (rf_ctx_new(&(rf_ctx_options){.threads = threads}, &ctx, &why)) die(why.text);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads}, &ctx, &why)) die(why.text);
     for (size_t i = 0; i < RF_COUNT(shapes); i++)
         if (!shape_name || !strcmp(shape_name, shapes[i].name)) run(ctx, &shapes[i], type, only, rounds, json);
     rf_ctx_free(ctx);

@@ -68,7 +68,7 @@ typedef struct request {
 
 static int parse(request *q, int n, char **arg)
 {
-    q->options = (rf_tokenizer_options)RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_defaults(&q->options);
     for (int i = 0; i < n; i++) {
         const char *a = arg[i];
         if (!strcmp(a, "--python")) q->options.rules = RF_RULES_PYTHON;
@@ -176,7 +176,7 @@ int main(int count, char **arg)
     rf_error why = {0};
     request q = {0};
     rf_tokenizer *t = NULL;
-    if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, &why)) return refuse(&why);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, &why)) return refuse(&why);
     int status = 2;
     if (count == 5 && !strcmp(arg[1], "train")) {
         status = train(ctx, arg + 2, &why);

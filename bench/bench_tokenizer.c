@@ -125,7 +125,7 @@ int main(int count, char **arg)
     rf_error why = {0};
     size_t size;
     char *vocab = read_file(arg[1], 64 << 20, &size);
-    check(rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, &why), &why);
+    check(rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, &why), &why);
     const double start = seconds();
     check(rf_tokenizer_new(ctx, vocab, size, arg[1], NULL, &t, &why), &why);
     printf("%d tokens opened in %.2f ms\n", (int)rf_tokenizer_size(t), 1e3 * (seconds() - start));

@@ -40,7 +40,7 @@ static void pings(rf_comm *c)
 
 static int gradient(rf_comm *c, double millions)
 {
-    const rf_ctx_options options = {.threads = 1};
+    const rf_ctx_options options = {.size = sizeof(options), .threads = 1};
     const rf__rule rule = {.optim = RF_OPTIM_SGD};
     rf_ctx *ctx = NULL;
     rf_error why = {0};

@@ -322,7 +322,9 @@ int main(int argc, char **argv)
     rf_ctx *ctx;
     rf_model *model, *untrained;
     rf__stretches text;
-    const rf_reader_options reader = {.split = RF_SPLIT_HEADING};
+    rf_reader_options reader;
+    rf_reader_defaults(&reader);
+    reader.split = RF_SPLIT_HEADING;
     if (argc < 4) return fprintf(stderr, "usage: decay FOLDER MODEL TEXT...\n"), 2;
     bounds(argv[1]);
     fflush(stdout);

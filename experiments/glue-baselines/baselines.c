@@ -387,7 +387,7 @@ int main(int n, char **argument)
         fprintf(stderr, "usage: glue_baselines FOLDER (with glue/ and sick/ in it)\n");
         return 2;
     }
-    if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &made, &why)) stop(why.text);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &made, &why)) stop(why.text);
     ctx = made;
     printf("Baselines of GLUE's tasks without a language model, in percent.  Command:\n"
            "    build/release/experiments/glue_baselines ../shared/data > results/glue-baselines.txt\n"

@@ -148,7 +148,7 @@ void task_files(json_t *task, const char *data, const char *folder, long long ca
         if (column[i] < (i == 1 ? 0 : 1) || column[i] > COLUMNS)
             die("%s: columns are [text, pair or 0, label], from 1", name);
     }
-    if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, &why)) die("%s", why.text);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, &why)) die("%s", why.text);
     read_files(ctx, json_object_get(task, "train"), data, column, &train);
     read_files(ctx, json_object_get(task, "dev"), data, column, &dev);
     if (!json_object_get(task, "dev")) hold_out(&train, &dev);

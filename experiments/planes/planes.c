@@ -146,7 +146,8 @@ static void measure(rf_ctx *ctx, const char *const text[], int texts, const char
     check(rf_model_open(ctx, folder, &model, &why), folder);
     check(rf_session_open(model, &session, &why), folder);
     check(rf__stretches_read(ctx, rf_model_tokenizer(model), text, texts,
-                             &(rf_reader_options){.split = RF_SPLIT_HEADING}, LENGTH, STRETCHES, &s, &why),
+                             &(rf_reader_options){.size = sizeof(rf_reader_options), .split = RF_SPLIT_HEADING}, LENGTH,
+                             STRETCHES, &s, &why),
           folder);
     const rf__lab lab = {
         .ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n};

@@ -33,19 +33,26 @@ typedef struct rf_allocator {
 
 enum { RF_MAX_THREADS = 1024 };
 
+/* Structs of options begin with their size, which the one call that fills in the defaults sets: rf_ctx_defaults(&o) and
+ * its like.  So a program goes on working with a later library whose struct has more members at its end; a struct that
+ * was not filled in is refused (RF_EARG). */
 typedef struct rf_ctx_options {
-    rf_allocator allocator;   /* all NULL: the C library's                                                     */
-    int threads;              /* workers inside one call; 0: rf_processors(), at most RF_MAX_THREADS           */
+    size_t size;              /* of this struct, set by rf_ctx_defaults                                        */
+    rf_allocator allocator;   /* all NULL, the C library's                                                     */
+    int threads;              /* workers inside one call; 0, rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
 } rf_ctx_options;
+
+void rf_ctx_options_init(rf_ctx_options *o, size_t size);
+#define rf_ctx_defaults(o) rf_ctx_options_init((o), sizeof *(o))
 
 /* Makes a context.
  *
  *   options    NULL means all defaults; copied
  *   out        the context, freed with rf_ctx_free; untouched on error
- *   RF_EARG    threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this machine, or products that this build has
- *              not
+ *   RF_EARG    options that were not filled in, threads < 0 or > RF_MAX_THREADS, an isa that is no rung of this
+ *              machine, or products that this build has not
  *   RF_ENOMEM  the allocator gave nothing                                                                      */
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why);
 void rf_ctx_free(rf_ctx *ctx);

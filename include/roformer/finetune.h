@@ -19,13 +19,17 @@ typedef enum rf_strategy { RF_STRATEGIES(RFO_VALUE) } rf_strategy;
 /* Besides those of every run (texts, masking and tokens_per_batch are not used) a member for each row of
  * finetune_options.def.  A folder in place of a file, of train and dev, stands for its train.* or dev.* (val.*). */
 typedef struct rf_finetune_options {
-    rf_train_options t;                 /* first; max_length 0: what the task's preset says, 128, of GLUE 512         */
+    size_t size;                        /* of this struct, set by rf_finetune_defaults                                */
+    union {
+        rf_train_options t;             /* max_length 0: what the task's preset says, 128, of GLUE 512                */
+        unsigned char t_may_grow[RF_TRAIN_OPTIONS_MOST];
+    };
 #define RFO(kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
 #include "roformer/finetune_options.def"
 } rf_finetune_options;
-
-void rf_finetune_defaults(rf_finetune_options *o);
+void rf_finetune_options_init(rf_finetune_options *o, size_t size);
+#define rf_finetune_defaults(o) rf_finetune_options_init((o), sizeof *(o))
 
 /* What an evaluation says, in the order in which it is shown: "loss", "accuracy", "f1", ... */
 enum { RF_SCORES = 24 };
@@ -92,7 +96,8 @@ rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, cons
 
 /* Scores on a labelled file, read as o->task (NULL: the folder's own) says, with the columns of `o`, or those that the
  * folder was fine-tuned with, cut to o->t.max_length tokens (0: as in fine-tuning).  rf_answerer_predict reads in the
- * same way.  The loss is the first score; class weights and R-Drop of the training are no part of it. */
+ * same way, and in both `o` NULL means the defaults, of which the task is no part.  The loss is the first score; class
+ * weights and R-Drop of the training are no part of it. */
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
                                rf_error *why);
 

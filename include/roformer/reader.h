@@ -39,13 +39,17 @@ typedef enum rf_text_split {
 } rf_text_split;
 
 typedef struct rf_reader_options {
-    rf_text_format format;
-    rf_text_split split;
+    size_t size;                /* of this struct, set by rf_reader_defaults                                          */
+    rf_text_format format;      /* RF_TEXT_AUTO                                                                       */
+    rf_text_split split;        /* RF_SPLIT_BLANK                                                                     */
     const char *field;          /* NULL: "text"                                                                       */
     int keep_titles;            /* of wiki documents and headings; they are dropped otherwise                         */
     size_t max_document;        /* bytes, 64 .. 2^30; 0: 1 MiB.  A longer document is cut, at a line or word if one ends
                                    near, and goes on as the next one                                                  */
 } rf_reader_options;
+void rf_reader_options_init(rf_reader_options *o, size_t size);
+#define rf_reader_defaults(o) rf_reader_options_init((o), sizeof *(o))
+enum { RF_READER_OPTIONS_MOST = 128 };      /* bytes that they may grow to in a struct that holds them */
 
 typedef struct rf_reader rf_reader;
 
@@ -60,9 +64,9 @@ typedef struct rf_document {
 
 /* Looks at every file (it must exist), reads nothing yet.
  *
- *   options    NULL: all zero
+ *   options    NULL: the defaults
  *   out        closed with rf_reader_close; untouched on error
- *   RF_EARG    no path, max_document out of range, standard input named twice
+ *   RF_EARG    no path, options that were not filled in, max_document out of range, standard input named twice
  *   RF_EIO     a file that cannot be read or is a folder                                                             */
 rf_status rf_reader_open(const rf_ctx *ctx, const char *const paths[], int n, const rf_reader_options *options,
                          rf_reader **out, rf_error *why);

@@ -20,14 +20,16 @@ extern "C" {
 typedef enum rf_rules { RF_RULES_RUST, RF_RULES_PYTHON } rf_rules;
 
 typedef struct rf_tokenizer_options {
-    int lowercase;              /* do_lower_case                                                                    */
-    int strip_accents;          /* 1 yes, 0 no, -1: as lowercase                                                    */
-    int han_split;              /* tokenize_chinese_chars                                                           */
-    rf_rules rules;
+    size_t size;                /* of this struct, set by rf_tokenizer_defaults                                     */
+    int lowercase;              /* do_lower_case; 1                                                                 */
+    int strip_accents;          /* 1 yes, 0 no, -1: as lowercase; -1                                                */
+    int han_split;              /* tokenize_chinese_chars; 1                                                        */
+    rf_rules rules;             /* RF_RULES_RUST                                                                    */
     const char *unk, *cls, *sep, *pad, *mask;   /* NULL: "[UNK]" ...                                                */
     int max_word;               /* longest word in characters before it becomes [UNK]; 100                          */
 } rf_tokenizer_options;
-#define RF_TOKENIZER_DEFAULTS {1, -1, 1, RF_RULES_RUST, 0, 0, 0, 0, 0, 100}
+void rf_tokenizer_options_init(rf_tokenizer_options *o, size_t size);
+#define rf_tokenizer_defaults(o) rf_tokenizer_options_init((o), sizeof *(o))
 
 typedef struct rf_tokenizer rf_tokenizer;
 
@@ -57,7 +59,8 @@ rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **
  * \r\n and \r and drop nothing.
  *
  *   RF_EDATA        empty, not UTF-8, or a special token is missing
- *   RF_EARG         options outside their limits                                                                     */
+ *   options         NULL: the defaults
+ *   RF_EARG         options that were not filled in, or outside their limits                                         */
 rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
 void rf_tokenizer_free(rf_tokenizer *t);
@@ -166,7 +169,8 @@ void rf_tokenizer_trainer_free(rf_tokenizer_trainer *t);        /* NULL is fine 
 typedef struct rf_vocab_trainer rf_vocab_trainer;
 
 /* Counts words of all texts it is fed; memory is bounded by `max_words` different words (rarest are forgotten).  Texts
- * are cut into words where they end, so feed whole lines.  The strings of `options` must outlive the trainer.        */
+ * are cut into words where they end, so feed whole lines.  `options` NULL: the defaults; their strings must outlive the
+ * trainer. */
 rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *options, size_t max_words,
                                rf_vocab_trainer **out, rf_error *why);
 rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why);

@@ -36,21 +36,27 @@ typedef enum rf_greater { RF_GREATER(RFO_VALUE) } rf_greater;
  * (text, validation_text, data) have their number beside them (texts, validation_texts, datas); data_weight is as long
  * as data. */
 typedef struct rf_train_options {
+    size_t size;                        /* of this struct, set by rf_train_defaults                                   */
+    rf_comm *comm;                      /* the processes that train together; NULL: one.  See below                   */
+    int (*given)(void *user, const char *option);   /* whether the caller chose the option of this row's name; NULL:  */
+    void *given_user;                               /* when it differs from the default.  Asked when a run is resumed */
+    union {
+        rf_reader_options reader;       /* how the text is read; as given by the defaults, by the files' looks        */
+        unsigned char reader_may_grow[RF_READER_OPTIONS_MOST];
+    };
 #define RFO(kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_AS(name, kind, member, ...) RFO_TYPE_##kind member;
 #define RFO_IN(name, kind, member, ...)
 #include "roformer/train_options.def"
-    rf_reader_options reader;           /* how the text is read; all zero: by the files' looks                        */
-    rf_comm *comm;                      /* the processes that train together; NULL: one.  See below                   */
-    int (*given)(void *user, const char *option);   /* whether the caller chose the option of this row's name; NULL:  */
-    void *given_user;                               /* when it differs from the default.  Asked when a run is resumed */
 } rf_train_options;
+enum { RF_TRAIN_OPTIONS_MOST = 2048 };      /* bytes that they may grow to in a struct that holds them */
 
 /* The defaults of transformers' Trainer where a user would expect them; sizes for a small model on a few cores.
  *
  * A resumed run takes its options from the checkpoint.  What the caller chose (see `given`) takes precedence, and a
  * note names it; stop_after, max_time, save_synchronously and allow_data_change are always the caller's.             */
-void rf_train_defaults(rf_train_options *o);
+void rf_train_options_init(rf_train_options *o, size_t size);
+#define rf_train_defaults(o) rf_train_options_init((o), sizeof *(o))
 
 typedef struct rf_train_progress {
     int64_t step, max_steps;
@@ -85,8 +91,9 @@ typedef int rf_train_report(void *user, const rf_train_progress *progress);
  *     events.out.tfevents.roformer                  the same for TensorBoard, when report_to asks for it
  *     tokens.cache                                  the text as ids; may be deleted, is made again when needed
  *
- *   RF_EARG      an option outside its limits; output_dir holds checkpoints and resume_from_checkpoint is not given;
- *                no output_dir is given and `model` holds weights, which the new ones would overwrite
+ *   RF_EARG      options that were not filled in, or outside their limits; output_dir holds checkpoints and
+ *                resume_from_checkpoint is not given; no output_dir is given and `model` holds weights, which the new
+ *                ones would overwrite
  *   RF_EBUSY     another run holds output_dir/.lock; the message names it
  *   RF_ESTOPPED  saved and stopped before the end; resume_from_checkpoint goes on
  *   RF_ENUMERIC  ten updates in a row were not finite (or spikes, see max_loss_spike)

@@ -3,6 +3,7 @@
 
 void rf__options_init(void *out, size_t given, const void *defaults, size_t size)
 {
+    if (!out) return;
     memset(out, 0, given);
     memcpy(out, defaults, given < size ? given : size);
     memcpy(out, &given, given < sizeof given ? given : sizeof given);

@@ -140,8 +140,9 @@ int rf__edit_distance(const char *a, size_t m, const char *b, size_t n);
  *
  *   rf__options_init   the first `size` bytes of `defaults` to `out`, and `size` into its first member
  *   rf__options_read   the members of `given` (NULL: none) over `own`, which holds the defaults, `size` bytes of them
- *   least              the size of the first version of the struct
+ *   least              the size of the first version of the struct: RF_SIZE_TO(struct, its last member then)
  *   RF_EARG            a size outside least .. size: the struct was not filled in, or is of a later library */
+#define RF_SIZE_TO(type, member) (offsetof(type, member) + sizeof ((type *)0)->member)
 void rf__options_init(void *out, size_t given, const void *defaults, size_t size);
 rf_status rf__options_read(void *own, size_t size, size_t least, const void *given, const char *type, rf_error *why);
 

@@ -495,9 +495,22 @@ rf_status rf__reader_unchanged(const rf_reader *r, rf_error *why)
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
+void rf_reader_options_init(rf_reader_options *o, size_t size)
+{
+    rf__options_init(o, size, &(rf_reader_options){0}, sizeof(rf_reader_options));
+}
+
+rf_status rf__reader_options_read(rf_reader_options *own, const rf_reader_options *given, rf_error *why)
+{
+    rf_reader_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_reader_options, max_document), given, "rf_reader_options",
+                            why);
+}
+
 static rf_status make(const rf_ctx *ctx, int n, const rf_reader_options *options, rf_reader **out, rf_error *why)
 {
-    rf_reader_options o = options ? *options : (rf_reader_options){0};
+    rf_reader_options o;
+    if (rf__reader_options_read(&o, options, why)) return RF_EARG;
     if (n < 1) return rf_fail(why, RF_EARG, "no text file is given");
     if (!o.max_document) o.max_document = 1 << 20;
     if (o.max_document < 64 || o.max_document > 1 << 30)

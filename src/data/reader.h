@@ -4,6 +4,9 @@
 
 #include "roformer/reader.h"
 
+/* The options that were given (NULL: none) over the defaults. */
+rf_status rf__reader_options_read(rf_reader_options *own, const rf_reader_options *given, rf_error *why);
+
 /* A reader of one file that is in memory and stays there. */
 rf_status rf__reader_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name,
                                  const rf_reader_options *options, rf_reader **out, rf_error *why);

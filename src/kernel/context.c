@@ -59,12 +59,20 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     return status ? status : rf__pool_new(ctx, why);
 }
 
+void rf_ctx_options_init(rf_ctx_options *o, size_t size)
+{
+    rf__options_init(o, size, &(rf_ctx_options){0}, sizeof(rf_ctx_options));
+}
+
 rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
 {
     if (!out) return rf__missing("rf_ctx_new", "out", why);
-    rf_ctx_options o = options ? *options : (rf_ctx_options){0};
+    rf_ctx_options o;
     rfk_table best = {0};
     bool capped = false;
+    rf_ctx_defaults(&o);
+    if (rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_ctx_options, products), options, "rf_ctx_options", why))
+        return RF_EARG;
     if (o.threads < 0 || o.threads > RF_MAX_THREADS)
         return rf_fail(why, RF_EARG, "threads: %d is not in 0..%d", o.threads, RF_MAX_THREADS);
     rf_status status = choose(o.isa, &best, &capped, why);

@@ -14,6 +14,13 @@ void rf_generate_options_init(rf_generate_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
+rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why)
+{
+    rf_generate_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_generate_options, suppressed), given, "rf_generate_options",
+                            why);
+}
+
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
 {
     const struct { const char *name; double value, least, most; } limits[] = {
@@ -222,8 +229,7 @@ rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n
     if (!session || !options || (!id && n > 0))
         return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
     const rf_model *m = rf__session_model(session);
-    rf_generate_defaults(&o);
-    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_generate_options", why);
+    rf_status status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
     if (!status && (n < 1 || n > INT32_MAX - o.max_new_tokens))
         status = rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)n);

@@ -13,6 +13,8 @@ enum { RF__SEEN = 1, RF__SUPPRESSED = 2 };
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                        rf__candidate *c);
 
+/* The options that were given (NULL: none) over the defaults. */
+rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 
 #endif

@@ -92,7 +92,9 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
     rf_error inner = {0};
     rf_embed_defaults(&o);
     rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status) status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_embed_options", why);
+    if (!status)
+        status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), options,
+                                  "rf_embed_options", why);
     if (!status) status = check(p, &o, why);
     if (!status) status = reserve(p, n, why);
     if (status) return status;

@@ -157,7 +157,9 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
     rf_error inner = {0};
     rf_fill_defaults(&o);
     rf_status status = rf__pipeline_check(p, text, n, why);
-    if (!status) status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_fill_options", why);
+    if (!status)
+        status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_fill_options, batch_tokens), options,
+                                  "rf_fill_options", why);
     if (!status) status = check(p, &o, why);
     if (status) return status;
     (void)take_texts(p, text, bytes, n, o.max_length, r, &inner);

@@ -99,7 +99,7 @@ rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf
     rf_status status = rf__pipeline_check(p, prompt, 1, why);
     if (status) return status;
     rf_generate_defaults(&o);
-    status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_generate_options", why);
+    status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
     if (status) return status;
     writing w = {.p = p, .t = rf_model_tokenizer(p->model), .sink = sink, .user = user};

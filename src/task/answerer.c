@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "task/answerer.h"
+#include "task/finetune.h"
 #include "task/objective.h"
 #include "task/scoring.h"
 
@@ -75,6 +76,7 @@ const rf_labels *rf_answerer_labels(const rf_answerer *a) { return &a->labels; }
 rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, const char *pair, size_t pair_size,
                                const float **probability, rf_error *why)
 {
+    if (!(a && text && probability)) return rf__missing("rf_answerer_classify", "answerer, text, probability", why);
     rf_encoding *e = &a->encoding;
     size_t dropped = 0;
     const float *z;
@@ -174,24 +176,37 @@ static rf_status open_examples(rf_answerer *a, rf__labelled *l, rf_error *why)
     return status;
 }
 
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,
+/* What was given over the defaults; the task, unless the caller chose one, is the folder's. */
+static rf_status settle(const rf_answerer *a, const rf_finetune_options *given, rf_finetune_options *o, rf_error *why)
+{
+    rf_finetune_options usual;
+    rf_finetune_defaults(&usual);
+    const rf_status status = rf__finetune_options_read(o, given, why);
+    if (!status && (!o->task || !rf__row_chosen(rf__rows_find(rf_finetune_option, "task"), o, &usual, &o->t)))
+        o->task = usual_task(a);
+    return status;
+}
+
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,
                             rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why)
 {
-    int64_t max_length = a->max_length;
-    a->o = *o;
-    if (!a->o.task) a->o.task = usual_task(a);
-    if (o->t.max_length) max_length = o->t.max_length;
-    rf_status status = use_columns(&a->o, rf_model_config(a->model), why);
+    rf_finetune_options o;
+    rf_status status = settle(a, given, &o, why);
+    if (status) return status;
+    const int64_t max_length = o.t.max_length ? o.t.max_length : a->max_length;
+    a->o = o;
+    status = use_columns(&a->o, rf_model_config(a->model), why);
     if (!status) status = open_examples(a, l, why);
     if (!status) status = rf__labelled_read(l, rf_model_tokenizer(a->model), max_length, file, with_labels, t, why);
-    if (!status) status = rf__labelled_check(l, o, file, why);
+    if (!status) status = rf__labelled_check(l, &o, file, why);
     if (!status) keep_reading(a, l, t);
-    return status ? status : rf__answers_fill(z, t, o->per_device_eval_batch_size, logits, a, why);
+    return status ? status : rf__answers_fill(z, t, o.per_device_eval_batch_size, logits, a, why);
 }
 
 rf_status rf_answerer_evaluate(rf_answerer *a, const rf_finetune_options *o, const char *file, rf_scores *out,
                                rf_error *why)
 {
+    if (!(a && file && out)) return rf__missing("rf_answerer_evaluate", "answerer, file, out", why);
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};

@@ -27,7 +27,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model
                           rf_answerer **out, rf_error *why);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */
-rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *o, const char *file, bool with_labels,
+rf_status rf__answerer_file(rf_answerer *a, const rf_finetune_options *given, const char *file, bool with_labels,
                             rf__labelled *l, rf__items *t, rf__answers *z, rf_error *why);
 
 #endif

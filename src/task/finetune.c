@@ -19,11 +19,23 @@
 
 enum { USUAL_LENGTH = 128 };
 
-void rf_finetune_defaults(rf_finetune_options *o)
+void rf_finetune_options_init(rf_finetune_options *o, size_t size)
 {
-    memset(o, 0, sizeof *o);
-    rf__rows_defaults(rf_train_option, &o->t, true);
-    rf__rows_defaults(rf_finetune_option, o, true);
+    rf_finetune_options own = {0};
+    rf__train_options_begin(&own.t, true);
+    rf__rows_defaults(rf_finetune_option, &own, true);
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__finetune_options_read(rf_finetune_options *own, const rf_finetune_options *given, rf_error *why)
+{
+    rf_finetune_defaults(own);
+    const rf_train_options usual = own->t;
+    const rf_status status =
+        rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_finetune_options, k_fold), given, "rf_finetune_options", why);
+    if (status || !given) return status;
+    own->t = usual;
+    return rf__train_options_read(&own->t, &given->t, why);
 }
 
 static void run_defaults(rf_train_options *t)

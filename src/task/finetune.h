@@ -44,6 +44,9 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
 rf_status rf__finetune_score(rf__run *r, rf_error *why);
 rf_status rf__finetune_evaluate(rf__run *r, rf_error *why);
 
+/* What a caller gave (NULL: nothing) over the defaults.  RF_EARG: it was not filled in. */
+rf_status rf__finetune_options_read(rf_finetune_options *own, const rf_finetune_options *given, rf_error *why);
+
 /* One run; `fold`: the part of the training file that is held out, with o->k_fold. */
 rf_status rf__finetune_one(const rf_ctx *ctx, const rf_finetune_options *o, int64_t fold, rf_train_report *report,
                            void *user, rf_scores *scores, rf_error *why);

@@ -231,10 +231,9 @@ static rf_status check_inputs(const rf_finetune_options *o, rf_error *why)
     return check_again(o->train, "train", reader, why) ? RF_EARG : check_again(o->dev, "dev", reader, why);
 }
 
-rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
-                      rf_scores *scores, rf_error *why)
+static rf_status one_or_many(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                             rf_scores *scores, rf_error *why)
 {
-    if (!(ctx && o)) return rf__missing("rf_finetune", "ctx, options", why);
     const char *resume = o->t.resume_from_checkpoint;
     if (scores) scores->n = 0;
     if (check_inputs(o, why)) return RF_EARG;
@@ -254,4 +253,13 @@ rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_
     if (o->dev)
         return rf_fail(why, RF_EARG, "k_fold: holds out parts of the training file in turn, so there is no dev file");
     return check_many(o, "k_fold", why) ? RF_EARG : all_folds(ctx, o, report, user, scores, why);
+}
+
+rf_status rf_finetune(const rf_ctx *ctx, const rf_finetune_options *o, rf_train_report *report, void *user,
+                      rf_scores *scores, rf_error *why)
+{
+    if (!(ctx && o)) return rf__missing("rf_finetune", "ctx, options", why);
+    rf_finetune_options own;
+    const rf_status status = rf__finetune_options_read(&own, o, why);
+    return status ? status : one_or_many(ctx, &own, report, user, scores, why);
 }

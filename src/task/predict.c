@@ -156,6 +156,7 @@ static rf_status all_lines(const rf__prediction *p, rf_prediction_line *line, vo
 rf_status rf_answerer_predict(rf_answerer *a, const rf_finetune_options *o, const char *file,
                               rf_prediction_format format, rf_prediction_line *line, void *user, rf_error *why)
 {
+    if (!(a && file && line)) return rf__missing("rf_answerer_predict", "answerer, file, line", why);
     rf__labelled l = {.ctx = a->ctx};
     rf__items t = {0};
     rf__answers z = {0};

@@ -391,11 +391,12 @@ rf_status rf_vocab_trainer_new(const rf_ctx *ctx, const rf_tokenizer_options *op
     if (max_words < 16 || max_words > UINT32_MAX / 2)
         return rf_fail(why, RF_EARG, "vocabulary: %zu different words at most, 16 to %u are possible", max_words,
                        UINT32_MAX / 2);
+    rf_tokenizer_options o;
+    if (rf__tokenizer_options_read(&o, options, why)) return RF_EARG;
     rf_vocab_trainer *v = rf__calloc(ctx, 1, sizeof *v);
     if (!v) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory");
-    const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS;
     v->ctx = ctx;
-    v->options = options ? *options : defaults;
+    v->options = o;
     rf__normal_init(&v->normal, &v->options);
     rf__words_init(&v->words, ctx);
     rf__counter_init(&v->counter, ctx, max_words);

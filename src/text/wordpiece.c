@@ -273,19 +273,34 @@ rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokeni
     return RF_OK;
 }
 
+void rf_tokenizer_options_init(rf_tokenizer_options *o, size_t size)
+{
+    const rf_tokenizer_options own = {
+        .lowercase = 1, .strip_accents = -1, .han_split = 1, .rules = RF_RULES_RUST, .max_word = 100};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__tokenizer_options_read(rf_tokenizer_options *own, const rf_tokenizer_options *given, rf_error *why)
+{
+    rf_tokenizer_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_tokenizer_options, max_word), given, "rf_tokenizer_options",
+                            why);
+}
+
 rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, const char *name,
                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
 {
     if (!(ctx && vocab && name && out)) return rf__missing("rf_tokenizer_new", "ctx, vocab, name, out", why);
-    const rf_tokenizer_options defaults = RF_TOKENIZER_DEFAULTS, *o = options ? options : &defaults;
-    if (o->max_word < 1 || o->max_word > RF_MAX_WORD)
-        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o->max_word,
+    rf_tokenizer_options o;
+    if (rf__tokenizer_options_read(&o, options, why)) return RF_EARG;
+    if (o.max_word < 1 || o.max_word > RF_MAX_WORD)
+        return rf_fail(why, RF_EARG, "%s: longest word of %d characters, 1 to %d are possible", name, o.max_word,
                        RF_MAX_WORD);
-    if (o->rules != RF_RULES_RUST && o->rules != RF_RULES_PYTHON)
-        return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o->rules);
+    if (o.rules != RF_RULES_RUST && o.rules != RF_RULES_PYTHON)
+        return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o.rules);
     rf_vocab v;
-    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o->rules, NULL, 0, why);
-    return status ? status : rf__wordpiece_make(ctx, &v, o, &(rf_tokenizer_parts){.name = name}, out, why);
+    const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o.rules, NULL, 0, why);
+    return status ? status : rf__wordpiece_make(ctx, &v, &o, &(rf_tokenizer_parts){.name = name}, out, why);
 }
 
 const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t)

@@ -117,6 +117,9 @@ enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the char
 
 /* Makes a tokenizer of a vocabulary (of which it becomes the owner, on failure too) and options, which name the special
  * tokens. */
+/* The options that were given (NULL: none) over the defaults. */
+rf_status rf__tokenizer_options_read(rf_tokenizer_options *own, const rf_tokenizer_options *given, rf_error *why);
+
 rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokenizer_options *options,
                              const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why);
 

@@ -309,7 +309,8 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     char vocab_path[RF_PATH];
     bool lines = false;
-    source s = {.f = f, .options = RF_TOKENIZER_DEFAULTS, .bert = f->class && !f->all};
+    source s = {.f = f, .bert = f->class && !f->all};
+    rf_tokenizer_defaults(&s.options);
     rf_status status = rf__path(vocab_path, sizeof vocab_path, f->path, RF_FILE_VOCAB, f->why);
     if (!status) status = read_source(&s, vocab_path, &lines);
     if (status) return status;

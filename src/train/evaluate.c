@@ -168,13 +168,15 @@ static rf_status score_texts(evaluation *e, rf_error *why)
     return status;
 }
 
-rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *o, rf_mlm_score *out, rf_error *why)
+rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
 {
-    if (!(ctx && o && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
-    evaluation e = {.ctx = ctx, .o = o};
-    rf_status status = rf__options_check(o, why);
-    if (!status && (!o->model || !o->texts))
-        status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
+    if (!(ctx && given && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
+    rf_train_options o;
+    evaluation e = {.ctx = ctx, .o = &o};
+    rf_train_defaults(&o);
+    rf_status status = rf__train_options_read(&o, given, why);
+    if (!status) status = rf__options_check(&o, why);
+    if (!status && (!o.model || !o.texts)) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
     if (!status) status = open_model(&e, why);
     if (!status) status = score_texts(&e, why);
     const rf__scorer *s = &e.scorer;

@@ -427,7 +427,10 @@ rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_tra
                       rf_error *why)
 {
     if (!(ctx && options)) return rf__missing("rf_pretrain", "ctx, options", why);
-    return rf__run_all(ctx, options, NULL, NULL, report, user, why);
+    rf_train_options own;
+    rf_train_defaults(&own);
+    const rf_status status = rf__train_options_read(&own, options, why);
+    return status ? status : rf__run_all(ctx, &own, NULL, NULL, report, user, why);
 }
 
 rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,

@@ -5,12 +5,31 @@
 
 #include "train/options.h"
 #include "data/pieces.h"
+#include "data/reader.h"
 #include "optim/schedule.h"
 
-void rf_train_defaults(rf_train_options *o)
+_Static_assert(sizeof(rf_reader_options) <= RF_READER_OPTIONS_MOST && sizeof(rf_train_options) <= RF_TRAIN_OPTIONS_MOST,
+               "structs that are members of others stay within what these keep free for them");
+
+void rf__train_options_begin(rf_train_options *o, bool finetune)
 {
-    memset(o, 0, sizeof *o);
-    rf__rows_defaults(rf_train_option, o, false);
+    *o = (rf_train_options){.size = sizeof *o};
+    rf_reader_defaults(&o->reader);
+    rf__rows_defaults(rf_train_option, o, finetune);
+}
+
+void rf_train_options_init(rf_train_options *o, size_t size)
+{
+    rf_train_options own;
+    rf__train_options_begin(&own, false);
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__train_options_read(rf_train_options *own, const rf_train_options *given, rf_error *why)
+{
+    const rf_status status =
+        rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_train_options, report_to), given, "rf_train_options", why);
+    return status ? status : rf__reader_options_read(&own->reader, &given->reader, why);
 }
 
 bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual, const char *name)

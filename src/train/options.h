@@ -4,6 +4,12 @@
 
 #include "train/option_rows.h"
 
+/* The defaults of all, of pre-training or of fine-tuning. */
+void rf__train_options_begin(rf_train_options *o, bool finetune);
+
+/* What a caller gave, over `own`, which holds the defaults.  RF_EARG: it was not filled in. */
+rf_status rf__train_options_read(rf_train_options *own, const rf_train_options *given, rf_error *why);
+
 /* Whether the caller chose this option: o->given knows, and without it what differs from `usual`, the defaults of this
  * kind of run. */
 bool rf__options_chosen(const rf_train_options *o, const rf_train_options *usual, const char *name);

@@ -43,15 +43,18 @@ static rf_status make(preparing *p, const char *path, rf_error *why)
     return status;
 }
 
-rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *path, rf_train_report *report,
+rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *given, const char *path, rf_train_report *report,
                      void *user, rf_prepared *out, rf_error *why)
 {
-    if (!(ctx && o && path)) return rf__missing("rf_prepare", "ctx, options, path", why);
+    if (!(ctx && given && path && out)) return rf__missing("rf_prepare", "ctx, options, path, out", why);
     enum { BATCHES = 1000 };
-    preparing p = {.ctx = ctx, .o = o, .report = report, .user = user};
-    rf_status status = rf__options_check(o, why);
-    if (!status && !o->texts) status = rf_fail(why, RF_EARG, "text: no file to read");
-    if (!status && !o->model) status = rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
+    rf_train_options o;
+    preparing p = {.ctx = ctx, .o = &o, .report = report, .user = user};
+    rf_train_defaults(&o);
+    rf_status status = rf__train_options_read(&o, given, why);
+    if (!status) status = rf__options_check(&o, why);
+    if (!status && !o.texts) status = rf_fail(why, RF_EARG, "text: no file to read");
+    if (!status && !o.model) status = rf_fail(why, RF_EARG, "model: a folder with a tokenizer is needed");
     if (!status) status = make(&p, path, why);
     if (!status)
         *out = (rf_prepared){(int64_t)p.tokens.tokens,
@@ -60,7 +63,7 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *o, const char *p
                              (int64_t)p.tokens.map.size,
                              (int64_t)p.pieces.n,
                              p.pieces.tokens,
-                             rf__packing(&p.pieces, rf__order_key(o->seed), o->tokens_per_batch, BATCHES)};
+                             rf__packing(&p.pieces, rf__order_key(o.seed), o.tokens_per_batch, BATCHES)};
     rf__pieces_free(ctx, &p.pieces);
     rf__tokens_close(ctx, &p.tokens);
     rf__vocab_free(ctx, &p.vocab);

@@ -351,7 +351,8 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     *r = (rf__run){.ctx = ctx, .job = job, .task = task, .o = *o, .report = report, .user = user, .lock = -1};
     r->metrics.fd = r->events.fd = -1;
     r->progress.loss = r->progress.grad_norm = NAN;
-    (job ? job->usual : rf_train_defaults)(&r->usual);
+    if (job) job->usual(&r->usual);
+    else rf_train_defaults(&r->usual);
     rf__state_init(&r->state);
     rf__arena_init(&r->strings, ctx);
     rf_status status = rf__agree(r->o.comm, begin_folder(r, why), why);

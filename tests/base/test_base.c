@@ -303,10 +303,11 @@ static void contexts_refuse_nonsense(void **state)
     (void)state;
     rf_ctx *ctx = NULL;
     rf_error why = {0};
-    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.threads = -1}, &ctx, &why), RF_EARG);
+    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = -1}, &ctx, &why), RF_EARG);
     t_failed(&why, RF_EARG, "-1");
     why = (rf_error){0};
-    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.isa = "avx1024"}, &ctx, &why), RF_EARG);
+    assert_int_equal(rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .isa = "avx1024"}, &ctx, &why),
+                     RF_EARG);
     t_failed(&why, RF_EARG, "avx1024");
     assert_null(ctx);
 }
@@ -337,7 +338,7 @@ static void contexts_may_find_no_memory(void **state)
         rf_ctx *ctx = NULL;
         rf_error why = {0};
         refuse_after = n;
-        const rf_ctx_options o = {.allocator = {stingy_alloc, stingy_release, &live}};
+        const rf_ctx_options o = {.size = sizeof(o), .allocator = {stingy_alloc, stingy_release, &live}};
         const rf_status status = rf_ctx_new(&o, &ctx, &why);
         rf_ctx_free(ctx);
         assert_int_equal(live, 0);

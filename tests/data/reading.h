@@ -25,7 +25,8 @@ static inline reading *read_as(const rf_finetune_options *o, const char *name, c
 {
     static reading g;
     g = (reading){.ctx = t_ctx(1, NULL)};
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
     const rf__task *task;
     g.status = rf__examples_open(&g.l, g.ctx, o, &task, &g.why);

@@ -339,7 +339,8 @@ static void parts_of(const char *path, const char *task, int K, uint64_t seed, i
         const rf__task *found;
         rf__items train = {0}, dev = {0};
         rf_error why = {0};
-        const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+        rf_tokenizer_options options;
+        rf_tokenizer_defaults(&options);
         const rf_finetune_options o = {.task = task, .train = path, .k_fold = K, .t = {.seed = seed}};
         assert_int_equal(rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &t, NULL), RF_OK);
         if (rf__examples_open(&l, ctx, &o, &found, &why) || rf__labelled_train(&l, t, 64, &train, &dev, &why))
@@ -457,7 +458,8 @@ static bool as_golden(char *line)
     columns_of(word[2], &o);
 
     reading g = {.ctx = t_ctx(1, NULL)};
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     assert_int_equal(rf_tokenizer_new(g.ctx, vocab, sizeof vocab - 1, "vocab", &options, &g.t, NULL), RF_OK);
     const rf__task *task;
     g.status = rf__examples_open(&g.l, g.ctx, &o, &task, &g.why);
@@ -538,7 +540,8 @@ static void memory_may_end(void **state)
         for (long k = 1; k < 200; k++) {
             t_memory memory = {0};
             rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
-            const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+            rf_tokenizer_options options;
+            rf_tokenizer_defaults(&options);
             const rf_finetune_options o = {.task = files[i][0]};
             rf_tokenizer *t;
             rf__labelled l = {0};

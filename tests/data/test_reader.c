@@ -61,8 +61,10 @@ static void refuses(const char *data, const char *name, const rf_reader_options 
     refuses_bytes(data, strlen(data), name, o, code, part);
 }
 
-static const rf_reader_options by_line = {.split = RF_SPLIT_LINE}, by_file = {.split = RF_SPLIT_FILE},
-                               by_heading = {.split = RF_SPLIT_HEADING}, titles = {.keep_titles = 1};
+static const rf_reader_options by_line = {.size = sizeof(by_line), .split = RF_SPLIT_LINE},
+                               by_file = {.size = sizeof(by_file), .split = RF_SPLIT_FILE},
+                               by_heading = {.size = sizeof(by_heading), .split = RF_SPLIT_HEADING},
+                               titles = {.size = sizeof(titles), .keep_titles = 1};
 
 static void plain_text(void **state)
 {
@@ -79,7 +81,8 @@ static void plain_text(void **state)
     gives("a\n\n b \n\nc", "f", &by_line, "[a][b][c]");
     gives("a\n\nb\n", "f", &by_file, "[a\n\nb]");
     gives("\n = One = \n \n x \n = = Two = = \n y \n = Three = \n", "f", &by_heading, "[x \n = = Two = = \n y]");
-    gives(" = One = \n x \n = Three = \n y", "f", &(rf_reader_options){.split = RF_SPLIT_HEADING, .keep_titles = 1},
+    gives(" = One = \n x \n = Three = \n y", "f",
+          &(rf_reader_options){.size = sizeof(rf_reader_options), .split = RF_SPLIT_HEADING, .keep_titles = 1},
           "[= One = \n x][= Three = \n y]");
     gives("= a\n= b =\nx", "f", &by_heading, "[= a][x]");
 }
@@ -89,8 +92,10 @@ static void json_lines(void **state)
     (void)state;
     gives("{\"text\":\"a\\nb\"}\n\n{\"id\":1,\"text\":\"\\u00e9 \\ud83d\\ude00\"}\r\n{\"text\":\"\"}", "f.jsonl", NULL,
           "[a\nb][\xC3\xA9 \xF0\x9F\x98\x80]");
-    gives("{\"body\":\"x\",\"text\":\"y\"}", "f.ndjson", &(rf_reader_options){.field = "body"}, "[x]");
-    gives("{\"text\":\"x\"}", "f", &(rf_reader_options){.format = RF_TEXT_JSONL}, "[x]");
+    gives("{\"body\":\"x\",\"text\":\"y\"}", "f.ndjson",
+          &(rf_reader_options){.size = sizeof(rf_reader_options), .field = "body"}, "[x]");
+    gives("{\"text\":\"x\"}", "f", &(rf_reader_options){.size = sizeof(rf_reader_options), .format = RF_TEXT_JSONL},
+          "[x]");
     gives("{\"text\":\"x\"}", "f.txt", NULL, "[{\"text\":\"x\"}]");
     refuses("{\"text\":\"a\"}\n{\"text\":7}\n", "f.jsonl", NULL, RF_EDATA,
             "f.jsonl:2: \"text\" is missing or not a string");
@@ -121,8 +126,10 @@ static void wiki(void **state)
     refuses("<doc id=\"1\">\na\n</doc>\nstray\n", "f", NULL, RF_EDATA, "f:4: text outside of <doc>");
     refuses("<doc id=\"1\">\na\n<doc id=\"2\">\n", "f", NULL, RF_EDATA, "f:3: <doc> inside a document");
     refuses("<doc id=\"1\">\na\n", "f", NULL, RF_EDATA, "f:3: the file ends inside a document");
-    refuses("a", "f", &(rf_reader_options){.format = RF_TEXT_WIKI}, RF_EDATA, "f:1: text outside");
-    gives("<doc id=\"1\">\na\n", "f", &(rf_reader_options){.format = RF_TEXT_PLAIN}, "[<doc id=\"1\">\na]");
+    refuses("a", "f", &(rf_reader_options){.size = sizeof(rf_reader_options), .format = RF_TEXT_WIKI}, RF_EDATA,
+            "f:1: text outside");
+    gives("<doc id=\"1\">\na\n", "f", &(rf_reader_options){.size = sizeof(rf_reader_options), .format = RF_TEXT_PLAIN},
+          "[<doc id=\"1\">\na]");
 }
 
 static void bad_bytes(void **state)
@@ -145,7 +152,7 @@ static void bad_bytes(void **state)
 static void cuts(void **state)
 {
     (void)state;
-    const rf_reader_options o = {.max_document = 64};
+    const rf_reader_options o = {.size = sizeof(o), .max_document = 64};
     char text[400] = "";
     for (int i = 0; i < 30; i++) strcat(text, "abcdefg ");         /* 240 bytes of words */
     rf_error why = {0};
@@ -277,7 +284,7 @@ static void compressed(void **state)
 {
     (void)state;
     const char *text = "one\n\ntwo words\n\nthree\n\n";
-    const rf_reader_options none = {.format = RF_TEXT_PLAIN};
+    const rf_reader_options none = {.size = sizeof(none), .format = RF_TEXT_PLAIN};
     for (int kind = 0; kind < 2; kind++) {
         size_t n;
         rf_error why = {0};
@@ -476,9 +483,10 @@ static void doors(void **state)
     t_failed(&why, RF_EIO, "is a directory");
     assert_int_equal(rf_reader_open(ctx, NULL, 0, NULL, &r, NULL), RF_EARG);
     assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-", "-"}, 2, NULL, &r, NULL), RF_EARG);
-    assert_int_equal(
-        rf_reader_open(ctx, (const char *const[]){"-"}, 1, &(rf_reader_options){.max_document = 63}, &r, NULL),
-        RF_EARG);
+    rf_reader_options small;
+    rf_reader_defaults(&small);
+    small.max_document = 63;
+    assert_int_equal(rf_reader_open(ctx, (const char *const[]){"-"}, 1, &small, &r, NULL), RF_EARG);
     assert_null(r);
 
     /* A named pipe is opened once and read as it comes. */
@@ -564,9 +572,10 @@ static void real_files(void **state)
         rf_error why = {0};
         rf_document d;
         int64_t documents = 0;
-        assert_int_equal(
-            rf_reader_open(ctx, (const char *const[]){path}, 1, &(rf_reader_options){.split = set[i].split}, &r, &why),
-            RF_OK);
+        assert_int_equal(rf_reader_open(ctx, (const char *const[]){path}, 1,
+                                        &(rf_reader_options){.size = sizeof(rf_reader_options), .split = set[i].split},
+                                        &r, &why),
+                         RF_OK);
         while (!rf_reader_next(r, &d, &why) && d.text) documents += !d.continues;
         if (why.code) fail_msg("%s", why.text);
         if (documents != set[i].documents)

@@ -16,7 +16,7 @@ typedef struct fixture {
 
 static void open_fixture(fixture *f, int threads)
 {
-    static const rf_reader_options by_looks = {0};
+    static const rf_reader_options by_looks = {.size = sizeof(by_looks)};
     f->ctx = t_ctx(threads, NULL);
     f->folder = tiny_model();
     f->corpus = tiny_path(f->folder, "corpus.txt");

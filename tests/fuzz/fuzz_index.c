@@ -73,7 +73,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;
     if (!ctx) {
-        if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+        if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
         prepare();
     }
     put("model.safetensors.index.json", data, size);

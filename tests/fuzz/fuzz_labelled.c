@@ -69,9 +69,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;
     static rf_tokenizer *tokenizer;
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     if (size < 2) return 0;
-    if (!ctx && (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL) ||
+    if (!ctx && (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL) ||
                  rf_tokenizer_new(ctx, vocab, sizeof vocab - 1, "vocab", &options, &tokenizer, NULL))) abort();
     const unsigned a = data[0], b = data[1];
     const bool with_labels = a >> 7;

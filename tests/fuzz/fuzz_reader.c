@@ -32,9 +32,10 @@ static uint64_t read_all(rf_reader *r, size_t max, int64_t *documents)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;
-    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     const unsigned choice = size ? data[0] : 0;
     const rf_reader_options o = {
+        .size = sizeof o,
         .format = (rf_text_format)(choice & 3),
         .split = (rf_text_split)(choice >> 2 & 3),
         .keep_titles = choice >> 4 & 1,

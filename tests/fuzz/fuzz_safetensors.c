@@ -26,7 +26,7 @@ static void visit(const rf_weights *w, const uint8_t *data, size_t size)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;
-    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     rf_weights *w = NULL;
     rf_error why = {0};
     const rf_status s = rf__weights_from_memory(ctx, data, size, "input", &w, &why);

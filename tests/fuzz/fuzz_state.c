@@ -70,7 +70,7 @@ static void go_on(rf__state s, int sources)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     rf__state s;
     json_t *options = NULL;
     rf_error why = {0};

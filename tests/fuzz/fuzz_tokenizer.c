@@ -19,9 +19,10 @@ static rf_ctx *ctx;
 static const rf_tokenizer *tokenizer(unsigned setting)
 {
     static rf_tokenizer *made[64];
-    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     if (!made[setting]) {
-        rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
+        rf_tokenizer_options o;
+        rf_tokenizer_defaults(&o);
         o.rules = setting & 1 ? RF_RULES_PYTHON : RF_RULES_RUST;
         o.lowercase = setting >> 1 & 1;
         o.strip_accents = (int)(setting >> 2 & 3) % 3 - 1;

@@ -41,12 +41,13 @@ static unsigned char ours[HEADER];      /* the header of a cache that was made w
 static void prepare(void)
 {
     char text[96], path[96];
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
-    const rf_reader_options reader = {0};
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
+    const rf_reader_options reader = {.size = sizeof(reader)};
     const char *const list[] = {text};
     const rf__texts texts = {.text = list, .texts = 1, .reader = &reader};
     rf__tokens made;
-    if (rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL) ||
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL) ||
         rf_tokenizer_new(ctx, vocab_text, sizeof vocab_text - 1, "vocab", &options, &tokenizer, NULL) ||
         rf__vocab_new(ctx, tokenizer, &vocab, NULL)) abort();
     make_folder("tokens");

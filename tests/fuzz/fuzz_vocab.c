@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static rf_ctx *context(void)
 {
     static rf_ctx *ctx;
-    if (!ctx && rf_ctx_new(&(rf_ctx_options){.threads = 1}, &ctx, NULL)) abort();
+    if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     return ctx;
 }
 
@@ -38,7 +38,8 @@ static void use(const rf_tokenizer *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (!size) return 0;
-    rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options o;
+    rf_tokenizer_defaults(&o);
     o.rules = data[0] & 1 ? RF_RULES_PYTHON : RF_RULES_RUST;
     o.lowercase = data[0] >> 1 & 1;
     o.strip_accents = (data[0] >> 2 & 3) % 3 - 1;

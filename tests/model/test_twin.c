@@ -17,7 +17,8 @@ static void save(rf_ctx *ctx, const char *folder, const rf_config *c, rf_type ty
     rf_params p;
     rf_tokenizer *t;
     char path[512];
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     assert_int_equal(rf__params_new(ctx, c, &p, &why), RF_OK);
     float *slab = t_floats((int64_t)p.total);
     rf__params_init(&p, slab, 11);

@@ -393,57 +393,6 @@ static void what_is_missing_is_refused(void **state)
     end(&s);
 }
 
-/* The doors of the library: what must be there is named, and nothing is looked at behind NULL. */
-static void nothing_is_read_behind_null(void **state)
-{
-    (void)state;
-    setup s = begin("");
-    const rf_ctx *c = s.ctx;
-    const rf_model *m = rf_pipeline_model(s.p);
-    const rf_tokenizer *t = rf_model_tokenizer(m);
-    const rf_rope_spec spec = {2, 10000, RF_ROPE_PAIRS};
-    rf_train_options o;
-    rf_finetune_options f;
-    rf_train_defaults(&o);
-    rf_finetune_defaults(&f);
-    rf_model *model;
-    rf_session *session;
-    rf_config config;
-    rf_weights *w;
-    rf_tokenizer *tokenizer;
-    rf_encoding e;
-    rf_reader *reader;
-    rf_rope *rope;
-    rf_graph *g;
-    rf_labels labels;
-    rf_answerer *a;
-    rf_mlm_score score;
-    rf_encoding_init(&e, c);
-    const rf_status refused[] = {
-        rf_ctx_new(NULL, NULL, NULL), rf_model_open(NULL, s.folder, &model, NULL), rf_model_open(c, NULL, &model, NULL),
-        rf_model_open(c, s.folder, NULL, NULL), rf_model_random(c, NULL, 1, &model, NULL),
-        rf_session_open(NULL, &session, NULL), rf_session_open(m, NULL, NULL), rf_config_read(c, NULL, &config, NULL),
-        rf_config_read(c, s.folder, NULL, NULL), rf_config_parse(c, NULL, 0, "x", &config, NULL),
-        rf_config_write(c, s.folder, NULL, NULL), rf_config_check(NULL, "x", NULL), rf_weights_open(c, NULL, &w, NULL),
-        rf_weights_open(c, s.folder, NULL, NULL), rf_weights_read(NULL, NULL, NULL, 1, NULL),
-        rf_weights_write(c, NULL, NULL, 0, NULL, NULL), rf_weights_write(c, "x", NULL, 1, NULL, NULL),
-        rf_tokenizer_open(c, NULL, &tokenizer, NULL), rf_tokenizer_open(c, s.folder, NULL, NULL),
-        rf_tokenizer_new(c, NULL, 0, "x", NULL, &tokenizer, NULL), rf_tokenizer_save(NULL, s.folder, NULL),
-        rf_encode(NULL, "a", 1, NULL, 0, 0, 0, &e, NULL, NULL), rf_encode(t, NULL, 1, NULL, 0, 0, 0, &e, NULL, NULL),
-        rf_encode(t, "a", 1, NULL, 0, 0, 0, NULL, NULL, NULL), rf_reader_open(c, NULL, 1, NULL, &reader, NULL),
-        rf_rope_new(c, NULL, 4, &rope, NULL), rf_rope_new(c, &spec, 4, NULL, NULL),
-        rf_rope_at(c, &spec, NULL, 4, &rope, NULL), rf_rope_make(c, 2, RF_ROPE_PAIRS, 4, NULL, NULL, &rope, NULL),
-        rf_rope_rotate(c, NULL, NULL, NULL, NULL, 1, 1, 2, 1, NULL), rf_graph_new(NULL, &g, NULL),
-        rf_graph_new(c, NULL, NULL), rf_labels_read(c, NULL, &labels, NULL), rf_answerer_open(c, NULL, &a, NULL),
-        rf_pretrain(c, NULL, NULL, NULL, NULL), rf_pretrain(NULL, &o, NULL, NULL, NULL),
-        rf_finetune(c, NULL, NULL, NULL, NULL, NULL), rf_finetune(NULL, &f, NULL, NULL, NULL, NULL),
-        rf_prepare(c, &o, NULL, NULL, NULL, NULL, NULL), rf_evaluate_mlm(c, NULL, &score, NULL),
-    };
-    for (size_t i = 0; i < RF_COUNT(refused); i++)
-        if (refused[i] != RF_EARG) fail_msg("call %zu: %s", i, rf_status_text(refused[i]));
-    end(&s);
-}
-
 /* Every allocation of open, vectors, masks and closing fails once: RF_ENOMEM, and nothing is left. */
 static void memory_that_ends(void **state)
 {
@@ -484,7 +433,6 @@ int main(void)
         cmocka_unit_test(labels_come_with_the_likeliest_first),
         cmocka_unit_test(text_goes_on_behind_the_prompt),
         cmocka_unit_test(what_is_missing_is_refused),
-        cmocka_unit_test(nothing_is_read_behind_null),
         cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);

@@ -12,7 +12,8 @@ rf_ctx *t_ctx(int threads, const char *isa)
 {
     rf_ctx *ctx = NULL;
     rf_error why = {0};
-    if (rf_ctx_new(&(rf_ctx_options){.threads = threads, .isa = isa}, &ctx, &why)) fail_msg("%s", why.text);
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads, .isa = isa}, &ctx, &why))
+        fail_msg("%s", why.text);
     return ctx;
 }
 
@@ -55,7 +56,8 @@ rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
     rf_ctx *ctx = NULL;
     rf_error why = {0};
     memory->fail = 0;
-    if (rf_ctx_new(&(rf_ctx_options){.allocator = a, .threads = threads, .isa = isa}, &ctx, &why))
+    if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .allocator = a, .threads = threads, .isa = isa},
+                   &ctx, &why))
         fail_msg("no context: %s", why.text);
     memory->fail = fail;
     memory->calls = 0;

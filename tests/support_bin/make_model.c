@@ -86,7 +86,8 @@ int main(int argc, char **argv)
     rf_params p;
     if (argc < 2) return fprintf(stderr, "usage: make_model DIR [SEED]\n"), 2;
     if (mkdir(argv[1], 0777) && errno != EEXIST) return perror(argv[1]), 1;
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     const size_t size = vocabulary(text);
     rf_config_defaults(&c);
     if (rf_ctx_new(NULL, &ctx, &why) || rf_tokenizer_new(ctx, text, size, "vocab.txt", &options, &t, &why) ||

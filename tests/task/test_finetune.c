@@ -315,7 +315,8 @@ static void every_task_learns_by_heart(void **state)
         const double x = score_of(&scores, tasks[i].score);
         if (!(strcmp(tasks[i].score, "mse") ? x > 0.999 : x < 0.01)) fail_msg("%s: %s %g", o.task, tasks[i].score, x);
 
-        rf_finetune_options none = {0};
+        rf_finetune_options none;
+        rf_finetune_defaults(&none);
         if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
         if (rf_answerer_evaluate(a, &none, path, &on_file, &s.why)) fail_msg("%s", s.why.text);
         assert_true(fabs(score_of(&on_file, tasks[i].score) - x) < 1e-5);    /* packed weights: another order of sums */
@@ -451,8 +452,8 @@ static void the_same_model_is_not_evaluated_twice(void **state)
         const rf_scores scores = must(&s, &o, RF_OK);
         if (other == 2) assert_null(strstr(s.notes, "the model is that of checkpoint-39"));
         assert_int_equal(evaluations(s.out), 3);
-        const rf_finetune_options none = {0};                /* the scores are those of the folder, whichever way */
-        if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, &none, s.dev, &again, &s.why))
+        /* the scores are those of the folder, whichever way */
+        if (rf_answerer_open(s.ctx, s.out, &a, &s.why) || rf_answerer_evaluate(a, NULL, s.dev, &again, &s.why))
             fail_msg("%s", s.why.text);
         assert_true(fabs(score_of(&again, "accuracy") - score_of(&scores, "accuracy")) < 1e-9);
         rf_answerer_close(a);

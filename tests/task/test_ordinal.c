@@ -176,7 +176,8 @@ static void a_run_learns_resumes_and_answers(void **state)
     assert_int_equal(json_array_size(json_object_get(c, "task_labels")), 4);
     json_decref(c);
 
-    const rf_finetune_options none = {0};
+    rf_finetune_options none;
+    rf_finetune_defaults(&none);
     int n[2] = {0, 0};
     if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
     assert_string_equal(rf_answerer_task(a), "ordinal");

@@ -52,14 +52,20 @@ static rf_status keep(void *user, const char *line, size_t size, rf_error *why)
     return RF_OK;
 }
 
+/* The defaults, and what is set in `o`. */
 static rf_status predict_as(setup *s, const rf_finetune_options *o, const char *name, const char *text,
                             rf_prediction_format format, lines *l)
 {
+    rf_finetune_options all;
+    rf_finetune_defaults(&all);
+    all.text_column = o->text_column, all.pair_column = o->pair_column, all.label_column = o->label_column;
+    all.id_column = o->id_column, all.header = o->header, all.separator = o->separator;
+    all.t.max_length = o->t.max_length, all.t.given = o->t.given;
     char *path = tiny_path(s->data, name);
     *l = (lines){0};
     s->why = (rf_error){0};
     t_write(s->data, name, text, strlen(text));
-    const rf_status status = rf_answerer_predict(s->a, o, path, format, keep, l, &s->why);
+    const rf_status status = rf_answerer_predict(s->a, &all, path, format, keep, l, &s->why);
     free(path);
     return status;
 }

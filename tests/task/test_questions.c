@@ -17,7 +17,8 @@ typedef struct golden {
 static golden open_golden(void)
 {
     golden g = {.ctx = t_ctx(1, NULL), .file = fopen("tests/golden/train/questions.jsonl", "r")};
-    const rf_tokenizer_options options = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options options;
+    rf_tokenizer_defaults(&options);
     char *line = NULL, vocab[1024] = "";
     size_t capacity = 0, i;
     json_t *token;

@@ -23,7 +23,8 @@ static char *whole_file(const char *path, size_t *size)
 
 static rf_tokenizer *open_vocab(const rf_ctx *ctx, const char *vocab, size_t size, rf_rules rules, const char *setting)
 {
-    rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options o;
+    rf_tokenizer_defaults(&o);
     o.rules = rules;
     if (sscanf(setting, "S %d %d %d", &o.lowercase, &o.strip_accents, &o.han_split) != 3)
         fail_msg("line \"%s\"", setting);

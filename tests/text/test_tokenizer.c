@@ -172,7 +172,8 @@ static void bad_vocabularies_are_refused(void **state)
         assert_non_null(strstr(why.text, "vocab.txt"));
         assert_null(t);
     }
-    rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options o;
+    rf_tokenizer_defaults(&o);
     rf_tokenizer *t = NULL;
     rf_error why = {0};
     o.max_word = 0;
@@ -183,7 +184,8 @@ static void lines_end_as_in_the_rules(void **state)
 {
     (void)state;
     static const char crlf[] = "[PAD]\r\n[UNK]\r\n[CLS]\r\n[SEP]\r\n[MASK]\r\na \r\nb\rc\r\na\r\n\r\nend";
-    rf_tokenizer_options o = RF_TOKENIZER_DEFAULTS;
+    rf_tokenizer_options o;
+    rf_tokenizer_defaults(&o);
     rf_tokenizer *rust = make(crlf, sizeof crlf - 1, &o);
     o.rules = RF_RULES_PYTHON;
     rf_tokenizer *python = make(crlf, sizeof crlf - 1, &o);

@@ -41,17 +41,14 @@ static void it_learns(void **state)
     r.o.gradient_accumulation_steps = 1;
     r.o.tokens_per_batch = 512;
     must(&r, RF_OK);
-    const rf_train_options o = {.text = r.text,
-                                .texts = 1,
-                                .model = r.out,
-                                .tokens_per_batch = 512,
-                                .max_length = 32,
-                                .mlm_probability = 0.15,
-                                .seed = 3,
-                                .gradient_accumulation_steps = 1,
-                                .adam_epsilon = 1e-8,
-                                .logging_steps = 1,
-                                .max_steps = 1};
+    rf_train_options o;
+    rf_train_defaults(&o);
+    o.text = r.text;
+    o.texts = 1;
+    o.model = r.out;
+    o.tokens_per_batch = 512;
+    o.max_length = 32;
+    o.seed = 3;
     rf_mlm_score s;
     if (rf_evaluate_mlm(r.ctx, &o, &s, &r.why)) fail_msg("%s", r.why.text);
     const double unigram = unigram_entropy(r.corpus);

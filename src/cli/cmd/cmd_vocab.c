@@ -190,7 +190,8 @@ static rf_status open_trainer(job *j)
 static int run(void *arguments, cli_io *io)
 {
     const struct args *a = arguments;
-    job j = {.a = a, .io = io, .options = RF_TOKENIZER_DEFAULTS};
+    job j = {.a = a, .io = io};
+    rf_tokenizer_defaults(&j.options);
     rf_error *why = &io->why;
     int learns = 1;
     if (find_type(&j, &learns) || check_options(&j, learns)) return cli_exit(io);

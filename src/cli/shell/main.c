@@ -76,7 +76,11 @@ static int run(cli_parsed *p, const char *program)
                  .color_out = use_color(&p->common, 1),
                  .color_err = use_color(&p->common, 2)};
     const int threads = p->common.threads ? (int)p->common.threads : threads_of_process();
-    const rf_ctx_options options = {.threads = threads, .isa = p->common.isa, .products = p->common.products};
+    rf_ctx_options options;
+    rf_ctx_defaults(&options);
+    options.threads = threads;
+    options.isa = p->common.isa;
+    options.products = p->common.products;
     if (cli_comm() && p->command != &cmd_pretrain) {
         rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name,
                 cli_comm()->size);

@@ -81,16 +81,27 @@ static void put_row(FILE *to, const rf_option *o)
     fprintf(to, "%s |\n", depends);
 }
 
-static void put_table(FILE *to, const rf_option *(*rows)(size_t))
+/* The options of a group together, wherever their rows are: later ones come last, as members of a struct do. */
+static void put_group(FILE *to, const rf_option *(*rows)(size_t), const char *group)
 {
     const rf_option *o;
-    const char *group = "";
+    bool begun = false;
     for (size_t i = 0; (o = rows(i)); i++) {
-        if (!o->calls) continue;                                      /* of programs in C alone */
-        if (strcmp(o->group, group))
-            fprintf(to, "\n## %s\n\n| option | default | values | commands | |\n|---|---|---|---|---|\n",
-                    group = o->group);
+        if (!o->calls || strcmp(o->group, group)) continue;           /* of programs in C alone */
+        if (!begun)
+            fprintf(to, "\n## %s\n\n| option | default | values | commands | |\n|---|---|---|---|---|\n", group);
+        begun = true;
         put_row(to, o);
+    }
+}
+
+static void put_table(FILE *to, const rf_option *(*rows)(size_t))
+{
+    const rf_option *o, *before;
+    for (size_t i = 0; (o = rows(i)); i++) {
+        size_t k = 0;
+        while ((before = rows(k)) != o && strcmp(before->group, o->group)) k++;
+        if (before == o) put_group(to, rows, o->group);
     }
 }
 
