@@ -64,7 +64,7 @@ typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE
 
 /* Continues id[0..n), n at least 1, until max_new_tokens are there, a stop token comes or the sink takes no more.
  *
- *   session     its sequences (rf_session_continue) are forgotten; then it holds this one, without its last token
+ *   session     its sequences (sequence.h) stay as they are
  *   end         why it ended; or NULL
  *   cost        a token costs one pass and attention over those before it.  With an encoding whose keys cannot be kept
  *               (dynamic, longrope, rerope) the whole text is computed again for each

@@ -46,6 +46,15 @@ typedef struct rfk_relative_grad {
     float *bias;
 } rfk_relative_grad;
 
+/* Keys and values that lie in pages, rotated already: token s is row s % RFK_PAGE of page[s / RFK_PAGE].  Rows are
+ * `stride` elements apart, of f32 or, with bf16, of bf16; a head's columns begin at `key`, `value` and (k2) `key2`. */
+enum { RFK_PAGE = 64 };
+typedef struct rfk_pages {
+    const void *const *page;
+    int64_t stride, key, value, key2;
+    int bf16;
+} rfk_pages;
+
 /* Attention of one sequence and one head, softmax(scale R q (R k)^T) v, with the scores never stored.
  *
  *   q, k, v     row t at q + t * q_stride; `queries` rows of q, `keys` rows of k and v, `width` columns each
@@ -61,6 +70,7 @@ typedef struct rfk_relative_grad {
  *               2^32)
  *   q2, k2      width2 more columns of queries and keys that are not rotated and have no values; width2 0: none
  *   relative    what depends on offsets, or NULL
+ *   pages       with pages.page, keys and values lie there instead of at k, v and k2, and k_row is NULL; forward only
  *   next        q + next, k + next, v + next, out + next and d_out + next are those of the problem that the caller
  *               comes with next, the rest alike: its rows are fetched into the cache between products.  Nothing else
  *               depends on it; 0: none is known
@@ -87,6 +97,7 @@ typedef struct rfk_attention {
     int64_t q2_stride, k2_stride, width2;
     const rfk_relative *relative;
     int64_t next;
+    rfk_pages pages;
 } rfk_attention;
 
 /* Adjoints: d_out is given with out and lse of the forward call; dq, dk, dv, dq2, dk2 (rows like q, k, v, q2, k2) are

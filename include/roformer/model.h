@@ -71,23 +71,7 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
  * head. */
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **logits, int64_t *rows, rf_error *why);
 
-/* ---- causal models: tokens that continue those of earlier calls ----
- *
- * The session keeps the keys and values of all tokens so far, so a token costs one pass of its own and attention over
- * those before it.  The first call begins batch->B sequences; later calls continue them, with at least one token for
- * each.  Positions go on counting (batch->position is NULL).  Logits [n,V] of the tokens at row[0..n) of this batch are
- * lent until the next call on this session; their bits are those of rf_session_scores on the whole sequences.  A call
- * that fails leaves the sequences as they were.
- *
- *   RF_EUNSUPPORTED  config.json's is_decoder is false; no head; an encoding whose keys cannot be kept (its sentence
- *                    says why)
- *   RF_EARG          another number of sequences than before
- *   RF_ERANGE        a position that a learned table does not hold                                                   */
-rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n,
-                              const float **logits, rf_error *why);
-void rf_session_forget(rf_session *s);                          /* the next call begins sequences anew                */
-int64_t rf_session_length(const rf_session *s, int64_t sequence);        /* tokens so far; 0 before the first call    */
-
+/* Bytes of the session's workspace and of its sequences (sequence.h). */
 size_t rf_session_memory(const rf_session *s);
 
 #ifdef __cplusplus

@@ -14,6 +14,7 @@
 #include "roformer/pipeline.h"
 #include "roformer/reader.h"
 #include "roformer/rope.h"
+#include "roformer/sequence.h"
 #include "roformer/status.h"
 #include "roformer/tensor.h"
 #include "roformer/tokenizer.h"

@@ -190,11 +190,12 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  * sequence has no key gives zeros.  Lists are copied.
  *
  * past: keys and values are there, rotated already, instead of in qkv, whose tokens are the last ones of each sequence;
- * not while recording.                                                                                               */
+ * not while recording.  They lie in pages of RFK_PAGE rows: the rotated key [C], the value [C], and [H E] in more_key's
+ * place where there is one.                                                                                          */
 typedef struct rf_past {
     const int64_t *count;               /* [B] keys, those of this call's tokens included                             */
-    const float *const *key;            /* [B] rows [count[b], 2C]: rotated keys and values                           */
-    const float *const *more;           /* [B] rows [count[b], H E] in more_key's place, or NULL                      */
+    const void *const *const *page;     /* [B][count[b] / RFK_PAGE, rounded up]                                       */
+    const rf_type *type;                /* [B] of the rows: RF_F32 or RF_BF16                                         */
 } rf_past;
 typedef struct rf_attention_spec {
     int64_t heads;

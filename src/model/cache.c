@@ -1,96 +1,429 @@
-/* cache.c — keys and values of earlier tokens; see cache.h.
- *
- * Rows of a sequence lie side by side, because attention walks them with one stride; capacity doubles when it is used
- * up, so that a token costs the copy of a constant number of rows.                                                   */
+/* cache.c — keys, values and states of earlier tokens, sequence by sequence; see cache.h. */
 #include "model/cache.h"
 
-enum { LEAST = 64 };                    /* rows at first                                                              */
+/* A page or a state: its head, and behind it what it holds. */
+typedef struct block { int64_t owners; size_t bytes; } block;
+enum { HEAD = 64 };                     /* bytes, so that rows are aligned                                            */
 
-typedef struct rows { float *at; int64_t capacity, width; } rows;
+/* What a sequence has of a layer. */
+typedef struct store {
+    void **page;                        /* NULL: released                                                             */
+    size_t pages, capacity;
+    void *state[RF_STATES], *next[RF_STATES];
+    int64_t release;                    /* with the call's end, tokens before this one                                */
+} store;
+
+typedef struct sequence {
+    rf_sequence number;
+    rf_type type;
+    int64_t length, more;               /* tokens; those of the call                                                  */
+    bool called;
+    store at[];                         /* [layers + 1], the embeddings first                                         */
+} sequence;
 
 struct rf_cache {
     const rf_ctx *ctx;
-    int64_t layers, sequences;
-    int64_t *length;                    /* [sequences]                                                                */
-    rows *key, *more;                   /* [layers, sequences]                                                        */
-    float *state[2];                    /* before, after                                                              */
-    int64_t floats;                     /* of a sequence's state                                                      */
-    size_t bytes;
+    int64_t places;                     /* layers and the embeddings                                                  */
+    rf_keeping *keeping;                /* [places]                                                                   */
+    sequence **all;                     /* in the order of their numbers                                              */
+    size_t sequences, capacity;
+    rf_sequence last;                   /* number that was given out                                                  */
+    sequence **called;                  /* of the call                                                                */
+    size_t calls, called_capacity;
+    size_t bytes, limit;
+    bool refused;                       /* by the limit                                                               */
 };
 
-rf_status rf__cache_new(const rf_ctx *ctx, int64_t layers, int64_t sequences, rf_cache **out, rf_error *why)
+/* ---- blocks ---- */
+
+static block *head_of(const void *x) { return (block *)(void *)((char *)(uintptr_t)x - HEAD); }
+
+static bool fits(const rf_cache *c, size_t bytes)
+{
+    size_t all;
+    return rf__checked_add(c->bytes, bytes, &all) && (!c->limit || all <= c->limit);
+}
+
+static void *block_new(rf_cache *c, size_t bytes)
+{
+    size_t size;
+    c->refused = !fits(c, bytes);
+    char *x = !c->refused && rf__checked_add(bytes, HEAD, &size) ? rf__alloc(c->ctx, size) : NULL;
+    if (!x) return NULL;
+    *(block *)(void *)x = (block){1, bytes};
+    c->bytes += bytes;
+    return x + HEAD;
+}
+
+static void *shared(void *x)
+{
+    if (x) head_of(x)->owners++;
+    return x;
+}
+
+static void drop(rf_cache *c, void *x)
+{
+    if (!x || --head_of(x)->owners) return;
+    c->bytes -= head_of(x)->bytes;
+    rf__free(c->ctx, head_of(x));
+}
+
+/* ---- sizes ---- */
+
+static size_t row_bytes(const rf_keeping *k, rf_type type)
+{
+    return (size_t)k->columns * (type == RF_BF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+static size_t page_bytes(const rf_keeping *k, rf_type type) { return RFK_PAGE * row_bytes(k, type); }
+static int64_t pages_of(int64_t tokens) { return tokens / RFK_PAGE + (tokens % RFK_PAGE != 0); }
+
+/* Of so many tokens, those of `recent` wherever in a page they begin. */
+static int64_t pages_kept(const rf_keeping *k, int64_t tokens)
+{
+    return k->recent ? rf__min64(pages_of(tokens), pages_of(k->recent) + 1) : pages_of(tokens);
+}
+
+/* Twice: while a call goes on, the state after it is there, too. */
+size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens)
+{
+    size_t sum;
+    if (!rf__checked_mul((size_t)pages_kept(k, tokens), page_bytes(k, type), &sum)) return SIZE_MAX;
+    for (int j = 0; j < RF_STATES; j++)
+        if (!rf__checked_add(sum, 2 * (size_t)k->state[j] * sizeof(float), &sum)) return SIZE_MAX;
+    return sum;
+}
+
+/* ---- the cache ---- */
+
+rf_status rf__cache_new(const rf_ctx *ctx, int64_t layers, const rf_keeping keeping[], rf_cache **out, rf_error *why)
 {
     rf_cache *c = rf__calloc(ctx, 1, sizeof *c);
-    size_t n = 0;
-    const bool fits = rf__checked_mul((size_t)layers, (size_t)sequences, &n);
-    if (c && fits) {
-        *c = (rf_cache){.ctx = ctx, .layers = layers, .sequences = sequences};
-        c->length = rf__calloc(ctx, (size_t)sequences, sizeof *c->length);
-        c->key = rf__calloc(ctx, n, sizeof *c->key);
-        c->more = rf__calloc(ctx, n, sizeof *c->more);
+    if (c) {
+        *c = (rf_cache){.ctx = ctx, .places = layers + 1};
+        c->keeping = rf__calloc(ctx, (size_t)c->places, sizeof *c->keeping);
     }
-    if (!c || !c->length || !c->key || !c->more) {
+    if (!c || !c->keeping) {
         rf__cache_free(c);
-        return rf_fail(why, RF_ENOMEM, "out of memory: a cache of %lld sequences", (long long)sequences);
+        return rf_fail(why, RF_ENOMEM, "out of memory: sequences of %lld layers", (long long)layers);
     }
+    memcpy(c->keeping, keeping, (size_t)c->places * sizeof *keeping);
     *out = c;
     return RF_OK;
+}
+
+static void clear(rf_cache *c, sequence *q)
+{
+    for (int64_t l = 0; l < c->places; l++) {
+        store *s = &q->at[l];
+        for (size_t i = 0; i < s->pages; i++) drop(c, s->page[i]);
+        for (int j = 0; j < RF_STATES; j++) drop(c, s->state[j]), drop(c, s->next[j]);
+        rf__free(c->ctx, s->page);
+    }
+    rf__free(c->ctx, q);
 }
 
 void rf__cache_free(rf_cache *c)
 {
     if (!c) return;
-    for (int64_t i = 0; c->key && c->more && i < c->layers * c->sequences; i++) {
-        rf__free(c->ctx, c->key[i].at);
-        rf__free(c->ctx, c->more[i].at);
-    }
-    for (int i = 0; i < 2; i++) rf__free(c->ctx, c->state[i]);
-    rf__free(c->ctx, c->key);
-    rf__free(c->ctx, c->more);
-    rf__free(c->ctx, c->length);
+    for (size_t i = 0; i < c->sequences; i++) clear(c, c->all[i]);
+    rf__free(c->ctx, c->all);
+    rf__free(c->ctx, c->called);
+    rf__free(c->ctx, c->keeping);
     rf__free(c->ctx, c);
 }
 
-int64_t rf__cache_sequences(const rf_cache *c) { return c->sequences; }
-int64_t rf__cache_length(const rf_cache *c, int64_t sequence) { return c->length[sequence]; }
 size_t rf__cache_bytes(const rf_cache *c) { return c->bytes; }
+void rf__cache_limit(rf_cache *c, size_t bytes) { c->limit = bytes; }
 
-/* ---- keys and values ---- */
+/* ---- sequences ---- */
 
-static bool reserve(rf_graph *g, rf_cache *c, rows *r, int64_t need, int64_t width)
+/* Where the sequence is among all; c->sequences: nowhere. */
+static size_t find(const rf_cache *c, rf_sequence which)
 {
-    int64_t capacity = r->capacity ? r->capacity : LEAST;
-    while (capacity < need) capacity *= 2;
-    if (r->at && capacity == r->capacity) return true;
-    size_t bytes = 0;
-    float *more = rf__checked_mul((size_t)capacity, (size_t)width * sizeof *more, &bytes)
-                      ? rf__realloc(c->ctx, r->at, bytes)
-                      : NULL;
-    if (!more) {
-        rf__stop(g, RF_ENOMEM, "out of memory: keys and values of %lld tokens", (long long)capacity);
-        return false;
+    size_t from = 0, to = c->sequences;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (c->all[middle]->number < which) from = middle + 1;
+        else to = middle;
     }
-    c->bytes += bytes - (size_t)(r->capacity * width) * sizeof *more;
-    *r = (rows){more, capacity, width};
+    return from < c->sequences && c->all[from]->number == which ? from : c->sequences;
+}
+
+static rf_status absent(const rf_cache *c, rf_sequence which, rf_error *why)
+{
+    if (which < 1 || which > c->last)
+        return rf_fail(why, RF_EARG, "sequence %lld was never begun", (long long)which);
+    return rf_fail(why, RF_EARG, "sequence %lld was dropped", (long long)which);
+}
+
+/* Behind all others, which have lower numbers. */
+static rf_status add(rf_cache *c, sequence *q, rf_sequence *out, rf_error *why)
+{
+    if (!q || !rf__grow(c->ctx, &c->all, &c->capacity, c->sequences + 1, sizeof *c->all)) {
+        if (q) clear(c, q);
+        return rf_fail(why, RF_ENOMEM, "out of memory: a sequence beside %zu others", c->sequences);
+    }
+    q->number = ++c->last;
+    c->all[c->sequences++] = q;
+    *out = q->number;
+    return RF_OK;
+}
+
+static sequence *make(const rf_cache *c, rf_type type)
+{
+    sequence *q = rf__calloc(c->ctx, 1, sizeof *q + (size_t)c->places * sizeof *q->at);
+    if (q) q->type = type;
+    return q;
+}
+
+rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *why)
+{
+    return add(c, make(c, type), out, why);
+}
+
+/* Everything is shared.  false: no memory. */
+static bool share(const rf_cache *c, sequence *q, const sequence *from)
+{
+    q->length = from->length;
+    for (int64_t l = 0; l < c->places; l++) {
+        const store *s = &from->at[l];
+        store *to = &q->at[l];
+        if (s->pages && !rf__grow(c->ctx, &to->page, &to->capacity, s->pages, sizeof *to->page)) return false;
+        for (; to->pages < s->pages; to->pages++) to->page[to->pages] = shared(s->page[to->pages]);
+        for (int j = 0; j < RF_STATES; j++) to->state[j] = shared(s->state[j]);
+    }
     return true;
 }
 
-/* Columns [from, from + width) of the tokens of x become rows behind those of each sequence; *all lists the
- * beginnings. */
-static bool append(rf_graph *g, rf_cache *c, rows *to, const rf_tensor *x, int64_t from, int64_t width,
-                   const int32_t start[], const float ***all)
+rf_status rf__cache_fork(rf_cache *c, rf_sequence from, rf_sequence *out, rf_error *why)
 {
-    const float **at = rf__push(g, (size_t)c->sequences, sizeof *at);
-    *all = at;
-    for (int64_t b = 0; b < c->sequences && at; b++) {
-        const int64_t length = c->length[b], T = start[b + 1] - start[b];
-        if (!reserve(g, c, &to[b], length + T, width)) return false;
-        for (int64_t t = 0; t < T; t++)
-            memcpy(to[b].at + (length + t) * width, x->f32 + (start[b] + t) * x->dim[1] + from,
-                   (size_t)width * sizeof(float));
-        at[b] = to[b].at;
+    const size_t i = find(c, from);
+    if (i == c->sequences) return absent(c, from, why);
+    sequence *q = make(c, c->all[i]->type);
+    if (q && !share(c, q, c->all[i])) {
+        clear(c, q);
+        q = NULL;
     }
-    return at != NULL;
+    return add(c, q, out, why);
+}
+
+rf_status rf__cache_drop(rf_cache *c, rf_sequence which, rf_error *why)
+{
+    const size_t i = find(c, which);
+    if (i == c->sequences) return absent(c, which, why);
+    clear(c, c->all[i]);
+    memmove(c->all + i, c->all + i + 1, (--c->sequences - i) * sizeof *c->all);
+    return RF_OK;
+}
+
+int64_t rf__cache_tokens(const rf_cache *c, rf_sequence which)
+{
+    const size_t i = find(c, which);
+    return i == c->sequences ? -1 : c->all[i]->length;
+}
+
+/* ---- a call ---- */
+
+/* Page i of a layer may be written from here on. */
+static bool own_page(rf_cache *c, sequence *q, int64_t place, size_t i)
+{
+    store *s = &q->at[place];
+    if (!rf__grow(c->ctx, &s->page, &s->capacity, i + 1, sizeof *s->page)) return false;
+    while (s->pages <= i) s->page[s->pages++] = NULL;
+    void *old = s->page[i];
+    if (old && head_of(old)->owners == 1) return true;
+    void *fresh = block_new(c, page_bytes(&c->keeping[place], q->type));
+    if (!fresh) return false;
+    if (old) {
+        const int64_t rows = rf__min64(RFK_PAGE, q->length - (int64_t)i * RFK_PAGE);
+        memcpy(fresh, old, (size_t)rows * row_bytes(&c->keeping[place], q->type));
+        drop(c, old);
+    }
+    s->page[i] = fresh;
+    return true;
+}
+
+/* The pages of the call's tokens, of layers that keep all. */
+static bool reserve(rf_cache *c, sequence *q)
+{
+    for (int64_t l = 0; l < c->places; l++) {
+        if (!c->keeping[l].columns || c->keeping[l].recent) continue;
+        for (int64_t i = q->length / RFK_PAGE; i < pages_of(q->length + q->more); i++)
+            if (!own_page(c, q, l, (size_t)i)) return false;
+    }
+    return true;
+}
+
+/* What the layers will ask for while they compute. */
+static size_t later(const rf_cache *c, const sequence *q)
+{
+    size_t sum = 0;
+    for (int64_t l = 0; l < c->places; l++) {
+        const rf_keeping *k = &c->keeping[l];
+        for (int j = 0; j < RF_STATES; j++) sum += (size_t)k->state[j] * sizeof(float);
+        if (k->recent) sum += (size_t)pages_kept(k, q->more) * page_bytes(k, q->type);
+    }
+    return sum;
+}
+
+static rf_status too_much(rf_cache *c, const sequence *q, rf_error *why)
+{
+    const long long number = q->number, more = q->more;
+    size_t token = 0;
+    for (int64_t l = 0; l < c->places; l++) token += row_bytes(&c->keeping[l], q->type);
+    rf__cache_end(c, false);
+    if (!c->refused)
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens more of sequence %lld, of %zu bytes each", more,
+                       number, token);
+    return rf_fail(why, RF_ERANGE,
+                   "sequence %lld: %lld tokens more, of %zu bytes each; all sequences may have %zu bytes, and %zu are "
+                   "in use",
+                   number, more, token, c->limit, c->bytes);
+}
+
+rf_status rf__cache_begin(rf_cache *c, const rf_sequence which[], int64_t B, const int32_t start[], rf_error *why)
+{
+    size_t asked = 0;
+    if (!rf__grow(c->ctx, &c->called, &c->called_capacity, (size_t)B, sizeof(sequence *)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a list of %lld sequences", (long long)B);
+    for (int64_t b = 0; b < B; b++) {
+        const size_t i = find(c, which[b]);
+        const bool twice = i < c->sequences && c->all[i]->called;
+        if (i == c->sequences || twice) {
+            rf__cache_end(c, false);
+            return twice ? rf_fail(why, RF_EARG, "sequence %lld is in the batch twice", (long long)which[b])
+                         : absent(c, which[b], why);
+        }
+        sequence *q = c->called[c->calls++] = c->all[i];
+        q->called = true;
+        q->more = start[b + 1] - start[b];
+        for (int64_t l = 0; l < c->places; l++) q->at[l].release = 0;
+    }
+    for (int64_t b = 0; b < B; b++) {
+        sequence *q = c->called[b];
+        asked += later(c, q);
+        if (!reserve(c, q)) return too_much(c, q, why);
+        c->refused = !fits(c, asked);
+        if (c->refused) return too_much(c, q, why);
+    }
+    return RF_OK;
+}
+
+static void undo(rf_cache *c, store *s, int64_t length)
+{
+    while ((int64_t)s->pages > pages_of(length)) drop(c, s->page[--s->pages]);
+    for (int j = 0; j < RF_STATES; j++) {
+        drop(c, s->next[j]);
+        s->next[j] = NULL;
+    }
+}
+
+static void commit(rf_cache *c, store *s)
+{
+    for (int64_t i = 0; i < rf__min64(s->release / RFK_PAGE, (int64_t)s->pages); i++) {
+        drop(c, s->page[i]);
+        s->page[i] = NULL;
+    }
+    for (int j = 0; j < RF_STATES; j++) {
+        if (!s->next[j]) continue;
+        drop(c, s->state[j]);
+        s->state[j] = s->next[j];
+        s->next[j] = NULL;
+    }
+}
+
+void rf__cache_end(rf_cache *c, bool succeeded)
+{
+    for (size_t b = 0; b < c->calls; b++) {
+        sequence *q = c->called[b];
+        for (int64_t l = 0; l < c->places; l++)
+            if (succeeded) commit(c, &q->at[l]);
+            else undo(c, &q->at[l], q->length);
+        if (succeeded) q->length += q->more;
+        q->more = 0;
+        q->called = false;
+    }
+    c->calls = 0;
+}
+
+int64_t rf__cache_length(const rf_cache *c, int64_t b) { return c->called[b]->length; }
+
+/* ---- rows ---- */
+
+void rf__cache_release(rf_cache *c, int64_t b, int64_t layer, int64_t token)
+{
+    c->called[b]->at[layer + 1].release = token;
+}
+
+/* Row `token` of a layer, which the call may write. */
+static char *row_at(const rf_cache *c, const sequence *q, int64_t place, int64_t token)
+{
+    return (char *)q->at[place].page[token / RFK_PAGE] +
+           (size_t)(token % RFK_PAGE) * row_bytes(&c->keeping[place], q->type);
+}
+
+static bool own_recent(rf_graph *g, rf_cache *c, sequence *q, int64_t place, int64_t first)
+{
+    for (int64_t i = first / RFK_PAGE; i < pages_of(q->length + q->more); i++)
+        if (!own_page(c, q, place, (size_t)i)) {
+            rf__stop(g, RF_ENOMEM, "out of memory: rows of sequence %lld", (long long)q->number);
+            return false;
+        }
+    return true;
+}
+
+static void write_row(const rf_graph *g, rf_type type, char *to, const rf_columns part[], int parts, int64_t n)
+{
+    for (int i = 0; i < parts; i++) {
+        const float *x = part[i].x->f32 + n * part[i].x->dim[1] + part[i].from;
+        const size_t width = (size_t)part[i].width;
+        if (type == RF_BF16) g->k->to_bf16((uint16_t *)(void *)to, x, part[i].width);
+        else memcpy(to, x, width * sizeof *x);
+        to += width * (type == RF_BF16 ? sizeof(uint16_t) : sizeof(float));
+    }
+}
+
+static const rf_past *past_of(rf_graph *g, const rf_cache *c, int64_t place)
+{
+    rf_past *past = rf__push(g, 1, sizeof *past);
+    int64_t *count = rf__push(g, c->calls, sizeof *count);
+    rf_type *type = rf__push(g, c->calls, sizeof *type);
+    const void *const **page = rf__push(g, c->calls, sizeof *page);
+    if (g->error.code) return NULL;
+    for (size_t b = 0; b < c->calls; b++) {
+        const sequence *q = c->called[b];
+        count[b] = q->length + q->more;
+        type[b] = q->type;
+        page[b] = (const void *const *)q->at[place].page;
+    }
+    *past = (rf_past){count, page, type};
+    return past;
+}
+
+const rf_past *rf__cache_rows(rf_graph *g, rf_cache *c, int64_t layer) { return past_of(g, c, layer + 1); }
+
+bool rf__cache_append(rf_graph *g, rf_cache *c, int64_t layer, const rf_columns part[], int parts, const rf_past **out)
+{
+    const int64_t place = layer + 1;
+    const rf_keeping *k = &c->keeping[place];
+    int64_t columns = 0, first_row = 0;
+    if (g->error.code) return false;
+    for (int i = 0; i < parts; i++) columns += part[i].width;
+    if (columns != k->columns) {
+        rf__stop(g, RF_ESHAPE, "layer %lld keeps rows of %lld columns, given are %lld", (long long)layer,
+                 (long long)k->columns, (long long)columns);
+        return false;
+    }
+    for (size_t b = 0; b < c->calls; first_row += c->called[b++]->more) {
+        sequence *q = c->called[b];
+        const int64_t first = rf__max64(q->length, k->recent ? q->at[place].release : 0);
+        if (k->recent && !own_recent(g, c, q, place, first)) return false;
+        for (int64_t t = first; t < q->length + q->more; t++)
+            write_row(g, q->type, row_at(c, q, place, t), part, parts, first_row + t - q->length);
+    }
+    *out = past_of(g, c, place);
+    return *out != NULL;
 }
 
 void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, rf_attention_spec *spec)
@@ -104,41 +437,26 @@ void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, r
                                              .rope = {NULL, spec->rope, spec->rotate_value ? spec->rope : NULL}};
         rotated = rf_rotate_parts(g, qkv, &rotate);
     }
-    rf_past *past = rf__push(g, 1, sizeof *past);
-    int64_t *count = rf__push(g, (size_t)c->sequences, sizeof *count);
-    const float **key = NULL, **more = NULL;
     if (g->error.code) return;
     const int64_t C = qkv->dim[1] / 3;
-    if (!append(g, c, c->key + layer * c->sequences, rotated, C, 2 * C, spec->start, &key)) return;
-    if (spec->more_key &&
-        !append(g, c, c->more + layer * c->sequences, spec->more_key, 0, spec->more_key->dim[1], spec->start, &more))
-        return;
-    for (int64_t b = 0; b < c->sequences; b++) count[b] = c->length[b] + spec->start[b + 1] - spec->start[b];
-    *past = (rf_past){count, key, more};
-    spec->past = past;
+    const rf_columns part[] = {{rotated, C, 2 * C},
+                               {spec->more_key, 0, spec->more_key ? spec->more_key->dim[1] : 0}};
+    rf__cache_append(g, c, layer, part, spec->more_key ? 2 : 1, &spec->past);
 }
 
 /* ---- states ---- */
 
-bool rf__cache_state(rf_graph *g, rf_cache *c, int64_t floats, const float **before, float **after)
+const float *rf__cache_state(const rf_cache *c, int64_t b, int64_t layer, rf_state_kind which)
 {
-    if (g->error.code) return false;
-    for (int i = 0; i < 2; i++)
-        if (!c->state[i] &&
-            !(c->state[i] = rf__calloc(c->ctx, (size_t)c->sequences, (size_t)floats * sizeof **c->state))) {
-            rf__stop(g, RF_ENOMEM, "out of memory: states of %lld sequences", (long long)c->sequences);
-            return false;
-        }
-    c->floats = floats;
-    *before = c->state[0];
-    *after = c->state[1];
-    return true;
+    return c->called[b]->at[layer + 1].state[which];
 }
 
-void rf__cache_commit(rf_cache *c, const int32_t start[])
+float *rf__cache_next_state(rf_graph *g, rf_cache *c, int64_t b, int64_t layer, rf_state_kind which)
 {
-    for (int64_t b = 0; b < c->sequences; b++) c->length[b] += start[b + 1] - start[b];
-    float *after = c->state[1];
-    c->state[1] = c->state[0];
-    c->state[0] = after;
+    store *s = &c->called[b]->at[layer + 1];
+    if (g->error.code) return NULL;
+    if (!s->next[which]) s->next[which] = block_new(c, (size_t)c->keeping[layer + 1].state[which] * sizeof(float));
+    if (!s->next[which])
+        rf__stop(g, RF_ENOMEM, "out of memory: the state of sequence %lld", (long long)c->called[b]->number);
+    return s->next[which];
 }

@@ -6,6 +6,7 @@
 
 #include "model/model.h"
 #include "model/position.h"
+#include "roformer/sequence.h"
 
 void rf_generate_options_init(rf_generate_options *o, size_t size)
 {
@@ -125,7 +126,7 @@ typedef struct writing {
     rf_session *session;
     const rf_ctx *ctx;
     int64_t V;
-    bool cached;                        /* keys of earlier tokens are kept; else `text` is computed again             */
+    rf_sequence sequence;               /* or 0: no keys can be kept, and `text` is computed again                    */
     int32_t *text;                      /* [prompt + max_new_tokens] when not cached                                  */
     int64_t n;
     uint8_t *flag;                      /* [V]                                                                        */
@@ -137,20 +138,20 @@ static rf_status begin(writing *w, const rf_model *m, const int32_t id[], int64_
 {
     const rf_generate_options *o = w->o;
     const rf_config *c = &m->config;
+    const bool cached = !rf__position_caches(m->params.position, c, NULL);
     w->ctx = m->ctx;
     w->V = c->vocab_size;
-    w->cached = !rf__position_caches(m->params.position, c, NULL);
     w->key = rf__make_key(o->seed, rf__hash64(id, (size_t)n * sizeof *id, 0x67656e65));
     w->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
     w->candidate = rf__calloc(w->ctx, (size_t)w->V, sizeof *w->candidate);
-    if (!w->cached) w->text = rf__calloc(w->ctx, (size_t)(n + o->max_new_tokens), sizeof *w->text);
-    if (!w->flag || !w->candidate || (!w->cached && !w->text))
+    if (!cached) w->text = rf__calloc(w->ctx, (size_t)(n + o->max_new_tokens), sizeof *w->text);
+    if (!w->flag || !w->candidate || (!cached && !w->text))
         return rf_fail(why, RF_ENOMEM, "out of memory: a choice among %lld tokens", (long long)w->V);
     for (int64_t i = 0; i < o->suppressed; i++)
         if (o->suppress[i] >= 0 && o->suppress[i] < w->V) w->flag[o->suppress[i]] |= RF__SUPPRESSED;
     for (int64_t i = 0; i < n; i++)
         if (id[i] >= 0 && id[i] < w->V) w->flag[id[i]] |= RF__SEEN;
-    return RF_OK;
+    return cached ? rf_sequence_new(w->session, NULL, &w->sequence, why) : RF_OK;
 }
 
 /* The logits behind n more tokens. */
@@ -158,7 +159,7 @@ static rf_status read_on(writing *w, const int32_t id[], int64_t n, const float 
 {
     int32_t start[2] = {0, (int32_t)n}, last = (int32_t)n - 1;
     rf_batch b = {.N = n, .B = 1, .id = id, .start = start};
-    if (w->cached) return rf_session_continue(w->session, &b, &last, 1, logits, why);
+    if (w->sequence) return rf_session_continue(w->session, &w->sequence, &b, &last, 1, logits, why);
     memcpy(w->text + w->n, id, (size_t)n * sizeof *id);
     w->n += n;
     b.id = w->text;
@@ -236,9 +237,9 @@ rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n
     if (!status && !m->config.is_decoder)
         status = rf_fail(why, RF_EUNSUPPORTED,
                          "this model sees tokens on both sides (is_decoder false): it cannot write text");
-    if (!status) rf_session_forget(session);
     if (!status) status = begin(&w, m, id, n, why);
     if (!status) status = write_text(&w, id, n, sink, user, end ? end : &local, why);
+    if (w.sequence) rf_sequence_drop(session, w.sequence, NULL);
     if (w.flag) rf__free(w.ctx, w.flag);
     if (w.candidate) rf__free(w.ctx, w.candidate);
     if (w.text) rf__free(w.ctx, w.text);

@@ -25,6 +25,10 @@ struct rf_model {
 void rf__session_observe(rf_session *s, rf__observer *observer, void *user);
 
 const rf_model *rf__session_model(const rf_session *s);
+
+/* The session's sequences.  RF_EUNSUPPORTED: of such a model there are none; see rf_sequence_new. */
+rf_status rf__session_cache(rf_session *s, struct rf_cache **out, rf_error *why);
+const struct rf_cache *rf__session_kept(const rf_session *s);                   /* NULL: none has begun               */
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 #endif

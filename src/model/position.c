@@ -106,6 +106,12 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
     return RF_OK;
 }
 
+rf_keeping rf__position_keeping(const rf_position *p, const rf_config *c, int64_t layer)
+{
+    if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};
+    return (rf_keeping){.columns = 2 * c->hidden_size + (p->key_columns ? p->key_columns(c) : 0)};
+}
+
 int64_t rf__position_grid(const rf_config *c)
 {
     int64_t side = 1;

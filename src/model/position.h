@@ -10,9 +10,9 @@
  *     a     = attend(qkv, spec)                   [N,C]   in each layer, in attention's place, for the few that need it
  *     a     = unrotate(attention(qkv, spec))           [N,C]   in each layer, after attention
  *
- * With at->cache, tokens continue those of earlier calls: rotated keys and values are kept by the encoder, and embed
- * keeps what it needs of earlier tokens itself (rf__cache_state).  An encoding whose angles depend on tokens to come,
- * or with attend, has no cache.
+ * With at->cache, tokens continue those of earlier calls: rotated keys and values are kept by the encoder, with what
+ * relate gives as more_key (key_columns), and embed keeps what it needs of earlier tokens itself (state;
+ * rf__cache_next_state).  An encoding whose angles depend on tokens to come, or with attend, has no cache.
  *
  * embed, rotate, relate, attend and unrotate make tensors of the tape and may be run again in the backward
  * (rf_recompute): all they
@@ -84,6 +84,10 @@ typedef struct rf_position {
     rf_tensor *(*attend)(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec);
     rf_tensor *(*unrotate)(rf_graph *g, const rf_layer_context *at, rf_tensor *a);
 
+    /* What sequences keep for it (cache.h): floats of embed's state, columns of more_key.  NULL: none. */
+    int64_t (*state)(const rf_config *c);
+    int64_t (*key_columns)(const rf_config *c);
+
     /* What it costs in a forward, for each token of a text of T tokens, in all layers together: arithmetic, and bytes
      * read or written beyond those that are there without it.  NULL: nothing. */
     void (*cost)(const rf_config *c, int64_t T, double *flops, double *bytes);
@@ -103,6 +107,9 @@ int64_t rf__position_parameters(const rf_position *p, const rf_config *c);
 
 /* RF_EUNSUPPORTED: a causal model of this encoding cannot keep keys of earlier tokens, with the reason. */
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
+
+/* What a sequence of a causal model keeps at a layer, or of the embeddings (layer -1). */
+rf_keeping rf__position_keeping(const rf_position *p, const rf_config *c, int64_t layer);
 
 /* Columns of the grid that positions lie on: position_grid_width, or the side of the smallest square that holds
  * max_position_embeddings. */

@@ -7,7 +7,7 @@ struct rf_session {
     rf_graph *graph;
     rf_encoder *encoder;
     const rf_packed **packed;   /* this session's view: that of the words joins when scores are first asked for */
-    rf_cache *cache;            /* of rf_session_continue; NULL: no sequence has begun */
+    rf_cache *cache;            /* of all sequences; NULL: none has begun                        */
     rf__observer *observer;
     void *observer_user;
 };
@@ -170,20 +170,28 @@ rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **
 
 /* ---- tokens that continue earlier ones ---- */
 
-static rf_status open_cache(rf_session *s, const rf_batch *b, rf_error *why)
+rf_status rf__session_cache(rf_session *s, rf_cache **out, rf_error *why)
 {
-    const rf_config *c = &s->model->config;
-    if (!c->is_decoder)
+    const rf_model *m = s->model;
+    rf_status status = RF_OK;
+    if (!m->config.is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
-    if (b->position)
-        return rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
-    if (s->cache && rf__cache_sequences(s->cache) != b->B)
-        return rf_fail(why, RF_EARG, "batch: %lld sequences, %lld were begun", (long long)b->B,
-                       (long long)rf__cache_sequences(s->cache));
-    const rf_status status = s->cache ? RF_OK : rf__position_caches(s->model->params.position, c, why);
-    return status || s->cache ? status : rf__cache_new(s->model->ctx, c->num_hidden_layers, b->B, &s->cache, why);
+    if (!s->cache) {
+        const int64_t L = m->config.num_hidden_layers;
+        rf_keeping *k = rf__calloc(m->ctx, (size_t)L + 1, sizeof *k);
+        status = rf__position_caches(m->params.position, &m->config, why);
+        if (!status && !k) status = rf_fail(why, RF_ENOMEM, "out of memory: sequences of %lld layers", (long long)L);
+        for (int64_t i = -1; !status && i < L; i++)
+            k[i + 1] = rf__position_keeping(m->params.position, &m->config, i);
+        if (!status) status = rf__cache_new(m->ctx, L, k, &s->cache, why);
+        rf__free(m->ctx, k);
+    }
+    *out = s->cache;
+    return status;
 }
+
+const rf_cache *rf__session_kept(const rf_session *s) { return s->cache; }
 
 /* Where the tokens of a batch are in their sequences.  RF_ERANGE: too far. */
 static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out, rf_error *why)
@@ -192,7 +200,7 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     for (int64_t i = 0; i < b->B && position; i++) {
         const int64_t first = rf__cache_length(s->cache, i);
         if (first + b->start[i + 1] - b->start[i] > INT32_MAX)
-            return rf_fail(why, RF_ERANGE, "sequence %lld: %lld tokens and more, at most %d", (long long)i,
+            return rf_fail(why, RF_ERANGE, "sequence %lld of the batch: %lld tokens and more, at most %d", (long long)i,
                            (long long)first, INT32_MAX);
         for (int32_t n = b->start[i]; n < b->start[i + 1]; n++) position[n] = (int32_t)(first + n - b->start[i]);
     }
@@ -200,7 +208,7 @@ static rf_status next_positions(rf_session *s, const rf_batch *b, int32_t **out,
     return position ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)b->N);
 }
 
-/* The tokens' logits; the sequences are longer if it succeeds. */
+/* The tokens' logits. */
 static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
                             rf_error *why)
 {
@@ -208,40 +216,30 @@ static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t 
     int32_t *position = NULL;
     if (rf_graph_reset(s->graph))
         return rf_fail(why, RF_ENOMEM, "out of memory: the workspace of %lld tokens", (long long)batch->N);
-    rf_status status = next_positions(s, batch, &position, why);
+    const rf_status status = next_positions(s, batch, &position, why);
     if (status) return status;
     rf_graph_record(s->graph, 0, 0, 0);
     b.position = position;
     rf_tensor *h = rf__encoder_forward_next(s->graph, s->encoder, &b, s->cache);
-    status = finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
-    if (!status) rf__cache_commit(s->cache, batch->start);
-    return status;
+    return finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
-rf_status rf_session_continue(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
-                              rf_error *why)
+rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf_batch *batch, const int32_t row[],
+                              int64_t n, const float **out, rf_error *why)
 {
+    if (!(s && which && out)) return rf__missing("rf_session_continue", "session, sequences, logits", why);
+    rf_cache *cache;
     rf_status status = check(batch, why);
     if (!status) status = check_rows(row, n, why);
+    if (!status && batch->position)
+        status = rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
+    if (!status) status = rf__session_cache(s, &cache, why);
     if (!status) status = get_head(s, why);
+    if (!status) status = rf__cache_begin(cache, which, batch->B, batch->start, why);
     if (status) return status;
-    const bool begins = !s->cache;
-    status = open_cache(s, batch, why);
-    if (!status) status = add_tokens(s, batch, row, n, out, why);
-    if (status && begins) rf_session_forget(s);
+    status = add_tokens(s, batch, row, n, out, why);
+    rf__cache_end(cache, status == RF_OK);
     return status;
-}
-
-void rf_session_forget(rf_session *s)
-{
-    rf__cache_free(s->cache);
-    s->cache = NULL;
-}
-
-int64_t rf_session_length(const rf_session *s, int64_t sequence)
-{
-    const bool there = s->cache && sequence >= 0 && sequence < rf__cache_sequences(s->cache);
-    return there ? rf__cache_length(s->cache, sequence) : 0;
 }
 
 size_t rf_session_memory(const rf_session *s)

@@ -35,6 +35,15 @@ holds got "step 3 of 3: loss "
 holds got "the cat"
 [ "$(wc -l < got)" -ge 1 ] || fail "generate: $(cat got)"
 
+# Two sequences that share a prompt: the text of each is that of the command, whose prompt has the word.
+"$examples/continue" causal "the cat" sat dog > got || fail "continue"
+for word in sat dog; do
+    "$program" generate -m causal -n 11 "the cat $word" || fail "generate $word"
+done > expected
+awk 'NR == FNR { text[FNR] = $0; next } index($0, text[FNR]) != 1 { exit 1 } END { exit FNR != 2 }' expected got ||
+    fail "continue: $(cat got expected)"
+expect 1 'is_decoder false' "$examples/continue" run-1 "the cat" sat dog
+
 "$examples/rotate" > got || fail "rotate"
 awk 'NR > 1 && ($2 - $3) ^ 2 > 1e-6 { exit 1 }' got || fail "rotate: $(cat got)"
 done_testing

@@ -3,7 +3,7 @@
 
 #include "t.h"
 
-#include "roformer/model.h"
+#include "roformer/sequence.h"
 #include "work.h"
 
 static rf_config small(void)
@@ -174,13 +174,14 @@ static void what_is_missing_is_named(void **state)
         {NULL, row, 1, "no batch"},  {&no_id, row, 1, "no ids"}, {&no_start, row, 1, "no starts"},
         {&good, NULL, 1, "1 rows"},  {&good, row, -1, "-1 rows"},
     };
+    const rf_sequence none = 1;
     const float *v;
     int64_t rows;
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_error why[5] = {{0}};
         const rf_batch *b = cases[i].b;
         rf_session_scores(w.session, b, cases[i].row, cases[i].n, &v, &why[0]);
-        rf_session_continue(w.session, b, cases[i].row, cases[i].n, &v, &why[1]);
+        rf_session_continue(w.session, &none, b, cases[i].row, cases[i].n, &v, &why[1]);
         for (int j = 0; j < 2; j++) t_failed(&why[j], RF_EARG, cases[i].part);
         if (b == &good) continue;
         rf_session_hidden(w.session, b, &v, &why[2]);

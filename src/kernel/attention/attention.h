@@ -38,7 +38,7 @@ static inline rfk__span rfk__seen(const rfk_attention *a, int64_t t)
 typedef struct rfk__workspace {
     int64_t width, wide;    /* columns of a packed row of values, and of queries and keys with width2 more */
     int64_t stride;         /* from one row of scores to the next: an odd number of cache lines */
-    int64_t rows, key, value, score, query, result, top, sum, end;                  /* forward  */
+    int64_t rows, key, value, score, query, result, top, sum, tile, end;            /* forward  */
     int64_t d_score, d_result, d_query, d_key, d_value, rotated_value, lse, delta;   /* backward */
 
     /* Tables of offsets: a band of `band` rows at most, transposed with `band_stride` columns, or as rows. */
@@ -54,6 +54,12 @@ static inline int64_t rfk__carve(rfk__workspace *r, int64_t floats)
     const int64_t at = r->end;
     r->end += rfk__up(floats, RFK__VECTOR);
     return at;
+}
+
+/* Rows of a page of bf16 as numbers of f32: of keys with their further columns, or of values. */
+static inline int64_t rfk__carve_tile(rfk__workspace *r, const rfk_attention *a)
+{
+    return rfk__carve(r, a->pages.page && a->pages.bf16 ? RFK_PAGE * (a->width + a->width2) : 0);
 }
 
 static inline int64_t rfk__odd(int64_t floats) { return rfk__up(floats, 2 * RFK__VECTOR) + RFK__VECTOR; }
@@ -109,6 +115,7 @@ static inline rfk__workspace rfk__forward_workspace(const rfk_attention *a)
     r.result = rfk__carve(&r, RFK__ROWS * r.width);
     r.top = rfk__carve(&r, a->queries);                             /* largest score so far, and the sum of powers */
     r.sum = rfk__carve(&r, a->queries);
+    r.tile = rfk__carve_tile(&r, a);
     if (is) {
         rfk__relative_workspace(&r, a, keys, rf__min64(RFK__RELATED, a->queries));
         rfk__forward_bands(&r, a);

@@ -13,7 +13,7 @@ typedef struct rfk__bf16_workspace {
     int64_t wide, value_wide;       /* the same as rows of bf16 before they are packed: whole vectors */
     int64_t pairs, value_pairs;     /* pairs of columns that exist of such a row */
     int64_t stride, p_stride; /* from one row of scores, or of powers, to the next: odd numbers of cache lines */
-    int64_t rotated, rows, key, value, score, power, query, result, top, sum, end;                         /* forward */
+    int64_t rotated, rows, key, value, score, power, query, result, top, sum, tile, end;                   /* forward */
     /* backward */
     int64_t key_pair, query_pair, result_pair, d_key, d_value, d_query, d_score, keep, d_power, d_row, lse, delta;
     rfk__workspace near;    /* with tables of offsets: these, and rows in f32 of what meets them */
@@ -45,6 +45,7 @@ static inline rfk__bf16_workspace rfk__bf16_forward_workspace(const rfk_attentio
     m.result = rfk__carve(&r, RFK__BF16_ROWS * m.width);
     m.top = rfk__carve(&r, a->queries);
     m.sum = rfk__carve(&r, a->queries);
+    m.tile = rfk__carve_tile(&r, a);
     if (is) {
         r.score = rfk__carve(&r, is->value ? RFK__BF16_ROWS * m.stride : 0);    /* powers */
         rfk__relative_workspace(&r, a, keys, rf__min64(RFK__RELATED, a->queries));

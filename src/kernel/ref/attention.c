@@ -27,6 +27,11 @@ static void query(const rfk_attention *a, double *y, int64_t t)
 
 static void key(const rfk_attention *a, double *y, int64_t s)
 {
+    if (a->pages.page) {
+        from_page(a, y, s, a->pages.key, a->width);
+        from_page(a, y + a->width, s, a->pages.key2, a->width2);
+        return;
+    }
     copy(y, a->k + s * a->k_stride, a->width);
     if (a->width2) copy(y + a->width, a->k2 + s * a->k2_stride, a->width2);
     if (a->cos && a->k_row) rotate(a, y, a->k_row[s], 1);
@@ -34,6 +39,10 @@ static void key(const rfk_attention *a, double *y, int64_t s)
 
 static void value(const rfk_attention *a, double *y, int64_t s)
 {
+    if (a->pages.page) {
+        from_page(a, y, s, a->pages.value, a->width);
+        return;
+    }
     copy(y, a->v + s * a->v_stride, a->width);
     if (a->cos && a->k_row && a->rotate_value) rotate(a, y, a->k_row[s], 1);
 }

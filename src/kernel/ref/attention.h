@@ -51,4 +51,14 @@ static inline void add_to_row(float *y, double c, const double *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)((double)y[i] + c * x[i]);
 }
 
+/* n columns of token s from keys and values that lie in pages. */
+static inline void from_page(const rfk_attention *a, double *y, int64_t s, int64_t column, int64_t n)
+{
+    const rfk_pages *p = &a->pages;
+    const int64_t at = s % RFK_PAGE * p->stride + column;
+    const float *x = p->page[s / RFK_PAGE];
+    const uint16_t *half = p->page[s / RFK_PAGE];
+    for (int64_t i = 0; i < n; i++) y[i] = (double)(p->bf16 ? rf__from_bf16(half[at + i]) : x[at + i]);
+}
+
 #endif

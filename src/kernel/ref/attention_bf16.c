@@ -26,8 +26,19 @@ static void query(const rfk_attention *a, double *y, int64_t t)
     for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near(scale * (double)a->q2[t * a->q2_stride + i]);
 }
 
+static void near_all(double *y, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = near(y[i]);
+}
+
 static void key(const rfk_attention *a, double *y, int64_t s)
 {
+    if (a->pages.page) {
+        from_page(a, y, s, a->pages.key, a->width);
+        from_page(a, y + a->width, s, a->pages.key2, a->width2);
+        near_all(y, a->width + a->width2);
+        return;
+    }
     row(a, y, a->k + s * a->k_stride, a->cos ? a->k_row : NULL, s, 1);
     for (int64_t i = 0; i < a->width2; i++) y[a->width + i] = near((double)a->k2[s * a->k2_stride + i]);
 }
@@ -60,6 +71,11 @@ static rfk__span scores(const rfk_attention *a, double *p, double *q, double *k,
 
 static void value(const rfk_attention *a, double *y, int64_t s)
 {
+    if (a->pages.page) {
+        from_page(a, y, s, a->pages.value, a->width);
+        near_all(y, a->width);
+        return;
+    }
     row(a, y, a->v + s * a->v_stride, a->cos && a->rotate_value ? a->k_row : NULL, s, 1);
 }
 

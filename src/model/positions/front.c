@@ -10,18 +10,20 @@
 /* The state of the tokens before: U y is added to the first token's W x + b, and the last y is the next state. */
 static rf_tensor *recur_on(rf_graph *g, const rf_layer_context *at, rf_tensor *z)
 {
-    const float *before;
-    float *after;
     if (g->error.code) return &g->nil.t;
     const int64_t E = z->dim[1];
     const rf_tensor *u = at->weight[2];
-    if (!rf__cache_state(g, at->cache, E, &before, &after)) return &g->nil.t;
-    for (int64_t b = 0; b < at->B; b++)
-        for (int64_t i = 0; i < E && rf__cache_length(at->cache, b); i++)
-            z->f32[at->start[b] * E + i] += g->k->dot(u->f32 + i * E, before + b * E, E);
+    for (int64_t b = 0; b < at->B; b++) {
+        const float *before = rf__cache_state(at->cache, b, at->layer, RF_STATE_POSITION);
+        for (int64_t i = 0; before && i < E; i++)
+            z->f32[at->start[b] * E + i] += g->k->dot(u->f32 + i * E, before, E);
+    }
     rf_tensor *y = rf_recur(g, z, at->weight[2], at->start, at->B);
-    for (int64_t b = 0; b < at->B && !g->error.code; b++)
-        memcpy(after + b * E, y->f32 + (at->start[b + 1] - 1) * E, (size_t)E * sizeof *after);
+    for (int64_t b = 0; b < at->B; b++) {
+        float *after = rf__cache_next_state(g, at->cache, b, at->layer, RF_STATE_POSITION);
+        if (!after) return &g->nil.t;
+        memcpy(after, y->f32 + (at->start[b + 1] - 1) * E, (size_t)E * sizeof *after);
+    }
     return y;
 }
 
@@ -35,20 +37,22 @@ static rf_tensor *recur(rf_graph *g, const rf_layer_context *at, rf_tensor *word
  * are taken. */
 static rf_tensor *unfold_on(rf_graph *g, const rf_layer_context *at, rf_tensor *words, int64_t others)
 {
-    const float *before;
-    float *after;
     if (g->error.code) return &g->nil.t;
     const int64_t E = words->dim[1], kept = others * E;
     rf_tensor *all = rf__new(g, 2, (int64_t[]){at->N + at->B * others, E});
     int32_t *start = rf__push(g, (size_t)at->B + 1, sizeof *start), *row = rf__push(g, (size_t)at->N, sizeof *row);
-    if (g->error.code || !rf__cache_state(g, at->cache, kept, &before, &after)) return &g->nil.t;
+    if (g->error.code) return &g->nil.t;
     for (int64_t b = 0; b <= at->B; b++) start[b] = at->start[b] + (int32_t)(b * others);
     for (int64_t b = 0; b < at->B; b++) {
         float *to = all->f32 + start[b] * E;
         const int64_t T = at->start[b + 1] - at->start[b];
-        memcpy(to, before + b * kept, (size_t)kept * sizeof *to);
+        const float *before = rf__cache_state(at->cache, b, at->layer, RF_STATE_POSITION);
+        float *after = rf__cache_next_state(g, at->cache, b, at->layer, RF_STATE_POSITION);
+        if (!after) return &g->nil.t;
+        if (before) memcpy(to, before, (size_t)kept * sizeof *to);
+        else memset(to, 0, (size_t)kept * sizeof *to);
         memcpy(to + kept, words->f32 + at->start[b] * E, (size_t)(T * E) * sizeof *to);
-        memcpy(after + b * kept, to + T * E, (size_t)kept * sizeof *to);
+        memcpy(after, to + T * E, (size_t)kept * sizeof *to);
         for (int64_t t = 0; t < T; t++) row[at->start[b] + t] = start[b] + (int32_t)(others + t);
     }
     return rf_rows(g, rf_unfold(g, all, others, 0, start, at->B), row, at->N);
@@ -74,6 +78,10 @@ static int64_t window(const rf_config *c, char letter)
     (void)letter;
     return c->embedding_size * c->conv_kernel_size;
 }
+
+/* What tokens to come need: the last y; the words of a window but its last. */
+static int64_t recurrent_state(const rf_config *c) { return c->embedding_size; }
+static int64_t convolution_state(const rf_config *c) { return (c->conv_kernel_size - 1) * c->embedding_size; }
 
 static void recurrent_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
@@ -110,6 +118,7 @@ const rf_position rf__position_recurrent = {
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES,
     .embedding = recurrent,
     .embed = recur,
+    .state = recurrent_state,
     .cost = recurrent_cost,
 };
 
@@ -122,5 +131,6 @@ const rf_position rf__position_convolution = {
     .extent = window,
     .check = odd,
     .embed = convolve,
+    .state = convolution_state,
     .cost = convolution_cost,
 };

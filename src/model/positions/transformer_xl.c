@@ -69,6 +69,8 @@ static void relate_segments(rf_graph *g, const rf_layer_context *at, rf_tensor *
     spec->more_key = rf_constant(g, own, 2, (int64_t[]){at->N, H * types});
 }
 
+static int64_t segment_columns(const rf_config *c) { return c->num_attention_heads * c->type_vocab_size; }
+
 static rf_status even(const rf_config *c, rf_error *why)
 {
     if (c->hidden_size % 2 == 0) return RF_OK;
@@ -116,5 +118,6 @@ const rf_position rf__position_xlnet = {
     .extent = two,
     .check = even,
     .relate = relate_segments,
+    .key_columns = segment_columns,
     .cost = cost,
 };

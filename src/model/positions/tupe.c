@@ -100,6 +100,8 @@ static int64_t extent(const rf_config *c, char letter)
     return c->relative_attention_num_buckets;
 }
 
+static int64_t key_columns(const rf_config *c) { return c->hidden_size + 2 * c->num_attention_heads; }
+
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     const double C = (double)c->hidden_size, L = (double)c->num_hidden_layers;
@@ -126,5 +128,6 @@ const rf_position rf__position_tupe = {
     .extent = extent,
     .check = rf__relative_bucket_check,
     .relate = relate,
+    .key_columns = key_columns,
     .cost = cost,
 };

@@ -44,6 +44,18 @@ static int64_t keys_of(const rf_attention_spec *p, int64_t b)
 /* The first key of a sequence in key_value, more_key and their gradients. */
 static int64_t first_key(const rf_attention_spec *p, int64_t b) { return p->key_value ? p->key_start[b] : p->start[b]; }
 
+static rfk_pages pages_of(const struct saved *s, int64_t b, int64_t h)
+{
+    const rf_past *past = s->spec.past;
+    const int64_t H = s->spec.heads, C = H * s->D;
+    return (rfk_pages){.page = past->page[b],
+                       .stride = 2 * C + H * s->E,
+                       .key = h * s->D,
+                       .value = C + h * s->D,
+                       .key2 = 2 * C + h * s->E,
+                       .bf16 = past->type[b] == RF_BF16};
+}
+
 /* The kernel's problem of one sequence and one head; with `more_heads`, the next head's comes after it. */
 static rfk_attention problem(const struct saved *s, const float *qkv, float *out, int64_t b, int64_t h, bool more_heads)
 {
@@ -54,17 +66,16 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
     const int32_t *row = p->row ? p->row + start : NULL, *key_row = p->key_row ? p->key_row + first_key(p, b) : row;
     const int64_t columns = p->heads * s->E, more = start * columns + h * s->E;
     const rf_past *past = p->past;
-    const float *k = past           ? past->key[b] + h * s->D
+    const float *k = past           ? NULL
                      : p->key_value ? p->key_value->f32 + first_key(p, b) * 2 * C + h * s->D
                                     : q + C;
-    const int64_t k_stride = past ? 2 * C : s->key_width;
     return (rfk_attention){
         .q = q,
         .k = k,
-        .v = k + C,
+        .v = past ? NULL : k + C,
         .q_stride = s->width,
-        .k_stride = k_stride,
-        .v_stride = k_stride,
+        .k_stride = s->key_width,
+        .v_stride = s->key_width,
         .queries = T,
         .keys = keys_of(p, b),
         .width = s->D,
@@ -86,14 +97,13 @@ static rfk_attention problem(const struct saved *s, const float *qkv, float *out
         .out_stride = C,
         .lse = s->lse ? s->lse + h * s->N + start : NULL,
         .q2 = s->E ? p->more_query->f32 + more : NULL,
-        .k2 = !s->E  ? NULL
-              : past ? past->more[b] + h * s->E
-                     : p->more_key->f32 + first_key(p, b) * columns + h * s->E,
+        .k2 = !s->E || past ? NULL : p->more_key->f32 + first_key(p, b) * columns + h * s->E,
         .q2_stride = columns,
         .k2_stride = columns,
         .width2 = s->E,
         .relative = s->relative ? &s->relative[h] : NULL,
         .next = more_heads ? s->D : 0,
+        .pages = past ? pages_of(s, b, h) : (rfk_pages){0},
     };
 }
 
@@ -392,12 +402,15 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
 {
     const rf_past *past = p->past;
     if (!past) return NULL;
-    RF_NEED(g, !g->record && past->count && past->key && !p->more_key == !past->more, RF_EARG,
-            "attention: past goes without recording, and with more_key where that is");
-    for (int64_t b = 0; b < p->B; b++)
-        RF_NEED(g, past->key[b] && past->count[b] >= p->start[b + 1] - p->start[b], RF_ESHAPE,
+    RF_NEED(g, !g->record && past->count && past->page && past->type, RF_EARG,
+            "attention: past goes without recording, and with its lists");
+    for (int64_t b = 0; b < p->B; b++) {
+        RF_NEED(g, past->page[b] && past->count[b] >= p->start[b + 1] - p->start[b], RF_ESHAPE,
                 "attention: %lld keys of sequence %lld for %d tokens", (long long)past->count[b], (long long)b,
                 (int)(p->start[b + 1] - p->start[b]));
+        RF_NEED(g, past->type[b] == RF_F32 || past->type[b] == RF_BF16, RF_EARG,
+                "attention: keys of sequence %lld of type %d, neither f32 nor bf16", (long long)b, (int)past->type[b]);
+    }
     return NULL;
 }
 

@@ -1,0 +1,79 @@
+/* sequence.c — a session's sequences, one by one; see include/roformer/sequence.h.  What they keep is in cache.c. */
+#include "roformer/sequence.h"
+
+#include "model/model.h"
+#include "model/position.h"
+
+void rf_sequence_options_init(rf_sequence_options *o, size_t size)
+{
+    const rf_sequence_options own = {.type = RF_F32};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+static rf_status read_options(const rf_sequence_options *options, rf_sequence_options *out, rf_error *why)
+{
+    rf_sequence_defaults(out);
+    const rf_status status = rf__options_read(out, sizeof *out, sizeof *out, options, "rf_sequence_options", why);
+    if (status || out->type == RF_F32 || out->type == RF_BF16) return status;
+    return rf_fail(why, RF_EARG, "rf_sequence_options: keys and values of type %d, neither RF_F32 nor RF_BF16",
+                   (int)out->type);
+}
+
+rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_sequence *out, rf_error *why)
+{
+    rf_sequence_options o;
+    rf_cache *cache;
+    if (!(s && out)) return rf__missing("rf_sequence_new", "session, out", why);
+    rf_status status = read_options(options, &o, why);
+    if (!status) status = rf__session_cache(s, &cache, why);
+    return status ? status : rf__cache_add(cache, o.type, out, why);
+}
+
+rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf_error *why)
+{
+    rf_cache *cache;
+    if (!(s && out)) return rf__missing("rf_sequence_fork", "session, out", why);
+    const rf_status status = rf__session_cache(s, &cache, why);
+    return status ? status : rf__cache_fork(cache, from, out, why);
+}
+
+rf_status rf_sequence_drop(rf_session *s, rf_sequence which, rf_error *why)
+{
+    rf_cache *cache;
+    if (!s) return rf__missing("rf_sequence_drop", "session", why);
+    const rf_status status = rf__session_cache(s, &cache, why);
+    return status ? status : rf__cache_drop(cache, which, why);
+}
+
+int64_t rf_sequence_length(const rf_session *s, rf_sequence which)
+{
+    const rf_cache *cache = s ? rf__session_kept(s) : NULL;
+    return cache ? rf__cache_tokens(cache, which) : -1;
+}
+
+size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens)
+{
+    rf_sequence_options o;
+    size_t sum = 0;
+    if (!m || tokens < 0 || read_options(options, &o, NULL)) return SIZE_MAX;
+    for (int64_t i = -1; i < m->config.num_hidden_layers; i++) {
+        const rf_keeping k = rf__position_keeping(m->params.position, &m->config, i);
+        if (!rf__checked_add(sum, rf__keeping_bytes(&k, o.type, tokens), &sum)) return SIZE_MAX;
+    }
+    return sum;
+}
+
+size_t rf_sequence_memory(const rf_session *s)
+{
+    const rf_cache *cache = s ? rf__session_kept(s) : NULL;
+    return cache ? rf__cache_bytes(cache) : 0;
+}
+
+rf_status rf_sequence_limit(rf_session *s, size_t bytes, rf_error *why)
+{
+    rf_cache *cache;
+    if (!s) return rf__missing("rf_sequence_limit", "session", why);
+    const rf_status status = rf__session_cache(s, &cache, why);
+    if (!status) rf__cache_limit(cache, bytes);
+    return status;
+}
