@@ -194,7 +194,7 @@ static const double flops[] = {4, 10, 14};
 /* Multiply-adds of the type, a second; where bf16 has no instruction, those of f32. */
 static double peak_of(const work *w)
 {
-    const double half = w->bf16 ? rf__peak_bf16(w->ctx, 0.01) : 0;
+    const double half = w->bf16 ? rf__peak_of(w->ctx, RF_BF16, 0.01) : 0;
     return half > 0 ? half : rf__peak_flops(w->ctx, 0.01);
 }
 

@@ -1,12 +1,13 @@
 /* bench_gemm.c — every way to multiply that this build has, as shares of the machine's own limits.
  *
- *     bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only PART] [--type f32|bf16]
+ *     bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only PART] [--type f32|bf16|int8]
  *
  * The multiply-add peak is measured before every single sample, and a sample's share is its rate over that peak; the
  * ways take turns within a round.  Printed are medians over the rounds.  Small M is held against the memory: what
  * reading the weights once takes at the bandwidth measured in the same round (every case walks through copies of its
  * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
- * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.                 */
+ * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.  Products in int8
+ * are those of packed weights, held against the peak of int8 (vpdpbusd) and a quarter of the bytes.                  */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,7 +45,7 @@ static const problem problems[] = {
     {"memory", PACKED, 32, 3072, 768, 0},
 };
 
-enum { MAX_ROUNDS = 101, MAX_WAYS = 5, MAX_COPIES = 200 };
+enum { MAX_ROUNDS = 101, MAX_WAYS = 6, MAX_COPIES = 200 };
 
 typedef struct sample { double ms, share; } sample;
 
@@ -83,7 +84,7 @@ typedef struct job {
     const problem *p;
     rf_packed *packed[MAX_COPIES];
     int copies, at;
-    bool half;                          /* products in bf16 */
+    rf_type type;
     rf_gemm_call call;
 } job;
 
@@ -94,6 +95,9 @@ static uint16_t *rounded(const rf_ctx *ctx, const float *x, int64_t n)
     return y;
 }
 
+/* Bytes of a weight. */
+static int64_t width_of(rf_type type) { return type == RF_I8 ? 1 : type == RF_BF16 ? 2 : 4; }
+
 static void prepare(job *j, const float *a, const float *b, float *c)
 {
     const problem *p = j->p;
@@ -101,9 +105,9 @@ static void prepare(job *j, const float *a, const float *b, float *c)
     j->call = (rf_gemm_call){.m = p->m, .n = p->n, .k = p->k, .a = a, .lda = at ? p->m : p->k, .a_transposed = at,
                              .b = b, .ldb = bt ? p->k : p->n, .b_transposed = bt, .beta = p->kind == GRADIENT,
                              .c = c, .ldc = p->n, .bias = p->kind <= PLAIN ? a : NULL, .act = p->act,
-                             .type = j->half ? RF_BF16 : RF_F32};
+                             .type = j->type};
     if (p->kind != PACKED) return;
-    const int64_t bytes = p->n * p->k * (j->half ? 2 : 4);
+    const int64_t bytes = p->n * p->k * width_of(j->type);
     j->copies = p->m > 64 ? 1 : (int)rf__min64(MAX_COPIES, 200000000 / bytes + 1);
     rf_error why = {0};
     for (int i = 0; i < j->copies; i++)
@@ -142,7 +146,8 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const problem *p = j->p;
     const sample m = s[rounds / 2];
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
-    const char *of = p->part[0] == 'm' ? "memory" : j->half ? "bf16 fma" : "fma";
+    const char *const fma = j->type == RF_I8 ? "int8 fma" : j->type == RF_BF16 ? "bf16 fma" : "fma";
+    const char *of = p->part[0] == 'm' ? "memory" : fma;
     if (json)
         printf(
             "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
@@ -160,15 +165,15 @@ static void print(const job *j, const sample *s, int rounds, bool json)
 static double work_of(const job *j)
 {
     const problem *p = j->p;
-    if (p->part[0] == 'm') return (j->half ? 2.0 : 4.0) * (double)p->n * (double)p->k;
+    if (p->part[0] == 'm') return (double)(width_of(j->type) * p->n * p->k);
     return 2.0 * (double)p->m * (double)p->n * (double)p->k;
 }
 
 static double limit_of(const job *j)
 {
     if (j->p->part[0] == 'm') return rf__peak_read(j->ctx, 256 << 20, 0.05);
-    const double half = j->half ? rf__peak_bf16(j->ctx, 0.02) : 0;
-    return half > 0 ? half : rf__peak_flops(j->ctx, 0.02);
+    const double peak = rf__peak_of(j->ctx, j->type, 0.02);
+    return peak > 0 ? peak : rf__peak_flops(j->ctx, 0.02);
 }
 
 static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, const char *type)
@@ -177,21 +182,23 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
     job jobs[MAX_WAYS] = {0};
     int ways = 0;
     float *a = filled(ctx, rf__max64(p->m * p->k, p->n)), *b = filled(ctx, p->n * p->k), *c = filled(ctx, p->m * p->n);
-    const bool f32 = !type || !strcmp(type, "f32"), half = !type || !strcmp(type, "bf16");
+    const bool f32 = !type || !strcmp(type, "f32"), half = !type || !strcmp(type, "bf16"),
+               i8 = (!type || !strcmp(type, "int8")) && p->kind == PACKED;
     for (const rf__products *by;
-         f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 2 && by != &rf__products_ref; ways++)
+         f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 3 && by != &rf__products_ref; ways++)
         jobs[ways] = (job){.ctx = ctx, .by = by, .p = p};
-    if (half) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_bf16, .p = p, .half = true};
+    if (half) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_bf16, .p = p, .type = RF_BF16};
+    if (i8) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_i8, .p = p, .type = RF_I8};
     uint16_t *a16 = NULL, *b16 = NULL;
     const rf__products *peer = rf__products_at(ctx, 1);
     if (half && peer && peer != &rf__products_ref && p->kind != PACKED) {
-        jobs[ways++] = (job){.ctx = ctx, .by = peer, .p = p, .half = true};
+        jobs[ways++] = (job){.ctx = ctx, .by = peer, .p = p, .type = RF_BF16};
         a16 = rounded(ctx, a, p->m * p->k);
         b16 = rounded(ctx, b, p->n * p->k);
     }
     for (int w = 0; w < ways; w++) {
         prepare(&jobs[w], a, b, c);
-        if (jobs[w].by == peer && jobs[w].half) jobs[w].call.a16 = a16, jobs[w].call.b16 = b16;
+        if (jobs[w].by == peer && jobs[w].type == RF_BF16) jobs[w].call.a16 = a16, jobs[w].call.b16 = b16;
         for (int i = 0; i <= jobs[w].copies; i++) run(&jobs[w]);
     }
     for (int r = 0; r < rounds; r++)
@@ -227,7 +234,7 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--type") && i + 1 < argc) type = argv[++i];
         else {
             fprintf(stderr, "usage: bench_gemm [--json] [--threads N] [--rounds N] [--isa RUNG] [--only "
-                            "base|train|head|small|memory] [--type f32|bf16]\n");
+                            "base|train|head|small|memory] [--type f32|bf16|int8]\n");
             return 2;
         }
     }
@@ -237,14 +244,14 @@ int main(int argc, char **argv)
     must(rf_ctx_new(&options, &ctx, &why), &why);
     const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5),
                  copy = rf__peak_copy(ctx, 512 << 20, 0.5);
-    const double half = rf__peak_bf16(ctx, 0.3);
+    const double half = rf__peak_of(ctx, RF_BF16, 0.3), i8 = rf__peak_of(ctx, RF_I8, 0.3);
     if (json)
-        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"read_gb_s\": %.2f, \"copy_gb_s\": "
-               "%.2f, \"threads\": %d}\n",
-               1e-9 * peak, 1e-9 * half, 1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
+        printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"int8_gops\": %.1f, \"read_gb_s\": "
+               "%.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n",
+               1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy, rf_ctx_threads(ctx));
     else
-        printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.2f GB/s read, %.2f GB/s copied\n", rf_ctx_threads(ctx),
-               1e-9 * peak, 1e-9 * half, 1e-9 * read, 1e-9 * copy);
+        printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.1f int8, %.2f GB/s read, %.2f GB/s copied\n",
+               rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy);
     for (size_t i = 0; i < RF_COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);

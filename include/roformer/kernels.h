@@ -122,7 +122,16 @@ typedef struct rfk_panel_shape {
     int64_t stride;                     /* from a row of a to the next                                                */
     int64_t block;                      /* rows of a that are best multiplied with one panel after the other          */
     int64_t group;                      /* columns of b that make a packed block of a worth its packing               */
+    int64_t code, zero;                 /* int8 alone: bytes of a number of a, and what stands for 0                  */
 } rfk_panel_shape;
+
+/* What makes sums of gemm_panel_i8 the product's result. */
+typedef struct rfk_i8_store {
+    const float *row;                   /* [rows] what 1 is worth in a row of a                                       */
+    const float *column;                /* [columns] and in a column of b                                             */
+    const int32_t *offset;              /* [columns] minus what `zero` adds to the sums of a column                   */
+    const float *bias;                  /* [n], or NULL for zeros                                                     */
+} rfk_i8_store;
 
 typedef struct rfk_table {
     const char *isa;

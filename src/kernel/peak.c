@@ -48,6 +48,22 @@ __attribute__((target("avx512f,avx512bf16"))) static double spin_bf16(int64_t n)
 #undef STEP
 }
 
+/* Four multiply-adds of bytes in each lane. */
+__attribute__((target("avx512f,avx512vnni"))) static double spin_i8(int64_t n)
+{
+#define START(v) __m512i v = _mm512_setzero_si512();
+#define STEP(v) v = _mm512_dpbusd_epi32(v, x, x);
+    const __m512i x = _mm512_set1_epi8(1);
+    CHAINS(START)
+    for (int64_t r = 0; r < n; r++) {
+        CHAINS(STEP)
+        CHAINS(KEEP_X86)
+    }
+    return 16.0 * 8 * CHAIN_COUNT * (double)n;
+#undef START
+#undef STEP
+}
+
 __attribute__((target("avx2,fma"))) static double spin_avx2(int64_t n)
 {
 #define START(v) __m256 v = _mm256_set1_ps(1.0F);
@@ -147,16 +163,24 @@ static void bf16_body(void *arg, int64_t i, int worker)
     (void)i, (void)worker;
     spin_bf16(*(const int64_t *)arg);
 }
+
+static void i8_body(void *arg, int64_t i, int worker)
+{
+    (void)i, (void)worker;
+    spin_i8(*(const int64_t *)arg);
+}
 #endif
 
-double rf__peak_bf16(const rf_ctx *ctx, double seconds)
+double rf__peak_of(const rf_ctx *ctx, rf_type type, double seconds)
 {
+    if (type == RF_F32) return rf__peak_flops(ctx, seconds);
 #if defined(__x86_64__)
     int64_t n = 1 << 17;
-    if (__builtin_cpu_supports("avx512bf16"))
+    if (type == RF_BF16 && __builtin_cpu_supports("avx512bf16"))
         return rate(&(passes){ctx, bf16_body, &n, spin_bf16(n) * ctx->threads}, seconds);
+    if (type == RF_I8 && __builtin_cpu_supports("avx512vnni"))
+        return rate(&(passes){ctx, i8_body, &n, spin_i8(n) * ctx->threads}, seconds);
 #endif
-    (void)ctx, (void)seconds;
     return 0;
 }
 

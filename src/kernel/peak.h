@@ -6,12 +6,14 @@
 #define RF_PEAK_H
 
 #include "base/base.h"
+#include "roformer/gemm.h"
 
 /* f32 operations a second (a fused multiply-add counts two) of a loop that lives in registers. */
 double rf__peak_flops(const rf_ctx *ctx, double seconds);
 
-/* The same of multiply-adds of bf16 numbers into f32 sums; 0 where there is no instruction for them. */
-double rf__peak_bf16(const rf_ctx *ctx, double seconds);
+/* The same of multiply-adds of this type, of bf16 numbers into f32 sums or of bytes into int32; 0 where there is no
+ * instruction for them. */
+double rf__peak_of(const rf_ctx *ctx, rf_type type, double seconds);
 
 /* Bytes a second read from, and copied (read + written) within, a buffer of `bytes`; larger than the caches for the
  * memory's own figure.  Negative when there is no memory for the buffer. */

@@ -235,6 +235,39 @@ static inline vm i_at_least(vi a, uint32_t b)
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_max_epu32(a, _mm256_set1_epi32((int)b)), a));
 }
 
+/* ---- whole numbers ----------------------------------------------------------------------------------------------- */
+
+static inline vi i_zero(void) { return _mm256_setzero_si256(); }
+static inline vi i_bits(vf a) { return _mm256_castps_si256(a); }
+static inline vi i_max(vi a, vi b) { return _mm256_max_epu32(a, b); }
+static inline vi i_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
+static inline vi i_load(const void *p) { return _mm256_loadu_si256(p); }
+static inline void i_store(void *p, vi a) { _mm256_storeu_si256(p, a); }
+static inline vi i_set1_word(const void *p)
+{
+    int word;
+    memcpy(&word, p, sizeof word);
+    return _mm256_set1_epi32(word);
+}
+static inline vf v_from_int(vi a) { return _mm256_cvtepi32_ps(a); }
+static inline __m128i v_to_i16(vf a)
+{
+    const vi whole = _mm256_cvtps_epi32(a);
+    return _mm_packs_epi32(_mm256_castsi256_si128(whole), _mm256_extracti128_si256(whole, 1));
+}
+static inline void v_store_i8(int8_t *p, vf a)
+{
+    const __m128i halves = v_to_i16(a);
+    _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(halves, halves));
+}
+
+/* Words of two: the instruction for four bytes (vpmaddubsw) saturates in 16 bits. */
+enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
+typedef int16_t i8_code;
+static inline vi i_load_weights(const int8_t *p) { return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p)); }
+static inline vi i_dot(vi codes, vi weights, vi s) { return _mm256_add_epi32(s, _mm256_madd_epi16(codes, weights)); }
+static inline void v_store_codes(i8_code *p, vf a) { _mm_storeu_si128((__m128i *)p, v_to_i16(a)); }
+
 #include "kernel/vec_math.h"
 
 #endif

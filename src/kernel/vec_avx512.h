@@ -267,6 +267,51 @@ static inline void i_interleave(vi w[4])
 
 static inline vm i_at_least(vi a, uint32_t b) { return _mm512_cmpge_epu32_mask(a, _mm512_set1_epi32((int)b)); }
 
+/* ---- whole numbers: what products in int8 need (gemm_i8.inc) ----------------------------------------------------- */
+
+static inline vi i_zero(void) { return _mm512_setzero_si512(); }
+static inline vi i_bits(vf a) { return _mm512_castps_si512(a); }
+static inline vi i_max(vi a, vi b) { return _mm512_max_epu32(a, b); }                         /* without sign         */
+static inline vi i_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
+static inline vi i_load(const void *p) { return _mm512_loadu_si512(p); }
+static inline void i_store(void *p, vi a) { _mm512_storeu_si512(p, a); }
+static inline vi i_set1_word(const void *p)
+{
+    int word;
+    memcpy(&word, p, sizeof word);
+    return _mm512_set1_epi32(word);
+}
+static inline vf v_from_int(vi a) { return _mm512_cvtepi32_ps(a); }
+static inline void v_store_i8(int8_t *p, vf a)                       /* rounded to nearest even, -128..127            */
+{
+    _mm_storeu_si128((__m128i *)p, _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a)));
+}
+
+/* A word of weights and one of codes meet in i_dot: I8_INTERLEAVE terms.  A code is x + I8_ZERO. */
+#ifdef __AVX512VNNI__
+enum { I8_INTERLEAVE = 4, I8_ZERO = 128 };
+typedef uint8_t i8_code;
+static inline vi i_load_weights(const int8_t *p) { return _mm512_loadu_si512(p); }
+static inline vi i_dot(vi codes, vi weights, vi s) { return _mm512_dpbusd_epi32(s, codes, weights); }
+static inline void v_store_codes(i8_code *p, vf a)
+{
+    const __m128i whole = _mm512_cvtsepi32_epi8(_mm512_cvtps_epi32(a));
+    _mm_storeu_si128((__m128i *)p, _mm_xor_si128(whole, _mm_set1_epi8((char)0x80)));
+}
+#else
+enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
+typedef int16_t i8_code;
+static inline vi i_load_weights(const int8_t *p)
+{
+    return _mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)p));
+}
+static inline vi i_dot(vi codes, vi weights, vi s) { return _mm512_add_epi32(s, _mm512_madd_epi16(codes, weights)); }
+static inline void v_store_codes(i8_code *p, vf a)
+{
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(a)));
+}
+#endif
+
 #include "kernel/vec_math.h"
 
 #endif

@@ -226,6 +226,39 @@ static inline void i_interleave(vi w[4])
 
 static inline vm i_at_least(vi a, uint32_t b) { return vcgeq_u32(a, vdupq_n_u32(b)); }
 
+/* ---- whole numbers ----------------------------------------------------------------------------------------------- */
+
+static inline vi i_zero(void) { return vdupq_n_u32(0); }
+static inline vi i_bits(vf a) { return vreinterpretq_u32_f32(a); }
+static inline vi i_max(vi a, vi b) { return vmaxq_u32(a, b); }
+static inline vi i_add(vi a, vi b) { return vaddq_u32(a, b); }
+static inline vi i_load(const void *p) { return vreinterpretq_u32_u8(vld1q_u8(p)); }
+static inline void i_store(void *p, vi a) { vst1q_u8(p, vreinterpretq_u8_u32(a)); }
+static inline vi i_set1_word(const void *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return vdupq_n_u32(word);
+}
+static inline vf v_from_int(vi a) { return vcvtq_f32_s32(vreinterpretq_s32_u32(a)); }
+static inline int16x4_t v_to_i16(vf a) { return vqmovn_s32(vcvtnq_s32_f32(a)); }
+static inline void v_store_i8(int8_t *p, vf a)
+{
+    const int16x4_t halves = v_to_i16(a);
+    vst1_lane_s32((int32_t *)(void *)p, vreinterpret_s32_s8(vqmovn_s16(vcombine_s16(halves, halves))), 0);
+}
+
+enum { I8_INTERLEAVE = 2, I8_ZERO = 0 };
+typedef int16_t i8_code;
+static inline vi i_load_weights(const int8_t *p) { return vreinterpretq_u32_s16(vmovl_s8(vld1_s8(p))); }
+static inline vi i_dot(vi codes, vi weights, vi s)
+{
+    const int16x8_t a = vreinterpretq_s16_u32(codes), b = vreinterpretq_s16_u32(weights);
+    const int32x4_t low = vmull_s16(vget_low_s16(a), vget_low_s16(b)), high = vmull_high_s16(a, b);
+    return vaddq_u32(s, vreinterpretq_u32_s32(vpaddq_s32(low, high)));
+}
+static inline void v_store_codes(i8_code *p, vf a) { vst1_s16(p, v_to_i16(a)); }
+
 #include "kernel/vec_math.h"
 
 #endif

@@ -391,13 +391,13 @@ static void refusals(void **state)
     refuse(ctx, (g = ok, g.beta = 1, g.act = RF_ACT_GELU, g), RF_EARG, "neither bias nor activation");
     refuse(ctx, (g = ok, g.act = (rf_act)99, g), RF_EARG, "99 is not an activation");
     refuse(ctx, (g = ok, g.b = NULL, g), RF_EARG, "NULL");
-    refuse(ctx, (g = ok, g.type = RF_I8, g), RF_EUNSUPPORTED, "only f32 (0) and bf16 (1)");
+    refuse(ctx, (g = ok, g.type = RF_I8, g), RF_EUNSUPPORTED, "expected f32 (0) or bf16 (1)");
     refuse(ctx, (g = ok, g.a16 = (const uint16_t *)(const void *)a, g), RF_EARG, "goes with type bf16");
 
     rf_error why = {0};
     rf_packed *p = NULL;
     assert_int_equal(rf_pack(ctx, RF_F16, 2, 3, a, &p, &why), RF_EUNSUPPORTED);
-    t_failed(&why, RF_EUNSUPPORTED, "only f32");
+    t_failed(&why, RF_EUNSUPPORTED, "expected f32");
     why = (rf_error){0};
     assert_int_equal(rf_pack(ctx, RF_F32, 2, 3, NULL, &p, &why), RF_EARG);
     t_failed(&why, RF_EARG, "NULL");

@@ -31,7 +31,8 @@ static void panels_have_a_shape_that_blocks_can_have(void **state)
     (void)state;
     rfk_table k;
     for (EACH_RUNG(k)) {
-        const rfk_panel_shape *shapes[] = {k.gemm_panel_shape(), k.gemm_panel_bf16_shape()};
+        const rfk_panel_shape *shapes[] = {k.gemm_panel_shape(), k.gemm_panel_bf16_shape(),
+                                           k.gemm_panel_i8_shape()};
         for (size_t i = 0; i < RF_COUNT(shapes); i++) {
             const rfk_panel_shape *s = shapes[i];
             assert_true(s->rows > 0 && s->block >= s->rows);
@@ -116,7 +117,7 @@ static void the_peak_is_a_rate(void **state)
     const double flops = rf__peak_flops(ctx, 0.01), copied = rf__peak_copy(ctx, 1 << 20, 0.01);
     assert_true(isfinite(flops) && flops > 1e6);
     assert_true(isfinite(copied) && copied > 1e6);
-    assert_true(rf__peak_bf16(ctx, 0.01) >= 0);
+    assert_true(rf__peak_of(ctx, RF_BF16, 0.01) >= 0 && rf__peak_of(ctx, RF_I8, 0.01) >= 0);
     rf_ctx_free(ctx);
 }
 

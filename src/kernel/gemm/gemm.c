@@ -101,6 +101,7 @@ const rf__products *rf__products_at(const rf_ctx *ctx, int i)
 const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type)
 {
     const rf__products *by = rf__products_at(ctx, 0);
+    if (type == RF_I8) return &rf__products_i8;
     return type == RF_BF16 && by != &rf__products_ref ? &rf__products_bf16 : by;
 }
 
@@ -151,11 +152,11 @@ static rf_status check_act(const char *op, rf_act act, rf_error *why)
     return RF_OK;
 }
 
-static rf_status check_type(const char *op, rf_type type, rf_error *why)
+static rf_status check_type(const char *op, rf_type type, bool packed, rf_error *why)
 {
-    if (type == RF_F32 || type == RF_BF16) return RF_OK;
-    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, only f32 (%d) and bf16 (%d) are supported", op, (int)type,
-                   RF_F32, RF_BF16);
+    if (type == RF_F32 || type == RF_BF16 || (packed && type == RF_I8)) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%s: type %d, expected f32 (%d)%s bf16 (%d)%s", op, (int)type, RF_F32,
+                   packed ? "," : " or", RF_BF16, packed ? " or int8 (3)" : "");
 }
 
 static rf_status check(const rf_gemm_call *g, rf_error *why)
@@ -169,7 +170,7 @@ static rf_status check(const rf_gemm_call *g, rf_error *why)
     if (g->beta != 0 && g->beta != 1) return rf_fail(why, RF_EARG, "gemm: beta %g is neither 0 nor 1", (double)g->beta);
     if (g->beta != 0 && (g->bias || g->act))
         return rf_fail(why, RF_EARG, "gemm: beta 1 goes with neither bias nor activation");
-    if ((s = check_type("gemm", g->type, why))) return s;
+    if ((s = check_type("gemm", g->type, false, why))) return s;
     if (!g->type && (g->a16 || g->b16))
         return rf_fail(why, RF_EARG, "gemm: a bf16 matrix goes with type bf16 (%d)", RF_BF16);
     if (g->m && g->n && (!g->c || (g->k && ((!g->a && !g->a16) || (!g->b && !g->b16)))))
@@ -192,22 +193,42 @@ rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
     return rf__gemm_by(rf__products_for(ctx, call->type), ctx, call, why);
 }
 
-rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
-                      rf_packed **out, rf_error *why)
+/* An empty matrix that `by` will fill. */
+static rf_status packed_new(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k,
+                            const void *w, rf_packed **out, rf_error *why)
 {
     rf_status s = check_sizes("pack", 1, n, k, why);
-    if (!s) s = check_type("pack", type, why);
+    if (!s) s = check_type("pack", type, true, why);
     if (s) return s;
     if (n && k && !w) return rf_fail(why, RF_EARG, "pack: the matrix is NULL");
     rf_packed *p = rf__calloc(ctx, 1, sizeof *p);
     if (!p) return rf_fail(why, RF_ENOMEM, "out of memory: a packed matrix of %zu bytes", sizeof *p);
     *p = (rf_packed){.ctx = ctx, .by = n && k ? by : &rf__products_ref, .type = type, .n = n, .k = k};
-    if ((s = p->by->pack(ctx, p, w, why))) {
-        rf_packed_free(p);
-        return s;
-    }
     *out = p;
     return RF_OK;
+}
+
+rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,
+                      rf_packed **out, rf_error *why)
+{
+    rf_packed *p = NULL;
+    rf_status s = packed_new(by, ctx, type, n, k, w, &p, why);
+    if (!s) s = p->by->pack(ctx, p, w, why);
+    if (s) rf_packed_free(p);
+    else *out = p;
+    return s;
+}
+
+rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w, const float *scale, rf_packed **out,
+                       rf_error *why)
+{
+    rf_packed *p = NULL;
+    if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: the scales are NULL");
+    rf_status s = packed_new(&rf__products_i8, ctx, RF_I8, n, k, w, &p, why);
+    if (!s) s = p->by == &rf__products_i8 ? rf__i8_pack(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
+    if (s) rf_packed_free(p);
+    else *out = p;
+    return s;
 }
 
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why)

@@ -48,6 +48,7 @@ typedef struct blocks {
     int64_t m, n, k;                    /* n: of this call's panels */
     rf__matrix a;
     const char *panels;
+    const void *own;
     float *c;
     int64_t ldc;
     int add;
@@ -56,6 +57,7 @@ typedef struct blocks {
     int64_t step;                       /* of k: how deep a cut is */
     int64_t row_blocks, groups;
     char *workspace;
+    _Atomic int64_t wrong;              /* the first row that could not be taken, or INT64_MAX */
 } blocks;
 
 /* Blocks of nearly equal height, at multiples of a vector when they must be transposed. */
@@ -67,7 +69,7 @@ static int64_t first_row(const blocks *g, int64_t block)
 
 static void one_block(void *arg, int64_t task, int worker)
 {
-    const blocks *g = arg;
+    blocks *g = arg;
     const rf__element *e = g->e;
     const rfk_panel_shape *shape = g->shape;
     char *workspace = g->workspace + (size_t)worker * e->workspace(shape);
@@ -79,10 +81,10 @@ static void one_block(void *arg, int64_t task, int worker)
 
     for (int64_t p = 0; p < g->k; p += g->step) {
         const int64_t depth = rf__min64(g->step, g->k - p);
-        e->copy(&(rf__copying){g->ctx, shape, &g->a, workspace, i0, rows, p, depth});
+        const bool is_last = p + depth == g->k;
+        e->copy(&(rf__copying){g->ctx, shape, &g->a, workspace, i0, rows, p, depth, g->k, &g->wrong});
         for (int64_t q = first; q < last; q++) {
-            const int64_t j = q * shape->columns;
-            const bool add = p > 0 || g->add;
+            const int64_t j = q * shape->columns, n = rf__min64(shape->columns, g->n - j);
             e->multiply(&(rf__multiplying){
                 .ctx = g->ctx,
                 .shape = shape,
@@ -91,21 +93,24 @@ static void one_block(void *arg, int64_t task, int worker)
                 .workspace = workspace,
                 .panel = g->panels + (size_t)(j * deep + p * shape->columns) * e->size,
                 .rows = rows,
-                .n = rf__min64(shape->columns, g->n - j),
+                .n = n,
                 .depth = depth,
-                .add = add,
-                .bias = !add && g->bias ? g->bias + j : NULL,
+                .add = p > 0 || g->add,
+                .last = is_last,
+                .bias = g->bias ? g->bias + j : NULL,
+                .own = g->own,
+                .j = j,
             });
+            if (is_last) rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, n);
         }
     }
-    const int64_t j = first * shape->columns;
-    rf__act_rows(g->ctx, g->act, c + j, g->ldc, rows, rf__min64(last * shape->columns, g->n) - j);
 }
 
 /* As many tasks as keep all workers busy to the end, of equal size; never a block higher than `block`. */
 static void run(blocks *g)
 {
     const int64_t workers = g->ctx->threads, panels = ceiling(g->n, g->shape->columns);
+    atomic_init(&g->wrong, INT64_MAX);
     g->row_blocks = ceiling(g->m, g->shape->block);
     if (g->row_blocks > workers) g->row_blocks = ceiling(g->row_blocks, workers) * workers;
     g->groups = ceiling(panels, g->shape->group / g->shape->columns);
@@ -201,7 +206,8 @@ rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w
     const size_t bytes = (size_t)(ceiling(w->n, shape->columns) * shape->columns * filled(shape, w->k)) * e->size;
     w->data = rf__alloc(ctx, bytes);
     if (!w->data) return rf_fail(why, RF_ENOMEM, "out of memory: packed weights of %zu bytes", bytes);
-    pack_panels(e, (rf__packing){.ctx = ctx, .b = {from, NULL, w->k, 1}, .n = w->n, .k = w->k, .out = w->data});
+    pack_panels(e, (rf__packing){.ctx = ctx, .b = {from, NULL, w->k, 1}, .n = w->n, .k = w->k, .out = w->data,
+                                .own = w->own});
     return RF_OK;
 }
 
@@ -219,6 +225,7 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .k = w->k,
                 .a = {x, NULL, ldx, 0},
                 .panels = w->data,
+                .own = w->own,
                 .c = y,
                 .ldc = ldy,
                 .bias = bias,
@@ -227,5 +234,8 @@ rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_p
                 .workspace = rf__product_scratch(ctx, bytes)};
     if (g.workspace) run(&g);
     rf__product_leave(ctx);
-    return g.workspace ? RF_OK : no_scratch(why, bytes);
+    if (!g.workspace) return no_scratch(why, bytes);
+    const int64_t wrong = atomic_load(&g.wrong);
+    if (wrong < m) return rf_fail(why, RF_ENUMERIC, "row %lld of x is not finite", (long long)wrong);
+    return RF_OK;
 }

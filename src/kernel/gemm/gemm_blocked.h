@@ -3,6 +3,8 @@
 #ifndef RF_GEMM_BLOCKED_H
 #define RF_GEMM_BLOCKED_H
 
+#include <stdatomic.h>
+
 #include "kernel/gemm/products.h"
 #include "kernel/kernel.h"
 
@@ -22,6 +24,7 @@ typedef struct rf__packing {
     rf__matrix b;
     int64_t k0, j0, n, k, deep;
     void *out;
+    void *own;                          /* of the packed matrix: what the type keeps beside its panels                */
 } rf__packing;
 
 /* Rows i0.. and columns p0.. of a on their way into a worker's block. */
@@ -31,9 +34,12 @@ typedef struct rf__copying {
     const rf__matrix *a;
     void *workspace;
     int64_t i0, rows, p0, depth;
+    int64_t k;                          /* columns of a in all                                                        */
+    _Atomic int64_t *wrong;             /* the first row of a that the type cannot take, or INT64_MAX                 */
 } rf__copying;
 
-/* A block against a panel: c = c (or bias, or 0) + block panel, `rows` high and n wide. */
+/* A block against a panel: c = c (or bias, or 0) + block panel, `rows` high and n wide.  `bias` is there in every cut
+ * of k, and comes in once. */
 typedef struct rf__multiplying {
     const rf_ctx *ctx;
     const rfk_panel_shape *shape;
@@ -41,8 +47,10 @@ typedef struct rf__multiplying {
     int64_t ldc;
     const void *workspace, *panel;
     int64_t rows, n, depth;
-    bool add;                           /* to c; then bias is NULL */
+    bool add, last;                     /* to c, which holds earlier cuts of k or what is added to; the last cut      */
     const float *bias;
+    const void *own;                    /* of the packed matrix                                                       */
+    int64_t j;                          /* the panel's first column in it                                             */
 } rf__multiplying;
 
 /* What `multiply` begins with, as gemm_panel takes it. */
@@ -66,6 +74,7 @@ typedef struct rf__element {
 /* Rows of a that are transposed together: the widest rung's vector.  Columns of a panel, at most. */
 enum { RF__GEMM_WIDTH = 16, RF__WIDEST_PANEL = 64 };
 
+/* The panels of w that `e` makes are kept in w->data; w->own is there already. */
 rf_status rf__blocked_gemm(const rf__element *e, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__blocked_pack(const rf__element *e, const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why);
 rf_status rf__blocked_packed(const rf__element *e, const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x,

@@ -3,6 +3,7 @@
  *   ref    the triple loop, summed in double                              gemm_ref.c
  *   f32    blocked and packed (gemm_blocked.c), on gemm_panel             gemm_f32.c
  *   bf16   the same in bf16 with f32 sums, on gemm_panel_bf16             gemm_bf16.c
+ *   i8     weights in int8 with int32 sums, on gemm_panel_i8              gemm_i8.c
  *   dnnl   oneDNN, where it is built in                                   gemm_dnnl.c
  *
  * Sizes and pointers were checked by gemm.c: m, n and k are at least 1 except for `ref`, which takes k = 0 too.     */
@@ -30,7 +31,7 @@ struct rf_packed {
     void *own;
 };
 
-extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16;
+extern const rf__products rf__products_ref, rf__products_f32, rf__products_bf16, rf__products_i8;
 #ifdef RF_DNNL
 extern const rf__products rf__products_dnnl;
 #endif
@@ -43,6 +44,9 @@ const rf__products *rf__products_for(const rf_ctx *ctx, rf_type type);
 
 /* Keeps the caller's choice ("built-in", "onednn", NULL); RF_EARG when this build or this rung has it not. */
 rf_status rf__products_choose(rf_ctx *ctx, const char *name, rf_error *why);
+
+/* rf__products_i8's pack of weights that are in int8 already. */
+rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why);
 
 rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why);
 rf_status rf__pack_by(const rf__products *by, const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w,

@@ -29,6 +29,13 @@ void rfk_ref_pairs_bf16(uint16_t *y, const float *a, const float *b, int64_t n)
     }
 }
 
+void rfk_ref_to_i8(int8_t *y, const float *x, float scale, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (int8_t)fminf(fmaxf(rintf(x[i] * scale), -128), 127);
+}
+
+void rfk_ref_codes_i8(void *codes, const float *x, float scale, int64_t n) { rfk_ref_to_i8(codes, x, scale, n); }
+
 void rfk_ref_to_bf16_random(uint16_t *y, const float *x, int64_t n, const uint32_t key[2], uint64_t stream,
                             uint64_t first)
 {

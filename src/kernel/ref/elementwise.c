@@ -43,6 +43,16 @@ float rfk_ref_largest(const float *x, int64_t n)
     return top;
 }
 
+float rfk_ref_largest_size(const float *x, int64_t n)
+{
+    float top = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (!isfinite(x[i])) return fabsf(x[i]);
+        top = fmaxf(top, fabsf(x[i]));
+    }
+    return top;
+}
+
 double rfk_ref_sumsq(const float *x, int64_t n)
 {
     double sum = 0;

@@ -51,3 +51,30 @@ void rfk_ref_gemm_panel_bf16(float *c, int64_t ldc, const uint16_t *a, const uin
             c[i * ldc + j] = (float)sum;
         }
 }
+
+const rfk_panel_shape *rfk_ref_gemm_panel_i8_shape(void)
+{
+    static const rfk_panel_shape shape = {
+        .rows = 1, .columns = COLUMNS, .interleave = 1, .depth = DEPTH, .stride = DEPTH,
+        .block = BLOCK, .group = COLUMNS, .code = 1, .zero = 0,
+    };
+    return &shape;
+}
+
+void rfk_ref_gemm_panel_i8(int32_t *sum, int64_t ld, const void *a, const int8_t *panel, int64_t rows, int64_t n,
+                           int64_t k, int add, const rfk_i8_store *store)
+{
+    const int8_t *x = a;
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++) {
+            int32_t s = add ? sum[i * ld + j] : 0;
+            for (int64_t p = 0; p < k; p++) s += x[i * DEPTH + p] * panel[p * COLUMNS + j];
+            if (store) {
+                const float sized = (float)(s + store->offset[j]) * store->row[i];
+                const float c = fmaf(sized, store->column[j], store->bias ? store->bias[j] : 0);
+                memcpy(&sum[i * ld + j], &c, sizeof c);
+            } else {
+                sum[i * ld + j] = s;
+            }
+        }
+}

@@ -1,0 +1,188 @@
+/* gemm_i8.c — int8 with sums in int32 for the blocked driver, on the kernels gemm_panel_i8 and codes_i8.  For weights
+ * alone.
+ *
+ *     w[j,p] = column[j] q[j,p]          q in -127..127, column[j] = max_p |w[j,p]| / 127        when they are packed
+ *     x[i,p] = row[i] c[i,p]             the same of each row of x                               when it is copied
+ *     y[i,j] = f32(sum_p c[i,p] q[j,p]) row[i] column[j] + bias[j]                               exact but for the last
+ *
+ *     panels of b     `interleave` steps of k side by side: [n/columns][k/interleave][columns][interleave]
+ *     block of a      codes, row by row, `stride` apart, behind the rows' scales
+ *
+ * Between cuts of k the sums lie where the result will.  Sums are whole numbers and the scales' arithmetic is that of
+ * single operations, so every rung gives the same bits.                                                              */
+#include <math.h>
+
+#include "kernel/gemm/gemm_blocked.h"
+
+/* 127 is divided by sizes in SMALLEST..LARGEST, so that no scale is subnormal or infinite; the codes of k = LONGEST
+ * (0..255 against -128..127) fit 32 bits. */
+#define SMALLEST 0x1p-100F
+#define LARGEST 0x1p100F
+enum { LONGEST = 65536 };
+
+/* What is kept beside the panels, in whole panels; the arrays follow in one block. */
+typedef struct weights {
+    float *column;
+    int32_t *offset;
+    const int8_t *given;                /* while they are packed: the weights, when they are in int8 already */
+} weights;
+
+static const rfk_panel_shape *shape(const rf_ctx *ctx) { return ctx->k->gemm_panel_i8_shape(); }
+
+/* ---- the block of a ---------------------------------------------------------------------------------------------- */
+
+static size_t scales_size(const rfk_panel_shape *s) { return (size_t)(s->block + RF__GEMM_WIDTH) * sizeof(float); }
+
+static size_t workspace(const rfk_panel_shape *s)
+{
+    return scales_size(s) + (size_t)((s->block + RF__GEMM_WIDTH) * s->stride * s->code);
+}
+
+/* Rows smaller than SMALLEST are taken for zeros. */
+static float row_scale(const rf__copying *x, int64_t i)
+{
+    const float size = x->ctx->k->largest_size(x->a->f32 + (x->i0 + i) * x->a->ld, x->k);
+    if (isfinite(size)) return size < SMALLEST ? 0 : size / 127;
+    int64_t first = atomic_load(x->wrong);
+    while (x->i0 + i < first && !atomic_compare_exchange_weak(x->wrong, &first, x->i0 + i)) continue;
+    return 0;
+}
+
+static void copy(const rf__copying *x)
+{
+    float *scale = x->workspace;
+    char *block = (char *)x->workspace + scales_size(x->shape);
+    for (int64_t i = 0; i < x->rows; i++) {
+        if (x->p0 == 0) scale[i] = row_scale(x, i);
+        x->ctx->k->codes_i8(block + i * x->shape->stride * x->shape->code, x->a->f32 + (x->i0 + i) * x->a->ld + x->p0,
+                            scale[i] > 0 ? 1 / scale[i] : 0, x->depth);
+    }
+}
+
+static void multiply(const rf__multiplying *x)
+{
+    const weights *w = x->own;
+    const rfk_i8_store store = {x->workspace, w->column + x->j, w->offset + x->j, x->bias};
+    x->ctx->k->gemm_panel_i8((int32_t *)(void *)x->c, x->ldc, (const char *)x->workspace + scales_size(x->shape),
+                             x->panel, x->rows, x->n, x->depth, x->add, x->last ? &store : NULL);
+}
+
+/* ---- panels of b ------------------------------------------------------------------------------------------------- */
+
+enum { DEEP = 512 };                    /* weights of a column that are looked at together */
+
+/* Column j in int8, from p on. */
+static const int8_t *column(const rf__packing *p, int64_t j, int64_t from, int64_t deep, int8_t *to)
+{
+    const weights *w = p->own;
+    const int64_t at = j * p->b.ld + from;
+    if (w->given) return w->given + at;
+    p->ctx->k->to_i8(to, p->b.f32 + at, w->column[j] > 0 ? 1 / w->column[j] : 0, deep);
+    return to;
+}
+
+static void pack_panel(const rf__packing *p, int64_t q)
+{
+    weights *w = p->own;
+    const int64_t columns = p->shape->columns, group = p->shape->interleave;
+    const int64_t first = q * columns, width = rf__min64(columns, p->n - first);
+    int8_t *out = (int8_t *)p->out + first * p->deep, piece[DEEP];
+    memset(out, 0, (size_t)(p->deep * columns));
+    for (int64_t j = 0; j < width; j++) {
+        int32_t sum = 0;
+        if (!w->given) w->column[first + j] = p->ctx->k->largest_size(p->b.f32 + (first + j) * p->b.ld, p->k) / 127;
+        for (int64_t from = 0; from < p->k; from += DEEP) {
+            const int64_t deep = rf__min64(DEEP, p->k - from);
+            const int8_t *x = column(p, first + j, from, deep, piece);
+            for (int64_t i = 0; i < deep; i++) {
+                const int64_t at = from + i;
+                out[(at / group * columns + j) * group + at % group] = x[i];
+                sum += x[i];
+            }
+        }
+        w->offset[first + j] = -(int32_t)p->shape->zero * sum;
+    }
+}
+
+static const rf__element i8 = {
+    .size = 1,
+    .shape = shape,
+    .workspace = workspace,
+    .copy = copy,
+    .multiply = multiply,
+    .pack_panel = pack_panel,
+};
+
+/* ---- the calls --------------------------------------------------------------------------------------------------- */
+
+static rf_status gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
+{
+    (void)ctx, (void)call;
+    return rf_fail(why, RF_EUNSUPPORTED, "gemm: products in int8 take packed weights (rf_pack)");
+}
+
+/* A row of weights must have a scale, and one of them at least a weight. */
+static rf_status check_weights(const rf_ctx *ctx, const rf_packed *w, const float *from, rf_error *why)
+{
+    float largest = 0;
+    for (int64_t j = 0; j < w->n; j++) {
+        const float size = ctx->k->largest_size(from + j * w->k, w->k);
+        if (!isfinite(size))
+            return rf_fail(why, RF_ENUMERIC, "int8 weights: row %lld holds values that are not finite", (long long)j);
+        if (size > LARGEST || (size > 0 && size < SMALLEST))
+            return rf_fail(why, RF_ENUMERIC,
+                           "int8 weights: the largest of row %lld is %g in size, a scale needs %g..%g", (long long)j,
+                           (double)size, (double)SMALLEST, (double)LARGEST);
+        largest = fmaxf(largest, size);
+    }
+    if (largest == 0) return rf_fail(why, RF_ENUMERIC, "int8 weights: all are zero, which leaves no scale");
+    return RF_OK;
+}
+
+static rf_status check_scales(const rf_packed *w, const float *scale, rf_error *why)
+{
+    for (int64_t j = 0; j < w->n; j++)
+        if (!(scale[j] >= SMALLEST / 127 && scale[j] <= LARGEST))
+            return rf_fail(why, RF_ENUMERIC, "int8 weights: the scale of row %lld is %g, expected %g..%g", (long long)j,
+                           (double)scale[j], (double)(SMALLEST / 127), (double)LARGEST);
+    return RF_OK;
+}
+
+static rf_status pack_from(const rf_ctx *ctx, rf_packed *w, const float *from, const int8_t *given, const float *scale,
+                           rf_error *why)
+{
+    if (w->k > LONGEST)
+        return rf_fail(why, RF_EUNSUPPORTED, "int8 weights: rows of %lld, sums of at most %d are exact",
+                       (long long)w->k, LONGEST);
+    rf_status status = given ? check_scales(w, scale, why) : check_weights(ctx, w, from, why);
+    if (status) return status;
+    const int64_t columns = shape(ctx)->columns, n = (w->n + columns - 1) / columns * columns;
+    weights *own = rf__calloc(ctx, 1, sizeof *own + (size_t)n * (sizeof *own->column + sizeof *own->offset));
+    if (!own) return rf_fail(why, RF_ENOMEM, "out of memory: scales of %lld columns", (long long)n);
+    *own = (weights){(float *)(void *)(own + 1), (int32_t *)(void *)((float *)(void *)(own + 1) + n), given};
+    if (given) memcpy(own->column, scale, (size_t)w->n * sizeof *scale);
+    w->own = own;
+    status = rf__blocked_pack(&i8, ctx, w, from, why);
+    own->given = NULL;
+    return status;
+}
+
+static rf_status pack(const rf_ctx *ctx, rf_packed *w, const float *from, rf_error *why)
+{
+    return pack_from(ctx, w, from, NULL, NULL, why);
+}
+
+rf_status rf__i8_pack(const rf_ctx *ctx, rf_packed *w, const int8_t *q, const float *scale, rf_error *why)
+{
+    return pack_from(ctx, w, NULL, q, scale, why);
+}
+
+static void forget(rf_packed *w) { rf__free(w->ctx, w->own); }
+
+static rf_status packed(const rf_ctx *ctx, const rf_packed *w, int64_t m, const float *x, int64_t ldx,
+                        const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
+{
+    return rf__blocked_packed(&i8, ctx, w, m, x, ldx, bias, act, y, ldy, why);
+}
+
+const rf__products rf__products_i8 = {"built-in, int8", gemm, pack, forget, packed};
