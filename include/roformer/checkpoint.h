@@ -31,19 +31,27 @@ typedef struct rf_weight {
     int64_t dim[RF_MAX_RANK];
     size_t count, bytes;        /* elements; bytes in the file                                                        */
     const void *data;           /* inside the mapping; may be unaligned                                               */
+    /* elements from one to the next of each dimension, where that is not what the dimensions say (a transposed tensor
+     * of torch.save: `bytes` is then from its first to its last); NULL: the tensor lies in one piece, as in C */
+    const int64_t *stride;
 } rf_weight;
 
 typedef struct rf_weights rf_weights;
 
-/* Maps a .safetensors file, or all shards that a model.safetensors.index.json names, or what a folder holds of the two.
+/* Maps a .safetensors file or a checkpoint of PyTorch (torch.save's zip, or the pickles before it; nothing is
+ * executed), or all shards that an index names, or what a folder holds of these.
  *
  *   out             closed with rf_weights_close; untouched on error
  *   cost            the headers are read, the data is only mapped
  *   RF_EIO          cannot be opened or mapped
- *   RF_EDATA        not a safetensors file: header length, JSON, duplicate names, shapes, offsets (message says which);
+ *   RF_EDATA        not such a file: header length, JSON, duplicate names, shapes, offsets (message says which);
  *                   an index that names another folder, a missing shard, a tensor in two shards
  *   RF_EUNSUPPORTED a data type that the format does not know                                                        */
 rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out, rf_error *why);
+
+/* The file that a folder's weights are opened by: model.safetensors, its index, pytorch_model.bin or its index,
+ * whichever is there first.  RF_EIO: none is. */
+rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why);
 void rf_weights_close(rf_weights *w);
 size_t rf_weights_count(const rf_weights *w);
 const rf_weight *rf_weights_at(const rf_weights *w, size_t i);                       /* in the order of the file     */

@@ -12,6 +12,8 @@
 #define RF_FILE_CONFIG "config.json"
 #define RF_FILE_WEIGHTS "model.safetensors"
 #define RF_FILE_WEIGHTS_INDEX "model.safetensors.index.json"
+#define RF_FILE_TORCH "pytorch_model.bin"                 /* what torch.save wrote; read, never written               */
+#define RF_FILE_TORCH_INDEX "pytorch_model.bin.index.json"
 #define RF_FILE_CARD "README.md"
 #define RF_FILE_CHECKSUMS "checksums.json"                /* of a trained model's files                               */
 

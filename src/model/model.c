@@ -52,7 +52,7 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
 /* A mapped f32 tensor can be used where it lies. */
 static bool usable_as_is(const rf_weight *t)
 {
-    return t && t->type == RF_F32 && (uintptr_t)t->data % sizeof(float) == 0;
+    return t && t->type == RF_F32 && !t->stride && (uintptr_t)t->data % sizeof(float) == 0;
 }
 
 static bool stays_in_file(const rf_model *m, const struct source *from, size_t i)
@@ -78,7 +78,8 @@ static rf_status gather(rf_model *m, const struct source *from, rf_error *why)
         } else if (stays_in_file(m, from, i)) {
             m->value[i] = (float *)(uintptr_t)from->match[i]->data;
             if (!m->ctx->k->finite(m->value[i], (int64_t)p[i].count))
-                status = rf_fail(why, RF_ENUMERIC, "model.safetensors: %s holds values that are not finite", p[i].name);
+                status = rf_fail(why, RF_ENUMERIC, "%s: %s holds values that are not finite",
+                                 rf__weights_name(from->file), p[i].name);
             rf_weights_forget(from->file, from->match[i]);
         } else {
             if (!p[i].joined) at = aligned(at);
@@ -118,14 +119,7 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type,
 
 static rf_status load(rf_model *m, const char *folder, rf_error *why)
 {
-    char path[4096];
-    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why);
-    if (!status && access(path, R_OK)) {
-        char index[4096];
-        if (!rf__path(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
-            memcpy(path, index, sizeof path);
-    }
-    if (!status) status = rf_weights_open(m->ctx, path, &m->file, why);
+    rf_status status = rf_weights_open(m->ctx, folder, &m->file, why);
     if (status) return status;
 
     struct source from = {.file = m->file, .match = rf__calloc(m->ctx, m->params.n, sizeof *from.match)};

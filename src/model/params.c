@@ -316,8 +316,8 @@ rf_status rf__params_match(const rf_params *params, const rf_weights *w, const r
             complain(&bad, &params->p[i], match[i]);
     if (has_head) *has_head = !headless;
     if (!bad.all) return RF_OK;
-    if (bad.more) return rf_fail(why, RF_EDATA, "model.safetensors: %s; and %zu more", bad.text, bad.more);
-    return rf_fail(why, RF_EDATA, "model.safetensors: %s", bad.text);
+    if (bad.more) return rf_fail(why, RF_EDATA, "%s: %s; and %zu more", rf__weights_name(w), bad.text, bad.more);
+    return rf_fail(why, RF_EDATA, "%s: %s", rf__weights_name(w), bad.text);
 }
 
 static bool is_silent(const rf_family *f, const char *name)
@@ -338,7 +338,8 @@ char *rf__params_ignored(const rf_params *params, const rf_weights *w, const rf_
     for (size_t i = 0; i < rf_weights_count(w); i++) {
         const rf_weight *t = rf_weights_at(w, i);
         bool used = is_silent(params->family, t->name);
-        for (size_t j = 0; !used && j < params->n; j++) used = match[j] == t;
+        for (size_t j = 0; !used && j < params->n; j++)         /* or its second name, of which the first counted */
+            used = match[j] && (match[j] == t || !strcmp(params->p[j].name, t->name));
         if (!used) n += (size_t)snprintf(list + n, size - n, "%s%s", n ? ", " : "", t->name);
     }
     return list;
@@ -367,7 +368,8 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
         const rf_weight *t = p->head ? NULL : rf__params_find(params, w, p->name);
         if (!p->head && (!t || !fits(p, t))) complain(&bad, p, t);
     }
-    if (bad.all) return rf_fail(why, RF_EDATA, "model.safetensors: %s%s", bad.text, bad.more ? "; and more" : "");
+    if (bad.all)
+        return rf_fail(why, RF_EDATA, "%s: %s%s", rf__weights_name(w), bad.text, bad.more ? "; and more" : "");
     for (size_t i = 0; i < params->n && !status; i++) {
         const rf_param *p = &params->p[i];
         const rf_weight *t = !p->head || p->flags & RF_ROW_PRETRAINED ? rf__params_find(params, w, p->name) : NULL;

@@ -11,7 +11,7 @@
 #include "store.h"
 
 /* Every data type of the format.  The ones without rf_type are listed for the user and refused when read. */
-static const struct dtype { const char *name; unsigned bits; bool readable; rf_type type; } dtypes[] = {
+static const rf__dtype dtypes[] = {
     {"F32", 32, true, RF_F32},      {"BF16", 16, true, RF_BF16},    {"F16", 16, true, RF_F16},
     {"I8", 8, false, RF_F32},       {"I32", 32, false, RF_F32},      {"F64", 64, false, RF_F32},
     {"I64", 64, false, RF_F32},     {"U64", 64, false, RF_F32},     {"C64", 64, false, RF_F32},
@@ -21,7 +21,7 @@ static const struct dtype { const char *name; unsigned bits; bool readable; rf_t
     {"F6_E3M2", 6, false, RF_F32},  {"F4", 4, false, RF_F32},
 };
 
-static const struct dtype *dtype_of(const char *name)
+const rf__dtype *rf__dtype_of(const char *name)
 {
     for (size_t i = 0; i < RF_COUNT(dtypes); i++)
         if (!strcmp(name, dtypes[i].name)) return &dtypes[i];
@@ -63,7 +63,7 @@ static rf_status read_shape(const struct entry *e, const json_t *shape, rf_weigh
 }
 
 /* Offsets are relative to the data, which is `data_size` bytes at `base`. */
-static rf_status read_offsets(const struct entry *e, const json_t *offsets, const struct dtype *d,
+static rf_status read_offsets(const struct entry *e, const json_t *offsets, const rf__dtype *d,
                               const unsigned char *base, size_t data_size, rf_weight *t)
 {
     int64_t from = 0, to = 0;
@@ -96,7 +96,7 @@ static rf_status read_entry(const struct entry *e, const json_t *value, const un
         return refuse(e, RF_EDATA, "keys other than dtype, shape and data_offsets", (long long)json_object_size(value));
     const json_t *type = json_object_get(value, "dtype");
     if (!json_is_string(type)) return refuse(e, RF_EDATA, "\"dtype\" is missing or not a string", 0);
-    const struct dtype *d = dtype_of(json_string_value(type));
+    const rf__dtype *d = rf__dtype_of(json_string_value(type));
     if (!d)
         return rf_fail(e->why, RF_EUNSUPPORTED, "%s: tensor \"%s\": unknown data type \"%s\"", e->file, e->label.text,
                        rf__printable(json_string_value(type)).text);
@@ -217,6 +217,7 @@ void rf__header_clear(const rf_ctx *ctx, rf__header *h)
 {
     rf__free(ctx, h->tensor);
     rf__free(ctx, h->names);
+    rf__free(ctx, h->stride);
     json_decref(h->metadata);
     *h = (rf__header){0};
 }

@@ -11,17 +11,27 @@ enum {
     RF__MAX_SHARDS = 1024
 };
 
-/* The header of a safetensors file, checked completely against `size` bytes at `data`. */
+/* A data type, by safetensors' name.  readable: `type` stands for it in memory. */
+typedef struct rf__dtype { const char *name; unsigned bits; bool readable; rf_type type; } rf__dtype;
+const rf__dtype *rf__dtype_of(const char *name);                 /* NULL: not one of the format                       */
+
+/* The tensors of a file, checked completely against `size` bytes at `data`. */
 typedef struct rf__header {
     rf_weight *tensor;              /* in the order of their data; names point into `names`, data into the file    */
     size_t count;
     char *names;
     json_t *metadata;               /* object of strings, or NULL                                                  */
+    int64_t *stride;                /* RF_MAX_RANK for each tensor, or NULL                                        */
 } rf__header;
 
 rf_status rf__header_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                           rf_error *why);
 void rf__header_clear(const rf_ctx *ctx, rf__header *h);
+
+/* The same of what torch.save writes: a zip, or the pickles that there were before it (torch.c). */
+bool rf__torch_is(const unsigned char *data, size_t size);
+rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
+                         rf_error *why);
 
 /* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
@@ -42,6 +52,9 @@ void rf__config_named(const char *path, rf_error *why);
 
 /* Whether positions enter in the same way. */
 bool rf__config_same_positions(const rf_config *a, const rf_config *b);
+
+extern const char *const rf__weight_files[];     /* of a folder, the first that is there counts; NULL at the end   */
+const char *rf__weights_name(const rf_weights *w);               /* the file that was opened, without its folder      */
 
 /* As rf_weights_open, of a file that is in memory already and stays there. */
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,

@@ -1,4 +1,5 @@
-/* weights.c — opening weights: one file, or the shards of an index; finding, reading and forgetting tensors. */
+/* weights.c — opening weights, safetensors or torch.save's: one file, or the shards of an index; finding, reading and
+ * forgetting tensors. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ struct rf_weights {
     uint32_t *slot;                     /* open addressing: 1 + index into `tensor`, 0 is free                      */
     size_t mask;
     json_t *index;                      /* owns the shards' file names                                              */
+    char name[80];                      /* of the file that was opened, for messages                                */
 };
 
 /* ---- names: a hash table.  Seeded by an address, so that no file can be made to collide. ------------------------- */
@@ -29,6 +31,13 @@ static size_t slot_of(const rf_weights *w, const char *name)
     size_t at = (size_t)rf__hash64(name, strlen(name), (uint64_t)(uintptr_t)w) & w->mask;
     while (w->slot[at] && strcmp(w->tensor[w->slot[at] - 1]->name, name)) at = (at + 1) & w->mask;
     return at;
+}
+
+static rf_status twice(const rf_weights *w, const char *path, const rf_weight *t, size_t s, rf_error *why)
+{
+    const rf__label name = rf__printable(t->name), file = rf__printable(w->shard[s].file);
+    if (w->shards == 1) return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is there twice", path, name.text);
+    return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is in two shards, the second is %s", path, name.text, file.text);
 }
 
 static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
@@ -47,8 +56,7 @@ static rf_status list_names(rf_weights *w, const char *path, rf_error *why)
             const rf_weight *t = &w->shard[s].header.tensor[i];
             const size_t at = slot_of(w, t->name);
             if (w->slot[at])
-                return rf_fail(why, RF_EDATA, "%s: tensor \"%s\" is in two shards, the second is %s", path,
-                               rf__printable(t->name).text, rf__printable(w->shard[s].file).text);
+                return twice(w, path, t, s, why);
             w->tensor[w->count++] = t;
             w->slot[at] = (uint32_t)w->count;
         }
@@ -70,6 +78,13 @@ static int shard_of(const rf_weights *w, const char *file)
     return -1;
 }
 
+/* What a file is, its bytes say: checkpoints of torch.save have had any name. */
+static rf_status read_tensors(const rf_ctx *ctx, const rf_map *map, const char *path, rf__header *out, rf_error *why)
+{
+    if (rf__torch_is(map->data, map->size)) return rf__torch_read(ctx, map->data, map->size, path, out, why);
+    return rf__header_read(ctx, map->data, map->size, path, out, why);
+}
+
 static rf_status open_shard(rf_weights *w, const char *path, const char *file, rf_error *why)
 {
     struct shard *s = &w->shard[w->shards];
@@ -77,7 +92,7 @@ static rf_status open_shard(rf_weights *w, const char *path, const char *file, r
     if (status) return status;
     s->file = file;
     w->shards++;
-    return rf__header_read(w->ctx, s->map.data, s->map.size, path, &s->header, why);
+    return read_tensors(w->ctx, &s->map, path, &s->header, why);
 }
 
 /* Every tensor that the index promises must be in the shard it names. */
@@ -144,21 +159,44 @@ static bool is_index(const char *path)
     return n >= 5 && !strcmp(path + n - 5, ".json");
 }
 
+const char *const rf__weight_files[] = {RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX,
+                                        NULL};
+
+rf_status rf_weights_path(const char *folder, char *path, size_t size, rf_error *why)
+{
+    if (!(folder && path)) return rf__missing("rf_weights_path", "folder, path", why);
+    for (const char *const *file = rf__weight_files; *file; file++) {
+        const rf_status status = rf__path(path, size, folder, *file, why);
+        if (status || !access(path, F_OK)) return status;
+    }
+    return rf_fail(why, RF_EIO, "%s: holds no weights: none of %s, %s, %s, %s is there", folder, RF_FILE_WEIGHTS,
+                   RF_FILE_WEIGHTS_INDEX, RF_FILE_TORCH, RF_FILE_TORCH_INDEX);
+}
+
+static rf_status open_path(rf_weights *w, const char *path, rf_error *why)
+{
+    return is_index(path) ? open_index(w, path, why) : open_single(w, path, why);
+}
+
+static void name_it(rf_weights *w, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    snprintf(w->name, sizeof w->name, "%s", rf__printable(slash ? slash + 1 : path).text);
+}
+
 static rf_status open_folder(rf_weights *w, const char *folder, rf_error *why)
 {
     char path[4096];
-    rf_status status;
-    if ((status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS, why))) return status;
-    if (!access(path, F_OK)) return open_single(w, path, why);
-    if ((status = rf__path(path, sizeof path, folder, RF_FILE_WEIGHTS_INDEX, why))) return status;
-    if (!access(path, F_OK)) return open_index(w, path, why);
-    return rf_fail(why, RF_EIO, "%s: holds neither model.safetensors nor model.safetensors.index.json", folder);
+    const rf_status status = rf_weights_path(folder, path, sizeof path, why);
+    if (status) return status;
+    name_it(w, path);
+    return open_path(w, path, why);
 }
 
 static rf_weights *make(const rf_ctx *ctx, const char *path, rf_error *why)
 {
     rf_weights *w = rf__calloc(ctx, 1, sizeof *w);
-    if (w) w->ctx = ctx;
+    if (w) w->ctx = ctx, name_it(w, path);
     else rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     return w;
 }
@@ -179,11 +217,7 @@ rf_status rf_weights_open(const rf_ctx *ctx, const char *path, rf_weights **out,
     rf_weights *w = make(ctx, path, why);
     if (!w) return RF_ENOMEM;
     const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    return finish(w,
-                  folder           ? open_folder(w, path, why)
-                  : is_index(path) ? open_index(w, path, why)
-                                   : open_single(w, path, why),
-                  out);
+    return finish(w, folder ? open_folder(w, path, why) : open_path(w, path, why), out);
 }
 
 rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t size, const char *name, rf_weights **out,
@@ -198,7 +232,7 @@ rf_status rf__weights_from_memory(const rf_ctx *ctx, const void *data, size_t si
     w->shard->map = (rf_map){data, size, false};
     w->shard->file = name;
     w->shards = 1;
-    rf_status status = rf__header_read(ctx, data, size, name, &w->shard->header, why);
+    rf_status status = read_tensors(ctx, &w->shard->map, name, &w->shard->header, why);
     if (!status) status = list_names(w, name, why);
     return finish(w, status, out);
 }
@@ -220,6 +254,7 @@ void rf_weights_close(rf_weights *w)
 
 /* ---- looking ----------------------------------------------------------------------------------------------------- */
 
+const char *rf__weights_name(const rf_weights *w) { return w->name; }
 size_t rf_weights_count(const rf_weights *w) { return w->count; }
 const rf_weight *rf_weights_at(const rf_weights *w, size_t i) { return i < w->count ? w->tensor[i] : NULL; }
 
@@ -263,6 +298,23 @@ static void widen(const rf_ctx *ctx, rf_type type, const unsigned char *from, fl
     }
 }
 
+/* The next n elements of a tensor whose strides are not C's, one behind the other. */
+struct walk { const rf_weight *t; size_t width, index[RF_MAX_RANK]; const unsigned char *at; };
+
+static void collect(struct walk *walk, unsigned char *to, size_t n)
+{
+    const rf_weight *t = walk->t;
+    for (size_t i = 0; i < n; i++, to += walk->width) {
+        memcpy(to, walk->at, walk->width);
+        for (int d = t->rank; d-- > 0;) {
+            walk->at += (size_t)t->stride[d] * walk->width;
+            if (++walk->index[d] < (size_t)t->dim[d]) break;
+            walk->at -= (size_t)t->stride[d] * walk->width * (size_t)t->dim[d];
+            walk->index[d] = 0;
+        }
+    }
+}
+
 static bool all_finite(const rf_ctx *ctx, const float *x, size_t n)
 {
     if (ctx->k && ctx->k->finite) return ctx->k->finite(x, (int64_t)n);
@@ -283,11 +335,14 @@ rf_status rf_weights_read(const rf_weights *w, const rf_weight *t, float *to, in
     if (!t->readable)
         return rf_fail(why, RF_EUNSUPPORTED, "tensor \"%s\": data type %s cannot be read as numbers of 32 bits",
                        rf__printable(t->name).text, t->dtype);
-    const size_t width = t->count ? t->bytes / t->count : 0;
+    const size_t width = t->type == RF_F32 ? 4 : 2;
     const unsigned char *from = t->data;
+    unsigned char run[RUN * 4];
+    struct walk walk = {.t = t, .width = width, .at = from};
     for (size_t i = 0; i < t->count; i += RUN) {
         const size_t n = t->count - i < RUN ? t->count - i : RUN;
-        widen(w->ctx, t->type, from + i * width, to + i, n);
+        if (t->stride) collect(&walk, run, n);
+        widen(w->ctx, t->type, t->stride ? run : from + i * width, to + i, n);
         if (!finite || all_finite(w->ctx, to + i, n)) continue;
         size_t bad = i;
         while (bad < i + n - 1 && isfinite(to[bad])) bad++;

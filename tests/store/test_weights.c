@@ -283,7 +283,7 @@ static void files(void **state)
     rf_weights *w = NULL;
     rf_error why = {0};
     assert_int_equal(rf_weights_open(ctx, folder, &w, &why), RF_EIO);
-    t_failed(&why, RF_EIO, "holds neither model.safetensors nor");
+    t_failed(&why, RF_EIO, "holds no weights: none of model.safetensors");
     put(folder, "model.safetensors", shard_a, 4);
     snprintf(path, sizeof path, "%s/model.safetensors", folder);
     assert_int_equal(rf_weights_open(ctx, folder, &w, NULL), RF_OK);

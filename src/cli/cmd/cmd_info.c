@@ -226,17 +226,6 @@ static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, 
     return status;
 }
 
-static rf_status weights_path(const char *folder, char *path, size_t size, rf_error *why)
-{
-    rf_status status = cli_join(path, size, folder, RF_FILE_WEIGHTS, why);
-    if (!status && access(path, R_OK)) {
-        char index[4096];
-        if (!cli_join(index, sizeof index, folder, RF_FILE_WEIGHTS_INDEX, NULL) && !access(index, R_OK))
-            snprintf(path, size, "%s", index);
-    }
-    return status;
-}
-
 /* A tokenizer may be of a kind that is not read here: what is said of it then stands in its place. */
 static rf_status describe_tokenizer(const cli_io *io, const char *folder, json_t **o, rf_error *why)
 {
@@ -271,8 +260,7 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     }
     cli_json_set(o, "position", position);
     if ((status = describe_tokenizer(io, folder, o, why))) return status;
-    if ((status = weights_path(folder, path, sizeof path, why))) return status;
-    if (access(path, F_OK)) {
+    if (rf_weights_path(folder, path, sizeof path, NULL)) {
         cli_json_set(o, "weights", json_null());
         return RF_OK;
     }

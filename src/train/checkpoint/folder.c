@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "roformer/files.h"
+#include "store/store.h"
 #include "train/checkpoint/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why)
@@ -46,9 +47,8 @@ bool rf__folder_has(const char *folder, const char *name)
 
 bool rf__holds_weights(const char *folder)
 {
-    static const char *const file[] = {RF_FILE_WEIGHTS, RF_FILE_WEIGHTS_INDEX};
     bool holds = false;
-    for (size_t i = 0; i < RF_COUNT(file); i++) holds = holds || rf__folder_has(folder, file[i]);
+    for (const char *const *file = rf__weight_files; *file; file++) holds = holds || rf__folder_has(folder, *file);
     return holds;
 }
 
