@@ -144,6 +144,55 @@ static void squares_are_summed_in_double(void **state)
     }
 }
 
+/* The power is right to 4 roundings of its own size, and of its argument's; tails as elsewhere. */
+static void powers(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++) {
+        const int64_t n = sizes[z];
+        const float *a = t_normal(n);
+        rfk_table k;
+        for (EACH_RUNG(k)) {
+            float *y = t_floats(n + 3) + 3, *in_place = copied(a, n, 1);
+            k.exp(y, a, 1.5f, 0.25f, n);
+            k.exp(in_place, in_place, 1.5f, 0.25f, n);
+            same_bits(y, in_place, n, "exp in place");
+            for (int64_t i = 0; i < n; i++) {
+                const double power = exp((double)a[i] - 1.5);
+                t_near((double)y[i], power + 0.25, EPS * (power * (4 + fabs((double)a[i] - 1.5)) + 0.25));
+            }
+        }
+        t_check_fences();
+        t_free_all();
+    }
+}
+
+/* Many small terms beside a large one: two floats hold what one would lose, and a change of unit loses nothing. */
+static void sums_in_two_floats(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++) {
+        const int64_t n = sizes[z];
+        rfk_table k;
+        for (EACH_RUNG(k)) {
+            float *high = copied(t_uniform(n, 1000, 2000), n, 1), *low = copied(t_normal(n), n, 2);
+            double *sum = t_bytes((size_t)n * sizeof *sum);
+            for (int64_t i = 0; i < n; i++) low[i] = 0, sum[i] = (double)high[i];
+            for (int round = 0; round < 200; round++) {
+                const float *x = t_uniform(n, -1e-3f, 2e-3f), unit = round == 100 ? 0.125f : 1;
+                for (int64_t i = 0; i < n; i++) sum[i] = (double)unit * sum[i] + (double)x[i];
+                k.accumulate(high, low, unit, x, n);
+            }
+            for (int64_t i = 0; i < n; i++) {
+                t_near((double)high[i] + (double)low[i], sum[i], 200 * EPS * EPS * 2000);
+                assert_true(fabs((double)low[i]) <= EPS / 2 * fabs((double)high[i]));
+            }
+            t_check_fences();
+            t_free_all();
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +202,8 @@ int main(void)
         cmocka_unit_test(the_largest_is_found_anywhere),
         cmocka_unit_test(finite_finds_the_one_that_is_not),
         cmocka_unit_test(squares_are_summed_in_double),
+        cmocka_unit_test(powers),
+        cmocka_unit_test(sums_in_two_floats),
     };
     return cmocka_run_group_tests_name("kernel/elementwise", tests, NULL, NULL);
 }

@@ -21,6 +21,20 @@ void rfk_ref_axpy(float *y, float c, const float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)(y[i] + (double)c * x[i]);
 }
 
+void rfk_ref_exp(float *y, const float *x, float shift, float more, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) y[i] = (float)(exp((double)x[i] - shift) + more);
+}
+
+void rfk_ref_accumulate(float *high, float *low, float scale, const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const double sum = (double)scale * high[i] + (double)scale * low[i] + x[i];
+        high[i] = (float)sum;
+        low[i] = (float)(sum - high[i]);
+    }
+}
+
 float rfk_ref_dot(const float *a, const float *b, int64_t n)
 {
     double sum = 0;

@@ -1,0 +1,176 @@
+/* linear.h — linear attention of one sequence and one head, chunk by chunk.  Internal.
+ *
+ *     num_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n,   den_m = sum_n <phi(q_m), psi(k_n)>,   out_m = num_m / den_m
+ *
+ * over all n, or n <= m when causal: Eq. 17, and with R Eq. 19.  Sums over keys are states, S = sum R(n) psi(k_n) v_n^T
+ * [f, D] and z = sum psi(k_n) [f].  A causal query of a chunk meets S of the chunks before and the keys of its own one
+ * by one; z goes on from key to key.
+ *
+ * Bits.  Chunks lie at multiples of RFK_LINEAR_CHUNK of a sequence's tokens, so a result does not depend on the calls
+ * in which tokens come: a state keeps what it has of an unfinished chunk.  Sums over chunks and over keys are kept in
+ * two floats.
+ *
+ * A denominator that is zero, subnormal or not a number gives zeros, without gradient, and is counted. */
+#ifndef RF_LINEAR_H
+#define RF_LINEAR_H
+
+#include "kernel/attention/linear/feature_maps.h"
+
+enum { RFK_LINEAR_CHUNK = 128, RFK__WIDEST = 768 };
+
+/* A table with the sizes of its panels, and a chunk filled up to whole ones. */
+typedef struct rfk__tiles { const rfk_table *k; int64_t columns, stride, depth, chunk; } rfk__tiles;
+rfk__tiles rfk__tiles_of(const rfk_table *k);
+
+typedef struct rfk__linear {
+    const rfk_table *k;
+    rfk__tiles tile;                    /* set by the calls below                                                     */
+    const rfk__feature_map *map;
+    int64_t width, features;            /* D (at most RFK__WIDEST) and f                                              */
+    const float *w;                     /* panels (rfk__linear_pack), where the map projects                          */
+    float epsilon;
+    bool causal, bf16;                  /* bf16: q, k and v are rounded to it on their way in                         */
+
+    /* Rotation: `after` the map, of features in the numerator (rotary = f), or before it, of q and k.  NULL: none. */
+    const float *cos, *sin;
+    const int32_t *row;                 /* of each token                                                              */
+    int64_t rotary;
+    rf_rope_layout layout;
+    bool after;
+
+    const float *q, *key, *v;
+    int64_t stride, tokens;
+    float *out;
+    int64_t out_stride;
+    void *state;                        /* causal: what earlier calls left, and this one leaves; NULL: none           */
+    int64_t underflows;                 /* added to                                                                   */
+} rfk__linear;
+
+typedef struct rfk__linear_grad {
+    const float *d_out;
+    int64_t d_out_stride;
+    float *dq, *dk, *dv;
+    int64_t stride;
+} rfk__linear_grad;
+
+/* Bytes of a state of one head, and of scratch; sizes were checked with rfk__linear_fits. */
+size_t rfk__linear_state_bytes(const rfk_table *k, int64_t features, int64_t width);
+size_t rfk__linear_scratch(const rfk__linear *a);
+size_t rfk__linear_back_scratch(const rfk__linear *a);
+
+/* Whether all these byte counts stay in 63 bits. */
+bool rfk__linear_fits(const rfk_table *k, int64_t features, int64_t width, int64_t tokens);
+
+void rfk__linear_begin(const rfk_table *k, void *state, int64_t features, int64_t width);            /* no token yet  */
+int64_t rfk__linear_count(const void *state);                           /* tokens that it has seen                    */
+
+/* Floats of the panels of W^T, and behind them of W [f, D]; and the panels. */
+size_t rfk__linear_panels(const rfk_table *k, int64_t features, int64_t width);
+void rfk__linear_pack(const rfk_table *k, const float *w, int64_t features, int64_t width, float *panels);
+
+void rfk__linear_forward(rfk__linear *a, void *scratch);
+void rfk__linear_back(const rfk__linear *a, const rfk__linear_grad *d, void *scratch);
+
+/* ---- what forward and backward share (linear_chunk.c) ------------------------------------------------------------ */
+
+enum {
+    RFK__CHUNK = RFK_LINEAR_CHUNK,
+    RFK__RISE = 64,                     /* features that go into a state at a time                                    */
+    RFK__NEVER = -(1 << 29)             /* exponent of an empty sum                                                   */
+};
+
+/* S [D panels][f][columns] or its adjoint, in units of 2^exponent; two floats for each number. */
+typedef struct rfk__sum { float *high, *low; int32_t exponent; } rfk__sum;
+
+/* Features of a chunk's tokens, by columns: [chunk panels][f][columns], with the values that go with them, by rows:
+ * [D panels][chunk][columns], and the unit of each token. */
+typedef struct rfk__deck { float *feature, *value; int32_t *exponent; } rfk__deck;
+
+/* One head's state: offsets are functions of f and D alone. */
+typedef struct rfk__head_state {
+    int64_t count;
+    int32_t exponent, sum_exponent;     /* of z, and of S                                                             */
+    float top;
+    float x[];                          /* S high, low; z high, low; a deck                                           */
+} rfk__head_state;
+
+typedef struct rfk__view { rfk__sum s; float *z, *z_low; rfk__deck deck; } rfk__view;
+rfk__view rfk__state_view(const rfk__tiles *tile, rfk__head_state *state, int64_t features, int64_t width);
+
+/* Blocks of scratch, 64-byte aligned. */
+typedef struct rfk__carving { char *at; size_t used; } rfk__carving;
+static inline void *rfk__cut(rfk__carving *c, size_t count, size_t size)
+{
+    void *p = c->at ? c->at + c->used : NULL;
+    c->used += (count * size + 63) / 64 * 64;
+    return p;
+}
+
+static inline float *rfk__floats(rfk__carving *c, int64_t n) { return rfk__cut(c, (size_t)n, sizeof(float)); }
+
+static inline int64_t rfk__padded(const rfk__tiles *tile, int64_t n)
+{
+    return (n + tile->columns - 1) / tile->columns * tile->columns;
+}
+static inline int64_t rfk__cuts(const rfk__tiles *tile, int64_t depth)
+{
+    return (depth + tile->depth - 1) / tile->depth;
+}
+float rfk__power(int32_t difference);   /* 2^difference, 0 far below                                                  */
+
+/* Rows as the left side of a product: [cuts][rows][stride]. */
+typedef struct rfk__rows { float *x; int64_t rows, depth; } rfk__rows;
+rfk__rows rfk__carve_rows(const rfk__tiles *tile, rfk__carving *c, int64_t depth);      /* a chunk's              */
+void rfk__put_row(const rfk__tiles *tile, const rfk__rows *to, int64_t i, const float *x);
+
+/* c[i,:32] (+)= rows[i,:depth] panel, for rows first .. first + n - 1. */
+void rfk__multiply(const rfk__tiles *tile, float *c, int64_t ldc, const rfk__rows *a, int64_t first, int64_t n,
+                   const float *panel, bool add);
+
+/* n tokens from `first` on: x as the map takes it, and u. x: [CHUNK] rows; u: [CHUNK, padded f]. */
+typedef struct rfk__features { rfk__rows x; float *u; } rfk__features;
+void rfk__load(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n);
+void rfk__load_row(const rfk__linear *a, float *x, const float *from);          /* rounded where that is asked for    */
+
+/* A row of features rotated by token t's angles, in y (may be x); a copy where features are not rotated. */
+void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction);
+
+/* A row of q or k, where these are rotated before the map. */
+void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction);
+
+/* M and E go on to a key of features u. */
+void rfk__see(const rfk__feature_map *map, rfk__mapping *m, const float *u);
+rfk__mapping rfk__mapping_of(const rfk__linear *a);
+
+/* What M or the columns need to know of all keys of an encoder; column: [3, f]. */
+void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column);
+
+/* Columns at .. at + n - 1 of a deck from rows of f features that are `stride` apart; values of row i. */
+void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
+                        int64_t features);
+void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width);
+
+/* sum = sum + sum_t feature_t value_t^T 2^(e_t - unit), t < n; reverse: 2^(unit - e_t).  block: [RISE, stride],
+ * part: [RISE, columns]. */
+void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit, bool reverse,
+                  int64_t features, int64_t width, float *block, float *part);
+
+/* Features and values of n keys from `first` on, mapped already, into columns `at`.. of a deck; row: [D]. */
+void rfk__take_keys(const rfk__linear *a, const rfk__features *key, const rfk__deck *deck, float *row, int64_t first,
+                    int64_t n, int64_t at);
+
+/* S and z of all keys, in the unit of m. */
+void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,
+                      float *row, float *block, float *part);
+
+/* x[i,:] = 2^power x[i,:] where power is not 0 */
+void rfk__scale_row(const rfk_table *k, float *x, int32_t power, int64_t n);
+
+/* Rows [first, first+n) of scores by units and mask: x[t,s] = 2^(e_s - e_t) x[t,s] for s <= t, 0 beyond to the end of
+ * t's panel.  transposed: rows are keys, x[s,t] for t >= s, and 0 before from the start of s's panel. */
+void rfk__mask(const rfk__tiles *tile, float *x, const int32_t *exponent, int64_t first, int64_t n, int64_t end,
+               bool transposed);
+
+/* 1 / den, or 0 for one that is none. */
+float rfk__inverse(float den);
+#endif
