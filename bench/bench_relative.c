@@ -60,7 +60,7 @@ static void open_encoding(work *w, const char *name)
              "{\"vocab_size\":16,\"num_hidden_layers\":1,\"max_position_embeddings\":2048,\"position_embedding_type\":"
              "\"%s\",\"max_relative_positions\":512,\"attention_probs_dropout_prob\":0}",
              name);
-    if (rf_config_parse(NULL, text, strlen(text), "bench", &c, &why) || rf__params_new(w->ctx, &c, &w->params, &why))
+    if (rf_config_parse(w->ctx, text, strlen(text), "bench", &c, &why) || rf__params_new(w->ctx, &c, &w->params, &why))
         die(why.text);
     w->is = w->params.position;
     w->value = filled(w->ctx, (int64_t)w->params.total);

@@ -10,7 +10,11 @@ trap 'rm -f "$named"' EXIT
 grep -rhoE --include='*.[ch]' '\brfk?_[a-z0-9_]+\b' src/cli bench experiments examples tests | sort -u > "$named"
 bad=0
 for f in $functions; do
-    case $f in *_options_init) f=${f%_options_init}_defaults ;; esac        # the macro that calls it
+    case $f in                                                              # the macro that calls it
+    *_options_init) f=${f%_options_init}_defaults ;;
+    *_init) grep -q "define ${f%_init}_defaults(" include/roformer/*.h && f=${f%_init}_defaults ;;
+    *_sized) f=${f%_sized} ;;
+    esac
     grep -qx "$f" "$named" && continue
     echo "$f is public, and neither a program nor a test calls it: test it or take it away"
     bad=1

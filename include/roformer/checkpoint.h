@@ -106,18 +106,26 @@ typedef enum rf_summary { RF_SUMMARY_LAST, RF_SUMMARY_FIRST, RF_SUMMARY_MEAN } r
 typedef enum rf_rope_type {
     RF_ROPE_DEFAULT, RF_ROPE_LINEAR, RF_ROPE_NTK, RF_ROPE_DYNAMIC, RF_ROPE_YARN, RF_ROPE_LONGROPE, RF_ROPE_LLAMA3
 } rf_rope_type;
-enum { RF_ROPE_LIST = 256, RF_ROPE_SECTIONS = 3, RF_ROPE_LAYERS = 64 };
+enum { RF_ROPE_LIST = 256, RF_ROPE_SECTIONS = 3, RF_ROPE_LAYERS = 64 };           /* the longest lists                */
 typedef struct rf_rope_scaling {
     rf_rope_type rope_type;
     double factor, attention_factor, beta_fast, beta_slow, mscale, mscale_all_dim, low_freq_factor, high_freq_factor;
     int64_t original_max_position_embeddings;
     int no_truncate;             /* truncate: false                                                                   */
     int64_t shorts, longs, sections;                 /* lengths of the lists                                          */
-    double short_factor[RF_ROPE_LIST], long_factor[RF_ROPE_LIST];
+    const double *short_factor, *long_factor;        /* a number for each plane; see rf_config on whose they are      */
     int64_t mrope_section[RF_ROPE_SECTIONS];
 } rf_rope_scaling;
+enum { RF_ROPE_SCALING_MOST = 256 };                 /* bytes that it may grow to in a struct that holds it */
 
+/* A model's shape.  A program fills one in from rf_config_defaults on, or reads it from a folder.
+ *
+ * Copies     by assignment; of one that is lent by the library (rf_model_config) with rf_config_copy, which knows the
+ *            size that the program's own struct has
+ * Lists      are pointed at.  Those of a config that was read belong to the context, with which they end, so there is
+ *            nothing to free; those that a program puts in are its own, and looked at during calls alone             */
 typedef struct rf_config {
+    size_t size;                 /* of this struct, set by whatever fills it in                                       */
     char family[32];             /* "roformer", "bert", "roformer_v2": a row of src/model/families.def                */
     int64_t vocab_size, embedding_size, hidden_size, num_hidden_layers, num_attention_heads, intermediate_size;
     int64_t max_position_embeddings, type_vocab_size, pad_token_id;
@@ -128,8 +136,11 @@ typedef struct rf_config {
     int rotary_value, tie_word_embeddings;
     int is_decoder;              /* attention sees earlier tokens only: a causal language model                       */
     char position_embedding_type[32];   /* "rotary", or another row of `roformer positions`                           */
-    rf_rope_scaling rope_scaling;
-    double rope_theta_per_layer[RF_ROPE_LAYERS];     /* a base for each layer in rope_theta's place                   */
+    union {
+        rf_rope_scaling rope_scaling;
+        unsigned char rope_scaling_may_grow[RF_ROPE_SCALING_MOST];
+    };
+    const double *rope_theta_per_layer;              /* a base for each layer in rope_theta's place                   */
     int64_t rope_thetas;         /* how many; 0: rope_theta for all                                                   */
     double partial_rotary_factor;                    /* share of a head's columns that is rotated                     */
     int rope_interleave;         /* planes are pairs (2i, 2i+1); 0: (i, i + r/2)                                      */
@@ -165,21 +176,34 @@ typedef struct rf_config {
     rf_summary summary;
 } rf_config;
 
-void rf_config_defaults(rf_config *c);                      /* RoFormerConfig's own defaults                          */
+/* RoFormerConfig's own defaults. */
+void rf_config_init(rf_config *c, size_t size);
+#define rf_config_defaults(c) rf_config_init((c), sizeof *(c))
 
 /* The defaults of another family.  RF_EARG: there is none of this name, the message lists all. */
-rf_status rf_config_defaults_of(const char *family, rf_config *c, rf_error *why);
+rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t size, rf_error *why);
+#define rf_config_defaults_of(family, c, why) rf_config_defaults_of_sized((family), (c), sizeof *(c), (why))
 
-/* `path` is a config.json or a folder that holds one.
+/* `path` is a config.json or a folder that holds one; the config, untouched on error, need not be filled in before.
  *   RF_EDATA         names the key, the value and the allowed range; wrong types, heads that do not divide hidden_size
  *   RF_EUNSUPPORTED  another model_type, or keys that would change the mathematics (norm_type, use_bias,
  *                    cross-attention) */
-rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why);
-rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
-                          rf_error *why);
+rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, rf_error *why);
+#define rf_config_read(ctx, path, out, why) rf_config_read_sized((ctx), (path), (out), sizeof *(out), (why))
+
+/* The same of text, `bytes` long, whose name messages say. */
+rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
+                                size_t size, rf_error *why);
+#define rf_config_parse(ctx, json, bytes, name, out, why)                                                              \
+    rf_config_parse_sized((ctx), (json), (bytes), (name), (out), sizeof *(out), (why))
+
+void rf_config_copy_sized(rf_config *to, size_t size, const rf_config *from);
+#define rf_config_copy(to, from) rf_config_copy_sized((to), sizeof *(to), (from))
+
 rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 
-/* RF_EDATA as above; RF_EARG, of one made in memory: a list longer than its array, or a text without an end. */
+/* RF_EDATA as above; RF_EARG, of one made in memory: not filled in, a list that is not there or too long, or a text
+ * without an end. */
 rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why);
 
 rf_head rf_config_head(const rf_config *c);                 /* by the architecture's name                             */

@@ -28,6 +28,7 @@ struct rf_ctx {
     bool onednn;                        /* products by oneDNN, which the caller asked for */
     /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
     struct rf__product_state *products;
+    struct rf__kept_bytes *kept;              /* what rf__ctx_keep keeps, behind a lock of its own */
 };
 
 /* ---- memory: every allocation of the library goes through these, so that tests can fail the n-th ------------- */
@@ -37,6 +38,9 @@ void *rf__calloc(const rf_ctx *ctx, size_t count, size_t size);        /* checke
 void rf__free(const rf_ctx *ctx, void *memory);                        /* NULL is fine                              */
 void *rf__realloc(const rf_ctx *ctx, void *memory, size_t size);       /* keeps the old block when it returns NULL  */
 char *rf__strdup(const rf_ctx *ctx, const char *text);
+
+/* `size` bytes equal to these that stay as long as the context does; NULL: no memory.  Equal ones are kept once. */
+const void *rf__ctx_keep(const rf_ctx *ctx, const void *bytes, size_t size);
 
 /* Grows `*array` (elements of `size` bytes) so that `need` elements fit; doubles.  false: no memory, unchanged. */
 bool rf__grow(const rf_ctx *ctx, void *array, size_t *capacity, size_t need, size_t size);

@@ -7,6 +7,10 @@
 rf_status rf__pool_new(rf_ctx *ctx, rf_error *why);
 void rf__pool_free(rf_ctx *ctx);
 
+/* What rf__ctx_keep keeps.  RF_ENOMEM. */
+rf_status rf__kept_bytes_new(rf_ctx *ctx, rf_error *why);
+void rf__kept_bytes_free(rf_ctx *ctx);
+
 /* The default allocator: the C library's, and pages of the system for what is large (linux.c). */
 void *rf__system_alloc(void *user, size_t size);
 void rf__system_release(void *user, void *memory, size_t size);

@@ -54,7 +54,8 @@ static rf_status equip(rf_ctx *ctx, const rfk_table *best, const char *products,
     *kernels = *best;
     ctx->k = kernels;
     ctx->isa = best->isa;
-    rf_status status = rf__product_state_new(ctx, why);
+    rf_status status = rf__kept_bytes_new(ctx, why);
+    if (!status) status = rf__product_state_new(ctx, why);
     if (!status) status = rf__products_choose(ctx, products, why);
     return status ? status : rf__pool_new(ctx, why);
 }
@@ -97,6 +98,7 @@ void rf_ctx_free(rf_ctx *ctx)
     if (!ctx) return;
     rf__pool_free(ctx);
     rf__product_state_free(ctx);
+    rf__kept_bytes_free(ctx);
     rf__free(ctx, (void *)(uintptr_t)ctx->k);
     ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
 }

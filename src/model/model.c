@@ -169,8 +169,11 @@ rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_
 {
     if (!(ctx && config && out)) return rf__missing("rf_model_random_as", "ctx, config, out", why);
     rf_model *m = NULL;
-    rf_status status = rf_config_check(config, "config", why);
-    if (!status) status = begin(ctx, config, type, &m, why);
+    rf_config own;
+    rf_status status = rf__config_given(&own, config, why);
+    if (!status) status = rf_config_check(&own, "config", why);
+    if (!status) status = rf__config_keep(ctx, &own, why);
+    if (!status) status = begin(ctx, &own, type, &m, why);
     if (!status) status = gather(m, &(struct source){.seed = seed}, why);
     if (status) {
         rf_model_close(m);

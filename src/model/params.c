@@ -179,11 +179,12 @@ int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
     return count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer);
 }
 
-int64_t rf_config_parameters(const rf_config *c)
+int64_t rf_config_parameters(const rf_config *given)
 {
     const rf_position *p = NULL;
     const rf_family *f;
-    if (rf__family_find(c, &f, NULL)) return 0;
+    rf_config own, *c = &own;
+    if (!given || rf__config_given(c, given, NULL) || rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
     const int64_t rest = count_family(c, f->embedding) + c->num_hidden_layers * count_family(c, f->layer) +
                          (head ? count_family(c, head->row) : 0);

@@ -119,7 +119,7 @@ static const rf_config_key *key_of(const rf_family_config *f, size_t i)
 
 static void set_defaults(const rf_family_config *f, rf_config *c)
 {
-    *c = (rf_config){.hidden_act = RF_ACT_GELU, .classifier_dropout = -1, .num_labels = 2};
+    *c = (rf_config){.size = sizeof *c, .hidden_act = RF_ACT_GELU, .classifier_dropout = -1, .num_labels = 2};
     snprintf(c->family, sizeof c->family, "%s", f->name);
     snprintf(c->architecture, sizeof c->architecture, "%s", f->class->name);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
@@ -128,14 +128,24 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
         if (key_of(f, i)) set_at(c, key_of(f, i), key_of(f, i)->normal);
 }
 
-void rf_config_defaults(rf_config *c) { set_defaults(rf__config_families[0], c); }
+_Static_assert(sizeof(rf_rope_scaling) <= RF_ROPE_SCALING_MOST, "it stays within what a config keeps free for it");
 
-rf_status rf_config_defaults_of(const char *family, rf_config *c, rf_error *why)
+static void begin(const rf_family_config *f, rf_config *c, size_t size)
+{
+    rf_config own;
+    set_defaults(f, &own);
+    rf__options_init(c, size, &own, sizeof own);
+}
+
+void rf_config_init(rf_config *c, size_t size) { begin(rf__config_families[0], c, size); }
+
+rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t size, rf_error *why)
 {
     char names[256];
+    if (!(family && c)) return rf__missing("rf_config_defaults_of", "family, config", why);
     for (const rf_family_config *const *f = rf__config_families; *f; f++)
         if (!strcmp((*f)->name, family)) {
-            set_defaults(*f, c);
+            begin(*f, c, size);
             return RF_OK;
         }
     return rf_fail(why, RF_EARG, "no family of models \"%s\", expected one of %s", rf__printable(family).text,
@@ -178,9 +188,15 @@ static rf_status check_key(const rf_config *c, const rf_config_key *k, const cha
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
 {
     const rf_rope_scaling *s = &c->rope_scaling;
-    const struct { const char *name; int64_t n, most; } lists[] = {
-        {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS}, {"short_factor", s->shorts, RF_ROPE_LIST},
-        {"long_factor", s->longs, RF_ROPE_LIST},                  {"mrope_section", s->sections, RF_ROPE_SECTIONS},
+    const struct {
+        const char *name;
+        int64_t n, most;
+        const void *is;
+    } lists[] = {
+        {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS, c->rope_theta_per_layer},
+        {"short_factor", s->shorts, RF_ROPE_LIST, s->short_factor},
+        {"long_factor", s->longs, RF_ROPE_LIST, s->long_factor},
+        {"mrope_section", s->sections, RF_ROPE_SECTIONS, s->mrope_section},
     };
 #define TEXT(member) {#member, c->member, sizeof c->member}
     const struct { const char *name, *text; size_t size; } texts[] = {
@@ -192,15 +208,18 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
         if (lists[i].n < 0 || lists[i].n > lists[i].most)
             return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
                            (long long)lists[i].n, (long long)lists[i].most);
+    for (size_t i = 0; i < RF_COUNT(lists); i++)
+        if (lists[i].n && !lists[i].is)
+            return rf_fail(why, RF_EARG, "%s: %s is NULL, expected %lld numbers", name, lists[i].name,
+                           (long long)lists[i].n);
     for (size_t i = 0; i < RF_COUNT(texts); i++)
         if (!memchr(texts[i].text, 0, texts[i].size))
             return rf_fail(why, RF_EARG, "%s: %s has no end within %zu bytes", name, texts[i].name, texts[i].size);
     return RF_OK;
 }
 
-rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
+static rf_status check(const rf_config *c, const char *name, rf_error *why)
 {
-    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
     const rf_status arrays = rf__config_check_arrays(c, name, why);
     if (arrays) return arrays;
     const rf_family_config *f = rf__config_family(c);
@@ -228,6 +247,14 @@ rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
     for (size_t i = 0; i < RF_COUNT(acts); i++)
         if (acts[i].act == c->hidden_act) return RF_OK;
     return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
+}
+
+rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
+{
+    rf_config own;
+    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
+    const rf_status status = rf__config_given(&own, c, why);
+    return status ? status : check(&own, name, why);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -344,7 +371,7 @@ static rf_status read_architecture(const char *file, const json_t *v, rf_config 
     return RF_OK;
 }
 
-static rf_status read_root(const char *file, const json_t *root, rf_config *c, rf_error *why)
+static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     bool embedding = false;
     const rf_family_config *f = NULL;
@@ -360,36 +387,35 @@ static rf_status read_root(const char *file, const json_t *root, rf_config *c, r
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
-    if (!s) s = rf__config_read_rope(file, root, c, why);
+    if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
     if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!embedding) c->embedding_size = c->hidden_size;
-    return s ? s : rf_config_check(c, file, why);
+    return s ? s : check(c, file, why);
 }
 
-rf_status rf_config_parse(const rf_ctx *ctx, const char *json, size_t size, const char *name, rf_config *out,
-                          rf_error *why)
+rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
+                                size_t size, rf_error *why)
 {
-    if (!(json && name && out)) return rf__missing("rf_config_parse", "json, name, out", why);
-    (void)ctx;
+    if (!(ctx && json && name && out)) return rf__missing("rf_config_parse", "ctx, json, name, out", why);
     rf_error local = {0};
     if (!why) why = &local;
     rf_config c;
-    json_t *root = rf__json_parse(json, size, 0, name, why);
+    json_t *root = rf__json_parse(json, bytes, 0, name, why);
     if (!root) return why->code;
-    const rf_status s = read_root(name, root, &c, why);
+    const rf_status s = read_root(ctx, name, root, &c, why);
     json_decref(root);
-    if (!s) *out = c;
+    if (!s) rf__options_init(out, size, &c, sizeof c);
     return s;
 }
 
-rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf_error *why)
+rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, rf_error *why)
 {
     if (!(ctx && path && out)) return rf__missing("rf_config_read", "ctx, path, out", why);
     char inside_folder[4096], *text = NULL;
-    size_t size = 0;
+    size_t bytes = 0;
     struct stat st;
     rf_error local = {0};
     if (!why) why = &local;
@@ -398,9 +424,9 @@ rf_status rf_config_read(const rf_ctx *ctx, const char *path, rf_config *out, rf
         if (rf__path(inside_folder, sizeof inside_folder, path, RF_FILE_CONFIG, why)) return why->code;
         path = inside_folder;
     }
-    rf_status s = (folder ? rf__read_file : rf__read_named)(ctx, path, MAX_CONFIG, &text, &size, why);
+    rf_status s = (folder ? rf__read_file : rf__read_named)(ctx, path, MAX_CONFIG, &text, &bytes, why);
     if (s) return s;
-    s = rf_config_parse(ctx, text, size, path, out, why);
+    s = rf_config_parse_sized(ctx, text, bytes, path, out, size, why);
     rf__free(ctx, text);
     return s;
 }
@@ -532,14 +558,17 @@ static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *capac
     return fine;
 }
 
-rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
+rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config *given, rf_error *why)
 {
-    if (!(ctx && folder && c)) return rf__missing("rf_config_write", "ctx, folder, config", why);
+    if (!(ctx && folder && given)) return rf__missing("rf_config_write", "ctx, folder, config", why);
     char path[4096], act[32], *text = NULL, *list = NULL;
     size_t size = 0, capacity = 0;
     rf_error local = {0};
     if (!why) why = &local;
-    if (rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) || rf_config_check(c, path, why)) return why->code;
+    rf_config own, *c = &own;
+    if (rf__config_given(c, given, why) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) ||
+        check(c, path, why))
+        return why->code;
     snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
     const rf_family_config *f = rf__config_family(c);
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;

@@ -35,6 +35,7 @@ static const struct list { const char *name; size_t at, n; } lists[] = {
 };
 
 static double *number_at(rf_rope_scaling *s, size_t at) { return (double *)(void *)((char *)s + at); }
+static const double **list_at(rf_rope_scaling *s, size_t at) { return (const double **)(void *)((char *)s + at); }
 static int64_t *whole_at(rf_rope_scaling *s, size_t at) { return (int64_t *)(void *)((char *)s + at); }
 
 static rf_status wrong(const char *file, const char *key, const char *expected, rf_error *why)
@@ -42,8 +43,8 @@ static rf_status wrong(const char *file, const char *key, const char *expected, 
     return rf_fail(why, RF_EDATA, "%s: %s: expected is %s", file, key, expected);
 }
 
-static rf_status read_list(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most,
-                           rf_error *why)
+static rf_status read_numbers(const char *file, const char *key, const json_t *v, double *to, int64_t *n, size_t most,
+                              rf_error *why)
 {
     if (!json_is_array(v)) return wrong(file, key, "a list of numbers", why);
     if (json_array_size(v) > most)
@@ -54,6 +55,17 @@ static rf_status read_list(const char *file, const char *key, const json_t *v, d
     }
     *n = (int64_t)json_array_size(v);
     return RF_OK;
+}
+
+/* The numbers stay with the context. */
+static rf_status read_list(const rf_ctx *ctx, const char *file, const char *key, const json_t *v, const double **to,
+                           int64_t *n, size_t most, rf_error *why)
+{
+    double x[RF_ROPE_LIST];
+    const rf_status status = read_numbers(file, key, v, x, n, most, why);
+    if (status) return status;
+    *to = *n ? rf__ctx_keep(ctx, x, (size_t)*n * sizeof *x) : NULL;
+    return *to || !*n ? RF_OK : rf_fail(why, RF_ENOMEM, "%s: out of memory for %s", file, key);
 }
 
 static rf_status read_type(const char *file, const json_t *o, rf_rope_scaling *s, rf_error *why)
@@ -85,7 +97,7 @@ static rf_status read_sections(const char *file, const json_t *v, rf_rope_scalin
 {
     double n[RF_ROPE_SECTIONS] = {0};
     if (!v || json_is_null(v)) return RF_OK;
-    const rf_status status = read_list(file, "mrope_section", v, n, &s->sections, RF_ROPE_SECTIONS, why);
+    const rf_status status = read_numbers(file, "mrope_section", v, n, &s->sections, RF_ROPE_SECTIONS, why);
     for (int i = 0; i < RF_ROPE_SECTIONS && !status; i++) {
         if (!(n[i] >= 0 && n[i] <= 65536 && n[i] == (double)(int64_t)n[i]))
             return wrong(file, "mrope_section", "a list of planes", why);
@@ -94,7 +106,7 @@ static rf_status read_sections(const char *file, const json_t *v, rf_rope_scalin
     return status;
 }
 
-static rf_status read_object(const char *file, const json_t *o, rf_config *c, rf_error *why)
+static rf_status read_object(const rf_ctx *ctx, const char *file, const json_t *o, rf_config *c, rf_error *why)
 {
     rf_rope_scaling *s = &c->rope_scaling;
     rf_status status = read_type(file, o, s, why);
@@ -107,8 +119,8 @@ static rf_status read_object(const char *file, const json_t *o, rf_config *c, rf
     for (size_t i = 0; i < RF_COUNT(lists) && !status; i++) {
         const json_t *v = json_object_get(o, lists[i].name);
         if (v && !json_is_null(v))
-            status = read_list(file, lists[i].name, v, number_at(s, lists[i].at), whole_at(s, lists[i].n), RF_ROPE_LIST,
-                               why);
+            status = read_list(ctx, file, lists[i].name, v, list_at(s, lists[i].at), whole_at(s, lists[i].n),
+                               RF_ROPE_LIST, why);
     }
     if (!status)
         status = read_whole(file, o, "original_max_position_embeddings", &s->original_max_position_embeddings, why);
@@ -124,7 +136,7 @@ static rf_status read_object(const char *file, const json_t *o, rf_config *c, rf
     return status;
 }
 
-rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why)
+rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why)
 {
     static const char *const names[] = {"rope_scaling", "rope_parameters"};
     rf_status status = read_whole(file, root, "original_max_position_embeddings",
@@ -132,11 +144,11 @@ rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *
     for (size_t i = 0; i < RF_COUNT(names) && !status; i++) {
         const json_t *o = json_object_get(root, names[i]);
         if (!o || json_is_null(o)) continue;
-        status = json_is_object(o) ? read_object(file, o, c, why) : wrong(file, names[i], "an object", why);
+        status = json_is_object(o) ? read_object(ctx, file, o, c, why) : wrong(file, names[i], "an object", why);
     }
     const json_t *bases = json_object_get(root, "rope_theta_per_layer");
     if (!status && bases && !json_is_null(bases))
-        status = read_list(file, "rope_theta_per_layer", bases, c->rope_theta_per_layer, &c->rope_thetas,
+        status = read_list(ctx, file, "rope_theta_per_layer", bases, &c->rope_theta_per_layer, &c->rope_thetas,
                            RF_ROPE_LAYERS, why);
     return status;
 }
@@ -164,7 +176,7 @@ char *rf__config_rope_json(const rf_config *c)
             rf__json_set(&o, numbers[i].name, json_real(*number_at(&s, numbers[i].at)));
     for (size_t i = 0; i < RF_COUNT(lists); i++)
         if (*whole_at(&s, lists[i].n))
-            rf__json_set(&o, lists[i].name, list_json(number_at(&s, lists[i].at), *whole_at(&s, lists[i].n)));
+            rf__json_set(&o, lists[i].name, list_json(*list_at(&s, lists[i].at), *whole_at(&s, lists[i].n)));
     if (s.original_max_position_embeddings)
         rf__json_set(&o, "original_max_position_embeddings", json_integer(s.original_max_position_embeddings));
     if (s.no_truncate) rf__json_set(&o, "truncate", json_false());

@@ -36,11 +36,18 @@ rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t si
 /* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
 
+/* The config that a program gave, perhaps of an older header, over the defaults of its family.  RF_EARG: it was not
+ * filled in. */
+rf_status rf__config_given(rf_config *own, const rf_config *given, rf_error *why);
+
+/* Lists, wherever they are, become the context's.  RF_ENOMEM. */
+rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why);
+
 /* RF_EDATA: the value of a key is of another type than `expected` says. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
 
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
-rf_status rf__config_read_rope(const char *file, const json_t *root, rf_config *c, rf_error *why);
+rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
 const char *rf__rope_type_name(rf_rope_type t);                  /* as rope_scaling has it                         */
 char *rf__config_rope_json(const rf_config *c);

@@ -9,6 +9,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static rf_ctx *ctx;
+    static unsigned inputs;
+    if (++inputs % 4096 == 0) rf_ctx_free(ctx), ctx = NULL; /* it keeps all lists that it has read */
     if (!ctx && rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, NULL)) abort();
     rf_config c;
     rf_error why = {0};

@@ -18,7 +18,7 @@ static inline rf_config small(const char *keys)
              "{\"vocab_size\":97,\"embedding_size\":24,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_"
              "heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,%s%s}",
              strstr(keys, ",\"max_pos") ? "" : "\"max_position_embeddings\":144,", keys);
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    if (rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
 }
 

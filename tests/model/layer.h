@@ -33,7 +33,7 @@ static inline rf_config config_of(int64_t H, int64_t D, bool causal, const char 
              "{\"vocab_size\":8,\"hidden_size\":%d,\"num_hidden_layers\":1,\"num_attention_heads\":%d,\"type_vocab_"
              "size\":2,\"intermediate_size\":8,\"is_decoder\":%s,%s}",
              (int)(H * D), (int)H, causal ? "true" : "false", keys);
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    if (rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
 }
 

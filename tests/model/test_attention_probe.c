@@ -17,7 +17,7 @@ static rf_config small(const char *keys)
              "heads\":4,\"intermediate_size\":64,\"initializer_range\":0.2,\"attention_probs_dropout_prob\":0,\"max_"
              "position_embeddings\":144,%s}",
              keys);
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
+    if (rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why)) fail_msg("%s: %s", keys, why.text);
     return c;
 }
 

@@ -148,7 +148,7 @@ static struct work begin(const char *keys, int threads)
              "{\"vocab_size\":61,\"hidden_size\":32,\"num_hidden_layers\":2,\"num_attention_heads\":4,\"intermediate_"
              "size\":64,\"initializer_range\":0.2,\"max_position_embeddings\":40,\"is_decoder\":true%s}",
              keys);
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why) ||
+    if (rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why) ||
         rf_model_random(w.ctx, &c, 7, &w.model, &why) || rf_session_open(w.model, &w.session, &why))
         fail_msg("%s", why.text);
     return w;

@@ -315,7 +315,7 @@ static void refuses(const char *json, const char *part)
 {
     rf_config c;
     rf_error why = {0};
-    assert_int_not_equal(rf_config_parse(NULL, json, strlen(json), "config.json", &c, &why), RF_OK);
+    assert_int_not_equal(rf_config_parse(t_shared(), json, strlen(json), "config.json", &c, &why), RF_OK);
     if (!strstr(why.text, part)) fail_msg("no \"%s\" in: %s", part, why.text);
 }
 

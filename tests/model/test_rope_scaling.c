@@ -15,7 +15,7 @@ static rf_config parsed(const char *text)
 {
     rf_config c;
     rf_error why = {0};
-    if (rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) fail_msg("%s", why.text);
+    if (rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why)) fail_msg("%s", why.text);
     return c;
 }
 
@@ -305,7 +305,7 @@ static void bad_configs_are_refused(void **state)
         const rf_position *p;
         snprintf(text, sizeof text, "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,%s}",
                  cases[i].keys);
-        if (!rf_config_parse(NULL, text, strlen(text), "config.json", &c, &why)) rf__position_find(&c, &p, &why);
+        if (!rf_config_parse(t_shared(), text, strlen(text), "config.json", &c, &why)) rf__position_find(&c, &p, &why);
         t_failed(&why, cases[i].code, cases[i].part);
     }
 }
@@ -328,12 +328,12 @@ static void configs_survive(void **state)
     rf_config back;
     const char *folder = t_folder();
     if (rf_config_write(ctx, folder, &c, &why) || rf_config_read(ctx, folder, &back, &why)) fail_msg("%s", why.text);
-    assert_memory_equal(&c.rope_scaling.short_factor, &back.rope_scaling.short_factor,
-                        sizeof c.rope_scaling.short_factor);
-    assert_memory_equal(&c.rope_scaling.long_factor, &back.rope_scaling.long_factor, sizeof c.rope_scaling.long_factor);
+    assert_true(back.rope_scaling.shorts == 4 && back.rope_scaling.longs == 4);
+    assert_memory_equal(c.rope_scaling.short_factor, back.rope_scaling.short_factor, 4 * sizeof(double));
+    assert_memory_equal(c.rope_scaling.long_factor, back.rope_scaling.long_factor, 4 * sizeof(double));
     assert_memory_equal(&c.rope_scaling.mrope_section, &back.rope_scaling.mrope_section,
                         sizeof c.rope_scaling.mrope_section);
-    assert_memory_equal(&c.rope_theta_per_layer, &back.rope_theta_per_layer, sizeof c.rope_theta_per_layer);
+    assert_memory_equal(c.rope_theta_per_layer, back.rope_theta_per_layer, 3 * sizeof(double));
     assert_string_equal(c.position_embedding_type, back.position_embedding_type);
     assert_true(c.rope_scaling.rope_type == back.rope_scaling.rope_type &&
                 c.rope_scaling.factor == back.rope_scaling.factor);

@@ -8,7 +8,7 @@ static rf_config parse(const char *json)
 {
     rf_config c;
     rf_error why = {0};
-    if (rf_config_parse(NULL, json, strlen(json), "c", &c, &why)) fail_msg("%s", why.text);
+    if (rf_config_parse(t_shared(), json, strlen(json), "c", &c, &why)) fail_msg("%s", why.text);
     return c;
 }
 
@@ -16,7 +16,7 @@ static void refused(const char *json, rf_status code, const char *part)
 {
     rf_config c;
     rf_error why = {0};
-    assert_int_equal(rf_config_parse(NULL, json, strlen(json), "c", &c, &why), code);
+    assert_int_equal(rf_config_parse(t_shared(), json, strlen(json), "c", &c, &why), code);
     t_failed(&why, code, part);
 }
 

@@ -17,6 +17,13 @@ rf_ctx *t_ctx(int threads, const char *isa)
     return ctx;
 }
 
+const rf_ctx *t_shared(void)
+{
+    static rf_ctx *ctx;
+    if (!ctx) ctx = t_ctx(1, NULL);
+    return ctx;
+}
+
 /* A context's memory may be asked for by several threads at once. */
 static pthread_mutex_t counting = PTHREAD_MUTEX_INITIALIZER;
 

@@ -31,6 +31,7 @@ _Noreturn void _fail(const char *file, int line);
 
 /* A context of `threads` workers on rung `isa` (NULL: best); freed by the caller. */
 rf_ctx *t_ctx(int threads, const char *isa);
+const rf_ctx *t_shared(void);                   /* one of a single thread, which ends with the program */
 
 /* A context whose allocator counts from when the context is there, and fails allocation number `fail` (1 is the first;
  * 0: none), and all later ones when `forever`. */

@@ -214,10 +214,15 @@ static rf_config config;
 static void config_ready(void)
 {
     static const char *label[] = {"a label", "another label that is longer", "third"};
+    static const double shorts[] = {1.1, 1.2}, longs[] = {1.3, 1.4};
     rf_config_defaults(&config);
-    config.rope_scaling = (rf_rope_scaling){.rope_type = RF_ROPE_LONGROPE, .factor = 4.0 / 3, .shorts = 2, .longs = 2,
-                                            .original_max_position_embeddings = 512, .short_factor = {1.1, 1.2},
-                                            .long_factor = {1.3, 1.4}};
+    config.rope_scaling = (rf_rope_scaling){.rope_type = RF_ROPE_LONGROPE,
+                                            .factor = 4.0 / 3,
+                                            .shorts = 2,
+                                            .longs = 2,
+                                            .original_max_position_embeddings = 512,
+                                            .short_factor = shorts,
+                                            .long_factor = longs};
     rf_config_set_head(&config, RF_HEAD_SEQUENCE);
     snprintf(config.finetuning_task, sizeof config.finetuning_task, "cls");
     config.num_labels = 3;
@@ -241,7 +246,9 @@ static rf_status config_read(rf_error *why)
     rf_status status = rf_config_read(ctx, folder, &c, why);
     if (!status) status = rf_labels_read(ctx, folder, &labels, why);
     if (status) return status;
-    answer = mixed(1, &c.rope_scaling, sizeof c.rope_scaling);
+    answer = mixed(1, c.rope_scaling.short_factor, (size_t)c.rope_scaling.shorts * sizeof(double));
+    answer = mixed(answer, c.rope_scaling.long_factor, (size_t)c.rope_scaling.longs * sizeof(double));
+    answer = mixed(answer, &c.rope_scaling.factor, sizeof c.rope_scaling.factor);
     answer = mixed(answer, &c.hidden_size, sizeof c.hidden_size);
     for (int64_t i = 0; i < labels.n; i++) answer = mixed(answer, labels.name[i], strlen(labels.name[i]));
     rf_labels_free(&labels);
