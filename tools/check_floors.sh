@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 awk '
 BEGIN {
-    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 data:5 dist:5 optim:6 train:7 task:8 analysis:8 pipeline:9 cli:10", pair, " ")
+    split("base:0 kernel:1 graph:2 text:3 store:3 model:4 translation:4 data:5 dist:5 optim:6 train:7 task:8 analysis:8 pipeline:9 cli:10", pair, " ")
     for (i in pair) { split(pair[i], f, ":"); floor[f[1]] = f[2] }
 }
 function folder(path,   part) { split(path, part, "/"); return part[2] }

@@ -19,5 +19,6 @@
 #include "roformer/tensor.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
+#include "roformer/translation.h"
 #include "roformer/version.h"
 #endif

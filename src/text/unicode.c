@@ -79,6 +79,26 @@ size_t rf__unicode_compose(uint32_t c[], size_t n)
     return left < 0 ? n : (size_t)left;
 }
 
+char rf__unicode_group(uint32_t c) { return utf8proc_category_string((utf8proc_int32_t)c)[0]; }
+
+bool rf__unicode_cased(uint32_t c)
+{
+    const utf8proc_category_t is = utf8proc_category((utf8proc_int32_t)c);
+    return is == UTF8PROC_CATEGORY_LU || is == UTF8PROC_CATEGORY_LL || is == UTF8PROC_CATEGORY_LT || c == 0xAA ||
+           c == 0xBA || (c >= 0x2160 && c <= 0x217F) || (c >= 0x24B6 && c <= 0x24E9);
+}
+
+bool rf__unicode_ignorable(uint32_t c)
+{
+    static const uint32_t mid[] = {'\'',   '.',    ':',    0xB7,   0x387,  0x55F,  0x5F4,  0x2018, 0x2019,
+                                   0x2024, 0x2027, 0xFE13, 0xFE52, 0xFE55, 0xFF07, 0xFF0E, 0xFF1A};
+    const utf8proc_category_t is = utf8proc_category((utf8proc_int32_t)c);
+    for (size_t i = 0; i < RF_COUNT(mid); i++)
+        if (mid[i] == c) return true;
+    return is == UTF8PROC_CATEGORY_MN || is == UTF8PROC_CATEGORY_ME || is == UTF8PROC_CATEGORY_CF ||
+           is == UTF8PROC_CATEGORY_LM || is == UTF8PROC_CATEGORY_SK;
+}
+
 bool rf__unicode_white(uint32_t c)
 {
     return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||

@@ -33,6 +33,9 @@ int rf__unicode_lower(const rf_unicode *u, uint32_t c, unsigned flags, uint32_t 
 int rf__unicode_decompose(uint32_t c, unsigned flags, uint32_t to[4]);
 unsigned rf__unicode_class(uint32_t c, unsigned flags);               /* canonical combining class                   */
 size_t rf__unicode_compose(uint32_t c[], size_t n);                   /* canonical composition, in place             */
+char rf__unicode_group(uint32_t c);                                   /* the category without its second letter      */
+bool rf__unicode_cased(uint32_t c);                                   /* Cased, Case_Ignorable of Final_Sigma        */
+bool rf__unicode_ignorable(uint32_t c);
 bool rf__unicode_white(uint32_t c);                                   /* the property White_Space                    */
 
 /* Reads one scalar of checked text and moves on; writes one and returns its bytes. */

@@ -1,0 +1,22 @@
+/* pcg64.h — the random numbers of numpy's default_rng(seed), which sacreBLEU's intervals and tests are drawn with. */
+#ifndef RF_TRANSLATION_PCG64_H
+#define RF_TRANSLATION_PCG64_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+__extension__ typedef unsigned __int128 rf__uint128;
+
+typedef struct rf__pcg64 {
+    rf__uint128 state, increment;
+    uint64_t word;                      /* its upper half is left when `half`                                         */
+    bool half;
+    uint32_t bits;                      /* what is left of 32 flips                                                   */
+    int left;
+} rf__pcg64;
+
+void rf__pcg64_init(rf__pcg64 *r, uint64_t seed);
+uint32_t rf__pcg64_below(rf__pcg64 *r, uint32_t n);       /* Generator.choice, integers(n): n > 0                     */
+bool rf__pcg64_flip(rf__pcg64 *r);                        /* integers(2, dtype=bool)                                  */
+
+#endif
