@@ -194,8 +194,8 @@ static const double flops[] = {4, 10, 14};
 /* Multiply-adds of the type, a second; where bf16 has no instruction, those of f32. */
 static double peak_of(const work *w)
 {
-    const double half = w->bf16 ? rf__peak_of(w->ctx, RF_BF16, 0.01) : 0;
-    return half > 0 ? half : rf__peak_flops(w->ctx, 0.01);
+    const double half = w->bf16 ? rf_peak_of(w->ctx, RF_BF16, 0.01) : 0;
+    return half > 0 ? half : rf_peak_flops(w->ctx, 0.01);
 }
 
 static void print_line(const work *w, int pass, double unit_flops, sample *s, int rounds, bool json)

@@ -171,9 +171,9 @@ static double work_of(const job *j)
 
 static double limit_of(const job *j)
 {
-    if (j->p->part[0] == 'm') return rf__peak_read(j->ctx, 256 << 20, 0.05);
-    const double peak = rf__peak_of(j->ctx, j->type, 0.02);
-    return peak > 0 ? peak : rf__peak_flops(j->ctx, 0.02);
+    if (j->p->part[0] == 'm') return rf_peak_read(j->ctx, 256 << 20, 0.05);
+    const double peak = rf_peak_of(j->ctx, j->type, 0.02);
+    return peak > 0 ? peak : rf_peak_flops(j->ctx, 0.02);
 }
 
 static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, const char *type)
@@ -242,9 +242,9 @@ int main(int argc, char **argv)
     rf_ctx *ctx;
     rf_error why = {0};
     must(rf_ctx_new(&options, &ctx, &why), &why);
-    const double peak = rf__peak_flops(ctx, 0.3), read = rf__peak_read(ctx, 512 << 20, 0.5),
-                 copy = rf__peak_copy(ctx, 512 << 20, 0.5);
-    const double half = rf__peak_of(ctx, RF_BF16, 0.3), i8 = rf__peak_of(ctx, RF_I8, 0.3);
+    const double peak = rf_peak_flops(ctx, 0.3), read = rf_peak_read(ctx, 512 << 20, 0.5),
+                 copy = rf_peak_copy(ctx, 512 << 20, 0.5);
+    const double half = rf_peak_of(ctx, RF_BF16, 0.3), i8 = rf_peak_of(ctx, RF_I8, 0.3);
     if (json)
         printf("{\"case\": \"peak\", \"gflops\": %.1f, \"bf16_gflops\": %.1f, \"int8_gops\": %.1f, \"read_gb_s\": "
                "%.2f, \"copy_gb_s\": %.2f, \"threads\": %d}\n",

@@ -138,8 +138,8 @@ static float *cut(float **block, int64_t n, uint64_t stream)
     float *x = *block;
     *block += (n + APART + 15) / 16 * 16;
     rf_rng r;
-    rf__rng_init(&r, 1, stream);
-    for (int64_t i = 0; i < n; i++) x[i] = i < 65536 ? rf__rng_normal(&r) : x[i - 65536];
+    rf_rng_init(&r, 1, stream);
+    for (int64_t i = 0; i < n; i++) x[i] = i < 65536 ? rf_rng_normal(&r) : x[i - 65536];
     return x;
 }
 

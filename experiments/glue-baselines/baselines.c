@@ -262,11 +262,11 @@ static void learn(const task *t, const rows *data, double l2)
     rf_rng draw;
     memset(w, 0, sizeof w);
     memset(seen, 0, sizeof seen);
-    rf__rng_init(&draw, SEED, 0);
+    rf_rng_init(&draw, SEED, 0);
     for (size_t i = 0; i < data->n; i++) order[i] = i;
     for (int epoch = 0; epoch < EPOCHS; epoch++) {
         for (size_t i = data->n; i > 1; i--) {
-            const size_t j = rf__rng_below(&draw, (uint32_t)i), kept = order[i - 1];
+            const size_t j = rf_rng_below(&draw, (uint32_t)i), kept = order[i - 1];
             order[i - 1] = order[j];
             order[j] = kept;
         }

@@ -220,6 +220,8 @@ void rf_labels_free(rf_labels *l);
  * does not count. */
 int64_t rf_config_parameters(const rf_config *c);
 
+const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scaling: "default", "linear", "yarn", ...  */
+
 #ifdef __cplusplus
 }
 #endif

@@ -5,5 +5,8 @@
 #define ROFORMER_INSPECT_H
 /* home: src/cli */
 #include "roformer/files.h"
+#include "roformer/folder.h"
+#include "roformer/positions.h"
+#include "roformer/random.h"
 #include "roformer/source.h"
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "roformer/context.h"
+#include "roformer/random.h"
 #include "roformer/status.h"
 
 /* ---- the context ------------------------------------------------------------------------------------------- */
@@ -78,19 +79,12 @@ bool rf__arena_reset(rf_arena *a);                                     /* back t
 typedef void rf_body(void *arg, int64_t i, int worker);
 void rf__parallel(const rf_ctx *ctx, int64_t n, rf_body *body, void *arg);
 
-/* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter ------------------ */
+/* ---- random numbers: Philox 4x32-10 (Salmon et al. 2011), a pure function of key and counter.  One number
+ * after another: rf_rng (roformer/random.h) ------------------------------------------------------------------------ */
 
 typedef struct rf_key { uint32_t k[2]; } rf_key;                       /* from a 64-bit seed                        */
 rf_key rf__make_key(uint64_t seed, uint64_t stream);                   /* independent streams of one seed           */
 void rf__philox(rf_key key, uint64_t counter, uint64_t stream, uint32_t out[4]);
-
-/* A running reader over one stream, for places that draw one number after another.  Copyable state. */
-typedef struct rf_rng { rf_key key; uint64_t stream, counter; uint32_t word[4]; int left; } rf_rng;
-void rf__rng_init(rf_rng *r, uint64_t seed, uint64_t stream);
-uint32_t rf__rng_u32(rf_rng *r);
-uint32_t rf__rng_below(rf_rng *r, uint32_t n);                         /* uniform in [0, n), n > 0, unbiased        */
-float rf__rng_uniform(rf_rng *r);                                      /* [0, 1), 24 bits                           */
-float rf__rng_normal(rf_rng *r);                                       /* mean 0, variance 1 (Box-Muller)           */
 
 /* ---- half types (round to nearest, ties to even; NaN stays NaN) ---------------------------------------------- */
 
@@ -110,6 +104,9 @@ void rf__map_close(const rf_ctx *ctx, rf_map *map);
  * refused and not waited for.                                                                                      */
 rf_status rf__open_file(const char *path, int flags, int *fd, size_t *size, rf_error *why);
 rf_status rf__must_be_file(const char *path, rf_error *why);           /* for what is opened by others afterwards   */
+
+/* Whether a process holds any lock of flock; where the system does not say so: no. */
+bool rf__holds_lock(long pid);
 
 /* The whole file plus a terminating 0 that is not counted; freed with rf__free.  RF_EDATA above `limit` bytes.  What
  * the user names may be a pipe, as <(...) of a shell is. */

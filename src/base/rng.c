@@ -37,34 +37,34 @@ rf_key rf__make_key(uint64_t seed, uint64_t stream)
     return (rf_key){{word[0], word[1]}};
 }
 
-void rf__rng_init(rf_rng *r, uint64_t seed, uint64_t stream)
+void rf_rng_init(rf_rng *r, uint64_t seed, uint64_t stream)
 {
-    *r = (rf_rng){.key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}}, .stream = stream};
+    *r = (rf_rng){.key = {(uint32_t)seed, (uint32_t)(seed >> 32)}, .stream = stream};
 }
 
-uint32_t rf__rng_u32(rf_rng *r)
+uint32_t rf_rng_u32(rf_rng *r)
 {
     if (!r->left) {
-        rf__philox(r->key, r->counter++, r->stream, r->word);
+        rf__philox((rf_key){{r->key[0], r->key[1]}}, r->counter++, r->stream, r->word);
         r->left = 4;
     }
     return r->word[4 - r->left--];
 }
 
-uint32_t rf__rng_below(rf_rng *r, uint32_t n)
+uint32_t rf_rng_below(rf_rng *r, uint32_t n)
 {
     /* Lemire 2019: the high word of a product, rejecting the few values that would make some results likelier. */
-    const uint32_t reject = -n % n;
+    const uint32_t reject = n ? -n % n : 0;
     uint64_t product;
-    do product = (uint64_t)rf__rng_u32(r) * n;
+    do product = (uint64_t)rf_rng_u32(r) * n;
     while ((uint32_t)product < reject);
     return (uint32_t)(product >> 32);
 }
 
-float rf__rng_uniform(rf_rng *r) { return (float)(rf__rng_u32(r) >> 8) * 0x1p-24f; }
+float rf_rng_uniform(rf_rng *r) { return (float)(rf_rng_u32(r) >> 8) * 0x1p-24f; }
 
-float rf__rng_normal(rf_rng *r)
+float rf_rng_normal(rf_rng *r)
 {
-    const double u = ((double)rf__rng_u32(r) + 0.5) * 0x1p-32, v = (double)rf__rng_u32(r) * 0x1p-32;
+    const double u = ((double)rf_rng_u32(r) + 0.5) * 0x1p-32, v = (double)rf_rng_u32(r) * 0x1p-32;
     return (float)(sqrt(-2 * log(u)) * cos(6.283185307179586 * v));
 }

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/folder.h"
 #include "base/path.h"
 #include "data/reader.h"
 #include "data/tokens.h"
@@ -204,6 +204,47 @@ void rf__tokens_close(const rf_ctx *ctx, rf__tokens *t)
 {
     rf__map_close(ctx, &t->map);
     *t = (rf__tokens){0};
+}
+
+/* ---- for tools: roformer/folder.h ---- */
+
+struct rf_token_cache {
+    const rf_ctx *ctx;
+    rf__tokens tokens;
+    size_t document, at;                /* the next one, and where it begins                                          */
+};
+
+rf_status rf_token_cache_open(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf_token_cache **out,
+                              rf_error *why)
+{
+    if (!(ctx && t && path && out)) return rf__missing("rf_token_cache_open", "ctx, tokenizer, path, out", why);
+    rf_token_cache *c = rf__calloc(ctx, 1, sizeof *c);
+    if (!c) return rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
+    c->ctx = ctx;
+    const rf_status status = rf__tokens_read(ctx, t, path, &c->tokens, why);
+    if (status) rf__free(ctx, c);
+    else *out = c;
+    return status;
+}
+
+void rf_token_cache_close(rf_token_cache *c)
+{
+    if (!c) return;
+    rf__tokens_close(c->ctx, &c->tokens);
+    rf__free(c->ctx, c);
+}
+
+rf_status rf_token_cache_next(rf_token_cache *c, int32_t *id, int64_t most, int64_t *size, int *held, rf_error *why)
+{
+    if (!(c && size && (id || most <= 0))) return rf__missing("rf_token_cache_next", "cache, id, size", why);
+    *size = -1;
+    if (c->document == c->tokens.documents) return RF_OK;
+    const uint32_t length = c->tokens.length[c->document++], n = length & ~RF__HELD;
+    for (int64_t i = 0; i < most && i < (int64_t)n; i++) id[i] = rf__id(c->tokens.ids, c->at + (size_t)i);
+    c->at += n;
+    *size = n;
+    if (held) *held = (length & RF__HELD) != 0;
+    return RF_OK;
 }
 
 /* ---- making it ---- */

@@ -151,7 +151,7 @@ static void spin_body(void *arg, int64_t i, int worker)
     spin(*(const int64_t *)arg);
 }
 
-double rf__peak_flops(const rf_ctx *ctx, double seconds)
+double rf_peak_flops(const rf_ctx *ctx, double seconds)
 {
     int64_t n = 1 << 17;                                              /* about half a millisecond */
     return rate(&(passes){ctx, spin_body, &n, spin(n) * ctx->threads}, seconds);
@@ -171,9 +171,9 @@ static void i8_body(void *arg, int64_t i, int worker)
 }
 #endif
 
-double rf__peak_of(const rf_ctx *ctx, rf_type type, double seconds)
+double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds)
 {
-    if (type == RF_F32) return rf__peak_flops(ctx, seconds);
+    if (type == RF_F32) return rf_peak_flops(ctx, seconds);
 #if defined(__x86_64__)
     int64_t n = 1 << 17;
     if (type == RF_BF16 && __builtin_cpu_supports("avx512bf16"))
@@ -243,5 +243,5 @@ static double memory(const rf_ctx *ctx, size_t bytes, double seconds, bool copy)
     return result;
 }
 
-double rf__peak_read(const rf_ctx *ctx, size_t bytes, double seconds) { return memory(ctx, bytes, seconds, false); }
-double rf__peak_copy(const rf_ctx *ctx, size_t bytes, double seconds) { return memory(ctx, bytes, seconds, true); }
+double rf_peak_read(const rf_ctx *ctx, size_t bytes, double seconds) { return memory(ctx, bytes, seconds, false); }
+double rf_peak_copy(const rf_ctx *ctx, size_t bytes, double seconds) { return memory(ctx, bytes, seconds, true); }

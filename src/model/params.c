@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "model/family.h"
+#include "roformer/folder.h"
 #include "store/store.h"
 
 enum { JOINED = RF_ROW_JOINED, PROJECTED = RF_ROW_PROJECTED, UNTIED = RF_ROW_UNTIED };
@@ -174,9 +175,9 @@ static int64_t count_family(const rf_config *c, const rf_family_row *r)
     return sum;
 }
 
-int64_t rf__position_parameters(const rf_position *p, const rf_config *c)
+int64_t rf_position_parameters(const rf_position *p, const rf_config *c)
 {
-    return count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer);
+    return p && c ? count(c, p, p->embedding) + c->num_hidden_layers * count(c, p, p->layer) : 0;
 }
 
 int64_t rf_config_parameters(const rf_config *given)
@@ -188,7 +189,7 @@ int64_t rf_config_parameters(const rf_config *given)
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
     const int64_t rest = count_family(c, f->embedding) + c->num_hidden_layers * count_family(c, f->layer) +
                          (head ? count_family(c, head->row) : 0);
-    return rf__position_find(c, &p, NULL) ? rest : rest + rf__position_parameters(p, c);
+    return rf__position_find(c, &p, NULL) ? rest : rest + rf_position_parameters(p, c);
 }
 
 void rf__params_free(rf_params *p)
@@ -211,8 +212,8 @@ static void fill_block(void *arg, int64_t block, int worker)
     const size_t from = (size_t)block * BLOCK, to = from + BLOCK < f->p->count ? from + BLOCK : f->p->count;
     const float deviation = (float)f->params->config.initializer_range;
     rf_rng r;
-    rf__rng_init(&r, f->seed, (uint64_t)f->index << 32 | (uint64_t)block);
-    for (size_t i = from; i < to; i++) f->to[i] = deviation * rf__rng_normal(&r);
+    rf_rng_init(&r, f->seed, (uint64_t)f->index << 32 | (uint64_t)block);
+    for (size_t i = from; i < to; i++) f->to[i] = deviation * rf_rng_normal(&r);
 }
 
 void rf__param_init(const rf_params *params, size_t index, float *to, uint64_t seed)
@@ -377,6 +378,32 @@ rf_status rf__params_load_encoder(const rf_params *params, const rf_weights *w, 
         if (t && fits(p, t)) status = rf_weights_read(w, t, slab + p->offset, 1, why);
     }
     return status;
+}
+
+/* For tools: roformer/folder.h. */
+rf_status rf_weights_fit(const rf_ctx *ctx, const rf_weights *w, const rf_config *c, rf_fit *out, rf_error *why)
+{
+    rf_params params;
+    bool head = false;
+    if (!(ctx && w && c && out)) return rf__missing("rf_weights_fit", "ctx, weights, config, out", why);
+    rf_status status = rf__params_new(ctx, c, &params, why);
+    if (status) return status;
+    const rf_weight **match = rf__calloc(ctx, params.n, sizeof *match);
+    if (!match) status = rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", params.n);
+    if (!status) status = rf__params_match(&params, w, match, &head, why);
+    char *ignored = status ? NULL : rf__params_ignored(&params, w, match);
+    if (!status && !ignored) status = rf_fail(why, RF_ENOMEM, "out of memory: names of unused tensors");
+    if (!status) *out = (rf_fit){ctx, head, ignored};
+    rf__free(ctx, match);
+    rf__params_free(&params);
+    return status;
+}
+
+void rf_fit_free(rf_fit *f)
+{
+    if (!f || !f->ctx) return;
+    rf__free(f->ctx, f->ignored);
+    *f = (rf_fit){0};
 }
 
 /* ---- writing ---- */

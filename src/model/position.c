@@ -94,6 +94,35 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
     return unknown(c->position_embedding_type, why);
 }
 
+/* ---- for tools: roformer/positions.h ----------------------------------------------------------------------------- */
+
+const rf_position *rf_position_at(int i)
+{
+    const int n = (int)RF_COUNT(rf__position_list) - 1;
+    return i >= 0 && i < n ? rf__position_list[i] : NULL;
+}
+
+rf_status rf_position_of(const rf_config *c, const char *path, const rf_position **out, rf_error *why)
+{
+    if (!(c && out)) return rf__missing("rf_position_of", "config, out", why);
+    const rf_status status = rf__position_find(c, out, why);
+    if (status && path) rf__config_named(path, why);
+    return status;
+}
+
+const char *rf_position_name(const rf_position *p) { return p ? p->name : ""; }
+const char *rf_position_equation(const rf_position *p) { return p ? p->equation : ""; }
+const char *rf_position_source(const rf_position *p) { return p ? p->source : ""; }
+int rf_position_flags(const rf_position *p) { return p ? p->flags : 0; }
+
+void rf_position_cost(const rf_position *p, const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    double f = 0, b = 0;
+    if (p && c && p->cost) p->cost(c, T, &f, &b);
+    if (flops) *flops = f;
+    if (bytes) *bytes = b;
+}
+
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why)
 {
     if (p->attend)

@@ -24,6 +24,7 @@
 #include "model/cache.h"
 #include "model/params.h"
 #include "roformer/model.h"
+#include "roformer/positions.h"
 
 /* Tables of one encoder that are kept between batches; see position.c. */
 typedef struct rf_positions rf_positions;
@@ -51,16 +52,7 @@ typedef struct rf_layer_context {
     rf_cache *cache;                   /* of a causal model whose tokens come one after the other; NULL: all are here */
 } rf_layer_context;
 
-enum {
-    RF_POSITION_SHIFT = 1,              /* scores do not change when all positions move by the same number            */
-    RF_POSITION_EXTRAPOLATES = 2,       /* defined beyond the positions that were trained                             */
-    RF_POSITION_CAUSAL = 4,             /* makes sense in causal attention only                                       */
-    RF_POSITION_ROPE = 16,              /* rope_scaling and the other keys of rotary positions apply                  */
-    RF_POSITION_SYMMETRIC = 32,         /* an encoder gives a text and its reverse mirrored answers                   */
-    RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare             */
-};
-
-typedef struct rf_position {
+struct rf_position {
     const char *name;                   /* position_embedding_type                                                    */
     const char *equation;
     const char *source;
@@ -91,7 +83,7 @@ typedef struct rf_position {
     /* What it costs in a forward, for each token of a text of T tokens, in all layers together: arithmetic, and bytes
      * read or written beyond those that are there without it.  NULL: nothing. */
     void (*cost)(const rf_config *c, int64_t T, double *flops, double *bytes);
-} rf_position;
+};
 
 #define RFP(name) extern const rf_position rf__position_##name;
 #include "model/positions.def"
@@ -102,8 +94,6 @@ extern const rf_position *const rf__position_list[];           /* NULL at the en
 /* The row that a config names, checked.  RF_EDATA: no such name (the nearest is suggested), or what `check` finds;
  * RF_EUNSUPPORTED: an encoding that this family of models cannot run. */
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why);
-
-int64_t rf__position_parameters(const rf_position *p, const rf_config *c);
 
 /* RF_EUNSUPPORTED: a causal model of this encoding cannot keep keys of earlier tokens, with the reason. */
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
@@ -116,9 +106,6 @@ rf_keeping rf__position_keeping(const rf_position *p, const rf_config *c, int64_
 int64_t rf__position_grid(const rf_config *c);
 
 /* ---- rotary: what its files share (rope_scaling.c) --------------------------------------------------------------- */
-
-int64_t rf__rope_width(const rf_config *c);                     /* r: columns of a head that are rotated              */
-rf_status rf__rope_check(const rf_config *c, rf_error *why);  /* everything that config.json can say wrong about rope */
 
 /* The frequency of plane i of r/2, stretched as config says.  length: of the text, for those that go by it; else 0. */
 double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length, int64_t i);

@@ -13,7 +13,7 @@ static const struct { const char *name; rf_rope_type type;
     {"llama3", RF_ROPE_LLAMA3},   {"su", RF_ROPE_LONGROPE},   {"mrope", RF_ROPE_DEFAULT}, /* older spellings */
 };
 
-const char *rf__rope_type_name(rf_rope_type t)
+const char *rf_rope_type_name(rf_rope_type t)
 {
     for (size_t i = 0; i < RF_COUNT(types); i++)
         if (types[i].type == t) return types[i].name;

@@ -49,7 +49,6 @@ rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, con
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);
-const char *rf__rope_type_name(rf_rope_type t);                  /* as rope_scaling has it                         */
 char *rf__config_rope_json(const rf_config *c);
 char *rf__config_thetas_json(const rf_config *c);
 

@@ -37,7 +37,7 @@ static bool has_checkpoint(const rf_ctx *ctx, const char *folder)
 {
     int64_t *step;
     size_t n;
-    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return false;
+    if (rf__checkpoint_steps(ctx, folder, &step, &n, NULL)) return false;
     rf__free(ctx, step);
     return n > 0;
 }

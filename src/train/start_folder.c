@@ -20,7 +20,7 @@ static int64_t newest_of(const rf_ctx *ctx, const char *folder)
 {
     int64_t *step;
     size_t n;
-    if (rf__checkpoints(ctx, folder, &step, &n, NULL)) return 0;
+    if (rf__checkpoint_steps(ctx, folder, &step, &n, NULL)) return 0;
     const int64_t newest = n ? step[n - 1] : 0;
     rf__free(ctx, step);
     return newest;

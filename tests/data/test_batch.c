@@ -63,8 +63,8 @@ static void cuts_cover_everything_between_words(void **state)
     const rf__token_kinds v = vocabulary();
     uint16_t id[3000];
     rf_rng r;
-    rf__rng_init(&r, 1, 1);
-    for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + rf__rng_below(&r, V - 5));
+    rf_rng_init(&r, 1, 1);
+    for (size_t i = 0; i < RF_COUNT(id); i++) id[i] = (uint16_t)(5 + rf_rng_below(&r, V - 5));
     for (size_t i = 100; i < 400; i++) id[i] = 6;                    /* one endless word */
     const rf__ids ids = {id, 2};
     for (size_t total = 1; total < RF_COUNT(id); total += 37) {
@@ -106,8 +106,8 @@ static void shares_of_masking(void **state)
     rf__mlm_batch b;
     uint16_t *id = malloc((size_t)capacity * sizeof *id);
     rf_rng r;
-    rf__rng_init(&r, 4, 1);
-    for (int64_t i = 0; i < capacity; i++) id[i] = (uint16_t)rf__rng_below(&r, V);
+    rf_rng_init(&r, 4, 1);
+    for (int64_t i = 0; i < capacity; i++) id[i] = (uint16_t)rf_rng_below(&r, V);
     assert_int_equal(rf__mlm_batch_new(ctx, capacity, &b, NULL), RF_OK);
     const rf__masking m = {rf__make_key(11, 3), 0.15, false, &v, false};
     rf__mlm_batch_clear(&b);
@@ -158,9 +158,9 @@ static void whole_words_are_whole(void **state)
     rf__mlm_batch b;
     uint16_t id[20000];
     rf_rng r;
-    rf__rng_init(&r, 8, 1);
+    rf_rng_init(&r, 8, 1);
     for (size_t i = 0; i < RF_COUNT(id); i++)
-        id[i] = (uint16_t)(rf__rng_below(&r, 50) ? 5 + rf__rng_below(&r, V - 5) : 1);
+        id[i] = (uint16_t)(rf_rng_below(&r, 50) ? 5 + rf_rng_below(&r, V - 5) : 1);
     assert_int_equal(rf__mlm_batch_new(ctx, 30000, &b, NULL), RF_OK);
     const rf__masking m = {rf__make_key(12, 3), 0.15, true, &v, false};
     rf__mlm_batch_clear(&b);
@@ -287,14 +287,14 @@ static void packing(int64_t tokens_per_batch, int64_t max_length, double mean, d
     enum { DOCUMENTS = 3000 };
     uint32_t *length = malloc(DOCUMENTS * sizeof *length);
     rf_rng r;
-    rf__rng_init(&r, 21, (uint64_t)max_length);
+    rf_rng_init(&r, 21, (uint64_t)max_length);
     size_t total = 0;
     for (size_t i = 0; i < DOCUMENTS; i++) {
-        length[i] = 1 + (uint32_t)(-mean * log(1 - (double)rf__rng_uniform(&r)));
+        length[i] = 1 + (uint32_t)(-mean * log(1 - (double)rf_rng_uniform(&r)));
         total += length[i];
     }
     uint16_t *id = malloc(total * sizeof *id);
-    for (size_t i = 0; i < total; i++) id[i] = (uint16_t)(5 + rf__rng_below(&r, V - 5));
+    for (size_t i = 0; i < total; i++) id[i] = (uint16_t)(5 + rf_rng_below(&r, V - 5));
     const rf__tokens tokens = {.ids = {id, 2}, .tokens = total, .documents = DOCUMENTS, .length = length};
     rf__pieces p;
     rf__mlm_batch b;

@@ -227,11 +227,11 @@ static void random_text(void **state)
     static const char *const piece[] = {"a",  "bc",   " ", "\n", "\n", "\n\n", "\r\n", "\xC3\xA9", "\xF0\x9F\x98\x80",
                                         "\t", "word "};
     rf_rng rng;
-    rf__rng_init(&rng, 7, 0);
+    rf_rng_init(&rng, 7, 0);
     for (int round = 0; round < 2000; round++) {
         char text[256] = "", expected[512] = "";
-        for (uint32_t i = rf__rng_below(&rng, 30); i > 0; i--)
-            strcat(text, piece[rf__rng_below(&rng, RF_COUNT(piece))]);
+        for (uint32_t i = rf_rng_below(&rng, 30); i > 0; i--)
+            strcat(text, piece[rf_rng_below(&rng, RF_COUNT(piece))]);
         char copy[256], doc[256] = "", *line = copy, *next;
         strcpy(copy, text);
         for (; line; line = next) {

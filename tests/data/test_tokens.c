@@ -5,6 +5,7 @@
 
 #include "tiny.h"
 #include "data/tokens.h"
+#include "roformer/folder.h"
 
 typedef struct fixture {
     rf_ctx *ctx;
@@ -75,6 +76,41 @@ static void ids_are_the_tokenizers(void **state)
     rf_reader_close(r);
     rf_encoding_clear(&e);
     rf__tokens_close(f.ctx, &k);
+    close_fixture(&f);
+}
+
+/* The same documents one after the other, as tools read them. */
+static void documents_for_tools(void **state)
+{
+    (void)state;
+    enum { MOST = 5 };
+    fixture f;
+    open_fixture(&f, 1);
+    rf__tokens k = make(&f);
+    char *path = tiny_path(f.folder, "tokens.cache");
+    rf_token_cache *c = NULL;
+    rf_error why = {0};
+    int32_t id[MOST];
+    int64_t size;
+    int held = 0;
+    size_t n = 0, at = 0;
+    assert_int_equal(rf_token_cache_open(f.ctx, f.t, path, &c, NULL), RF_OK);
+    for (; !rf_token_cache_next(c, id, MOST, &size, &held, NULL) && size >= 0; n++) {
+        assert_int_equal(size, k.length[n] & ~RF__HELD);
+        assert_int_equal(held, (k.length[n] & RF__HELD) != 0);
+        for (int64_t i = 0; i < size && i < MOST; i++) assert_int_equal(id[i], rf__id(k.ids, at + (size_t)i));
+        at += (size_t)size;
+    }
+    assert_int_equal(n, k.documents);
+    assert_int_equal(rf_token_cache_next(c, NULL, 0, &size, NULL, NULL), RF_OK);
+    assert_int_equal(size, -1);
+    assert_int_equal(rf_token_cache_next(c, NULL, 1, &size, NULL, NULL), RF_EARG);
+    rf_token_cache_close(c);
+    rf_token_cache_close(NULL);
+    assert_int_equal(rf_token_cache_open(f.ctx, NULL, path, &c, NULL), RF_EARG);
+    assert_int_equal(rf_token_cache_open(f.ctx, f.t, f.corpus, &c, &why), RF_EDATA);
+    rf__tokens_close(f.ctx, &k);
+    free(path);
     close_fixture(&f);
 }
 
@@ -330,6 +366,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ids_are_the_tokenizers),
+        cmocka_unit_test(documents_for_tools),
         cmocka_unit_test(threads_do_not_show),
         cmocka_unit_test(is_used_again_and_made_again),
         cmocka_unit_test(every_byte_of_the_text_counts),

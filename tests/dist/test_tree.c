@@ -7,8 +7,8 @@ enum { N = 40000 };                     /* more than one piece of work */
 static float term(int64_t micro, int64_t i)
 {
     rf_rng r;
-    rf__rng_init(&r, 11, (uint64_t)micro << 20 | (uint64_t)i);
-    return rf__rng_normal(&r) * (1 + 100 * rf__rng_uniform(&r));
+    rf_rng_init(&r, 11, (uint64_t)micro << 20 | (uint64_t)i);
+    return rf_rng_normal(&r) * (1 + 100 * rf_rng_uniform(&r));
 }
 
 /* The sum as it is defined: of [first, first + 2^level), halves first, what lies beyond M left out. */

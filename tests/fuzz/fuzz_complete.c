@@ -83,8 +83,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     free(fixed);
     rf_error why = {0}, all = {0};
     struct seen seen = {0, 0};
-    const rf_status s = rf__checksums_verify(ctx, folder, "COMPLETE", NULL, NULL, &why);
-    const rf_status t = rf__checksums_verify(ctx, folder, "COMPLETE", report, &seen, &all);
+    const rf_status s = rf_checksums_verify(ctx, folder, "COMPLETE", NULL, NULL, &why);
+    const rf_status t = rf_checksums_verify(ctx, folder, "COMPLETE", report, &seen, &all);
     if (s != why.code || t != all.code || s != t || strcmp(why.text, all.text) || (s && !*why.text)) abort();
     if (!s && (!seen.files || seen.damaged)) abort();
     check_words(why.text);

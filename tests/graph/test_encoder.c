@@ -36,15 +36,15 @@ static net make_net(int64_t B, int64_t C, int64_t H, int64_t F, int64_t V, doubl
     int32_t **const list[] = {&e.id, &e.type, &e.row, &e.position, &e.label};
     for (size_t i = 0; i < RF_COUNT(list); i++) *list[i] = t_bytes((size_t)e.N * sizeof **list[i]);
     rf_rng r;
-    rf__rng_init(&r, 11, 5);
+    rf_rng_init(&r, 11, 5);
     for (int64_t b = 0; b < B; b++)
         for (int32_t n = e.start[b]; n < e.start[b + 1]; n++) {
-            e.id[n] = (int32_t)rf__rng_below(&r, (uint32_t)V);
+            e.id[n] = (int32_t)rf_rng_below(&r, (uint32_t)V);
             e.type[n] = n % 2;
             e.position[n] = n - e.start[b];
             if (n % 3 == 1) {
                 e.row[e.n] = n;
-                e.label[e.n++] = (int32_t)rf__rng_below(&r, (uint32_t)V);
+                e.label[e.n++] = (int32_t)rf_rng_below(&r, (uint32_t)V);
             }
         }
     const t_shape shapes[WEIGHTS] = {

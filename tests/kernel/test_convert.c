@@ -93,9 +93,9 @@ static void any_bits_as_in_plain_c(void **state)
     const int64_t n = 300007;
     float *x = t_floats(n);
     rf_rng r;
-    rf__rng_init(&r, 5, 5);
+    rf_rng_init(&r, 5, 5);
     for (int64_t i = 0; i < n; i++) {
-        const uint32_t u = rf__rng_u32(&r);
+        const uint32_t u = rf_rng_u32(&r);
         memcpy(&x[i], &u, sizeof u);
     }
     static const uint32_t special[] = {0x7f800001, 0xff800001, 0x7fffffff, 0xffffffff, 0x7fc00000,

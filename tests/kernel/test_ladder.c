@@ -114,10 +114,10 @@ static void the_peak_is_a_rate(void **state)
 {
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
-    const double flops = rf__peak_flops(ctx, 0.01), copied = rf__peak_copy(ctx, 1 << 20, 0.01);
+    const double flops = rf_peak_flops(ctx, 0.01), copied = rf_peak_copy(ctx, 1 << 20, 0.01);
     assert_true(isfinite(flops) && flops > 1e6);
     assert_true(isfinite(copied) && copied > 1e6);
-    assert_true(rf__peak_of(ctx, RF_BF16, 0.01) >= 0 && rf__peak_of(ctx, RF_I8, 0.01) >= 0);
+    assert_true(rf_peak_of(ctx, RF_BF16, 0.01) >= 0 && rf_peak_of(ctx, RF_I8, 0.01) >= 0);
     rf_ctx_free(ctx);
 }
 

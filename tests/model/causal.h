@@ -62,8 +62,8 @@ static inline bool config_at(size_t i, rf_config *c, const char **name)
 static inline void fill(int text, int32_t *id, int32_t n)
 {
     rf_rng r;
-    rf__rng_init(&r, 5, (uint64_t)text);
-    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf__rng_below(&r, V);
+    rf_rng_init(&r, 5, (uint64_t)text);
+    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, V);
 }
 
 /* Logits of every token of one text, seen at once. */

@@ -32,8 +32,8 @@ static float *watch(const char *keys, rf__observer *observer, void *user)
     int32_t id[T];
     const float *y;
     rf_rng random;
-    rf__rng_init(&random, 5, 0);
-    for (int i = 0; i < T; i++) id[i] = (int32_t)rf__rng_below(&random, 97);
+    rf_rng_init(&random, 5, 0);
+    for (int i = 0; i < T; i++) id[i] = (int32_t)rf_rng_below(&random, 97);
     if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why))
         fail_msg("%s: %s", keys, why.text);
     rf__session_observe(session, observer, user);

@@ -2,6 +2,7 @@
 #include "t.h"
 
 #include "model/params.h"
+#include "roformer/folder.h"
 
 static rf_config shape(int64_t V, int64_t E, int64_t C, int64_t L, int64_t H, int64_t F)
 {
@@ -151,6 +152,17 @@ static void what_is_saved_is_loaded(void **state)
     assert_int_equal(rf__params_load(&q, w, d, &head, NULL, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "layer.0.intermediate.dense.weight: shape [14,10] but config.json implies [16,10]");
     t_failed(&why, RF_EDATA, "more");
+
+    rf_fit fit = {0};                                                    /* the same is told without a value read */
+    assert_int_equal(rf_weights_fit(ctx, w, &c, &fit, NULL), RF_OK);
+    assert_int_equal(fit.head, 1);
+    assert_string_equal(fit.ignored, "");
+    rf_fit_free(&fit);
+    rf_fit_free(&fit);
+    why = (rf_error){0};
+    assert_int_equal(rf_weights_fit(ctx, w, &other, &fit, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "shape [14,10] but config.json implies [16,10]");
+    assert_int_equal(rf_weights_fit(ctx, NULL, &c, &fit, NULL), RF_EARG);
     rf_weights_close(w);
     rf__params_free(&p);
     rf__params_free(&q);

@@ -398,7 +398,7 @@ static void parameters_are_counted(void **state)
         assert_int_equal(rf__params_new(ctx, &c, &params, NULL), RF_OK);
         for (size_t i = 0; i < params.n; i++) n += (int64_t)params.p[i].count;
         assert_int_equal(n, rf_config_parameters(&c));
-        assert_int_equal(n - rf_config_parameters(&plain), rf__position_parameters(t.is, &c));
+        assert_int_equal(n - rf_config_parameters(&plain), rf_position_parameters(t.is, &c));
         rf__params_free(&params);
         rf_ctx_free(ctx);
     }
@@ -462,6 +462,39 @@ static void names(void **state)
         for (const rf_position *const *b = a + 1; *b; b++) assert_string_not_equal((*a)->name, (*b)->name);
 }
 
+/* What tools are told of the registry: all rows, once each, and the file that names none. */
+static void rows_for_tools(void **state)
+{
+    (void)state;
+    const rf_position *p = NULL;
+    rf_error why = {0};
+    rf_config c = small("\"position_embedding_type\":\"rotery\"");
+    double flops = -1, bytes = -1;
+    int n = 0, rotary = 0;
+    for (; (p = rf_position_at(n)); n++) {
+        assert_ptr_equal(p, rf__position_list[n]);
+        assert_string_equal(rf_position_name(p), p->name);
+        assert_true(*rf_position_equation(p) && *rf_position_source(p));
+        rotary += (rf_position_flags(p) & RF_POSITION_ROPE) != 0;
+    }
+    assert_true(n > 20 && rotary > 1 && rotary < n);
+    assert_null(rf__position_list[n]);
+    assert_null(rf_position_at(-1));
+    assert_int_equal(rf_position_of(&c, "some/file", &p, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "some/file: position_embedding_type is \"rotery\"");
+    assert_int_equal(rf_position_of(NULL, NULL, &p, NULL), RF_EARG);
+    assert_int_equal(rf_position_of(&c, NULL, NULL, NULL), RF_EARG);
+    c = small("\"position_embedding_type\":\"none\"");
+    assert_int_equal(rf_position_of(&c, NULL, &p, NULL), RF_OK);
+    rf_position_cost(p, &c, 128, &flops, &bytes);
+    assert_true(flops == 0 && bytes == 0 && rf_position_parameters(p, &c) == 0);
+    c = small("\"position_embedding_type\":\"alibi\"");
+    assert_int_equal(rf_position_of(&c, NULL, &p, NULL), RF_OK);
+    rf_position_cost(p, &c, 128, &flops, NULL);
+    assert_true(flops > 0);
+    assert_string_equal(rf_position_name(NULL), "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -476,6 +509,7 @@ int main(void)
         cmocka_unit_test(rerope_begins_at_rope),
         cmocka_unit_test(parameters_are_counted),
         cmocka_unit_test(names),
+        cmocka_unit_test(rows_for_tools),
     };
     return cmocka_run_group_tests_name("model/positions", tests, NULL, NULL);
 }

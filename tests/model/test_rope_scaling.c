@@ -27,9 +27,9 @@ static void frequencies_of_transformers(void **state)
     for (size_t i = 0; i < RF_COUNT(goldens); i++) {
         const struct golden *t = &goldens[i];
         const rf_config c = parsed(t->config);
-        const int64_t r = rf__rope_width(&c);
+        const int64_t r = rf_rope_width(&c);
         rf_error why = {0};
-        if (rf__rope_check(&c, &why)) fail_msg("%s: %s", t->config, why.text);
+        if (rf_rope_check(&c, &why)) fail_msg("%s: %s", t->config, why.text);
         assert_int_equal(r, 2 * t->planes);
         t_near(rf__rope_gain(&c), t->gain, 1e-6 * t->gain);
         for (int64_t j = 0; j < t->planes; j++) {
@@ -40,6 +40,24 @@ static void frequencies_of_transformers(void **state)
         seen[c.rope_scaling.rope_type]++;
     }
     for (int t = RF_ROPE_LINEAR; t <= RF_ROPE_LLAMA3; t++) assert_int_equal(seen[t], 8);
+}
+
+/* What tools are told: the base of the layer, and no plane beyond the last. */
+static void frequencies_of_layers(void **state)
+{
+    (void)state;
+    const rf_config c = parsed("{\"hidden_size\":256,\"num_attention_heads\":4,\"num_hidden_layers\":2,"
+                               "\"rope_theta_per_layer\":[100,10000]}");
+    for (int64_t l = 0; l < 2; l++) {
+        const double base = l ? 10000 : 100;
+        t_near(rf_rope_base(&c, l), base, 0);
+        for (int64_t i = 0; i < 32; i++)
+            t_near(rf_rope_frequency(&c, l, 0, i), pow(base, -(double)i / 32), 1e-12);
+        t_near(rf_rope_frequency(&c, l, 0, 32), 0, 0);
+    }
+    assert_int_equal(rf_rope_width(NULL), 0);
+    assert_int_equal(rf_rope_check(NULL, NULL), RF_EARG);
+    assert_string_equal(rf_rope_type_name(RF_ROPE_YARN), "yarn");
 }
 
 /* By the printed formula, too, for transformers has it only as a point of its dynamic one: base b f^(r/(r-2)), at every
@@ -351,7 +369,8 @@ static void configs_survive(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frequencies_of_transformers), cmocka_unit_test(ntk_is_its_formula),
+        cmocka_unit_test(frequencies_of_transformers),
+        cmocka_unit_test(frequencies_of_layers), cmocka_unit_test(ntk_is_its_formula),
         cmocka_unit_test(tables_are_their_formulas),   cmocka_unit_test(rotations_are_a_group),
         cmocka_unit_test(bad_configs_are_refused),     cmocka_unit_test(configs_survive),
     };

@@ -64,10 +64,10 @@ static void take_away(schedule *s, int i)
 static void fork_one(schedule *s)
 {
     rf_error why = {0};
-    kept k = s->live[rf__rng_below(&s->r, (uint32_t)s->lives)];
+    kept k = s->live[rf_rng_below(&s->r, (uint32_t)s->lives)];
     if (rf_sequence_fork(s->w.session, k.number, &k.number, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_sequence_length(s->w.session, k.number), k.n);
-    const int other = (int)rf__rng_below(&s->r, TEXTS);
+    const int other = (int)rf_rng_below(&s->r, TEXTS);
     if (!memcmp(s->id[k.text], s->id[other], (size_t)k.n * sizeof **s->id)) k.text = other;
     s->live[s->lives++] = k;
 }
@@ -82,7 +82,7 @@ static void continue_some(schedule *s)
     rf_error why = {0};
     int B = 0;
     for (int i = 0; i < s->lives; i++) {                              /* shuffled */
-        const int j = (int)rf__rng_below(&s->r, (uint32_t)i + 1);
+        const int j = (int)rf_rng_below(&s->r, (uint32_t)i + 1);
         member[i] = member[j];
         member[j] = i;
     }
@@ -90,8 +90,8 @@ static void continue_some(schedule *s)
         const kept *k = &s->live[member[i]];
         static const uint32_t most[] = {1, 1, 3, 70};
         const int32_t left = LENGTH - k->n;
-        if (!left || rf__rng_below(&s->r, 3) == 0) continue;
-        const int32_t n = (int32_t)rf__min64(left, 1 + rf__rng_below(&s->r, most[rf__rng_below(&s->r, 4)]));
+        if (!left || rf_rng_below(&s->r, 3) == 0) continue;
+        const int32_t n = (int32_t)rf__min64(left, 1 + rf_rng_below(&s->r, most[rf_rng_below(&s->r, 4)]));
         memcpy(id + start[B], s->id[k->text] + k->n, (size_t)n * sizeof *id);
         which[B] = k->number;
         start[B + 1] = start[B] + n;
@@ -113,21 +113,21 @@ static void continue_some(schedule *s)
 
 static void run(schedule *s, uint64_t seed)
 {
-    rf__rng_init(&s->r, seed, 1);
+    rf_rng_init(&s->r, seed, 1);
     for (int i = 0; i < TEXTS; i++) {
         fill(i, s->id[i], LENGTH);
         if (i) memcpy(s->id[i], s->id[i - 1], (size_t)shares[i] * sizeof **s->id);
         s->expected[i] = expected_of(s, s->id[i]);
     }
     for (int step = 0; step < STEPS; step++) {
-        const uint32_t what = rf__rng_below(&s->r, 8);
+        const uint32_t what = rf_rng_below(&s->r, 8);
         if (what == 0 && s->lives < LIVE)
-            s->live[s->lives++] = (kept){new_as(&s->w, s->type), (int)rf__rng_below(&s->r, TEXTS), 0};
+            s->live[s->lives++] = (kept){new_as(&s->w, s->type), (int)rf_rng_below(&s->r, TEXTS), 0};
         else if (what == 1 && s->lives && s->lives < LIVE) fork_one(s);
-        else if (what == 2 && s->lives > LIVE / 2) take_away(s, (int)rf__rng_below(&s->r, (uint32_t)s->lives));
+        else if (what == 2 && s->lives > LIVE / 2) take_away(s, (int)rf_rng_below(&s->r, (uint32_t)s->lives));
         else continue_some(s);
     }
-    while (s->lives) take_away(s, (int)rf__rng_below(&s->r, (uint32_t)s->lives));
+    while (s->lives) take_away(s, (int)rf_rng_below(&s->r, (uint32_t)s->lives));
     assert_int_equal(rf_sequence_memory(s->w.session), 0);
 }
 

@@ -27,8 +27,8 @@ static const int32_t length[TEXTS] = {1, 5, 16, 17, 64, 130, 2};
 static void fill(int text, int32_t *id, int32_t n, int32_t vocabulary)
 {
     rf_rng r;
-    rf__rng_init(&r, 5, (uint64_t)text);
-    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf__rng_below(&r, (uint32_t)vocabulary);
+    rf_rng_init(&r, 5, (uint64_t)text);
+    for (int32_t j = 0; j < n; j++) id[j] = (int32_t)rf_rng_below(&r, (uint32_t)vocabulary);
 }
 
 /* The promise of the project: same text, same bits, whatever else is in the batch and however many threads. */

@@ -31,10 +31,10 @@ static void make(const rf_params *params, const rf__rule *rule, rf__optimizer *o
 static void random_grad(rf__optimizer *o, unsigned step)
 {
     rf_rng r;
-    rf__rng_init(&r, 5, step);
+    rf_rng_init(&r, 5, step);
     for (size_t i = 0; i < o->params->total; i++) o->grad[i] = 0;
     for (size_t s = 0; s < o->spans; s++)
-        for (size_t i = 0; i < o->span[s].n; i++) o->grad[o->span[s].at + i] = 0.01f * rf__rng_normal(&r);
+        for (size_t i = 0; i < o->span[s].n; i++) o->grad[o->span[s].at + i] = 0.01f * rf_rng_normal(&r);
 }
 
 /* 100 updates against the published formula in double.  Each update rounds p, m and v once or twice in f32: relative

@@ -115,18 +115,18 @@ float *t_floats(int64_t n)
 float *t_uniform(int64_t n, float low, float high)
 {
     rf_rng r;
-    rf__rng_init(&r, 42, ++streams);
+    rf_rng_init(&r, 42, ++streams);
     float *x = t_floats(n);
-    for (int64_t i = 0; i < n; i++) x[i] = low + (high - low) * rf__rng_uniform(&r);
+    for (int64_t i = 0; i < n; i++) x[i] = low + (high - low) * rf_rng_uniform(&r);
     return x;
 }
 
 float *t_normal(int64_t n)
 {
     rf_rng r;
-    rf__rng_init(&r, 42, ++streams);
+    rf_rng_init(&r, 42, ++streams);
     float *x = t_floats(n);
-    for (int64_t i = 0; i < n; i++) x[i] = rf__rng_normal(&r);
+    for (int64_t i = 0; i < n; i++) x[i] = rf_rng_normal(&r);
     return x;
 }
 

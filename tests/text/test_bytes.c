@@ -146,15 +146,15 @@ static void any_bytes_decode(void **state)
     rf_rng r;
     size_t valid = 0, other = 0;
     rf_encoding_init(&e, ctx);
-    rf__rng_init(&r, 3, 1);
+    rf_rng_init(&r, 3, 1);
     for (int round = 0; round < 40000; round++) {
         unsigned char text[MOST];
         char expected[3 * MOST];
         int32_t id[MOST];
-        const size_t n = rf__rng_below(&r, MOST);
+        const size_t n = rf_rng_below(&r, MOST);
         for (size_t i = 0; i < n; i++) {
-            const uint32_t any = rf__rng_below(&r, 256), one = rf__rng_below(&r, RF_COUNT(often));
-            text[i] = rf__rng_below(&r, 4) ? often[one] : (unsigned char)any;
+            const uint32_t any = rf_rng_below(&r, 256), one = rf_rng_below(&r, RF_COUNT(often));
+            text[i] = rf_rng_below(&r, 4) ? often[one] : (unsigned char)any;
             id[i] = BYTE + text[i];
         }
         size_t bytes = 0, before = 0;

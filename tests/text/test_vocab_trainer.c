@@ -107,15 +107,15 @@ static void equals_the_plain_learner(void **state)
 {
     (void)state;
     rf_rng r;
-    rf__rng_init(&r, 11, 1);
+    rf_rng_init(&r, 11, 1);
     rf_vocab_trainer *v = trainer(1000);
     for (int i = 0; i < 3000; i++) {
         char text[LENGTH + 2];
-        const uint32_t kind = rf__rng_below(&r, 1 + rf__rng_below(&r, 300));     /* small numbers are frequent        */
+        const uint32_t kind = rf_rng_below(&r, 1 + rf_rng_below(&r, 300));     /* small numbers are frequent        */
         rf_rng q;
-        rf__rng_init(&q, kind, 2);
-        const int n = 1 + (int)rf__rng_below(&q, LENGTH - 1);
-        for (int k = 0; k < n; k++) text[k] = (char)('a' + rf__rng_below(&q, 1 + rf__rng_below(&q, 8)));
+        rf_rng_init(&q, kind, 2);
+        const int n = 1 + (int)rf_rng_below(&q, LENGTH - 1);
+        for (int k = 0; k < n; k++) text[k] = (char)('a' + rf_rng_below(&q, 1 + rf_rng_below(&q, 8)));
         text[n] = 0;
         count_word(text);
         strcat(text, " ");

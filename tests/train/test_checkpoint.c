@@ -223,13 +223,13 @@ static void all_damage_is_told(void **unused)
     save(&f, 3);
     char *path = tiny_path(f.out, "checkpoint-3"), *vocab = tiny_path(path, "vocab.txt"),
          *config = tiny_path(path, "config.json");
-    assert_int_equal(rf__checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why), RF_OK);
+    assert_int_equal(rf_checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why), RF_OK);
     assert_int_equal(t.files, 7);                                    /* all but the list */
     assert_int_equal(t.damaged, 0);
     change_byte(config, 2);
     unlink(vocab);
     t = (told){0};
-    rf__checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why);
+    rf_checksums_verify(f.ctx, path, "COMPLETE", tell, &t, &why);
     t_failed(&why, RF_EDATA, "config.json: CRC");
     assert_int_equal(t.files, 7);
     assert_string_equal(t.text, "config.json CRC;vocab.txt missing;");
@@ -313,12 +313,60 @@ static void one_run_at_a_time(void **unused)
     int first, second;
     rf_error why = {0};
     snprintf(pid, sizeof pid, "process %ld on ", (long)getpid());
+    assert_int_equal(rf_run_alive(folder), 0);
     assert_int_equal(rf__folder_lock(folder, &first, &why), RF_OK);
+    assert_int_equal(rf_run_alive(folder), 1);
     rf__folder_lock(folder, &second, &why);
     t_failed(&why, RF_EBUSY, pid);
     close(first);
+    assert_int_equal(rf_run_alive(folder), 0);
     assert_int_equal(rf__folder_lock(folder, &second, NULL), RF_OK);
     close(second);
+}
+
+/* Of a process on another machine its log says whether it runs. */
+static void a_run_elsewhere(void **unused)
+{
+    (void)unused;
+    const char *folder = t_folder();
+    char path[4096];
+    t_write(folder, ".lock", "process 1 on another-machine since\n", 35);
+    assert_int_equal(rf_run_alive(folder), 0);
+    t_write(folder, "metrics.jsonl", "{}\n", 3);
+    assert_int_equal(rf_run_alive(folder), 1);
+    snprintf(path, sizeof path, "%s/metrics.jsonl", folder);
+    assert_int_equal(utimensat(AT_FDCWD, path, (const struct timespec[]){{1000, 0}, {1000, 0}}, 0), 0);
+    assert_int_equal(rf_run_alive(folder), 0);
+    t_write(folder, ".lock", "nonsense\n", 9);
+    assert_int_equal(rf_run_alive(folder), 0);
+    assert_int_equal(rf_run_alive(NULL), 0);
+}
+
+/* What is in the folder of a run, by the names that a tool asks for. */
+static void folders_say_what_they_hold(void **unused)
+{
+    (void)unused;
+    fixture f;
+    rf_checkpoints all = {0};
+    rf_error why = {0};
+    open_fixture(&f);
+    char *path = tiny_path(f.out, "checkpoint-12");
+    save(&f, 12);
+    save(&f, 3);
+    assert_int_equal(rf_checkpoints_list(f.ctx, f.out, &all, NULL), RF_OK);
+    assert_int_equal(all.n, 2);
+    assert_int_equal(all.step[0], 3);
+    assert_int_equal(all.step[1], 12);
+    rf_checkpoints_free(&all);
+    rf_checkpoints_free(&all);
+    assert_string_equal(rf_checksums_found(path), "COMPLETE");
+    assert_null(rf_checksums_found(f.out));
+    assert_int_equal(rf_checkpoints_list(f.ctx, "no such folder", &all, &why), RF_EIO);
+    assert_int_equal(rf_checkpoints_list(f.ctx, NULL, &all, NULL), RF_EARG);
+    assert_int_equal(rf_checksums_verify(f.ctx, path, NULL, NULL, NULL, NULL), RF_EARG);
+    assert_null(rf_checksums_found(NULL));
+    free(path);
+    close_fixture(&f);
 }
 
 static void folders_with_their_parents(void **unused)
@@ -400,6 +448,8 @@ int main(void)
         cmocka_unit_test(keeps_the_newest_and_the_best),
         cmocka_unit_test(sweeps_what_dead_runs_left),
         cmocka_unit_test(one_run_at_a_time),
+        cmocka_unit_test(a_run_elsewhere),
+        cmocka_unit_test(folders_say_what_they_hold),
         cmocka_unit_test(folders_with_their_parents),
         cmocka_unit_test(metrics_are_cut_to_what_counts),
         cmocka_unit_test(a_full_disk_leaves_no_half_line),

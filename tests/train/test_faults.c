@@ -144,7 +144,7 @@ static void killed_at_random(void **state)
     const result expected = undisturbed("30");
     const double whole = 1000 * (rf__seconds() - begin);
     rf_rng r;
-    rf__rng_init(&r, 99, (uint64_t)goal);
+    rf_rng_init(&r, 99, (uint64_t)goal);
     long kills = 0;
     fixture f = make("30");
     while (kills < goal) {
@@ -153,7 +153,7 @@ static void killed_at_random(void **state)
         while (!ended && kills < goal) {
             int status;
             const pid_t pid = start(&f, false);
-            sleep_ms(0.4 * whole * (double)rf__rng_uniform(&r));
+            sleep_ms(0.4 * whole * (double)rf_rng_uniform(&r));
             kill(pid, SIGKILL);
             waitpid(pid, &status, 0);
             ended = WIFEXITED(status);

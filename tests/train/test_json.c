@@ -348,7 +348,7 @@ static void checksums_wait(void)
 
 static rf_status checksums_verified(rf_error *why)
 {
-    return rf__checksums_verify(ctx, folder, "checksums.json", NULL, NULL, why);
+    return rf_checksums_verify(ctx, folder, "checksums.json", NULL, NULL, why);
 }
 
 static const struct {
@@ -366,7 +366,7 @@ static const struct {
     {"rf__state_save", state_ready, state_saved, false},
     {"rf__state_load", state_waits, state_loaded, true},
     {"rf__checksums_write", checksums_ready, checksums_written, false},
-    {"rf__checksums_verify", checksums_wait, checksums_verified, true},
+    {"rf_checksums_verify", checksums_wait, checksums_verified, true},
 };
 
 static int removed(const char *path, const struct stat *st, int kind, struct FTW *ftw)

@@ -445,9 +445,9 @@ static void the_model_has_checksums(void **state)
     run r = with_options(1);
     r.o.max_steps = 2;
     must(&r, RF_OK);
-    if (rf__checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why)) fail_msg("%s", r.why.text);
+    if (rf_checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why)) fail_msg("%s", r.why.text);
     t_write(r.out, "vocab.txt", "the\n", 4);
-    rf__checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why);
+    rf_checksums_verify(r.ctx, r.out, "checksums.json", NULL, NULL, &r.why);
     t_failed(&r.why, RF_EDATA, "vocab.txt: 4 bytes instead of ");
     end(&r);
 }

@@ -42,9 +42,9 @@ static void copy_once(const rf_ctx *ctx, bench_work *w)
 /* Operations or bytes a second of what the work is compared with; 0: of nothing. */
 static double reference(const bench *b, bench_work *work, long inner)
 {
-    const double half = work->flops > 0 && b->type != RF_F32 ? rf__peak_of(b->io->ctx, b->type, moment) : 0;
+    const double half = work->flops > 0 && b->type != RF_F32 ? rf_peak_of(b->io->ctx, b->type, moment) : 0;
     if (half > 0) return half;
-    if (work->flops > 0) return rf__peak_flops(b->io->ctx, moment);
+    if (work->flops > 0) return rf_peak_flops(b->io->ctx, moment);
     if (!work->copy_bytes) return 0;
     const double from = rf__seconds();
     for (long i = 0; i < inner; i++) copy_once(b->io->ctx, work);

@@ -39,7 +39,7 @@ static rf_status reserve_shape(bench_shape *s, int64_t batches, int64_t texts, i
 
 static void add_text(bench_shape *s, int64_t T, int64_t V, rf_rng *r)
 {
-    for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf__rng_below(r, (uint32_t)V);
+    for (int64_t i = 0; i < T; i++) s->id[s->N++] = (int32_t)rf_rng_below(r, (uint32_t)V);
     s->start[++s->B] = (int32_t)s->N;
     s->squares += (double)T * (double)T;
 }
@@ -51,7 +51,7 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
     long long B, low, high;
     int used = 0;
     rf_rng r;
-    rf__rng_init(&r, 42, 7);
+    rf_rng_init(&r, 42, 7);
     if (sscanf(word, "%lldx%lld%n", &B, &low, &used) != 2) used = 0;
     high = low;
     if (used && word[used] == '-' && sscanf(word, "%lldx%lld-%lld%n", &B, &low, &high, &used) != 3) used = 0;
@@ -59,7 +59,7 @@ static rf_status shape_of_words(const char *word, int64_t V, bench_shape *s, rf_
         B * high > MOST_TOKENS)
         return rf_fail(why, RF_EARG, "--shape: '%.40s' is not TEXTSxTOKENS, as 8x128 or 32x5-200, nor @FILE", word);
     const rf_status status = reserve_shape(s, 1, B, B * high, why);
-    for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf__rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
+    for (int64_t b = 0; b < B && !status; b++) add_text(s, low + rf_rng_below(&r, (uint32_t)(high - low + 1)), V, &r);
     if (!status) end_batch(s);
     return status;
 }
@@ -81,7 +81,7 @@ static rf_status walk_lengths(const char *path, const char *text, int64_t sum[3]
                               rf_error *why)
 {
     rf_rng r;
-    rf__rng_init(&r, 42, 7);
+    rf_rng_init(&r, 42, 7);
     int64_t line = 1, inside = 0, T;
     for (const char *p = text;; p++, line++) {
         for (inside = 0; (T = next_length(&p)) > 0; inside++) {
@@ -273,7 +273,7 @@ static rf_status train_body(void *arg, rf_error *why)
 static rf_status train_shape(bench_job *j, training *t)
 {
     rf_rng r;
-    rf__rng_init(&r, 42, 8);
+    rf_rng_init(&r, 42, 8);
     const int64_t N = j->now.N;
     t->labels = 0;
     t->row = malloc((size_t)N * sizeof *t->row);
@@ -281,7 +281,7 @@ static rf_status train_shape(bench_job *j, training *t)
     t->here = malloc((size_t)N * sizeof *t->here);
     if (!t->row || !t->label || !t->here) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
     for (int64_t i = 0; i < N; i++)
-        if (rf__rng_uniform(&r) < 0.15f || !i) {
+        if (rf_rng_uniform(&r) < 0.15f || !i) {
             t->row[t->labels] = (int32_t)i;
             t->label[t->labels++] = j->now.id[i];
         }
@@ -374,7 +374,7 @@ static rf_status attention_shape(bench_job *j)
     attending t = {.j = j};
     int64_t longest = 1;
     rf_rng r;
-    rf__rng_init(&r, 42, 9);
+    rf_rng_init(&r, 42, 9);
     for (int64_t b = 0; b < s->B; b++) longest = rf__max64(longest, s->start[b + 1] - s->start[b]);
     rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
     if (!status) status = rf_graph_new(ctx, &t.g, why);
@@ -383,7 +383,7 @@ static rf_status attention_shape(bench_job *j)
     t.row = rf__alloc(ctx, (size_t)s->N * sizeof *t.row);
     if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) {
-        for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf__rng_normal(&r);
+        for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf_rng_normal(&r);
         for (int64_t b = 0; b < s->B; b++)
             for (int32_t i = s->start[b]; i < s->start[b + 1]; i++) t.row[i] = i - s->start[b];
         status = bench_row(&j->b, "attention", s->name, attention_body, &t,

@@ -91,9 +91,9 @@ rf_status bench_gemm(bench_job *j)
         if (!w || !x || !p.y) status = rf_fail(why, RF_ENOMEM, "out of memory");
         if (!status) {
             rf_rng r;
-            rf__rng_init(&r, 42, 10);
-            for (int64_t i = 0; i < p.k * p.n; i++) w[i] = rf__rng_normal(&r);
-            for (int64_t i = 0; i < 1024 * p.k; i++) x[i] = rf__rng_normal(&r);
+            rf_rng_init(&r, 42, 10);
+            for (int64_t i = 0; i < p.k * p.n; i++) w[i] = rf_rng_normal(&r);
+            for (int64_t i = 0; i < 1024 * p.k; i++) x[i] = rf_rng_normal(&r);
             status = rf_pack(ctx, j->b.type, p.n, p.k, w, &p.w, why);
         }
         for (size_t i = 0; i < CLI_COUNT(m) && !status; i++) {
@@ -245,8 +245,8 @@ rf_status bench_kernels(bench_job *j)
     float *memory = rf__calloc(ctx, (size_t)step * 4, sizeof *memory);
     if (!memory) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
     rf_rng r;
-    rf__rng_init(&r, 42, 11);
-    for (int64_t i = 0; i < 4 * step; i++) memory[i] = fabsf(rf__rng_normal(&r));
+    rf_rng_init(&r, 42, 11);
+    for (int64_t i = 0; i < 4 * step; i++) memory[i] = fabsf(rf_rng_normal(&r));
     for (size_t i = 0; i < CLI_COUNT(kernel_cases); i++) {
         rfk_table k;
         for (int rung = 0; rfk_rung(rung, &k) && !status; rung++) {

@@ -39,7 +39,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
     size_t n = 0;
     rf_rng r;
     if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: words");
-    rf__rng_init(&r, 42, 8);
+    rf_rng_init(&r, 42, 8);
     for (int64_t i = 0; i < V; i++)
         n += (size_t)(i < least ? snprintf(text + n, capacity - n, "%s\n", special[i])
                                 : snprintf(text + n, capacity - n, "w%lld\n", (long long)i));
@@ -50,7 +50,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
     n = 0;
     for (int i = 0; i < TEXTS * WORDS; i++)
         n += (size_t)snprintf(text + n, capacity - n, "w%lld%s",
-                              (long long)(least + (int64_t)rf__rng_below(&r, (uint32_t)(V - least))),
+                              (long long)(least + (int64_t)rf_rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
     if (!status) status = cli_join(path, sizeof path, folder, "corpus.txt", why);
     if (!status) status = rf__replace_file(ctx, path, text, n, why);

@@ -9,12 +9,10 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "roformer/files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "model/params.h"
-#include "model/position.h"
-#include "store/store.h"
+#include "roformer/folder.h"
+#include "roformer/positions.h"
 
 struct args { const char *model; int json, env, tensors; cli_list folder; };
 
@@ -142,7 +140,7 @@ static json_t *environment(const cli_io *io)
 static bool rotates(const rf_config *c)
 {
     const rf_position *p;
-    return !rf__position_find(c, &p, NULL) && (p->flags & RF_POSITION_ROPE);
+    return !rf_position_of(c, NULL, &p, NULL) && (rf_position_flags(p) & RF_POSITION_ROPE);
 }
 
 static json_t *config_json(const rf_config *c)
@@ -169,14 +167,16 @@ static json_t *config_json(const rf_config *c)
     return o;
 }
 
-/* The encoding's row of the registry; NULL, with a reason, when there is none that the model can run. */
-static json_t *position_json(const rf_config *c, rf_error *why)
+/* The model's encoding; NULL, with a reason, when there is none that it can run. */
+static json_t *position_json(const rf_config *c, const char *folder, rf_error *why)
 {
     const rf_position *p;
-    if (rf__position_find(c, &p, why)) return NULL;
-    return json_pack("{s:s, s:s, s:I, s:b, s:b, s:s}", "name", p->name, "equation", p->equation, "parameters",
-                     (json_int_t)rf__position_parameters(p, c), "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0,
-                     "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "source", p->source);
+    if (rf_position_of(c, folder, &p, why)) return NULL;
+    const int flags = rf_position_flags(p);
+    return json_pack("{s:s, s:s, s:I, s:b, s:b, s:s}", "name", rf_position_name(p), "equation",
+                     rf_position_equation(p), "parameters", (json_int_t)rf_position_parameters(p, c),
+                     "shift_invariant", (flags & RF_POSITION_SHIFT) != 0, "extrapolates",
+                     (flags & RF_POSITION_EXTRAPOLATES) != 0, "source", rf_position_source(p));
 }
 
 static json_t *tokenizer_json(const rf_tokenizer *t)
@@ -208,22 +208,13 @@ static json_t *tensor_table(const rf_weights *w)
 /* Whether the weights fit the configuration, and what would not be used. */
 static rf_status fit(const cli_io *io, const rf_config *c, const rf_weights *w, json_t **o, rf_error *why)
 {
-    rf_params params;
-    bool head = false;
-    rf_status status = rf__params_new(io->ctx, c, &params, why);
+    rf_fit f;
+    const rf_status status = rf_weights_fit(io->ctx, w, c, &f, why);
     if (status) return status;
-    const rf_weight **match = rf__calloc(io->ctx, params.n, sizeof *match);
-    if (!match) status = rf_fail(why, RF_ENOMEM, "out of memory");
-    if (!status) status = rf__params_match(&params, w, match, &head, why);
-    if (!status) {
-        char *ignored = rf__params_ignored(&params, w, match);
-        cli_json_set(o, "mlm_head", json_boolean(head));
-        cli_json_set(o, "ignored", json_string(ignored && *ignored ? ignored : "nothing"));
-        rf__free(io->ctx, ignored);
-    }
-    rf__free(io->ctx, (void *)match);
-    rf__params_free(&params);
-    return status;
+    cli_json_set(o, "mlm_head", json_boolean(f.head));
+    cli_json_set(o, "ignored", json_string(*f.ignored ? f.ignored : "nothing"));
+    rf_fit_free(&f);
+    return RF_OK;
 }
 
 /* A tokenizer may be of a kind that is not read here: what is said of it then stands in its place. */
@@ -253,11 +244,8 @@ static rf_status describe(const cli_io *io, const char *folder, json_t **o, json
     rf_status status = rf_config_read(io->ctx, folder, &c, why);
     if (status) return status;
     cli_json_set(o, "config", config_json(&c));
-    json_t *position = position_json(&c, why);
-    if (!position) {
-        rf__config_named(folder, why);
-        return why->code;
-    }
+    json_t *position = position_json(&c, folder, why);
+    if (!position) return why->code ? why->code : rf_fail(why, RF_ENOMEM, "out of memory: a description");
     cli_json_set(o, "position", position);
     if ((status = describe_tokenizer(io, folder, o, why))) return status;
     if (rf_weights_path(folder, path, sizeof path, NULL)) {

@@ -6,16 +6,15 @@
 #include "cli/shell/commands.h"
 #include "cli/plot/position_curves.h"
 #include "cli/plot/position_plots.h"
-#include "model/position.h"
-#include "store/store.h"
+#include "roformer/kernels.h"
+#include "roformer/positions.h"
 
 static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
 {
     const rf_position *named;
     rf_config_defaults(c);
     rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
-    if (!status) status = rf__position_find(c, &named, &io->why);
-    if (status && a->config) rf__config_named(a->config, &io->why);
+    if (!status) status = rf_position_of(c, a->config, &named, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)
         return rf_fail(&io->why, RF_EARG, "--head_size: %lld is odd, rotation needs pairs of columns",
@@ -33,19 +32,21 @@ static numbers count(const rf_position *p, const rf_config *base, int64_t T)
 {
     rf_config c = *base;
     numbers n = {0};
-    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", p->name);
-    n.parameters = rf__position_parameters(p, &c);
-    if (p->cost) p->cost(&c, T, &n.flops, &n.bytes);
+    snprintf(c.position_embedding_type, sizeof c.position_embedding_type, "%s", rf_position_name(p));
+    n.parameters = rf_position_parameters(p, &c);
+    rf_position_cost(p, &c, T, &n.flops, &n.bytes);
     return n;
 }
 
+static bool is(const rf_position *p, int flag) { return (rf_position_flags(p) & flag) != 0; }
+
 static json_t *row_json(const rf_position *p, const numbers *n)
 {
-    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", p->name, "equation", p->equation,
-                     "source", p->source, "parameters", (json_int_t)n->parameters, "flops_per_token", n->flops,
-                     "bytes_per_token", n->bytes, "shift_invariant", (p->flags & RF_POSITION_SHIFT) != 0,
-                     "extrapolates", (p->flags & RF_POSITION_EXTRAPOLATES) != 0, "causal_only",
-                     (p->flags & RF_POSITION_CAUSAL) != 0, "extension", (p->flags & RF_POSITION_EXTENSION) != 0);
+    return json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:b, s:b, s:b, s:b}", "name", rf_position_name(p), "equation",
+                     rf_position_equation(p), "source", rf_position_source(p), "parameters", (json_int_t)n->parameters,
+                     "flops_per_token", n->flops, "bytes_per_token", n->bytes, "shift_invariant",
+                     is(p, RF_POSITION_SHIFT), "extrapolates", is(p, RF_POSITION_EXTRAPOLATES), "causal_only",
+                     is(p, RF_POSITION_CAUSAL), "extension", is(p, RF_POSITION_EXTENSION));
 }
 
 static int list(const positions_args *a, cli_io *io, const rf_config *c)
@@ -54,18 +55,19 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
     if (!a->train.json)
         printf("%-20s %12s %12s %12s  %-5s %-6s  %s\n", "position_embedding_type", "parameters", "FLOPs/token",
                "bytes/token", "shift", "longer", "");
-    for (const rf_position *const *p = rf__position_list; *p; p++) {
-        const numbers n = count(*p, c, a->length);
+    const rf_position *p;
+    for (int i = 0; (p = rf_position_at(i)); i++) {
+        const numbers n = count(p, c, a->length);
         char parameters[32], flops[32], bytes[32];
-        cli_json_add(&all, row_json(*p, &n));
+        cli_json_add(&all, row_json(p, &n));
         if (a->train.json) continue;
         cli_count((double)n.parameters, parameters, sizeof parameters);
         cli_count(n.flops, flops, sizeof flops);
         cli_count(n.bytes, bytes, sizeof bytes);
-        printf("%-23s %12s %12s %12s  %-5s %-6s  %s%s%s\n    %s\n", (*p)->name, parameters, flops, bytes,
-               (*p)->flags & RF_POSITION_SHIFT ? "yes" : "no", (*p)->flags & RF_POSITION_EXTRAPOLATES ? "yes" : "no",
-               (*p)->source, (*p)->flags & RF_POSITION_CAUSAL ? "; causal only" : "",
-               (*p)->flags & RF_POSITION_EXTENSION ? "; extension" : "", (*p)->equation);
+        printf("%-23s %12s %12s %12s  %-5s %-6s  %s%s%s\n    %s\n", rf_position_name(p), parameters, flops, bytes,
+               is(p, RF_POSITION_SHIFT) ? "yes" : "no", is(p, RF_POSITION_EXTRAPOLATES) ? "yes" : "no",
+               rf_position_source(p), is(p, RF_POSITION_CAUSAL) ? "; causal only" : "",
+               is(p, RF_POSITION_EXTENSION) ? "; extension" : "", rf_position_equation(p));
     }
     if (a->train.json) cli_print_json(all, 0, &io->why);
     else json_decref(all);
@@ -143,8 +145,9 @@ static void put_plot(lab_script *s, const cli_curve *k, const curve_of *of, int6
             : k->log_x ? "set logscale y\nset format y '%.0e'\n"
                        : "set logscale y\n");
     lab_put(s, "set title \"%s\\nheads of %lld rotated columns, base %g%s%s\"\nplot ", k->summary,
-            (long long)rf__rope_width(of->c), of->base, of->c->rope_scaling.rope_type ? ", rope_type " : "",
-            of->c->rope_scaling.rope_type ? rf__rope_type_name(of->c->rope_scaling.rope_type) : "");
+            (long long)rf_rope_width(of->c), rf_rope_base(of->c, of->layer),
+            of->c->rope_scaling.rope_type ? ", rope_type " : "",
+            of->c->rope_scaling.rope_type ? rf_rope_type_name(of->c->rope_scaling.rope_type) : "");
     for (int j = 0; j < columns(k); j++)
         lab_put(s, "%s$curve using 1:%d with lines linewidth 1.5%s %s%s%s", j ? ", \\\n     " : "", j + 2,
                 j % 2 ? " dashtype 2" : "", k->column[j].label ? "title '" : "notitle",
@@ -160,12 +163,11 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
     char script[4096];
     const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most,
                   layer = a->layer < 0 ? 0 : a->layer;
-    if (read_config(a, io, &c) || rf__rope_check(&c, &io->why)) return io->why.code;
+    if (read_config(a, io, &c) || rf_rope_check(&c, &io->why)) return io->why.code;
     if (layer >= c.num_hidden_layers)
         return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld",
                        (long long)c.num_hidden_layers - 1);
-    const curve_of of = {&c, c.rope_thetas ? c.rope_theta_per_layer[layer] : c.rope_theta,
-                         cli_given(io->parsed, "length") ? a->length : 0};
+    const curve_of of = {&c, rf_ctx_kernels(io->ctx), layer, cli_given(io->parsed, "length") ? a->length : 0};
     if (positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) return io->why.code;
     if (a->output) put_plot(&s, k, &of, most);
     else put_table(&s, k, &of, most);

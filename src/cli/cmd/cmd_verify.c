@@ -3,11 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/files.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
-#include "train/checkpoint/checksums.h"
-#include "train/checkpoint/folder.h"
+#include "roformer/folder.h"
 
 struct args { cli_list folder; int json, verbose; };
 
@@ -59,7 +57,7 @@ static void verify_one(verdict *v, const char *folder, const char *list)
     v->folder = folder;
     v->files = json_array();
     const rf_status status =
-        list ? rf__checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
+        list ? rf_checksums_verify(v->io->ctx, folder, list, report, v, &why) : read_whole(v, &why);
     end_folder(v, list, status, &why);
     json_decref(v->files);
 }
@@ -79,20 +77,19 @@ static void say(const verdict *v, const char *folder, bool listed, const verdict
 /* A checkpoint, a trained model, or the folder of a run: its checkpoints, and its model when there is one. */
 static rf_status verify_folder(verdict *v, const char *folder, rf_error *why)
 {
-    int64_t *step;
-    size_t n;
+    rf_checkpoints all;
     char path[4096], name[64];
     const verdict before = *v;
-    const char *list = rf__folder_has(folder, RF_FILE_COMPLETE) ? RF_FILE_COMPLETE
-                     : rf__folder_has(folder, RF_FILE_CHECKSUMS) ? RF_FILE_CHECKSUMS : NULL;
-    rf_status status = rf__checkpoints(v->io->ctx, folder, &step, &n, why);
+    const char *list = rf_checksums_found(folder);
+    rf_status status = rf_checkpoints_list(v->io->ctx, folder, &all, why);
     if (status) return status;
+    const size_t n = all.n;
     for (size_t i = 0; i < n && !status; i++) {
-        snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
+        snprintf(name, sizeof name, "checkpoint-%" PRId64, all.step[i]);
         status = cli_join(path, sizeof path, folder, name, why);
         if (!status) verify_one(v, path, RF_FILE_COMPLETE);
     }
-    rf__free(v->io->ctx, step);
+    rf_checkpoints_free(&all);
     if (!status && (list || !n)) verify_one(v, folder, list);
     if (!status) say(v, folder, list || n, &before);
     return status;

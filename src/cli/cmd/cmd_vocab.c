@@ -6,7 +6,7 @@
 
 #include "cli/shell/commands.h"
 #include "cli/shell/train_options.h"
-#include "train/checkpoint/folder.h"
+#include "roformer/checkpoint.h"
 
 struct args {
     cli_list text;
@@ -34,6 +34,7 @@ static rf_status prepare_folder(job *j)
 {
     const struct args *a = j->a;
     rf_error *why = &j->io->why;
+    char path[4096];
     struct stat st;
     j->made = !mkdir(a->output, 0777);
     if (!j->made && errno != EEXIST)
@@ -46,7 +47,7 @@ static rf_status prepare_folder(job *j)
     if (old)
         return rf_fail(why, RF_EIO, "%.200s/%s exists, and models trained with it need it; --overwrite replaces it",
                        a->output, old);
-    if (rf__holds_weights(a->output) && !a->overwrite)
+    if (!a->overwrite && !rf_weights_path(a->output, path, sizeof path, NULL))
         return rf_fail(why, RF_EIO, "%.200s: holds weights, which were trained with other tokens: name another folder",
                        a->output);
     return RF_OK;

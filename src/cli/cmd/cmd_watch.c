@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "roformer/files.h"
+#include "roformer/folder.h"
 #include "cli/shell/commands.h"
 #include "cli/plot/curves.h"
 #include "cli/plot/report.h"
@@ -20,37 +20,6 @@ struct args {
     double interval, smoothing;
     int once;
 };
-
-/* ---- is it running? ---- */
-
-/* The process that .lock names holds a lock; looking for it takes none.  On another machine: while metrics.jsonl is
- * young. */
-static bool running(const char *folder)
-{
-    char path[4096], *text, host[128] = "", mine[128] = "", line[256];
-    long pid = 0;
-    size_t size;
-    struct stat st;
-    FILE *f;
-    bool held = false;
-    snprintf(path, sizeof path, "%s/" RF_FILE_LOCK, folder);
-    if (cli_read_found(path, 4096, &text, &size, NULL)) return false;
-    const bool named = sscanf(text, "process %ld on %127s", &pid, host) == 2;
-    free(text);
-    if (!named) return false;
-    gethostname(mine, sizeof mine - 1);
-    if (strcmp(host, mine)) {
-        snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
-        return !stat(path, &st) && time(NULL) - st.st_mtime < 600;
-    }
-    if (!(f = fopen("/proc/locks", "r"))) return false;
-    while (!held && fgets(line, sizeof line, f)) {
-        long who;
-        held = strstr(line, "FLOCK") && sscanf(line, "%*s %*s %*s %*s %ld", &who) == 1 && who == pid;
-    }
-    fclose(f);
-    return held;
-}
 
 /* ---- a curve of Braille dots ---- */
 
@@ -199,7 +168,7 @@ static rf_status frame(const struct args *a, cli_io *io, int kind, bool *alive, 
     const char *folder = a->folder.item[0];
     char path[4096];
     curve_run r;
-    *alive = running(folder);
+    *alive = rf_run_alive(folder);
     snprintf(path, sizeof path, "%s/" RF_FILE_METRICS, folder);
     if (*alive && access(path, F_OK)) {
         printf("%s: running, nothing is logged yet\n", folder);

@@ -23,7 +23,7 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
     cli_progress_init(&b->progress, io, 1e9);                       /* a bar on a terminal, no lines elsewhere */
     rf_status status = cli_model_folder(given, b->folder, sizeof b->folder, why);
     if (!status) status = cli_model_open(io, b->folder, RF_F32, &b->m);
-    if (!status) status = rf__position_find(b->m.config, &b->is, why);
+    if (!status) status = rf_position_of(b->m.config, b->folder, &b->is, why);
     if (!status && t->texts)
         status = rf__stretches_read(io->ctx, b->m.t, t->text, t->texts, &t->reader, t->max_length, stretches,
                                     &b->text, why);
@@ -83,7 +83,7 @@ rf_status lab_panels(lab_script *s, const lab_bench *b, int64_t panels, int64_t 
     char name[512];
     cli_gnuplot_quote(lab_name(b), name, sizeof name);
     return lab_put(s, "set multiplot layout %lld,%lld title '%s (%s%s): %s'\n",
-                   (long long)((panels + columns - 1) / columns), (long long)columns, name, b->is->name,
+                   (long long)((panels + columns - 1) / columns), (long long)columns, name, rf_position_name(b->is),
                    b->m.config->is_decoder ? ", causal" : "", title);
 }
 

@@ -6,14 +6,14 @@
  *     angles       largest error of m theta_i over the planes, modulo a revolution, by the type it is formed in */
 #include <math.h>
 
-#include "base/base.h"
 #include "cli/plot/position_curves.h"
-#include "model/position.h"
+#include "roformer/positions.h"
+#include "roformer/random.h"
 
 static double pi(void) { return acos(-1); }
 static double theta(const curve_of *of, int64_t i)
 {
-    return rf__rope_theta(of->c, of->base, rf__rope_width(of->c), of->length, i);
+    return rf_rope_frequency(of->c, of->layer, of->length, i);
 }
 
 /* Distance i of a curve to `most`: all of them up to 2000, then 2000 that grow evenly in their logarithm; -1: no
@@ -28,7 +28,7 @@ static int64_t distance(int64_t most, int64_t i)
 
 static bool decay(const curve_of *of, int64_t most, int64_t i, double row[])
 {
-    const int64_t delta = distance(most, i), half = rf__rope_width(of->c) / 2;
+    const int64_t delta = distance(most, i), half = rf_rope_width(of->c) / 2;
     double re = 0, im = 0, sum = 0;
     if (delta < 0) return false;
     for (int64_t j = 0; j < half; j++) {
@@ -45,16 +45,16 @@ static bool decay(const curve_of *of, int64_t most, int64_t i, double row[])
 static bool score(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     enum { PAIRS = 256 };
-    const int64_t delta = distance(most, i), r = rf__rope_width(of->c);
+    const int64_t delta = distance(most, i), r = rf_rope_width(of->c);
     if (delta < 0) return false;
     double mean = 0, square = 0, same = 0;
     for (int pair = 0; pair < PAIRS; pair++) {
         rf_rng random;
-        rf__rng_init(&random, 1, (uint64_t)pair);
+        rf_rng_init(&random, 1, (uint64_t)pair);
         double one = 0, own = 0;
         for (int64_t j = 0; j < r / 2; j++) {
-            const double q0 = (double)rf__rng_normal(&random), q1 = (double)rf__rng_normal(&random);
-            const double k0 = (double)rf__rng_normal(&random), k1 = (double)rf__rng_normal(&random);
+            const double q0 = (double)rf_rng_normal(&random), q1 = (double)rf_rng_normal(&random);
+            const double k0 = (double)rf_rng_normal(&random), k1 = (double)rf_rng_normal(&random);
             const double angle = (double)delta * theta(of, j), cosine = cos(angle), sine = sin(angle);
             one += cosine * (q0 * k0 + q1 * k1) + sine * (q1 * k0 - q0 * k1);
             own += cosine * (q0 * q0 + q1 * q1);
@@ -74,11 +74,11 @@ static bool score(const curve_of *of, int64_t most, int64_t i, double row[])
 static bool wavelengths(const curve_of *of, int64_t most, int64_t i, double row[])
 {
     (void)most;
-    const int64_t r = rf__rope_width(of->c);
+    const int64_t r = rf_rope_width(of->c);
     if (i >= r / 2) return false;
     row[0] = (double)i;
     row[1] = 2 * pi() / theta(of, i);
-    row[2] = 2 * pi() * pow(of->base, 2 * (double)i / (double)r);
+    row[2] = 2 * pi() * pow(rf_rope_base(of->c, of->layer), 2 * (double)i / (double)r);
     row[3] = (double)of->c->max_position_embeddings;
     return true;
 }
@@ -89,14 +89,27 @@ static double wrapped(double error)
     return fabs(remainder(error, 2 * pi()));
 }
 
+/* m rounded to a half type. */
+static double half(double m, void (*to)(uint16_t *, const float *, int64_t),
+                   void (*from)(float *, const uint16_t *, int64_t))
+{
+    const float x = (float)m;
+    uint16_t rounded;
+    float y;
+    to(&rounded, &x, 1);
+    from(&y, &rounded, 1);
+    return (double)y;
+}
+
 static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
 {
-    const int64_t r = rf__rope_width(of->c);
+    const int64_t r = rf_rope_width(of->c);
     /* odd: a power of 2 is exact in every type */
     const double m = (double)((int64_t)(pow(2, (double)i / 2) + 0.5) | 1);
     if (i > 80 || m > (double)most) return false;
     double worst[CLI_CURVE_COLUMNS] = {0};
-    const float ratio = (float)pow(of->base, -2.0 / (double)r);
+    const float ratio = (float)pow(rf_rope_base(of->c, of->layer), -2.0 / (double)r);
+    const double by_type[] = {half(m, of->k->to_bf16, of->k->from_bf16), half(m, of->k->to_f16, of->k->from_f16)};
     float repeated = (float)m;
     for (int64_t j = 0; j < r / 2; j++) {
         const double exact = m * theta(of, j);
@@ -105,8 +118,8 @@ static bool angles(const curve_of *of, int64_t most, int64_t i, double row[])
             atan2((double)(float)sin(exact), (double)(float)cos(exact)),
             (double)single,
             (double)repeated,
-            (double)rf__from_bf16(rf__bf16((float)m)) * theta(of, j),
-            m < 65520 ? (double)rf__from_f16(rf__f16((float)m)) * theta(of, j) : NAN,
+            by_type[0] * theta(of, j),
+            m < 65520 ? by_type[1] * theta(of, j) : NAN,
         };
         for (int k = 0; k < CLI_CURVE_COLUMNS - 1; k++) {
             const double error = wrapped(got[k] - exact);

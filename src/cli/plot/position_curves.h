@@ -3,12 +3,13 @@
 #define CLI_POSITION_CURVES_H
 
 #include "cli/shell/io.h"
+#include "roformer/kernels.h"
 
 enum { CLI_CURVE_COLUMNS = 6 };
 
-/* Whose curve it is: a config, its layer's base, and the length of text that dynamic and longrope go by (0: not
- * stretched). */
-typedef struct curve_of { const rf_config *c; double base; int64_t length; } curve_of;
+/* Whose curve it is: a layer of a config, and the length of text that dynamic and longrope go by (0: not stretched).
+ * The kernels round to half types. */
+typedef struct curve_of { const rf_config *c; const rfk_table *k; int64_t layer, length; } curve_of;
 
 typedef struct cli_curve {
     const char *name, *summary, *x, *y;

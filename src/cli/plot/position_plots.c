@@ -314,9 +314,9 @@ rf_status positions_score(const positions_args *a, cli_io *io)
     if (!status) status = rf__measure_attention(&b.lab, &r, &io->why);
     cli_progress_clear(&b.progress);
     if (!status && !r.sums[0].rotates)
-        status =
-            rf_fail(&io->why, RF_EUNSUPPORTED,
-                    "score: %s does not rotate queries and keys by an angle for each plane and distance", b.is->name);
+        status = rf_fail(&io->why, RF_EUNSUPPORTED,
+                         "score: %s does not rotate queries and keys by an angle for each plane and distance",
+                         rf_position_name(b.is));
     if (!status) status = check_selection(a, b.m.config, &io->why);
     const int64_t rows = status ? 1 : (score_panels(a, &b) + 1) / 2;
     double *workspace = status ? NULL : malloc((size_t)(r.sums[0].D * r.sums[0].D) * sizeof *workspace);

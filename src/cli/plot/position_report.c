@@ -5,7 +5,7 @@
 
 static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
-static bool rotates(const position_report *r) { return (r->bench->is->flags & RF_POSITION_ROPE) != 0; }
+static bool rotates(const position_report *r) { return (rf_position_flags(r->bench->is) & RF_POSITION_ROPE) != 0; }
 
 /* ---- JSON ---- */
 
@@ -96,7 +96,7 @@ json_t *position_report_json(const position_report *r)
     const lab_bench *b = r->bench;
     json_t *o = json_object(), *shifts = json_array(), *lengths = json_array();
     cli_json_set(&o, "model", cli_text_json(b->folder, strlen(b->folder)));
-    cli_json_set(&o, "position_embedding_type", json_string(b->is->name));
+    cli_json_set(&o, "position_embedding_type", json_string(rf_position_name(b->is)));
     cli_json_set(&o, "max_length", json_integer(b->text.length));
     cli_json_set(&o, "pieces", json_integer(b->lab.pieces));
     cli_json_set(&o, "stretches", json_integer(b->text.n));
@@ -202,7 +202,7 @@ void position_report_print(const position_report *r)
     const rf__attention_report *a = &r->attention;
     const lab_bench *b = r->bench;
     char title[160];
-    printf("%s: %s\n", b->is->name, b->is->equation);
+    printf("%s: %s\n", rf_position_name(b->is), rf_position_equation(b->is));
     printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->lab.pieces,
            (long long)b->text.length, (long long)b->text.n, (long long)b->text.size);
     print_shifts(r);

@@ -37,7 +37,7 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
             "set grid\nset key outside right title 'pieces of'\nset logscale x 2\nset xlabel 'place in the piece "
             "(tokens)'\nset ylabel 'loss of a prediction (nats)'\n"
             "set title '%s (%s): loss by place in the piece'\n",
-            name, r->bench->is->name);
+            name, rf_position_name(r->bench->is));
     for (int i = 0; i < r->lengths; i++) {
         if (!r->loss[i].defined) continue;
         lab_put(s, "%s$l%d using 1:2 with linespoints linetype %d pointtype 7 pointsize 0.4 title '%lld tokens'",
@@ -160,7 +160,7 @@ rf_status position_report_own(const char *folder, rf_error *why)
 
 rf_status position_report_draw(const position_report *r, const char *folder, rf_error *why)
 {
-    const bool rotates = (r->bench->is->flags & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
+    const bool rotates = (rf_position_flags(r->bench->is) & RF_POSITION_ROPE) && r->attention.sums[0].r > 1;
     const int64_t L = r->attention.L;
     const struct {
         const char *name;

@@ -5,24 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/files.h"
+#include "roformer/folder.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
-#include "train/checkpoint/folder.h"
 
 json_t *report_state(cli_io *io, const char *folder)
 {
-    int64_t *step;
-    size_t n;
+    rf_checkpoints all;
     char path[4096];
     json_t *state = NULL;
-    if (rf__checkpoints(io->ctx, folder, &step, &n, NULL)) return NULL;
-    if (n) {
+    if (rf_checkpoints_list(io->ctx, folder, &all, NULL)) return NULL;
+    if (all.n) {
         const int size =
-            snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/" RF_FILE_STATE, folder, step[n - 1]);
+            snprintf(path, sizeof path, "%s/checkpoint-%" PRId64 "/" RF_FILE_STATE, folder, all.step[all.n - 1]);
         if (size > 0 && (size_t)size < sizeof path) state = cli_json_read(path);
     }
-    rf__free(io->ctx, step);
+    rf_checkpoints_free(&all);
     return state;
 }
 

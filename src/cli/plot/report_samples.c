@@ -3,12 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "roformer/files.h"
+#include "roformer/folder.h"
 #include "cli/plot/report.h"
 #include "cli/plot/svg.h"
-#include "data/tokens.h"
 
-enum { SAMPLES = 5, WORDS = 36, EVERY = 9, MASKS = 16, TOP = 3 };
+enum { SAMPLES = 5, WORDS = 36, EVERY = 9, MASKS = 16, TOP = 3, LEAST = 12 };
 
 typedef struct sample {
     int32_t id[WORDS + 2], truth[MASKS], row[MASKS];        /* truth -1: not known                                    */
@@ -94,13 +93,12 @@ static bool begins_word(const predicting *g, int32_t id)
     return !rf_tokenizer_is_special(g->t, id) && !rf_tokenizer_continues(g->t, id);
 }
 
-/* The beginning of a document; every ninth word that is one token is masked. */
-static void sample_of(const predicting *g, rf__ids ids, size_t at, size_t size, sample *s)
+/* The beginning of a document, n tokens at s->id[1]; every ninth word that is one token is masked. */
+static void mask_words(const predicting *g, int n, sample *s)
 {
-    const int n = size < WORDS ? (int)size : WORDS;
-    *s = (sample){.n = n + 2};
+    s->n = n + 2;
+    s->masks = 0;
     s->id[0] = rf_tokenizer_cls(g->t);
-    for (int i = 0; i < n; i++) s->id[1 + i] = rf__id(ids, at + (size_t)i);
     s->id[1 + n] = rf_tokenizer_sep(g->t);
     for (int i = 4, last = -EVERY; i < n && s->masks < MASKS; i++) {
         if (i - last < EVERY || !begins_word(g, s->id[i]) || rf_tokenizer_continues(g->t, s->id[i + 1])) continue;
@@ -113,20 +111,18 @@ static void sample_of(const predicting *g, rf__ids ids, size_t at, size_t size, 
 
 static void from_cache(predicting *g, const char *path)
 {
-    rf__tokens tokens;
+    rf_token_cache *cache;
     sample s;
-    int taken = 0;
-    if (rf__tokens_read(g->io->ctx, g->t, path, &tokens, NULL)) return;
-    for (size_t d = 0, at = 0; d < tokens.documents && taken < SAMPLES; d++) {
-        const size_t size = tokens.length[d] & ~RF__HELD;
-        if ((tokens.length[d] & RF__HELD) && size >= 12) {
-            sample_of(g, tokens.ids, at, size, &s);
-            put_sample(g, &s);
-            taken++;
-        }
-        at += size;
+    int64_t size;
+    int taken = 0, held;
+    if (rf_token_cache_open(g->io->ctx, g->t, path, &cache, NULL)) return;
+    while (taken < SAMPLES && !rf_token_cache_next(cache, s.id + 1, WORDS, &size, &held, NULL) && size >= 0) {
+        if (!held || size < LEAST) continue;
+        mask_words(g, size < WORDS ? (int)size : WORDS, &s);
+        put_sample(g, &s);
+        taken++;
     }
-    rf__tokens_close(g->io->ctx, &tokens);
+    rf_token_cache_close(cache);
 }
 
 static void from_text(predicting *g, const char *text)

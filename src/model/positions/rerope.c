@@ -27,8 +27,8 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
 {
     const rf_config *c = at->config;
     const double w = (double)c->rerope_window, e = c->rerope_leak > 0 ? 1 / c->rerope_leak : 0;
-    const struct plan plan[RF_POSITION_PARTS] = {{c, rf__rope_width(c), 1, 0}, {c, rf__rope_width(c), e, w - e * w},
-                                                 {c, rf__rope_width(c), e, e * w - w}, {c, rf__rope_width(c), e, 0}};
+    const struct plan plan[RF_POSITION_PARTS] = {{c, rf_rope_width(c), 1, 0}, {c, rf_rope_width(c), e, w - e * w},
+                                                 {c, rf_rope_width(c), e, e * w - w}, {c, rf_rope_width(c), e, 0}};
     const rf_rope *rope[RF_POSITION_PARTS];
     const int32_t *row[RF_POSITION_PARTS];
     rf_layer_context shared = *at;
@@ -67,7 +67,7 @@ static rf_tensor *attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
-    const rf_status status = rf__rope_check(c, why);
+    const rf_status status = rf_rope_check(c, why);
     if (status) return status;
     if (c->rerope_leak > 0 && c->rerope_leak < 1)
         return rf_fail(why, RF_EDATA, "config.json: rerope_leak is %g, expected 0 (cut) or at least 1 (compressed)",
@@ -84,7 +84,7 @@ static rf_status check(const rf_config *c, rf_error *why)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    *flops = 18 * (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers);
+    *flops = 18 * (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers);
     *bytes = 72 * (double)(c->hidden_size * c->num_hidden_layers);
 }
 

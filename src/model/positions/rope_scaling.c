@@ -17,8 +17,9 @@
 
 static double pi(void) { return acos(-1); }
 
-int64_t rf__rope_width(const rf_config *c)
+int64_t rf_rope_width(const rf_config *c)
 {
+    if (!c || c->num_attention_heads < 1) return 0;
     return (int64_t)((double)(c->hidden_size / c->num_attention_heads) * c->partial_rotary_factor);
 }
 
@@ -108,6 +109,18 @@ double rf__rope_theta(const rf_config *c, double base, int64_t r, int64_t length
     return theta;
 }
 
+double rf_rope_base(const rf_config *c, int64_t layer)
+{
+    if (!c) return 0;
+    return layer >= 0 && layer < c->rope_thetas ? c->rope_theta_per_layer[layer] : c->rope_theta;
+}
+
+double rf_rope_frequency(const rf_config *c, int64_t layer, int64_t length, int64_t i)
+{
+    const int64_t r = rf_rope_width(c);
+    return i >= 0 && i < r / 2 ? rf__rope_theta(c, rf_rope_base(c, layer), r, length, i) : 0;
+}
+
 /* ---- checking ---- */
 
 static rf_status check_list(const char *name, const double *x, int64_t n, int64_t half, rf_error *why)
@@ -178,10 +191,11 @@ static rf_status check_bases(const rf_config *c, rf_error *why)
     return RF_OK;
 }
 
-rf_status rf__rope_check(const rf_config *c, rf_error *why)
+rf_status rf_rope_check(const rf_config *c, rf_error *why)
 {
+    if (!(c && c->num_attention_heads > 0)) return rf__missing("rf_rope_check", "config, its heads", why);
     const rf_rope_scaling *s = &c->rope_scaling;
-    const int64_t D = c->hidden_size / c->num_attention_heads, r = rf__rope_width(c);
+    const int64_t D = c->hidden_size / c->num_attention_heads, r = rf_rope_width(c);
     if (r < 2 || r % 2 || r > D)
         return rf_fail(why, RF_EDATA,
                        "config.json: partial_rotary_factor %g rotates %lld of a head's %lld columns, expected an even "

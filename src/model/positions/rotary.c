@@ -73,8 +73,8 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
     const rf_config *c = at->config;
     const int64_t H = c->num_attention_heads, rotated = c->rotary_heads ? c->rotary_heads : H;
     p.c = c;
-    p.r = rf__rope_width(c);
-    p.base = c->rope_thetas ? c->rope_theta_per_layer[at->layer] : c->rope_theta;
+    p.r = rf_rope_width(c);
+    p.base = rf_rope_base(c, at->layer);
     p.gain = rf__rope_gain(c);
     const rf_rope *rope = NULL;
     const int32_t *row = NULL;
@@ -120,13 +120,13 @@ static rf_tensor *unrotate(rf_graph *g, const rf_layer_context *at, rf_tensor *a
 
 static rf_status check_axial(const rf_config *c, rf_error *why)
 {
-    const rf_status status = rf__rope_check(c, why);
+    const rf_status status = rf_rope_check(c, why);
     if (status) return status;
-    if (rf__rope_width(c) % 4)
+    if (rf_rope_width(c) % 4)
         return rf_fail(
             why, RF_EDATA,
             "config.json: %lld rotated columns of a head do not make two axes of planes, expected a multiple of 4",
-            (long long)rf__rope_width(c));
+            (long long)rf_rope_width(c));
     if (c->rope_scaling.rope_type == RF_ROPE_LONGROPE || c->rope_scaling.sections)
         return rf_fail(why, RF_EDATA,
                        "config.json: rotary_axial has planes of its own, longrope and mrope_section do not fit them");
@@ -137,7 +137,7 @@ static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
     const double heads = (double)(c->rotary_heads ? c->rotary_heads : c->num_attention_heads),
-                 r = (double)rf__rope_width(c);
+                 r = (double)rf_rope_width(c);
     const double rotated = heads * r * (double)c->num_hidden_layers * (2 + c->rotary_value + c->rotary_value_inverse);
     const bool apart = c->use_logn_attn || (c->rotary_heads && c->rotary_heads < c->num_attention_heads);
     *flops = 3 * rotated;
@@ -149,7 +149,7 @@ const rf_position rf__position_rotary = {
     .equation = "score(m,n) = <R(m) q_m, R(n) k_n> / sqrt D,  R(m) rotates plane i by m theta_i",
     .source = "Su et al. 2021 (RoFormer)",
     .flags = RF_POSITION_SHIFT | RF_POSITION_EXTRAPOLATES | RF_POSITION_ROPE,
-    .check = rf__rope_check,
+    .check = rf_rope_check,
     .angles = angles,
     .rotate = rotate,
     .unrotate = unrotate,

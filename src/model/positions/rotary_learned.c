@@ -9,7 +9,7 @@
 static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
 {
     const rf_config *c = at->config;
-    const int64_t r = rf__rope_width(c);
+    const int64_t r = rf_rope_width(c);
     double *theta = rf__push(g, (size_t)(r / 2), sizeof *theta);
     for (int64_t i = 0; i < r / 2 && theta; i++) theta[i] = rf__rope_theta(c, c->rope_theta, r, 0, i);
     const rf_rotate_learned_spec spec = {3, c->rotary_value ? 3 : 2, c->num_attention_heads, theta, at->position};
@@ -18,7 +18,7 @@ static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
-    const rf_status status = rf__rope_check(c, why);
+    const rf_status status = rf_rope_check(c, why);
     if (status) return status;
     if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas ||
         c->rotary_heads || c->use_logn_attn || !c->rope_interleave || c->rotary_value_inverse)
@@ -31,15 +31,15 @@ static rf_status check(const rf_config *c, rf_error *why)
 static int64_t planes(const rf_config *c, char letter)
 {
     (void)letter;
-    return rf__rope_width(c) / 2;
+    return rf_rope_width(c) / 2;
 }
 
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
     const double rotated =
-        (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
-    *flops = 3 * rotated + 20 * (double)(rf__rope_width(c) * c->num_hidden_layers);
+        (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers) * (c->rotary_value ? 3 : 2);
+    *flops = 3 * rotated + 20 * (double)(rf_rope_width(c) * c->num_hidden_layers);
     *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
 }
 

@@ -35,7 +35,7 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
     shared.layer = 0;
     at->rotate = (rf_rotate_parts_spec){.parts = 3, .heads = H, .rotated = H};
     for (int part = 0; part < 2 && !status; part++) {
-        const struct plan p = {c, rf__rope_width(c), part ? -1 : 1};
+        const struct plan p = {c, rf_rope_width(c), part ? -1 : 1};
         status = rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES, false,
                                     angle, &p, &at->rotate.rope[part], &at->rotate.row[part], why);
     }
@@ -49,7 +49,7 @@ static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv
 
 static rf_status check(const rf_config *c, rf_error *why)
 {
-    const rf_status status = rf__rope_check(c, why);
+    const rf_status status = rf_rope_check(c, why);
     if (status) return status;
     if (rf__rope_by_length(c) || rf__rope_gain(c) != 1 || c->rope_scaling.sections || c->rope_thetas ||
         c->rotary_heads || c->use_logn_attn || c->rotary_value)
@@ -61,7 +61,7 @@ static rf_status check(const rf_config *c, rf_error *why)
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
-    *flops = 6 * (double)(c->num_attention_heads * rf__rope_width(c) * c->num_hidden_layers);
+    *flops = 6 * (double)(c->num_attention_heads * rf_rope_width(c) * c->num_hidden_layers);
     *bytes = 24 * (double)(c->hidden_size * c->num_hidden_layers);
 }
 

@@ -32,7 +32,7 @@ rf_status rf__average_checkpoints(rf__optimizer *o, const char *folder, int64_t 
     const rf_ctx *ctx = o->params->ctx;
     int64_t *step = NULL, taken = 0;
     size_t n, used = (size_t)snprintf(note, size, "the model is the mean of checkpoints");
-    rf_status status = rf__checkpoints(ctx, folder, &step, &n, why);
+    rf_status status = rf__checkpoint_steps(ctx, folder, &step, &n, why);
     for (size_t i = n; i-- && !status && taken < most;) {
         char path[4096];
         if (step[i] > newest || !intact(ctx, folder, step[i], path, sizeof path)) continue;

@@ -27,7 +27,7 @@ static const char complete[] = RF_FILE_COMPLETE;
 
 rf_status rf__checkpoint_verify(const rf_ctx *ctx, const char *folder, rf_error *why)
 {
-    return rf__checksums_verify(ctx, folder, complete, NULL, NULL, why);
+    return rf_checksums_verify(ctx, folder, complete, NULL, NULL, why);
 }
 
 rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *path, size_t size, char *note,
@@ -36,7 +36,7 @@ rf_status rf__checkpoint_latest(const rf_ctx *ctx, const char *folder, char *pat
     int64_t *step;
     size_t n, said = 0, i;
     note[0] = 0;
-    rf_status status = rf__checkpoints(ctx, folder, &step, &n, why);
+    rf_status status = rf__checkpoint_steps(ctx, folder, &step, &n, why);
     if (status) return status;
     for (i = n; i > 0; i--) {
         char name[64];

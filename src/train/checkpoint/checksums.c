@@ -102,7 +102,7 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
 
 /* ---- verifying ---- */
 
-typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf__checksums_report *report; void *user; } check;
+typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf_checksums_report *report; void *user; } check;
 
 /* RF_EDATA: `damage` says what is wrong with the file. */
 static rf_status compare(const check *c, const char *name, json_int_t bytes, const char *expected, rf_error *damage)
@@ -161,10 +161,11 @@ static rf_status check_list(const check *c, json_t *all, rf_error *why)
     return status;
 }
 
-rf_status rf__checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf__checksums_report *report,
-                               void *user, rf_error *why)
+rf_status rf_checksums_verify(const rf_ctx *ctx, const char *folder, const char *list, rf_checksums_report *report,
+                              void *user, rf_error *why)
 {
     enum { LIMIT = 1 << 20 };
+    if (!(ctx && folder && list)) return rf__missing("rf_checksums_verify", "ctx, folder, list", why);
     const check c = {ctx, folder, list, report, user};
     rf_error own = {0};
     if (!why) why = &own;

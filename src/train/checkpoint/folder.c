@@ -52,6 +52,14 @@ bool rf__holds_weights(const char *folder)
     return holds;
 }
 
+const char *rf_checksums_found(const char *folder)
+{
+    static const char *const file[] = {RF_FILE_COMPLETE, RF_FILE_CHECKSUMS};
+    for (size_t i = 0; folder && i < RF_COUNT(file); i++)
+        if (rf__folder_has(folder, file[i])) return file[i];
+    return NULL;
+}
+
 /* ---- the lock ---- */
 
 static rf_status busy(const char *path, int fd, rf_error *why)
@@ -89,6 +97,32 @@ rf_status rf__folder_lock(const char *folder, int *fd, rf_error *why)
     }
     *fd = lock;
     return RF_OK;
+}
+
+/* "process 123 on host since ..." */
+static bool read_holder(const char *path, char *host, long *pid)
+{
+    char text[256];
+    size_t size;
+    int fd;
+    if (rf__open_file(path, O_RDONLY, &fd, &size, NULL)) return false;
+    const ssize_t n = pread(fd, text, sizeof text - 1, 0);
+    close(fd);
+    text[n > 0 ? n : 0] = 0;
+    return sscanf(text, "process %ld on %127s", pid, host) == 2;
+}
+
+int rf_run_alive(const char *folder)
+{
+    enum { YOUNG = 600 };                                          /* seconds */
+    char path[4096], host[128] = "", mine[128] = "";
+    struct stat st;
+    long pid = 0;
+    if (!folder || rf__path(path, sizeof path, folder, RF_FILE_LOCK, NULL) || !read_holder(path, host, &pid)) return 0;
+    gethostname(mine, sizeof mine - 1);
+    if (!strcmp(host, mine)) return rf__holds_lock(pid);
+    if (rf__path(path, sizeof path, folder, RF_FILE_METRICS, NULL)) return 0;
+    return !stat(path, &st) && time(NULL) - st.st_mtime < YOUNG;
 }
 
 /* ---- removing ---- */
@@ -165,7 +199,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why)
+rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why)
 {
     size_t capacity = 0;
     struct dirent *e;
@@ -188,6 +222,22 @@ rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step,
     return RF_OK;
 }
 
+rf_status rf_checkpoints_list(const rf_ctx *ctx, const char *folder, rf_checkpoints *out, rf_error *why)
+{
+    rf_checkpoints all = {.ctx = ctx};
+    if (!(ctx && folder && out)) return rf__missing("rf_checkpoints_list", "ctx, folder, out", why);
+    const rf_status status = rf__checkpoint_steps(ctx, folder, &all.step, &all.n, why);
+    if (!status) *out = all;
+    return status;
+}
+
+void rf_checkpoints_free(rf_checkpoints *c)
+{
+    if (!c || !c->ctx) return;
+    rf__free(c->ctx, c->step);
+    *c = (rf_checkpoints){0};
+}
+
 /* A free name for the checkpoint of that step. */
 static rf_status abandoned_name(const char *folder, int64_t step, char *path, size_t size, rf_error *why)
 {
@@ -207,7 +257,7 @@ rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t
     int64_t *step;
     size_t n, said = 0, moved = 0;
     note[0] = 0;
-    rf_status status = rf__checkpoints(ctx, folder, &step, &n, why);
+    rf_status status = rf__checkpoint_steps(ctx, folder, &step, &n, why);
     if (status) return status;
     for (size_t i = 0; i < n && !status; i++) {
         char name[64], from[4096], to[4096];
@@ -229,7 +279,7 @@ void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest
 {
     int64_t *step;
     size_t n;
-    if (keep <= 0 || rf__checkpoints(ctx, folder, &step, &n, NULL)) return;
+    if (keep <= 0 || rf__checkpoint_steps(ctx, folder, &step, &n, NULL)) return;
     while (n && step[n - 1] > newest) n--;
     for (size_t i = 0; i + (size_t)keep < n; i++) {
         char name[64], away[96], from[4096], to[4096];

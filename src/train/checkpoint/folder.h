@@ -3,6 +3,7 @@
 #define RF_TRAIN_FOLDER_H
 
 #include "base/base.h"
+#include "roformer/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why);              /* with its parents                          */
 bool rf__folder_has(const char *folder, const char *name);
@@ -24,7 +25,7 @@ void rf__folder_unmake(const char *folder);
 bool rf__holds_weights(const char *folder);
 
 /* Steps of checkpoint-<step> folders, ascending; freed with rf__free. */
-rf_status rf__checkpoints(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
+rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
 
 /* Renames those above `newest` to abandoned-checkpoint-<step>, with -2, -3, ... behind it when there is one: the
  * run goes on from an earlier one, and they belong to a future that it has left.  `note` names them; "": none. */

@@ -37,7 +37,7 @@ static void orthogonal_row(rf_rng *r, double *basis, int64_t i, int64_t width)
 {
     double *row = basis + i * width, length = 0;
     while (!(length > 1e-6)) {
-        for (int64_t j = 0; j < width; j++) row[j] = (double)rf__rng_normal(r);
+        for (int64_t j = 0; j < width; j++) row[j] = (double)rf_rng_normal(r);
         for (int pass = 0; pass < 2; pass++)
             for (int64_t before = 0; before < i; before++) {
                 const double along = inner(row, basis + before * width, width);
@@ -51,12 +51,12 @@ static void orthogonal_row(rf_rng *r, double *basis, int64_t i, int64_t width)
 void rfk__random_features(uint64_t seed, uint64_t stream, int64_t features, int64_t width, float *w, double *work)
 {
     rf_rng r;
-    rf__rng_init(&r, seed, stream);
+    rf_rng_init(&r, seed, stream);
     for (int64_t i = 0; i < features; i++) {
         orthogonal_row(&r, work, i % width, width);
         double squares = 0;
         for (int64_t j = 0; j < width; j++) {
-            const double x = (double)rf__rng_normal(&r);
+            const double x = (double)rf_rng_normal(&r);
             squares += x * x;
         }
         for (int64_t j = 0; j < width; j++)
