@@ -1,11 +1,13 @@
-/* rotate.c — the kernel library by itself: scores of rotated vectors see only the distance of their positions.
+/* rotate.c — the kernel library by itself: scores of rotated vectors see only the distance of their positions, and so
+ * does what attention makes of them.
  *
  *     cc examples/rotate.c $(pkg-config --cflags --libs roformer) -lm                                                */
 #include <stdio.h>
 
+#include <roformer/attention.h>
 #include <roformer/rope.h>
 
-enum { D = 64, POSITIONS = 2048 };
+enum { D = 64, POSITIONS = 2048, T = 4 };
 
 static int failed(const rf_error *why)
 {
@@ -35,6 +37,33 @@ int main(void)
             score[i] = (double)rf_ctx_kernels(ctx)->dot(qm, kn, D);
         }
         printf("%8d %16.4f %19.4f\n", (int)distance, score[0], score[1]);
+    }
+
+    float x[T * D], out[T * D];
+    int32_t position[T];
+    for (int i = 0; i < T * D; i++) x[i] = 0.125f * (float)(i % 7 - 3);
+    const rfk_attention head = {.q = x,
+                                .k = x,
+                                .v = x,
+                                .q_stride = D,
+                                .k_stride = D,
+                                .v_stride = D,
+                                .queries = T,
+                                .keys = T,
+                                .width = D,
+                                .scale = 0.125f,
+                                .out = out,
+                                .out_stride = D,
+                                .cos = rf_rope_cos(rope),
+                                .sin = rf_rope_sin(rope),
+                                .rotary = D,
+                                .q_row = position,
+                                .k_row = position};
+    for (int32_t first = 0; first <= 1000; first += 1000) {
+        for (int t = 0; t < T; t++) position[t] = first + t;
+        if (rf_attend(ctx, RF_F32, &head, NULL, &why)) return failed(&why);
+        printf("attention from position %4d on: %8.5f %8.5f %8.5f ...\n", (int)first, (double)out[0], (double)out[1],
+               (double)out[2]);
     }
     rf_rope_free(rope);
     rf_ctx_free(ctx);

@@ -140,7 +140,8 @@ typedef struct rfk_table {
 #undef RFK
 } rfk_table;
 
-/* Bytes of scratch that `attention` and `attention_back` of any rung need for this problem (64-byte aligned). */
+/* Bytes of scratch that `attention` and `attention_back` of any rung need for this problem (64-byte aligned).
+ * rf_attend (attention.h) takes care of it. */
 size_t rfk_attention_scratch(const rfk_attention *a);
 size_t rfk_attention_back_scratch(const rfk_attention *a);
 
@@ -148,8 +149,9 @@ size_t rfk_attention_back_scratch(const rfk_attention *a);
 const rfk_table *rf_ctx_kernels(const rf_ctx *ctx);
 
 /* The rungs that this processor has, from the reference upwards: the table of the i-th, completed by those below; false
- * past the end. */
-int rfk_rung(int i, rfk_table *out);
+ * past the end.  `size` is that of the caller's table: kernels are added at the end of kernels.def. */
+int rfk_rung_sized(int i, rfk_table *out, size_t size);
+#define rfk_rung(i, out) rfk_rung_sized((i), (out), sizeof *(out))
 
 /* All rungs that there are ("ref", then those of rungs.def): the name of the i-th, NULL past the end.  *lacks (lacks
  * may be NULL): the first thing that this processor does not have and the rung needs, or NULL when it can be used. */

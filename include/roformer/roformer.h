@@ -2,6 +2,7 @@
 #ifndef ROFORMER_H
 #define ROFORMER_H
 /* home: src/cli */
+#include "roformer/attention.h"
 #include "roformer/checkpoint.h"
 #include "roformer/comm.h"
 #include "roformer/context.h"

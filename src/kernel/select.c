@@ -83,10 +83,10 @@ static void overlay(rfk_table *t, const rfk_table *finer)
 #undef RFK
 }
 
-int rfk_rung(int i, rfk_table *out)
+int rfk_rung_sized(int i, rfk_table *out, size_t size)
 {
     int at = -1;
-    if (i < 0) return 0;
+    if (i < 0 || !out) return 0;
     rfk_table table = {0};
     for (size_t j = 0; j < RF_COUNT(ladder) && at < i; j++) {
         const char *lacks = NULL;
@@ -95,6 +95,7 @@ int rfk_rung(int i, rfk_table *out)
         at++;
     }
     if (at < i) return 0;
-    *out = table;
+    memset(out, 0, size);
+    memcpy(out, &table, size < sizeof table ? size : sizeof table);
     return 1;
 }

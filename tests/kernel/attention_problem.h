@@ -116,7 +116,7 @@ static inline double kept(const rfk_attention *a, int64_t t, int64_t s)
 
 /* ---- what holds for both ----------------------------------------------------------------------------------------- */
 
-static void a_query_that_sees_nothing_gives_zeros(void **state)
+static inline void a_query_that_sees_nothing_gives_zeros(void **state)
 {
     (void)state;
     rfk_table k;
@@ -140,7 +140,7 @@ static void a_query_that_sees_nothing_gives_zeros(void **state)
 }
 
 /* Without a place for the log-sum-exp, and the same bits. */
-static void the_log_sum_exp_is_optional(void **state)
+static inline void the_log_sum_exp_is_optional(void **state)
 {
     (void)state;
     rfk_table k;
@@ -157,7 +157,7 @@ static void the_log_sum_exp_is_optional(void **state)
 }
 
 /* What is fetched for the problem that comes next changes nothing. */
-static void the_next_head_may_be_known(void **state)
+static inline void the_next_head_may_be_known(void **state)
 {
     (void)state;
     rfk_table k;
@@ -179,7 +179,7 @@ static void the_next_head_may_be_known(void **state)
 }
 
 /* A sick number is seen in every row that sees its key, and in no other. */
-static void a_sick_key_is_not_hidden(void **state)
+static inline void a_sick_key_is_not_hidden(void **state)
 {
     (void)state;
     rfk_table k;
