@@ -54,6 +54,9 @@ typedef struct rf_answerer rf_answerer;
 
 /*   RF_EUNSUPPORTED  the folder has no head for a task                                                               */
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why);
+
+/* The same with matrices in `type` (rf_model_open_as). */
+rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_answerer **out, rf_error *why);
 void rf_answerer_close(rf_answerer *a);
 const char *rf_answerer_task(const rf_answerer *a);          /* its name, a row of tasks.def                          */
 const rf_labels *rf_answerer_labels(const rf_answerer *a);

@@ -28,9 +28,15 @@ typedef struct rf_session rf_session;
  *   RF_ENUMERIC a weight is not finite           RF_EIO a file cannot be opened           RF_ENOMEM                  */
 rf_status rf_model_open(const rf_ctx *ctx, const char *folder, rf_model **out, rf_error *why);
 
-/* The same with the type that matrices are kept and multiplied in: RF_F32, or RF_BF16 for half the memory and, where
- * the processor has AVX512_BF16, about twice the speed (see gemm.h; docs/numerics.md says what becomes of the
- * answers). */
+/* The same with the type that matrices are kept and multiplied in (docs/numerics.md says what becomes of the answers):
+ *
+ *   RF_F32
+ *   RF_BF16    half the memory and, where the processor has AVX512_BF16, about twice the speed
+ *   RF_I8      matrices of the layers in int8, quantised while they are read: a quarter of the memory and, with
+ *              AVX512_VNNI, up to twice the speed of bf16; attention and the other matrices are as with RF_BF16, all
+ *              else f32.  RF_ENUMERIC names a tensor that has no scale: all zero, or too large or small
+ *
+ * RF_EUNSUPPORTED: another type.                                                                                     */
 rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_model **out, rf_error *why);
 
 /* A model of this shape with random weights and no tokenizer, for benchmarks. */

@@ -29,7 +29,7 @@ typedef struct rf_pipeline rf_pipeline;
 /* Opens a model folder for all of these questions; which of them the model can answer goes by its head.
  *
  *   ctx        NULL: a context of its own, with all defaults
- *   type       what matrices are kept and multiplied in: RF_F32, or RF_BF16 (rf_model_open_as)
+ *   type       what matrices are kept and multiplied in: RF_F32, RF_BF16 or RF_I8 (rf_model_open_as)
  *   out        closed with rf_pipeline_close; untouched on error
  *   RF_EARG    no folder, no `out`            RF_EDATA   also: the folder has no tokenizer
  *   others     as rf_model_open                                                                                      */

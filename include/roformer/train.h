@@ -123,6 +123,10 @@ rf_status rf_prepare(const rf_ctx *ctx, const rf_train_options *options, const c
 typedef struct rf_mlm_score { double loss, accuracy; int64_t labels, tokens, documents; } rf_mlm_score;
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
 
+/* The same with matrices in `type` (rf_model_open_as). */
+rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *options, rf_type type, rf_mlm_score *out,
+                             rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

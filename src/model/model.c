@@ -32,6 +32,29 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
     return RF_OK;
 }
 
+/* With weights in int8 the layers' matrices are; the head's and that of the embeddings, few and near the result, are
+ * bf16. */
+static rf_type type_of(const rf_model *m, const rf_param *p)
+{
+    const bool in_layer = !p->head && p->layer >= 0 && p->layer < m->config.num_hidden_layers;
+    return m->type == RF_I8 && !in_layer ? RF_BF16 : m->type;
+}
+
+/* The tensor that cannot be packed, of those that make one matrix, and why. */
+static rf_status name_culprit(const rf_model *m, size_t i, const float *w, const rf_error *whole, rf_error *why)
+{
+    const size_t span = rf__params_span(&m->params, i);
+    for (size_t j = i; j < i + span; w += m->params.p[j++].count) {
+        const rf_param *p = &m->params.p[j];
+        rf_packed *alone = NULL;
+        rf_error part = {0};
+        const rf_status status = rf_pack(m->ctx, type_of(m, p), p->dim[0], p->dim[1], w, &alone, &part);
+        rf_packed_free(alone);
+        if (status) return rf_fail(why, status, "tensor \"%s\": %s", p->name, part.text);
+    }
+    return rf_fail(why, whole->code, "tensor \"%s\": %s", m->params.p[i].name, whole->text);
+}
+
 static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error *why)
 {
     const rf_param *p = &m->params.p[i];
@@ -44,7 +67,9 @@ static rf_status pack(rf_model *m, const struct source *from, size_t i, rf_error
     if (!w) return out_of_memory(why, bytes);
     rf_status status = RF_OK;
     for (size_t j = 0; j < span && !status; to += p[j++].count) status = read_one(m, from, i + j, to, why);
-    if (!status) status = rf_pack(m->ctx, m->type, rows, p->dim[1], w, &m->packed[i], why);
+    rf_error whole = {0};
+    if (!status && (status = rf_pack(m->ctx, type_of(m, p), rows, p->dim[1], w, &m->packed[i], &whole)))
+        status = name_culprit(m, i, w, &whole, why);
     rf__free(m->ctx, w);
     return status;
 }
@@ -213,7 +238,7 @@ rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why)
     rf_status status = RF_OK;
     pthread_mutex_lock(&m->lock);
     if (!m->packed[word])
-        status = rf_pack(m->ctx, m->type, p->dim[0], p->dim[1], m->value[word], &m->packed[word], why);
+        status = rf_pack(m->ctx, type_of(m, p), p->dim[0], p->dim[1], m->value[word], &m->packed[word], why);
     *out = m->packed[word];
     pthread_mutex_unlock(&m->lock);
     return status;

@@ -46,7 +46,7 @@ rf_status rf_session_open(const rf_model *model, rf_session **out, rf_error *why
         status = rf_graph_new(ctx, &s->graph, why);
     }
     if (!status) {
-        rf_graph_products(s->graph, model->type);
+        rf_graph_products(s->graph, model->type == RF_F32 ? RF_F32 : RF_BF16);
         status = bind(s, why);
     }
     if (status) {

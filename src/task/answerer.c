@@ -17,7 +17,7 @@ static rf_status check_outputs(const rf_answerer *a, const char *folder, rf_erro
                    folder, (long long)a->labels.n, (long long)outputs, f->name, (long long)f->outputs(a->labels.n));
 }
 
-rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
+rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why)
 {
     rf_answerer *a = rf__calloc(ctx, 1, sizeof *a);
@@ -27,7 +27,7 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model
     a->session = session;
     a->lent = model != NULL;
     rf_encoding_init(&a->encoding, ctx);
-    rf_status status = a->lent ? RF_OK : rf_model_open(ctx, folder, &a->model, why);
+    rf_status status = a->lent ? RF_OK : rf_model_open_as(ctx, folder, type, &a->model, why);
     if (!status) status = rf__task_of_model(rf_model_config(a->model), &a->task, why);
     if (!status && !rf_model_tokenizer(a->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
@@ -50,9 +50,14 @@ rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model
 
 rf_status rf_answerer_open(const rf_ctx *ctx, const char *folder, rf_answerer **out, rf_error *why)
 {
+    return rf_answerer_open_as(ctx, folder, RF_F32, out, why);
+}
+
+rf_status rf_answerer_open_as(const rf_ctx *ctx, const char *folder, rf_type type, rf_answerer **out, rf_error *why)
+{
     if (!ctx || !folder || !out)
         return rf_fail(why, RF_EARG, "answerer: no %s given", !ctx ? "context" : !folder ? "folder" : "place for it");
-    return rf__answerer_of(ctx, folder, NULL, NULL, out, why);
+    return rf__answerer_of(ctx, folder, type, NULL, NULL, out, why);
 }
 
 void rf_answerer_close(rf_answerer *a)

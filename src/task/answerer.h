@@ -23,7 +23,7 @@ struct rf_answerer {
 };
 
 /* Answers with a model and a session that are open already and outlive it. */
-rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_model *model, rf_session *session,
+rf_status rf__answerer_of(const rf_ctx *ctx, const char *folder, rf_type type, rf_model *model, rf_session *session,
                           rf_answerer **out, rf_error *why);
 
 /* Items of a file and the logits for them; all three are the caller's to clear, whatever is returned. */

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "model/model.h"
 #include "train/evaluate.h"
 #include "train/options.h"
 
@@ -79,9 +80,11 @@ rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bo
 typedef struct evaluation {
     const rf_ctx *ctx;
     const rf_train_options *o;
+    rf_type type;
     rf_config config;
     rf_params params;
     float *value;
+    rf_model *model;                    /* whose packed matrices multiply, when they are not in f32 */
     rf_tokenizer *tokenizer;
     rf__token_kinds vocab;
     rf__masking masking;
@@ -108,6 +111,20 @@ static rf_status load_weights(evaluation *e, rf_error *why)
     return status;
 }
 
+/* The model's matrices; what else reads values, the loss over the vocabulary among it, has them in f32. */
+static rf_status bind_packed(evaluation *e, rf_error *why)
+{
+    const size_t n = e->params.n;
+    rf_status status = rf_model_open_as(e->ctx, e->o->model, e->type, &e->model, why);
+    if (status) return status;
+    float **value = rf__calloc(e->ctx, n, sizeof *value);
+    if (!value) return rf_fail(why, RF_ENOMEM, "out of memory: %zu weights", n);
+    for (size_t i = 0; i < n; i++) value[i] = e->value + e->params.p[i].offset;
+    status = rf__encoder_view(&e->params, value, (const rf_packed *const *)e->model->packed, &e->scorer.encoder, why);
+    rf__free(e->ctx, (void *)value);
+    return status;
+}
+
 static rf_status open_model(evaluation *e, rf_error *why)
 {
     const rf_train_options *o = e->o;
@@ -120,8 +137,11 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status) status = rf__task_objective_check(o, &e->config, o->model, why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
     if (!status) status = load_weights(e, why);
-    if (!status) status = rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
+    if (!status)
+        status = e->type ? bind_packed(e, why)
+                         : rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
     if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
+    if (!status && e->type) rf_graph_products(e->scorer.graph, RF_BF16);
     if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
     e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab,
                                e->config.is_decoder != 0};
@@ -170,9 +190,15 @@ static rf_status score_texts(evaluation *e, rf_error *why)
 
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
 {
+    return rf_evaluate_mlm_as(ctx, given, RF_F32, out, why);
+}
+
+rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *given, rf_type type, rf_mlm_score *out,
+                             rf_error *why)
+{
     if (!(ctx && given && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
     rf_train_options o;
-    evaluation e = {.ctx = ctx, .o = &o};
+    evaluation e = {.ctx = ctx, .o = &o, .type = type};
     rf_train_defaults(&o);
     rf_status status = rf__train_options_read(&o, given, why);
     if (!status) status = rf__options_check(&o, why);
@@ -187,6 +213,7 @@ rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_m
     rf__mlm_batch_free(ctx, &e.batch);
     rf_graph_free(e.scorer.graph);
     rf__encoder_free(e.scorer.encoder);
+    rf_model_close(e.model);
     rf__free(ctx, e.value);
     if (e.params.p) rf__params_free(&e.params);
     rf__vocab_free(ctx, &e.vocab);

@@ -26,6 +26,8 @@ expect 0 '' "$program" fill-mask -m model -q --target parrot 'the [MASK]'
 "$program" fill-mask -m model --json -k 1 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > expected
 "$program" fill-mask -m model --json -k 1 --dtype bf16 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > got
 [ -s expected ] && same expected got "bf16"
+"$program" fill-mask -m model --json -k 1 --dtype int8 < "$golden/masks.txt" | grep -o '"token_str": *"[^"]*"' > got
+[ -s expected ] && same expected got "int8"
 expect 2 'dtype' "$program" fill-mask -m model --dtype f8 'the [MASK]'
 
 # For people: a table with as many rows as asked for, no colour unless asked for.

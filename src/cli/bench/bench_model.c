@@ -378,7 +378,7 @@ static rf_status attention_shape(bench_job *j)
     for (int64_t b = 0; b < s->B; b++) longest = rf__max64(longest, s->start[b + 1] - s->start[b]);
     rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
     if (!status) status = rf_graph_new(ctx, &t.g, why);
-    if (!status) rf_graph_products(t.g, j->b.type);
+    if (!status) rf_graph_products(t.g, j->b.type == RF_F32 ? RF_F32 : RF_BF16);
     t.qkv = rf__alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
     t.row = rf__alloc(ctx, (size_t)s->N * sizeof *t.row);
     if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");

@@ -61,16 +61,24 @@ static double peak_memory(void)
     return getrusage(RUSAGE_SELF, &u) ? 0 : 1.024e-3 * (double)u.ru_maxrss;
 }
 
+/* Weights in int8 are for answers: nothing is trained in it. */
+static bool multiplies_in(const char *name, rf_type type, rf_error *why)
+{
+    if (type != RF_I8 || (strcmp(name, "train") && strcmp(name, "save"))) return true;
+    rf_fail(why, RF_EARG, "--dtype int8 is for answers: %s takes f32 or bf16", name);
+    return false;
+}
+
 static int run(void *arguments, cli_io *io)
 {
     const struct bench_args *a = arguments;
-    bench_job j = {.b = {.io = io, .seconds = a->seconds, .type = (rf_type)a->dtype}, .a = a};
+    bench_job j = {.b = {.io = io, .seconds = a->seconds, .type = cli_dtype(a->dtype)}, .a = a};
     static const char *const usual[] = {"forward"};
     const int n = a->cases.n ? a->cases.n : 1;
     const char *const *name = a->cases.n ? a->cases.item : usual;
     rf_status status = RF_OK;
     for (int i = 0; i < n && !status; i++)                  /* a typing error is told before anything runs */
-        if (!find_case(name[i], &io->why)) status = RF_EARG;
+        if (!find_case(name[i], &io->why) || !multiplies_in(name[i], j.b.type, &io->why)) status = RF_EARG;
     j.b.json = a->json;
     if (a->json) j.b.rows = json_array();
     else if (!status)

@@ -5,7 +5,7 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/finetune_options.h"
 
-typedef struct classify_args { const char *model, *pair; int64_t top; cli_list text; } classify_args;
+typedef struct classify_args { const char *model, *pair; int64_t top; int dtype; cli_list text; } classify_args;
 
 /* [{"label": ..., "score": ...}, ...], best first. */
 static json_t *answer(const rf_label_score *label, int64_t n)
@@ -38,7 +38,7 @@ static int run(void *arguments, cli_io *io)
 {
     rf_pipeline *p = NULL;
     const classify_args *a = arguments;
-    rf_status status = cli_pipeline_open(io, a->model, RF_F32, &p);
+    rf_status status = cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p);
     if (!status) status = rf_classify(p, NULL, 0, NULL, 0, NULL, NULL, &io->why);                 /* can it at all? */
     cli_signals_catch();
     if (!status) status = answer_all(a, io, p);
@@ -52,6 +52,7 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION_OF(classify_args, model, "folder of a fine-tuned model (the shipped model is not)"),
     {"pair", 0, CLI_TEXT, A(pair), "TEXT", NULL, 0, 0, NULL, "a second text beside each", NULL},
+    CLI_DTYPE_OPTION(classify_args, dtype),
     {"top", 'k', CLI_INT, A(top), "N", "0", 0, 65536, NULL, "only the N most likely labels; 0: all", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(text), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},

@@ -165,7 +165,7 @@ static rf_status prepare(job *j)
     j->o.normalize = j->a->normalize;
     j->o.max_length = j->a->max_length;
     j->o.batch_tokens = j->a->batch_tokens;
-    rf_status status = cli_pipeline_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->model);
+    rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
     if (status) return status;
     const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
     j->C = (size_t)c->hidden_size;

@@ -12,7 +12,7 @@ typedef struct evaluate_args {
     rf_finetune_options f;      /* f.t for text */
     cli_list text;
     const char *lengths;
-    int json;
+    int json, dtype;
 } evaluate_args;
 
 static void prepare(void *args)
@@ -40,7 +40,7 @@ static int on_examples(const evaluate_args *a, const char *folder, cli_io *io)
 {
     rf_answerer *m;
     rf_scores s;
-    if (rf_answerer_open(io->ctx, folder, &m, &io->why)) return cli_exit(io);
+    if (rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why)) return cli_exit(io);
     if (!rf_answerer_evaluate(m, &a->f, a->f.dev, &s, &io->why)) {
         cli_show_scores(&s, a->json, &io->why);
         cli_report_reading(io, rf_answerer_reading(m), true);
@@ -73,7 +73,7 @@ static rf_status score(cli_io *io, const evaluate_args *a, int64_t length, rf_ml
     rf_train_options t = a->f.t;
     t.max_length = length;
     if (t.tokens_per_batch < length) t.tokens_per_batch = length;
-    const rf_status status = rf_evaluate_mlm(io->ctx, &t, s, &io->why);
+    const rf_status status = rf_evaluate_mlm_as(io->ctx, &t, cli_dtype(a->dtype), s, &io->why);
     return status || isfinite(s->loss) ? status : rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
 }
 
@@ -181,6 +181,7 @@ static const cli_option options[] = {
     CLI_FINETUNE_ROW("task", evaluate_args, f, "how they are read; without it as in fine-tuning"),
     CLI_FINETUNE_ROWS(evaluate_args, f, RF_OPTION_EVALUATE),
     CLI_TRAIN_ROWS(evaluate_args, f.t, RF_OPTION_EVALUATE),
+    CLI_DTYPE_OPTION(evaluate_args, dtype),
     {"max_lengths", 0, CLI_TEXT, offsetof(evaluate_args, lengths), "N,N,...", NULL, 0, 0, NULL,
      "measure at each of these lengths, a line for each", NULL},
     {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},

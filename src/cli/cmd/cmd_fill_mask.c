@@ -171,7 +171,7 @@ static rf_status answer_batch(job *j, const cli_texts *in)
 
 static rf_status prepare(job *j)
 {
-    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
+    rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     rf_fill_defaults(&j->o);
     j->o.top_k = j->a->top_k;

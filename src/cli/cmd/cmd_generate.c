@@ -123,7 +123,7 @@ static rf_status check(const job *j, rf_error *why)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_status status = cli_model_open(j->io, j->a->model, (rf_type)j->a->dtype, &j->m);
+    rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
     if (status) return status;
     if (!j->m.config->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,

@@ -5,7 +5,11 @@
 #include "cli/shell/finetune_options.h"
 #include "cli/shell/train_options.h"
 
-typedef struct predict_args { rf_finetune_options f; const char *model, *input, *output; int format; } predict_args;
+typedef struct predict_args {
+    rf_finetune_options f;
+    const char *model, *input, *output;
+    int format, dtype;
+} predict_args;
 
 static rf_status write_line(void *user, const char *line, size_t size, rf_error *why)
 {
@@ -36,7 +40,8 @@ static int run(void *arguments, cli_io *io)
     }
     cli_by_suffix(io->parsed, "format", a->output, &a->format);
     if (cli_not_input(a->output, a->input, &io->why)) return cli_exit(io);
-    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) || rf_answerer_open(io->ctx, folder, &m, &io->why))
+    if (cli_model_folder(a->model, folder, sizeof folder, &io->why) ||
+        rf_answerer_open_as(io->ctx, folder, cli_dtype(a->dtype), &m, &io->why))
         return cli_exit(io);
     rf_status status = cli_out_open(&out, a->output, &io->why);
     if (!status)
@@ -59,6 +64,7 @@ static const cli_option options[] = {
      "without it tsv, or what -o ends in; glue: as its server takes submissions; squad: id and answer, as its script "
      "reads them",
      NULL},
+    CLI_DTYPE_OPTION(predict_args, dtype),
     CLI_FINETUNE_ROW("task", predict_args, f, "how the file is read; without it as in fine-tuning"),
     CLI_FINETUNE_ROWS(predict_args, f, RF_OPTION_PREDICT),
     CLI_TRAIN_ROW("max_length", predict_args, f.t, "longest example in tokens; without it as in fine-tuning"),

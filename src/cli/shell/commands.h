@@ -3,6 +3,7 @@
 #define CLI_COMMANDS_H
 
 #include "cli/shell/options.h"
+#include "roformer/gemm.h"
 
 extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_prepare, cmd_pretrain, cmd_finetune,
     cmd_evaluate, cmd_predict, cmd_classify, cmd_generate, cmd_info, cmd_verify, cmd_bench, cmd_plot, cmd_watch,
@@ -15,9 +16,14 @@ extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_
         "model", 'm', CLI_FOLDER, offsetof(args, field), "DIR", NULL, 0, 0, "ROFORMER_MODEL", what, NULL \
     }
 
-/* An rf_type, as the int `field`: RF_F32 or RF_BF16. */
+/* An rf_type as a number of a list, the int `field`; cli_dtype makes it one. */
 #define CLI_DTYPE_OPTION(args, field) \
-    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16", "f32", 0, 0, NULL, \
-     "what matrices are kept and multiplied in; bf16 takes half the memory", "torch_dtype"}
+    {"dtype", 0, CLI_CHOICE, offsetof(args, field), "f32|bf16|int8", "f32", 0, 0, NULL, \
+     "what matrices are kept and multiplied in; bf16 takes half the memory, int8 a quarter", "torch_dtype"}
+
+static inline rf_type cli_dtype(int choice)
+{
+    return choice == 2 ? RF_I8 : choice == 1 ? RF_BF16 : RF_F32;
+}
 
 #endif
