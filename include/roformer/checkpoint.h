@@ -118,6 +118,13 @@ typedef struct rf_rope_scaling {
 } rf_rope_scaling;
 enum { RF_ROPE_SCALING_MOST = 256 };                 /* bytes that it may grow to in a struct that holds it */
 
+/* attention_type: softmax of scores, or products of features (rf_linear_attention). */
+typedef enum rf_attention_type { RF_ATTENTION_SOFTMAX, RF_ATTENTION_LINEAR } rf_attention_type;
+
+/* rotation_order: features are rotated, in the numerator alone (RoFormer, Eq. 19); queries and keys are, before the map
+ * (performer-pytorch); nothing is. */
+typedef enum rf_rotation_order { RF_ROTATE_FEATURES, RF_ROTATE_BEFORE, RF_ROTATE_NONE } rf_rotation_order;
+
 /* A model's shape.  A program fills one in from rf_config_defaults on, or reads it from a folder.
  *
  * Copies     by assignment; of one that is lent by the library (rf_model_config) with rf_config_copy, which knows the
@@ -174,6 +181,15 @@ typedef struct rf_config {
     char task_header[8], task_separator[8];     /* of tables, when told: "yes" or "no"; "tab" or the character; or "" */
     int version_2_with_negative; /* a head for answers may say that there is none                                     */
     rf_summary summary;
+    rf_attention_type attention_type;               /* of all layers, or of each where a list is given ...            */
+    rf_rotation_order rotation_order;               /* of linear attention with rotary positions                      */
+    const unsigned char *attention_type_per_layer;
+    int64_t attention_types;     /* ... of so many; 0: attention_type for all                                         */
+    char feature_map[16];        /* of linear attention: "favor", or another row of feature_maps.def                  */
+    int64_t num_random_features; /* below 0: d ln d, d the width of a head                                            */
+    double feature_epsilon;      /* added to features; below 0: the map's own                                         */
+    int64_t feature_seed;        /* of random features; below 0: not known                                            */
+    int64_t feature_redraw_interval, feature_draw;  /* steps of training for which they are kept; which draw they are */
 } rf_config;
 
 /* RoFormerConfig's own defaults. */

@@ -215,6 +215,35 @@ typedef struct rf_attention_spec {
 } rf_attention_spec;
 rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *spec);
 
+/* Linear attention (Katharopoulos et al. 2020; Choromanski et al. 2021; RoFormer, Eqs. 17-19) over packed sequences.
+ *
+ *   qkv        [N, 3C] as in rf_attention; returns [N, C]; start, B, rope, row as there
+ *   feature_map      "favor", "elu", "shen", "relu", "exp", "squared_relu"
+ *   random     [features, D], rows of random features for "favor" and "relu"; else NULL
+ *   rotate_features  1: features are rotated, in the numerator alone (Eq. 19; the table is for `features` columns,
+ *              those of a head where the map takes none at random); 0: queries and keys are, before the map
+ *   epsilon    added to the features of "favor", "relu", "squared_relu"; below 0: the map's own (1e-4, 1e-3, 0)
+ *   past, next       [B] what a causal sequence's earlier tokens left, and what it leaves now, of a size that map and
+ *              widths decide; past[b] NULL: nothing yet.  Both or neither, not while recording.  Token by token, in
+ *              calls of any size and as a whole give the same bits
+ *   underflows NULL, or added to: queries whose denominator is no number that can be divided by; they give zeros
+ * Lists are copied. */
+typedef struct rf_linear_attention_spec {
+    int64_t heads, B;
+    const int32_t *start;
+    const rf_rope *rope;
+    const int32_t *row;
+    int rotate_features, causal;
+    const char *feature_map;
+    int64_t features;
+    const float *random;
+    double epsilon;
+    const float *const *past;
+    float *const *next;
+    int64_t *underflows;
+} rf_linear_attention_spec;
+rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec);
+
 /* Attention whose score is that of `near` for positions less than `window` apart, else that of `past` or `future`.
  * All three [N, 3C] as in rf_attention, rotated already; values are near's.  Lists are copied.  No dropout.
  * causal: only the keys up to the query's own place.                                                                 */

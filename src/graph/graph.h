@@ -224,6 +224,11 @@ void rf__loss_back(rf_graph *g, rf_node *n);
 /* Rows of logits that rf_vocab_loss holds at a time, of n labels over V words. */
 int64_t rf__vocab_loss_rows(int64_t n, int64_t V);
 
+/* Linear attention: columns of a row of features, `features` being the number of random ones that is asked for or 0 for
+ * that of the map; and floats of a sequence's state. */
+int64_t rf__linear_attention_features(const char *map, int64_t features, int64_t width);
+int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t features, int64_t width);
+
 /* A dropout of this step: its stream, unique in the step.  Units within one add to it (below 2^32). */
 static inline uint64_t rf__drop_stream(rf_graph *g) { return (uint64_t)g->drops++ << 32; }
 

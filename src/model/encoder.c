@@ -11,6 +11,8 @@
  * enter through the rotation R(m) alone, of interleaved pairs, as the checkpoints have it. */
 #include "graph/graph.h"
 #include "model/family.h"
+#include "model/linear.h"
+#include "store/store.h"
 
 struct rf_encoder {
     const rf_ctx *ctx;
@@ -29,6 +31,7 @@ struct rf_encoder {
     rf_positions *kept;
     rf__observer *observer;
     void *observer_user;
+    int64_t underflows;                    /* of linear attention's denominators, in all batches                      */
 };
 
 /* ---- binding ---- */
@@ -170,6 +173,10 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     const rf_position *is = b->is;
     rf_attention_spec spec = b->spec;
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
+    if (rf__config_linear(b->config, b->at.layer)) {
+        rf_tensor *a = rf__linear_attend(g, &b->at, rotated, &spec, b->underflows);
+        return is->unrotate ? is->unrotate(g, &b->at, a) : a;
+    }
     if (is->relate) is->relate(g, &b->at, qkv, &spec);
     if (b->observer && !g->error.code) b->observer(b->observer_user, g, &(rf__view){is, &b->at, qkv, rotated, &spec});
     if (b->at.cache) rf__cache_extend(g, b->at.cache, b->at.layer, rotated, &spec);
@@ -197,6 +204,7 @@ static rf_block block_of(const rf_encoder *e, const rf_block *common, int64_t i)
     b.at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
     b.at.qkv = member(b.weights, b.family->qkv);
     b.at.qkv_bias = member(b.weights, b.family->qkv_bias);
+    b.at.features = rf__linear_rotary(b.config, i);
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
                                  .start = b.at.start,
@@ -220,6 +228,7 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
                        .weights = e->embedding,
                        .observer = e->observer,
                        .observer_user = e->observer_user,
+                       .underflows = &e->underflows,
                        .row = row,
                        .rows = rows};
     rf_block *l = rf__push(g, (size_t)L, sizeof *l);
@@ -239,6 +248,8 @@ static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache
     }
     return h;                                                                                    /* [N, C]  */
 }
+
+int64_t rf__encoder_underflows(const rf_encoder *e) { return e->underflows; }
 
 rf_tensor *rf__encoder_forward(rf_graph *g, rf_encoder *e, const rf_batch *b) { return encode(g, e, b, NULL, NULL, 0); }
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache)

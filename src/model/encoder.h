@@ -27,6 +27,9 @@ void rf__encoder_grad(rf_encoder *e, float *grad);
 void rf__encoder_bf16(rf_encoder *e, const uint16_t *slab);
 void rf__encoder_recompute(rf_encoder *e, bool on);
 
+/* Queries of linear attention that had no denominator so far, in all batches and layers; their results are zeros. */
+int64_t rf__encoder_underflows(const rf_encoder *e);
+
 /* What attention of a layer is about to do, shown to an observer of inference. */
 struct rf_position;
 struct rf_layer_context;

@@ -35,6 +35,7 @@ typedef struct rf_block {
     rf_attention_spec spec;
     rf__observer *observer;
     void *observer_user;
+    int64_t *underflows;                /* of linear attention's denominators: added to                               */
     const int32_t *row;                 /* of the last layer: the tokens that are asked for; NULL: all                */
     int64_t rows;
 } rf_block;

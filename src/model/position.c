@@ -1,5 +1,6 @@
 /* position.c — the registry of position encodings, and the tables that an encoder keeps for them. */
 #include "model/family.h"
+#include "model/linear.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -76,7 +77,8 @@ static rf_status check(const rf_position *p, const rf_config *c, rf_error *why)
                        : c->rotary_heads ? "rotary_heads"
                                          : "partial_rotary_factor",
                        p->name);
-    return p->check ? p->check(c, why) : RF_OK;
+    const rf_status status = p->check ? p->check(c, why) : RF_OK;
+    return status ? status : rf__linear_check(p, c, why);
 }
 
 rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_error *why)
@@ -135,9 +137,10 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
     return RF_OK;
 }
 
-rf_keeping rf__position_keeping(const rf_position *p, const rf_config *c, int64_t layer)
+rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer)
 {
     if (layer < 0) return (rf_keeping){.state[RF_STATE_POSITION] = p->state ? p->state(c) : 0};
+    if (rf__config_linear(c, layer)) return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_state(ctx, c)};
     return (rf_keeping){.columns = 2 * c->hidden_size + (p->key_columns ? p->key_columns(c) : 0)};
 }
 

@@ -44,6 +44,7 @@ typedef struct rf_layer_context {
     bool chosen;                        /* the caller gave the positions; else they are 0, 1, ... in each sequence    */
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                   */
     rf_tensor *const *shared;           /* those of the embeddings, wherever the place is                             */
+    int64_t features;                   /* of linear attention, where these are rotated in q's and k's place; 0: not  */
     rf_tensor *qkv, *qkv_bias;          /* [3C,C], [3C]: the layer's matrices of queries, keys and values             */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                             */
@@ -99,7 +100,7 @@ rf_status rf__position_find(const rf_config *c, const rf_position **out, rf_erro
 rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error *why);
 
 /* What a sequence of a causal model keeps at a layer, or of the embeddings (layer -1). */
-rf_keeping rf__position_keeping(const rf_position *p, const rf_config *c, int64_t layer);
+rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const rf_config *c, int64_t layer);
 
 /* Columns of the grid that positions lie on: position_grid_width, or the side of the smallest square that holds
  * max_position_embeddings. */

@@ -57,7 +57,7 @@ size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, 
     size_t sum = 0;
     if (!m || tokens < 0 || read_options(options, &o, NULL)) return SIZE_MAX;
     for (int64_t i = -1; i < m->config.num_hidden_layers; i++) {
-        const rf_keeping k = rf__position_keeping(m->params.position, &m->config, i);
+        const rf_keeping k = rf__position_keeping(m->ctx, m->params.position, &m->config, i);
         if (!rf__checked_add(sum, rf__keeping_bytes(&k, o.type, tokens), &sum)) return SIZE_MAX;
     }
     return sum;

@@ -183,7 +183,7 @@ rf_status rf__session_cache(rf_session *s, rf_cache **out, rf_error *why)
         status = rf__position_caches(m->params.position, &m->config, why);
         if (!status && !k) status = rf_fail(why, RF_ENOMEM, "out of memory: sequences of %lld layers", (long long)L);
         for (int64_t i = -1; !status && i < L; i++)
-            k[i + 1] = rf__position_keeping(m->params.position, &m->config, i);
+            k[i + 1] = rf__position_keeping(m->ctx, m->params.position, &m->config, i);
         if (!status) status = rf__cache_new(m->ctx, L, k, &s->cache, why);
         rf__free(m->ctx, k);
     }

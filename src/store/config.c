@@ -44,9 +44,14 @@ static const rf_config_key keys[] = {
     OUR(clamp_len, WHOLE, -1, -1, 16777216, 0),
     OUR(conv_kernel_size, WHOLE, 3, 1, 63, 0),
     OUR(is_decoder, TRUTH, 0, 0, 1, 0),
+    OUR(feature_draw, WHOLE, 0, 0, 1e12, RF_KEY_STATE),
+    OUR(feature_epsilon, NUMBER, -1, 0, 1, RF_KEY_NULL),
+    OUR(feature_redraw_interval, WHOLE, 0, 0, 1e15, 0),
+    OUR(feature_seed, WHOLE, -1, 0, 9007199254740991, RF_KEY_NULL),
     OUR(hierarchical_alpha, NUMBER, 0.4, 0, 1, RF_KEY_OPEN_LOW | RF_KEY_OPEN_HIGH),
     OUR(max_relative_position, WHOLE, 64, 1, 1048576, 0),
     OUR(max_relative_positions, WHOLE, -1, -1, 1048576, 0),
+    OUR(num_random_features, WHOLE, -1, 1, 16777216, RF_KEY_NULL),
     OUR(partial_rotary_factor, NUMBER, 1, 0, 1, RF_KEY_OPEN_LOW),
     OUR(position_buckets, WHOLE, -1, -1, 1048576, 0),
     OUR(position_grid_height, WHOLE, 0, 0, 65536, 0),
@@ -123,6 +128,7 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     snprintf(c->family, sizeof c->family, "%s", f->name);
     snprintf(c->architecture, sizeof c->architecture, "%s", f->class->name);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
+    snprintf(c->feature_map, sizeof c->feature_map, "favor");
     for (size_t i = 0; i < RF_COUNT(keys); i++) set_at(c, &keys[i], keys[i].normal);
     for (size_t i = 0; i < key_count(f); i++)
         if (key_of(f, i)) set_at(c, key_of(f, i), key_of(f, i)->normal);
@@ -154,17 +160,18 @@ rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t s
 
 bool rf__config_same_positions(const rf_config *a, const rf_config *b)
 {
-    char *text[2] = {rf__config_rope_json(a), rf__config_rope_json(b)};
-    bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas &&
-                !strcmp(text[0] ? text[0] : "", text[1] ? text[1] : "");
+    char *text[4] = {rf__config_rope_json(a), rf__config_rope_json(b), rf__config_attention_text(a),
+                     rf__config_attention_text(b)};
+    bool same = !strcmp(a->position_embedding_type, b->position_embedding_type) && a->rope_thetas == b->rope_thetas;
+    for (size_t i = 0; i < RF_COUNT(text); i += 2)
+        same = same && !strcmp(text[i] ? text[i] : "", text[i + 1] ? text[i + 1] : "");
     for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
         const double x = value_at(a, &keys[i]), y = value_at(b, &keys[i]);
-        same = !(keys[i].flags & RF_KEY_OURS) || (x <= y && x >= y);
+        same = !(keys[i].flags & RF_KEY_OURS) || keys[i].flags & RF_KEY_STATE || (x <= y && x >= y);
     }
     for (int64_t l = 0; l < a->rope_thetas && same; l++)
         same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
-    free(text[0]);
-    free(text[1]);
+    for (size_t i = 0; i < RF_COUNT(text); i++) free(text[i]);
     return same;
 }
 
@@ -197,17 +204,21 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
         {"short_factor", s->shorts, RF_ROPE_LIST, s->short_factor},
         {"long_factor", s->longs, RF_ROPE_LIST, s->long_factor},
         {"mrope_section", s->sections, RF_ROPE_SECTIONS, s->mrope_section},
+        {"attention_type", c->attention_types, c->num_hidden_layers, c->attention_type_per_layer},
     };
 #define TEXT(member) {#member, c->member, sizeof c->member}
     const struct { const char *name, *text; size_t size; } texts[] = {
         TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
         TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
+        TEXT(feature_map),
     };
 #undef TEXT
     for (size_t i = 0; i < RF_COUNT(lists); i++)
         if (lists[i].n < 0 || lists[i].n > lists[i].most)
             return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
                            (long long)lists[i].n, (long long)lists[i].most);
+    if (c->attention_types && c->attention_types != c->num_hidden_layers)
+        return rf__config_wrong_layers(c->attention_types, c, name, why);
     for (size_t i = 0; i < RF_COUNT(lists); i++)
         if (lists[i].n && !lists[i].is)
             return rf_fail(why, RF_EARG, "%s: %s is NULL, expected %lld numbers", name, lists[i].name,
@@ -388,6 +399,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     }
     if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
     if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
+    if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
     if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
@@ -544,9 +556,10 @@ static const char *act_name(rf_act act)
     return "gelu";
 }
 
-static bool put_task(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
+/* The members of an object, which is given back. */
+static bool put_all(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, json_t *all)
 {
-    json_t *all = rf__task_json(c), *value;
+    json_t *value;
     const char *name;
     bool fine = all != NULL;
     json_object_foreach(all, name, value) {
@@ -578,7 +591,8 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     for (size_t i = 0; i < key_count(f) && fine; i++)
         if (key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, key_of(f, i));
     fine = fine && put_position(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
-           put_task(ctx, &text, &size, &capacity, c);
+           put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
+           put_all(ctx, &text, &size, &capacity, rf__task_json(c));
     rf_status s = RF_OK;
     if (!fine || !rf__grow(ctx, &text, &capacity, size + 4, 1)) {
         s = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);

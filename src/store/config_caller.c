@@ -23,11 +23,18 @@ static bool keep(const rf_ctx *ctx, const double **list, int64_t n)
     return n < 1 || *list;
 }
 
+static bool keep_types(const rf_ctx *ctx, rf_config *c)
+{
+    const size_t n = c->attention_types > 0 ? (size_t)c->attention_types : 0;
+    c->attention_type_per_layer = n ? rf__ctx_keep(ctx, c->attention_type_per_layer, n) : NULL;
+    return !n || c->attention_type_per_layer;
+}
+
 rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why)
 {
     rf_rope_scaling *s = &c->rope_scaling;
     if (keep(ctx, &s->short_factor, s->shorts) && keep(ctx, &s->long_factor, s->longs) &&
-        keep(ctx, &c->rope_theta_per_layer, c->rope_thetas))
+        keep(ctx, &c->rope_theta_per_layer, c->rope_thetas) && keep_types(ctx, c))
         return RF_OK;
     return rf_fail(why, RF_ENOMEM, "out of memory: the lists of a config");
 }

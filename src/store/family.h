@@ -17,6 +17,7 @@ enum {
     RF_KEY_OPEN_LOW = 1, RF_KEY_OPEN_HIGH = 2,          /* ends of the range that are not in it                       */
     RF_KEY_OURS = 4,            /* written only when it is not the default: what transformers' class does not have    */
     RF_KEY_NULL = 8,            /* null stands for -1                                                                 */
+    RF_KEY_STATE = 16,          /* says how far training is, not what is trained                                      */
 };
 
 /* A key of config.json, the member of rf_config that holds it, its default and its range. */

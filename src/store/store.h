@@ -46,6 +46,16 @@ rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why);
 /* RF_EDATA: the value of a key is of another type than `expected` says. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);
 
+/* What config.json says about linear attention in words: attention_type, feature_map, rotation_order
+ * (config_attention.c). The numbers are keys of config.c.  json: an object of those that are not as usual; NULL: no
+ * memory. */
+rf_status rf__config_read_attention(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c,
+                                    rf_error *why);
+json_t *rf__config_attention_json(const rf_config *c);
+char *rf__config_attention_text(const rf_config *c);              /* of that, freed with free()                       */
+rf_status rf__config_wrong_layers(int64_t n, const rf_config *c, const char *name, rf_error *why);
+bool rf__config_linear(const rf_config *c, int64_t layer);        /* layer -1: any layer                              */
+
 /* What config.json says about rotary positions (config_rope.c).  The texts are freed with free(). */
 rf_status rf__config_read_rope(const rf_ctx *ctx, const char *file, const json_t *root, rf_config *c, rf_error *why);
 bool rf__config_has_rope(const rf_config *c);

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "graph/graph.h"
+#include "model/linear.h"
 #include "train/save.h"
 #include "optim/schedule.h"
 
@@ -164,6 +165,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 {
     const double begin = rf__seconds();
     *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
+    rf__linear_draw(&r->params.config, r->state.step + 1);
     rf_status status = pack(r, s, why);
     s->wait = rf__seconds() - begin;
     round_weights(r);
@@ -221,6 +223,18 @@ static rf_status count_skip(rf__run *r, const step_result *s, const rf__data_pos
                    t->step, (int)SKIPS, what, r->folder);
 }
 
+/* Queries of linear attention without a denominator, when there are twice as many as were told of. */
+static void tell_of_zeros(rf__run *r)
+{
+    const int64_t n = rf__encoder_underflows(r->encoder);
+    if (n < 1 || n < 2 * r->zeros_told) return;
+    r->zeros_told = n;
+    rf__run_notify(r, "note",
+                   "step %" PRId64 ": so far %" PRId64 " queries of linear attention had no denominator (no key had a "
+                   "feature of theirs); their results are zeros",
+                   r->state.step, n);
+}
+
 static void log_step(rf__run *r, const step_result *s)
 {
     rf__state *t = &r->state;
@@ -257,6 +271,7 @@ static void log_step(rf__run *r, const step_result *s)
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
         t->interval.labels = t->interval.tokens = t->interval.capacity = 0;
     }
+    if (due) tell_of_zeros(r);
     rf__run_notify(r, "step", NULL);
 }
 
@@ -402,6 +417,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
 {
     rf__run *r = l->run;
     r->began = rf__seconds();
+    rf__linear_draw(&r->params.config, r->state.step);
     if (handle_requests(r, why)) return why->code;
     if (r->state.eval_owed && !r->stop && end_step(l, true, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {

@@ -39,6 +39,14 @@ static const char *const variants[] = {
     ("\"rope_scaling\":{\"rope_type\":\"llama3\",\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
      "\"original_max_position_embeddings\":64}"),
     "\"rope_scaling\":{\"rope_type\":\"yarn\",\"factor\":4,\"original_max_position_embeddings\":36}",
+    "\"attention_type\":\"linear\",\"feature_seed\":7",
+    ("\"attention_type\":\"linear\",\"feature_map\":\"relu\",\"feature_seed\":1,\"num_random_features\":20,"
+     "\"rotation_order\":\"before\""),
+    "\"attention_type\":[\"linear\",\"softmax\"],\"feature_map\":\"elu\"",
+    "\"attention_type\":\"linear\",\"feature_map\":\"shen\",\"position_embedding_type\":\"absolute\"",
+    "\"attention_type\":\"linear\",\"feature_map\":\"exp\",\"rotation_order\":\"none\"",
+    ("\"attention_type\":\"linear\",\"feature_map\":\"squared_relu\",\"feature_epsilon\":0.01,"
+     "\"position_embedding_type\":\"recurrent\""),
 };
 
 /* Configuration i: a row of the registry, then the variants.  false: there is none. */

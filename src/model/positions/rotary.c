@@ -12,6 +12,7 @@
  *
  * Attention rotates while it packs where all parts and heads share one table; else rf_rotate_parts does it before. */
 #include "model/position.h"
+#include "store/store.h"
 
 #include <math.h>
 
@@ -64,8 +65,10 @@ static rf_status table(rf_graph *g, const rf_layer_context *at, int part, struct
     double *theta = !p.axial && !rf__rope_by_length(c) ? rf__push(g, (size_t)(p.r / 2), sizeof *theta) : NULL;
     for (int64_t i = 0; theta && i < p.r / 2; i++) theta[i] = rf__rope_theta(c, p.base, p.r, 0, i);
     p.theta = theta;
+    /* a text that streams through linear attention has no end: its tables are those of the tokens at hand */
+    const bool streams = at->cache && rf__config_linear(c, at->layer);
     return rf__positions_rope(g, &shared, part, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
-                              rf__rope_by_length(c) || p.logn, angle, &p, rope, row, why);
+                              rf__rope_by_length(c) || p.logn || streams, angle, &p, rope, row, why);
 }
 
 static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, struct plan p, rf_error *why)
@@ -73,12 +76,12 @@ static rf_status angles_of(rf_graph *g, rf_layer_context *at, rf_attention_spec 
     const rf_config *c = at->config;
     const int64_t H = c->num_attention_heads, rotated = c->rotary_heads ? c->rotary_heads : H;
     p.c = c;
-    p.r = rf_rope_width(c);
+    p.r = at->features ? at->features : rf_rope_width(c);
     p.base = rf_rope_base(c, at->layer);
     p.gain = rf__rope_gain(c);
     const rf_rope *rope = NULL;
     const int32_t *row = NULL;
-    rf_status status = table(g, at, 1, p, &rope, &row, why);
+    rf_status status = table(g, at, at->features ? 2 : 1, p, &rope, &row, why);
     if (status) return status;
     if (rotated == H && !c->use_logn_attn) {
         spec->rope = rope;

@@ -18,6 +18,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "model/linear.h"
 #include "roformer/files.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/checkpoint/checksums.h"
@@ -105,7 +106,9 @@ static rf_status write_files(const rf__checkpoint *c, const char *folder, rf_err
     rf_status status = write_slabs(c, folder, slabs, why);
     if (!status && c->read) status = c->read(c->user, why);
     status = sync_slabs(slabs, status, why);
-    if (!status) status = rf_config_write(c->ctx, folder, &c->optimizer->params->config, why);
+    rf_config config = c->optimizer->params->config;
+    rf__linear_draw(&config, c->state->step);
+    if (!status) status = rf_config_write(c->ctx, folder, &config, why);
     if (!status) status = rf_tokenizer_save(c->tokenizer, folder, why);
     if (!status) status = rf__path(path, sizeof path, folder, RF_FILE_STATE, why);
     if (!status) status = rf__state_save(c->ctx, c->state, c->options, c->epoch, path, why);

@@ -91,6 +91,7 @@ typedef struct rfk__head_state {
     int64_t count;
     int32_t exponent, sum_exponent;     /* of z, and of S                                                             */
     float top;
+    int32_t unused[11];                 /* to 64 bytes: panels are read fastest from there                            */
     float x[];                          /* S high, low; z high, low; a deck                                           */
 } rfk__head_state;
 

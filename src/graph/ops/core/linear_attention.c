@@ -1,0 +1,226 @@
+/* linear_attention.c — attention whose weights are products of features, in time and memory linear in the tokens.
+ *
+ *     out_m = sum_n <phi(q_m), psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>                             RoFormer, Eq. 17
+ *     out_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>                   Eq. 19
+ *
+ * over the tokens of m's own sequence, causal: n <= m.  Units are (sequence, head); what one does is in
+ * src/kernel/attention/linear.  Nothing but the result is kept: the backward makes features and states again.  Where
+ * the graph's products are in bf16, queries, keys and values are rounded to it on their way in; all sums are f32. */
+#include <math.h>
+
+#include "graph/graph.h"
+#include "kernel/attention/linear/linear.h"
+
+struct saved {
+    rf_linear_attention_spec spec;      /* start, row, random: copies while recorded */
+    const rfk__feature_map *map;
+    int64_t N, D, features;
+    bool bf16;
+};
+
+struct pass {
+    const struct saved *s;
+    const rfk_table *k;
+    const float *qkv, *panels;
+    float *out;
+    const float *d_out;                 /* backward */
+    float *d_qkv;
+    char *scratch;
+    size_t each;                        /* bytes of one worker's scratch */
+    int64_t *underflows;                /* [B H] */
+};
+
+/* The kernel's problem of one sequence and one head. */
+static rfk__linear problem(const struct pass *a, int64_t b, int64_t h)
+{
+    const struct saved *s = a->s;
+    const rf_linear_attention_spec *p = &s->spec;
+    const rf_rope_spec *rope = p->rope ? rf_rope_spec_of(p->rope) : NULL;
+    const int64_t C = p->heads * s->D, start = p->start[b];
+    const float *q = a->qkv ? a->qkv + start * 3 * C + h * s->D : NULL;
+    return (rfk__linear){
+        .k = a->k,
+        .map = s->map,
+        .width = s->D,
+        .features = s->features,
+        .w = a->panels,
+        .epsilon = (float)(p->epsilon < 0 ? s->map->epsilon : p->epsilon),
+        .causal = p->causal,
+        .bf16 = s->bf16,
+        .cos = rope ? rf_rope_cos(p->rope) : NULL,
+        .sin = rope ? rf_rope_sin(p->rope) : NULL,
+        .row = p->row ? p->row + start : NULL,
+        .rotary = rope ? rope->rotary : 0,
+        .layout = rope ? rope->layout : RF_ROPE_PAIRS,
+        .after = p->rotate_features,
+        .q = q,
+        .key = q ? q + C : NULL,
+        .v = q ? q + 2 * C : NULL,
+        .stride = 3 * C,
+        .tokens = p->start[b + 1] - start,
+        .out = a->out ? a->out + start * C + h * s->D : NULL,
+        .out_stride = C,
+    };
+}
+
+/* ---- states ------------------------------------------------------------------------------------------------------ */
+
+static int64_t floats_of_head(const rfk_table *k, int64_t features, int64_t D)
+{
+    return (int64_t)(rfk__linear_state_bytes(k, features, D) / sizeof(float));
+}
+
+int64_t rf__linear_attention_features(const char *map, int64_t features, int64_t D)
+{
+    const rfk__feature_map *m = rfk__feature_map_named(map);
+    if (!m || !m->projects) return D;
+    return features > 0 ? features : (rfk__default_features(D) + 1) / 2 * 2;
+}
+
+int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t features, int64_t D)
+{
+    return heads * floats_of_head(k, features, D);
+}
+
+/* Head h's part of what sequence b keeps, as it was before this call. */
+static void *state_of(const struct pass *a, int64_t b, int64_t h)
+{
+    const rf_linear_attention_spec *p = &a->s->spec;
+    if (!p->next) return NULL;
+    const int64_t floats = floats_of_head(a->k, a->s->features, a->s->D);
+    float *to = p->next[b] + h * floats;
+    if (p->past[b]) memcpy(to, p->past[b] + h * floats, (size_t)floats * sizeof *to);
+    else rfk__linear_begin(a->k, to, a->s->features, a->s->D);
+    return to;
+}
+
+/* ---- both ways --------------------------------------------------------------------------------------------------- */
+
+static void attend(void *arg, int64_t i, int worker)
+{
+    const struct pass *a = arg;
+    const int64_t H = a->s->spec.heads;
+    rfk__linear p = problem(a, i / H, i % H);
+    p.state = state_of(a, i / H, i % H);
+    rfk__linear_forward(&p, a->scratch + (size_t)worker * a->each);
+    a->underflows[i] = p.underflows;
+}
+
+static void attend_back(void *arg, int64_t i, int worker)
+{
+    const struct pass *a = arg;
+    const int64_t H = a->s->spec.heads, C = H * a->s->D, b = i / H, h = i % H, start = a->s->spec.start[b];
+    const rfk__linear p = problem(a, b, h);
+    float *dq = a->d_qkv + start * 3 * C + h * a->s->D;
+    const rfk__linear_grad d = {a->d_out + start * C + h * a->s->D, C, dq, dq + C, dq + 2 * C, 3 * C};
+    rfk__linear_back(&p, &d, a->scratch + (size_t)worker * a->each);
+}
+
+/* Panels of the random features, and scratch for every worker, large enough for every sequence. */
+static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk__linear *))
+{
+    const struct saved *s = a->s;
+    const size_t floats = s->map->projects ? rfk__linear_panels(a->k, s->features, s->D) : 0;
+    float *panels = floats ? rf__push(g, floats, sizeof *panels) : NULL;
+    if (panels) rfk__linear_pack(a->k, s->spec.random, s->features, s->D, panels);
+    a->panels = panels;
+    for (int64_t b = 0; b < s->spec.B; b++) {
+        const rfk__linear p = problem(a, b, 0);
+        const size_t bytes = needs(&p);
+        if (bytes > a->each) a->each = bytes;
+    }
+    a->scratch = rf__push(g, (size_t)g->ctx->threads, a->each);
+}
+
+static void forward(rf_graph *g, const struct saved *s, const float *qkv, float *out)
+{
+    const int64_t units = s->spec.B * s->spec.heads;
+    struct pass a = {.s = s, .k = g->k, .qkv = qkv, .out = out};
+    const rf_mark mark = rf__scratch(g);
+    get_scratch(g, &a, rfk__linear_scratch);
+    a.underflows = rf__push(g, (size_t)units, sizeof *a.underflows);
+    if (g->error.code) return;
+    rf__parallel(g->ctx, units, attend, &a);
+    for (int64_t i = 0; s->spec.underflows && i < units; i++) *s->spec.underflows += a.underflows[i];
+    rf__scratch_end(g, mark);
+}
+
+void rf__linear_attention_back(rf_graph *g, rf_node *n)
+{
+    const struct saved *s = n->saved;
+    struct pass a = {.s = s, .k = g->k, .qkv = n->in[0]->f32, .out = n->out->f32, .d_out = n->out->grad};
+    a.d_qkv = rf__floats(g, rf__size(n->in[0]));
+    const rf_mark mark = rf__scratch(g);
+    get_scratch(g, &a, rfk__linear_back_scratch);
+    if (g->error.code) return;
+    rf__parallel(g->ctx, s->spec.B * s->spec.heads, attend_back, &a);
+    rf__scratch_end(g, mark);
+    rf__adjoint(g, n->in[0], a.d_qkv);
+}
+
+/* ---- the operation ----------------------------------------------------------------------------------------------- */
+
+static rf_tensor *refuse_rotation(rf_graph *g, const struct saved *s)
+{
+    const rf_linear_attention_spec *p = &s->spec;
+    RF_NEED(g, !p->rope == !p->row, RF_EARG, "linear_attention: rope and row belong together");
+    if (!p->rope) return NULL;
+    const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
+    RF_NEED(g, p->rotate_features ? r == s->features : r <= s->D, RF_ESHAPE,
+            "linear_attention: angles for %lld columns, %s has %lld", (long long)r,
+            p->rotate_features ? "a row of features" : "a head", (long long)(p->rotate_features ? s->features : s->D));
+    for (int64_t n = 0; n < s->N; n++)
+        RF_NEED(g, p->row[n] >= 0 && p->row[n] < rows, RF_ERANGE,
+                "linear_attention: row %d of token %lld, table has %lld", (int)p->row[n], (long long)n,
+                (long long)rows);
+    return NULL;
+}
+
+static rf_tensor *refuse(rf_graph *g, const struct saved *s)
+{
+    const rf_linear_attention_spec *p = &s->spec;
+    RF_STARTS(g, "linear_attention", p->start, p->B, s->N, 0);
+    RF_NEED(g, !s->map->projects || (s->features > 0 && p->random), RF_EARG,
+            "linear_attention: feature map \"%s\" goes by random features, %lld were given", s->map->name,
+            (long long)(p->random ? s->features : 0));
+    RF_NEED(g, rfk__linear_fits(g->k, s->features, s->D, s->N), RF_ERANGE,
+            "linear_attention: %lld features of heads of %lld are more than can be computed (heads up to %d)",
+            (long long)s->features, (long long)s->D, RFK__WIDEST);
+    RF_NEED(g, !(p->epsilon > 0) || p->epsilon < HUGE_VAL, RF_ERANGE, "linear_attention: epsilon is %g", p->epsilon);
+    RF_NEED(g, !p->past == !p->next && (!p->next || (p->causal && !g->record)), RF_EARG,
+            "linear_attention: past and next go together, in causal attention, without recording");
+    return refuse_rotation(g, s);
+}
+
+rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec)
+{
+    RF_EXPECT(g, "linear_attention", qkv, 2);
+    RF_NEED(g, spec && spec->feature_map, RF_EARG, "linear_attention: spec or its feature_map is missing");
+    RF_NEED(g, spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 && qkv->dim[1] % (3 * spec->heads) == 0,
+            RF_ESHAPE, "linear_attention: %lld columns are not 3 times %lld heads", (long long)qkv->dim[1],
+            (long long)spec->heads);
+    const rfk__feature_map *map = rfk__feature_map_named(spec->feature_map);
+    RF_NEED(g, map, RF_EARG, "linear_attention: \"%.32s\" is not a feature map", spec->feature_map);
+    const int64_t D = qkv->dim[1] / (3 * spec->heads);
+    struct saved s = {.spec = *spec,
+                      .map = map,
+                      .N = qkv->dim[0],
+                      .D = D,
+                      .features = map->projects ? spec->features : D,
+                      .bf16 = g->products == RF_BF16};
+    rf_tensor *nil = refuse(g, &s);
+    if (nil) return nil;
+    rf_tensor *in[] = {qkv};
+    const bool track = rf__tracked(g, in, 1);
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){s.N, qkv->dim[1] / 3});
+    if (g->error.code) return &g->nil.t;
+    forward(g, &s, qkv->f32, y->f32);
+    if (!track) return g->error.code ? &g->nil.t : y;
+    s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
+    if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
+    if (map->projects) s.spec.random = rf__copy(g, spec->random, (size_t)(s.features * D), sizeof *spec->random);
+    s.spec.underflows = NULL;
+    rf__needed(qkv);
+    rf__needed(y);
+    return rf__record(g, RF_OP(linear_attention), y, in, 1, &s, sizeof s);
+}

@@ -1,0 +1,171 @@
+/* linear.c — layers with linear attention (attention_type "linear"):
+ *
+ *     out_m = sum_n <R(m) phi(q_m), R(n) psi(k_n)> v_n / sum_n <phi(q_m), psi(k_n)>      RoFormer, Eqs. 17-19
+ *
+ * with the feature map, the order of map and rotation, and the number of random features that config.json names.
+ *
+ * Random features are W = W(feature_seed, layer, draw), the same for all heads of a layer.  In training a new draw
+ * begins every feature_redraw_interval steps; feature_draw says which one a model's features are.
+ *
+ * Positions.  What is added to words is there before attention.  Rotation is that of rotary positions, with angles for
+ * the columns of a row of features where these are rotated.  Terms of scores have no place, for there are no scores;
+ * and angles that go by the length of the whole text would have to change behind a sum over its keys. */
+#include "model/linear.h"
+
+#include "base/context.h"
+#include "kernel/attention/linear/linear.h"
+#include "store/store.h"
+
+static int64_t width_of(const rf_config *c) { return c->hidden_size / c->num_attention_heads; }
+
+int64_t rf__linear_features(const rf_config *c)
+{
+    return rf__linear_attention_features(c->feature_map, c->num_random_features, width_of(c));
+}
+
+static bool rotates(const rf_config *c)
+{
+    return !strcmp(c->position_embedding_type, "rotary") && c->rotation_order == RF_ROTATE_FEATURES;
+}
+
+int64_t rf__linear_rotary(const rf_config *c, int64_t layer)
+{
+    return rf__config_linear(c, layer) && rotates(c) ? rf__linear_features(c) : 0;
+}
+
+int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c)
+{
+    return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_features(c), width_of(c));
+}
+
+void rf__linear_draw(rf_config *c, int64_t steps)
+{
+    if (c->feature_redraw_interval <= 0 || !rf__config_linear(c, -1)) return;
+    const int64_t draw = rf__max64(steps - 1, 0) / c->feature_redraw_interval;
+    if (c->feature_draw != draw) c->feature_draw = draw;
+}
+
+/* ---- what goes together ------------------------------------------------------------------------------------------ */
+
+/* The first key of rotary positions that linear attention has no place for; NULL: none. */
+static const char *odd_key(const rf_config *c)
+{
+    if (c->rotary_value) return "rotary_value";
+    if (!rotates(c)) return NULL;
+    return c->rotary_heads                ? "rotary_heads"
+           : c->use_logn_attn             ? "use_logn_attn"
+           : c->partial_rotary_factor < 1 ? "partial_rotary_factor"
+           : c->rope_scaling.sections     ? "mrope_section"
+                                          : NULL;
+}
+
+static rf_status check_position(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    const bool axial = !strcmp(p->name, "rotary_axial"), rotary = axial || !strcmp(p->name, "rotary");
+    if (p->relate || p->attend || ((p->angles || p->rotate || p->unrotate) && !rotary))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: attention_type \"linear\" with position_embedding_type \"%s\": there are no "
+                       "scores that it could act on; encodings that are added to words, and \"rotary\", go with it",
+                       p->name);
+    if (rotary && rf__rope_by_length(c))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: attention_type \"linear\" with rope_scaling \"%s\": its angles go by the length "
+                       "of the whole text, and sums over keys cannot change their angles",
+                       rf_rope_type_name(c->rope_scaling.rope_type));
+    if (axial && c->rotation_order == RF_ROTATE_FEATURES)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: rotation_order \"eq19\" with position_embedding_type \"rotary_axial\": features "
+                       "lie on no axes; \"before\" goes with it");
+    if (rotary && odd_key(c))
+        return rf_fail(why, RF_EUNSUPPORTED, "config.json: %s does not go with attention_type \"linear\"%s", odd_key(c),
+                       c->rotary_value ? "" : " and rotation_order \"eq19\"");
+    return RF_OK;
+}
+
+rf_status rf__linear_check(const rf_position *p, const rf_config *c, rf_error *why)
+{
+    if (!rf__config_linear(c, -1)) return RF_OK;
+    const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
+    const int64_t f = rf__linear_features(c), D = width_of(c);
+    rfk_table ref;
+    if (!map) return rf_fail(why, RF_EDATA, "config.json: feature_map \"%s\" is not known", c->feature_map);
+    if (map->projects && c->feature_seed < 0)
+        return rf_fail(why, RF_EDATA,
+                       "config.json: feature_seed is missing: the random features of feature_map \"%s\" are made from "
+                       "it; a new model can have any whole number, a trained one its own",
+                       map->name);
+    if (rfk_rung(0, &ref) && !rfk__linear_fits(&ref, f, D, c->max_position_embeddings))
+        return rf_fail(why, RF_ERANGE,
+                       "config.json: %lld features (num_random_features) of heads of %lld columns are more than can be "
+                       "computed; heads have at most %d",
+                       (long long)f, (long long)D, RFK__WIDEST);
+    if (rotates(c) && f % 2)
+        return rf_fail(why, RF_EDATA,
+                       "config.json: num_random_features is %lld, rotation_order \"eq19\" needs an even number",
+                       (long long)f);
+    return check_position(p, c, why);
+}
+
+/* ---- a layer ----------------------------------------------------------------------------------------------------- */
+
+/* The layer's random features are kept from batch to batch, and one row more with the draw that they are. */
+static const float *random_features(rf_graph *g, const rf_layer_context *at)
+{
+    const rf_config *c = at->config;
+    const int64_t f = rf__linear_features(c), D = width_of(c);
+    const rf_kept *kept = rf__positions_kept(at, at->layer, 0);
+    int64_t draw;
+    if (kept->rows == f + 1) {
+        memcpy(&draw, kept->x + f * D, sizeof draw);
+        if (draw == c->feature_draw) return kept->x;
+    }
+    const rf_mark mark = rf__scratch(g);
+    float *w = rf__push(g, (size_t)((f + 1) * D), sizeof *w);
+    double *work = rf__push(g, (size_t)(D * D), sizeof *work);
+    if (g->error.code) return NULL;
+    memset(w + f * D, 0, (size_t)D * sizeof *w);
+    memcpy(w + f * D, &c->feature_draw, sizeof c->feature_draw);
+    rfk__random_features((uint64_t)c->feature_seed, (uint64_t)c->feature_draw << 16 | (uint64_t)at->layer, f, D, w,
+                         work);
+    const bool fine = rf__positions_keep(g, at, at->layer, 0, f + 1, D, w);
+    rf__scratch_end(g, mark);
+    return fine ? rf__positions_kept(at, at->layer, 0)->x : NULL;
+}
+
+/* What the cache's sequences keep of this layer. */
+static bool states(rf_graph *g, const rf_layer_context *at, rf_linear_attention_spec *spec)
+{
+    const float **past = rf__push(g, (size_t)at->B, sizeof *past);
+    float **next = rf__push(g, (size_t)at->B, sizeof *next);
+    for (int64_t b = 0; !g->error.code && b < at->B; b++) {
+        past[b] = rf__cache_state(at->cache, b, at->layer, RF_STATE_ATTENTION);
+        next[b] = rf__cache_next_state(g, at->cache, b, at->layer, RF_STATE_ATTENTION);
+    }
+    spec->past = past;
+    spec->next = next;
+    return !g->error.code;
+}
+
+rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec,
+                             int64_t *underflows)
+{
+    const rf_config *c = at->config;
+    const bool angles = c->rotation_order != RF_ROTATE_NONE;
+    rf_linear_attention_spec is = {
+        .heads = c->num_attention_heads,
+        .B = at->B,
+        .start = at->start,
+        .rope = angles ? spec->rope : NULL,
+        .row = angles ? spec->row : NULL,
+        .rotate_features = rotates(c),
+        .causal = c->is_decoder,
+        .feature_map = c->feature_map,
+        .features = rf__linear_features(c),
+        .epsilon = c->feature_epsilon,
+        .underflows = underflows,
+    };
+    if (g->error.code) return &g->nil.t;
+    if (rfk__feature_map_named(c->feature_map)->projects && !(is.random = random_features(g, at))) return &g->nil.t;
+    if (at->cache && !states(g, at, &is)) return &g->nil.t;
+    return rf_linear_attention(g, qkv, &is);
+}

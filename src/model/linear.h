@@ -1,0 +1,29 @@
+/* linear.h — layers with linear attention: what config.json says of them, and their forward; see linear.c. */
+#ifndef RF_MODEL_LINEAR_H
+#define RF_MODEL_LINEAR_H
+
+#include "model/position.h"
+
+struct rf_block;
+
+/* Columns of a row of features. */
+int64_t rf__linear_features(const rf_config *c);
+
+/* Columns that the angles of a layer are for, where features are rotated; else 0: as the encoding has them. */
+int64_t rf__linear_rotary(const rf_config *c, int64_t layer);
+
+/* RF_EDATA, RF_EUNSUPPORTED: what config.json says of linear attention does not go together, or not with an encoding.
+ */
+rf_status rf__linear_check(const rf_position *p, const rf_config *c, rf_error *why);
+
+/* Which draw of random features a model has after so many steps of training. */
+void rf__linear_draw(rf_config *c, int64_t steps);
+
+/* Floats that a sequence of a layer keeps. */
+int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c);
+
+/* [N,3C] -> [N,C]; spec has the angles.  underflows is added to. */
+rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec,
+                             int64_t *underflows);
+
+#endif
