@@ -28,6 +28,8 @@ extern "C" {
 #define RF_TOP_P_LEAST 1e-6
 #define RF_REPETITION_PENALTY_LEAST 1e-6
 #define RF_REPETITION_PENALTY_MOST 1e6
+#define RF_RETURN_SEQUENCES_MOST 4096
+#define RF_BATCH_SIZE_MOST 4096
 
 typedef struct rf_generate_options {
     size_t size;                /* of this struct, set by rf_generate_defaults */
@@ -43,10 +45,18 @@ typedef struct rf_generate_options {
     int64_t stops;
     const int32_t *suppress;    /* [suppressed] tokens that are never chosen */
     int64_t suppressed;
+    double min_p;               /* 0: all; tokens with less than this share of the likeliest one's probability go */
+    double typical_p;           /* 1: all */
+    int64_t no_repeat_ngram_size;   /* so many tokens in a row never come twice, prompt included; 0: they may */
+    int64_t num_return_sequences;   /* samples of each prompt */
+    int64_t batch_size;         /* texts that are written at the same time, at most */
+    rf_type cache_type;         /* of keys and values, RF_F32 or RF_BF16: rf_sequence_options.type */
+    const char *const *stop_string; /* [stop_strings] the text ends behind the first that it has; of rf_generate and */
+    int64_t stop_strings;       /* rf_generate_texts (pipeline.h), which know texts: prompts do not count */
 } rf_generate_options;
 
-/* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, repetition_penalty 1, seed 42; nothing stops, nothing is
- * suppressed. */
+/* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1, repetition_penalty 1, seed 42, one sequence
+ * returned, 64 texts at a time, keys in f32; nothing stops, nothing is suppressed. */
 void rf_generate_options_init(rf_generate_options *o, size_t size);
 #define rf_generate_defaults(o) rf_generate_options_init((o), sizeof *(o))
 
@@ -55,12 +65,18 @@ typedef struct rf_generated {
     int64_t index;              /* 0, 1, ... */
     double logprob;             /* of the model itself: log softmax(logits)[id] */
     int stops;                  /* 1: one of options->stop */
+    int64_t text;               /* prompt i, sample j: i num_return_sequences + j */
 } rf_generated;
 
 /* Called for every new token at once; anything but 0 ends the text. */
 typedef int rf_generate_sink(void *user, const rf_generated *token);
 
-typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE_SINK } rf_generate_end;
+typedef enum rf_generate_end {
+    RF_GENERATE_LENGTH,
+    RF_GENERATE_STOP,
+    RF_GENERATE_SINK,
+    RF_GENERATE_FAILED
+} rf_generate_end;
 
 /* Continues id[0..n), n at least 1, until max_new_tokens are there, a stop token comes or the sink takes no more.
  *
@@ -73,6 +89,28 @@ typedef enum rf_generate_end { RF_GENERATE_LENGTH, RF_GENERATE_STOP, RF_GENERATE
  *   RF_ERANGE       an id; a position that a learned table does not hold: tokens before it have been handed out */
 rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
                       rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why);
+
+/* Many prompts at once, by continuous batching: batch_size texts are written side by side, one that is done leaves and
+ * the next one enters.  Each has the tokens that it has alone, to the bit, whatever else is written, and samples of a
+ * prompt that comes again (`occurrence`) differ.  Tokens that prompts have in common at the beginning are computed once
+ * where texts that have them are there.
+ *
+ *   sink       called for every new token of every text, in no order between texts; or NULL
+ *   done       called when a text ends; `why` of one that failed alone, such as by a position that a learned table does
+ *              not hold: the others go on.  Anything but 0 ends all, those that write are not heard of again.  NULL:
+ *              the first such failure is returned when all others are done
+ *   limit      with rf_sequence_limit, a text enters when its keys and values fit at its longest, beside those that are
+ *              there; RF_ERANGE: not even alone
+ *   others     as rf_session_generate */
+typedef struct rf_prompt {
+    const int32_t *id;          /* [n] */
+    int64_t n;
+    uint64_t occurrence;        /* added to the options' */
+} rf_prompt;
+typedef int rf_generate_done(void *user, int64_t text, rf_generate_end end, const rf_error *why);
+rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
+                                  const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
+                                  void *user, rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -150,11 +150,24 @@ typedef int rf_text_sink(void *user, const char *text, size_t bytes);
  * n + 1.
  *
  *   options    `stop` without stops: [SEP] ends a text; `suppress` without suppressed: the special tokens are
- *              never chosen
+ *              never chosen; num_return_sequences is 1
  *   sink       or NULL                        out      or NULL
  *   others     as rf_session_generate (generate.h) */
 rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
                       rf_text_sink *sink, void *user, rf_generation *out, rf_error *why);
+
+/* Many prompts at once, as rf_session_generate_all writes them: prompt i, sample j is text i num_return_sequences + j.
+ *
+ *   occurrence [n] added to the options', for prompts that come again; or NULL
+ *   sink       called with every text as it comes, in no order between texts; anything but 0 ends the text; or NULL
+ *   done       called when a text ends: what was generated, lent until it returns, or NULL with its failure.  Anything
+ *              but 0 ends all
+ *   RF_EARG    prompts without n of them, ...       others as rf_session_generate_all                               */
+typedef int rf_texts_sink(void *user, int64_t text, const char *piece, size_t bytes);
+typedef int rf_texts_done(void *user, int64_t text, const rf_generation *generation, const rf_error *why);
+rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
+                            const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
+                            rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why);
 
 #ifdef __cplusplus
 }

@@ -134,6 +134,7 @@ void rf__cache_free(rf_cache *c)
 }
 
 size_t rf__cache_bytes(const rf_cache *c) { return c->bytes; }
+size_t rf__cache_most(const rf_cache *c) { return c->limit; }
 void rf__cache_limit(rf_cache *c, size_t bytes) { c->limit = bytes; }
 
 /* ---- sequences ---- */
@@ -182,26 +183,37 @@ rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *w
     return add(c, make(c, type), out, why);
 }
 
-/* Everything is shared.  false: no memory. */
-static bool share(const rf_cache *c, sequence *q, const sequence *from)
+/* Everything of so many tokens is shared.  false: no memory. */
+static bool share(const rf_cache *c, sequence *q, const sequence *from, int64_t tokens)
 {
-    q->length = from->length;
+    q->length = tokens;
     for (int64_t l = 0; l < c->places; l++) {
         const store *s = &from->at[l];
         store *to = &q->at[l];
-        if (s->pages && !rf__grow(c->ctx, &to->page, &to->capacity, s->pages, sizeof *to->page)) return false;
-        for (; to->pages < s->pages; to->pages++) to->page[to->pages] = shared(s->page[to->pages]);
+        const size_t n = (size_t)rf__min64((int64_t)s->pages, pages_of(tokens));
+        if (n && !rf__grow(c->ctx, &to->page, &to->capacity, n, sizeof *to->page)) return false;
+        for (; to->pages < n; to->pages++) to->page[to->pages] = shared(s->page[to->pages]);
         for (int j = 0; j < RF_STATES; j++) to->state[j] = shared(s->state[j]);
     }
     return true;
 }
 
-rf_status rf__cache_fork(rf_cache *c, rf_sequence from, rf_sequence *out, rf_error *why)
+bool rf__cache_cuts(const rf_cache *c)
+{
+    for (int64_t l = 0; l < c->places; l++) {
+        if (c->keeping[l].recent) return false;
+        for (int j = 0; j < RF_STATES; j++)
+            if (c->keeping[l].state[j]) return false;
+    }
+    return true;
+}
+
+rf_status rf__cache_fork(rf_cache *c, rf_sequence from, int64_t tokens, rf_sequence *out, rf_error *why)
 {
     const size_t i = find(c, from);
     if (i == c->sequences) return absent(c, from, why);
     sequence *q = make(c, c->all[i]->type);
-    if (q && !share(c, q, c->all[i])) {
+    if (q && !share(c, q, c->all[i], tokens)) {
         clear(c, q);
         q = NULL;
     }

@@ -34,6 +34,7 @@ rf_status rf__cache_new(const rf_ctx *ctx, int64_t layers, const rf_keeping keep
 void rf__cache_free(rf_cache *c);
 
 size_t rf__cache_bytes(const rf_cache *c);                              /* of pages and states                        */
+size_t rf__cache_most(const rf_cache *c);                               /* the limit                                  */
 void rf__cache_limit(rf_cache *c, size_t bytes);                        /* that these may have; 0: no limit           */
 
 /* Bytes that a layer of one sequence of so many tokens has at most, if it shares nothing; SIZE_MAX when no size_t holds
@@ -43,7 +44,9 @@ size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens);
 /* ---- sequences ---- */
 
 rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *why);
-rf_status rf__cache_fork(rf_cache *c, rf_sequence from, rf_sequence *out, rf_error *why);
+/* Of its first `tokens` tokens: fewer than there are only where nothing but rows of all of them is kept. */
+rf_status rf__cache_fork(rf_cache *c, rf_sequence from, int64_t tokens, rf_sequence *out, rf_error *why);
+bool rf__cache_cuts(const rf_cache *c);
 rf_status rf__cache_drop(rf_cache *c, rf_sequence which, rf_error *why);
 int64_t rf__cache_tokens(const rf_cache *c, rf_sequence which);         /* -1: there is no such sequence              */
 

@@ -1,4 +1,12 @@
-/* generate.c — choosing tokens, one after the other; see include/roformer/generate.h. */
+/* generate.c — texts that are written side by side, a token each in every batch; see include/roformer/generate.h.
+ *
+ *     enter     prompts, in their order, while there is space; the beginning that one shares with a text that is there
+ *               already is forked from it
+ *     step      one batch: of each text the token that came last, or a piece of its prompt
+ *     choose    of each text whose tokens are all computed, the next one (choose.c)
+ *     leave     texts that are done
+ *
+ * A text's bits do not depend on what else is in a batch, nor on how its prompt is cut: so its tokens do not either. */
 #include "model/generate.h"
 
 #include <math.h>
@@ -8,180 +16,243 @@
 #include "model/position.h"
 #include "roformer/sequence.h"
 
-void rf_generate_options_init(rf_generate_options *o, size_t size)
+/* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
+enum { PIECE = 2048, WORTH = 32 };
+
+typedef struct writing {
+    int64_t number;                     /* of the text                                                                */
+    rf_sequence sequence;               /* 0: no keys are kept                                                        */
+    int32_t *id;                        /* [prompt + max_new_tokens]                                                  */
+    int64_t n, known, prompt;           /* tokens; those that are computed; those of the prompt                       */
+    uint8_t *flag;                      /* [V]                                                                        */
+    rf_key key;
+    uint64_t occurrence;
+    size_t bytes;                       /* of keys, at its longest                                                    */
+    bool over;
+    int64_t piece;                      /* of the step: tokens,                                                       */
+    const float *logits;                /* those of its last token or NULL,                                           */
+    rf_generated next;                  /* and what is chosen; id -1: nothing can be                                  */
+} writing;
+
+typedef struct writer {
+    const rf_generate_options *o;
+    rf_session *session;
+    const rf_model *model;
+    const rf_ctx *ctx;
+    rf_cache *cache;                    /* NULL: no keys are kept                                                     */
+    int64_t V;
+    const rf_prompt *prompt;
+    int64_t texts, entered;
+    writing **live;                     /* [2 batch_size]: those that write, and those that are over and not gone yet */
+    int64_t lives;
+    size_t others;                      /* bytes of sequences that are not of these texts                             */
+    rf__candidate *candidate;           /* [threads][V]                                                               */
+    writing **member;                   /* of the step                                                                */
+    int64_t members;
+    int32_t *id, *start, *row;
+    size_t ids, starts, rows;
+    rf_sequence *which;
+    size_t whiches;
+    rf_generate_sink *sink;
+    rf_generate_done *done;
+    void *user;
+    rf_error first;                     /* failure of a text                                                          */
+    bool stopped;
+} writer;
+
+/* ---- a text's beginning and end ---- */
+
+static void forget(writer *w, writing *t)
 {
-    const rf_generate_options own = {
-        .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42};
-    rf__options_init(o, size, &own, sizeof own);
+    if (t->sequence) rf_sequence_drop(w->session, t->sequence, NULL);
+    rf__free(w->ctx, t->id);
+    rf__free(w->ctx, t->flag);
+    rf__free(w->ctx, t);
 }
 
-rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why)
+static void finish(writer *w, writing *t, rf_generate_end end, const rf_error *why)
 {
-    rf_generate_defaults(own);
-    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_generate_options, suppressed), given, "rf_generate_options",
-                            why);
+    t->over = true;
+    if (why && !w->first.code) w->first = *why;
+    if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
 }
 
-rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
+static rf_status check_prompt(const writer *w, const rf_prompt *p, rf_error *why)
 {
-    const struct { const char *name; double value, least, most; } limits[] = {
-        {"max_new_tokens", (double)o->max_new_tokens, 0, RF_NEW_TOKENS_MOST},
-        {"temperature", o->temperature, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST},
-        {"top_k", (double)o->top_k, 0, RF_TOP_K_MOST},
-        {"top_p", o->top_p, RF_TOP_P_LEAST, 1},
-        {"repetition_penalty", o->repetition_penalty, RF_REPETITION_PENALTY_LEAST, RF_REPETITION_PENALTY_MOST},
-    };
-    for (size_t i = 0; i < RF_COUNT(limits); i++)
-        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
-            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
-                           limits[i].most);
-    if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress))
-        return rf_fail(why, RF_EARG, "stop, suppress: lists of %lld and %lld tokens", (long long)o->stops,
-                       (long long)o->suppressed);
+    if (!p->id || p->n < 1 || p->n > INT32_MAX - w->o->max_new_tokens)
+        return rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)p->n);
+    for (int64_t i = 0; i < p->n; i++)
+        if (p->id[i] < 0 || p->id[i] >= w->V)
+            return rf_fail(why, RF_ERANGE, "prompt: token %lld is %d, the vocabulary has %lld", (long long)i,
+                           (int)p->id[i], (long long)w->V);
     return RF_OK;
 }
 
-/* ---- choosing; p holds a score until softmax ---- */
-
-static bool before(const rf__candidate *a, const rf__candidate *b)
-{
-    return a->p > b->p || (a->p == b->p && a->id < b->id);
-}
-
-static int order(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
-
-/* A heap whose root is the worst: c[i] is not before any of those under it. */
-static void sink_down(rf__candidate *c, int64_t i, int64_t n)
-{
-    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
-        if (child + 1 < n && before(&c[child], &c[child + 1])) child++;
-        if (!before(&c[i], &c[child])) return;
-        const rf__candidate swap = c[i];
-        c[i] = c[child];
-        c[child] = swap;
-    }
-}
-
-/* The k best come first, in no order. */
-static void select_best(rf__candidate *c, int64_t n, int64_t k)
-{
-    for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k);
-    for (int64_t i = k; i < n; i++)
-        if (before(&c[i], &c[0])) {
-            c[0] = c[i];
-            sink_down(c, 0, k);
-        }
-}
-
-/* Of scores whose largest is 0. */
-static void softmax(rf__candidate *c, int64_t n)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += c[i].p = exp(c[i].p);
-    for (int64_t i = 0; i < n; i++) c[i].p /= sum;
-}
-
-/* The fewest whose probabilities reach top_p: a token stays if those before it do not. */
-static int64_t cut(rf__candidate *c, int64_t n, double top_p)
-{
-    double sum = 0;
-    int64_t m = 0;
-    while (m < n && sum < top_p) sum += c[m++].p;
-    for (int64_t i = 0; i < m; i++) c[i].p /= sum;
-    return m;
-}
-
-int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
-                       rf__candidate *c)
-{
-    int64_t n = 0, best = 0;
-    for (int64_t i = 0; i < V; i++) {
-        double score = (double)logits[i];
-        if (flag[i] & RF__SUPPRESSED) continue;
-        if (flag[i] & RF__SEEN) score = score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
-        c[n] = (rf__candidate){score, (int32_t)i};
-        if (before(&c[n], &c[best])) best = n;
-        n++;
-    }
-    if (!n) return 0;
-    if (!o->do_sample) {
-        c[0] = (rf__candidate){1, c[best].id};
-        return 1;
-    }
-    const double most = c[best].p;      /* first: what is left is at most 0 and may be divided */
-    for (int64_t i = 0; i < n; i++) c[i].p = (c[i].p - most) / o->temperature;
-    if (o->top_k && o->top_k < n) {
-        select_best(c, n, o->top_k);
-        n = o->top_k;
-    }
-    qsort(c, (size_t)n, sizeof *c, order);
-    softmax(c, n);
-    return o->top_p < 1 ? cut(c, n, o->top_p) : n;
-}
-
-/* ---- a text ---- */
-
-typedef struct writing {
-    const rf_generate_options *o;
-    rf_session *session;
-    const rf_ctx *ctx;
-    int64_t V;
-    rf_sequence sequence;               /* or 0: no keys can be kept, and `text` is computed again                    */
-    int32_t *text;                      /* [prompt + max_new_tokens] when not cached                                  */
-    int64_t n;
-    uint8_t *flag;                      /* [V]                                                                        */
-    rf__candidate *candidate;           /* [V]                                                                        */
-    rf_key key;
-} writing;
-
-static rf_status begin(writing *w, const rf_model *m, const int32_t id[], int64_t n, rf_error *why)
+static writing *make(const writer *w, int64_t number)
 {
     const rf_generate_options *o = w->o;
-    const rf_config *c = &m->config;
-    const bool cached = !rf__position_caches(m->params.position, c, NULL);
-    w->ctx = m->ctx;
-    w->V = c->vocab_size;
-    w->key = rf__make_key(o->seed, rf__hash64(id, (size_t)n * sizeof *id, 0x67656e65));
-    w->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
-    w->candidate = rf__calloc(w->ctx, (size_t)w->V, sizeof *w->candidate);
-    if (!cached) w->text = rf__calloc(w->ctx, (size_t)(n + o->max_new_tokens), sizeof *w->text);
-    if (!w->flag || !w->candidate || (!cached && !w->text))
-        return rf_fail(why, RF_ENOMEM, "out of memory: a choice among %lld tokens", (long long)w->V);
+    const rf_prompt *p = &w->prompt[number / o->num_return_sequences];
+    writing *t = rf__calloc(w->ctx, 1, sizeof *t);
+    if (!t) return NULL;
+    *t = (writing){.number = number, .n = p->n, .prompt = p->n};
+    t->id = rf__calloc(w->ctx, (size_t)(p->n + o->max_new_tokens), sizeof *t->id);
+    t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
+    if (!t->id || !t->flag) {
+        rf__free(w->ctx, t->id);
+        rf__free(w->ctx, t->flag);
+        rf__free(w->ctx, t);
+        return NULL;
+    }
+    memcpy(t->id, p->id, (size_t)p->n * sizeof *t->id);
+    t->key = rf__make_key(o->seed, rf__hash64(p->id, (size_t)p->n * sizeof *p->id, 0x67656e65));
+    t->occurrence = (o->occurrence + p->occurrence) * (uint64_t)o->num_return_sequences +
+                    (uint64_t)(number % o->num_return_sequences);
     for (int64_t i = 0; i < o->suppressed; i++)
-        if (o->suppress[i] >= 0 && o->suppress[i] < w->V) w->flag[o->suppress[i]] |= RF__SUPPRESSED;
-    for (int64_t i = 0; i < n; i++)
-        if (id[i] >= 0 && id[i] < w->V) w->flag[id[i]] |= RF__SEEN;
-    return cached ? rf_sequence_new(w->session, NULL, &w->sequence, why) : RF_OK;
+        if (o->suppress[i] >= 0 && o->suppress[i] < w->V) t->flag[o->suppress[i]] |= RF__SUPPRESSED;
+    for (int64_t i = 0; i < p->n; i++) t->flag[p->id[i]] |= RF__SEEN;
+    return t;
 }
 
-/* The logits behind n more tokens. */
-static rf_status read_on(writing *w, const int32_t id[], int64_t n, const float **logits, rf_error *why)
+/* ---- entering ---- */
+
+static int64_t in_common(const int32_t *a, const int32_t *b, int64_t n)
 {
-    int32_t start[2] = {0, (int32_t)n}, last = (int32_t)n - 1;
-    rf_batch b = {.N = n, .B = 1, .id = id, .start = start};
-    if (w->sequence) return rf_session_continue(w->session, &w->sequence, &b, &last, 1, logits, why);
-    memcpy(w->text + w->n, id, (size_t)n * sizeof *id);
-    w->n += n;
-    b.id = w->text;
-    b.N = start[1] = (int32_t)w->n;
-    last = start[1] - 1;
-    return rf_session_scores(w->session, &b, &last, 1, logits, why);
+    int64_t i = 0;
+    while (i < n && a[i] == b[i]) i++;
+    return i;
 }
+
+/* The text that has computed most of what t begins with; NULL: none has any.  *soon: as much as some will have. */
+static const writing *nearest(const writer *w, const writing *t, int64_t *tokens, int64_t *soon)
+{
+    const writing *best = NULL;
+    for (int64_t i = 0; i < w->lives; i++) {
+        const writing *x = w->live[i];
+        if (!x->sequence) continue;
+        const int64_t most = rf__min64(t->prompt - 1, x->over ? x->known : rf__max64(x->prompt, x->known));
+        const int64_t shared = in_common(t->id, x->id, most), now = rf__min64(shared, x->known);
+        *soon = rf__max64(*soon, shared);
+        if (now <= *tokens) continue;
+        *tokens = now;
+        best = x;
+    }
+    return best;
+}
+
+/* The sequence of a text that enters.  *waits: until another has computed what both begin with. */
+static rf_status take_sequence(writer *w, writing *t, bool *waits, rf_error *why)
+{
+    int64_t tokens = 0, soon = 0;
+    const writing *from = rf__cache_cuts(w->cache) ? nearest(w, t, &tokens, &soon) : NULL;
+    *waits = soon >= tokens + WORTH;
+    if (*waits) return RF_OK;
+    if (!from) return rf__cache_add(w->cache, w->o->cache_type, &t->sequence, why);
+    t->known = tokens;
+    return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
+}
+
+/* Bytes that are promised to those that write. */
+static size_t promised(const writer *w)
+{
+    size_t sum = w->others;
+    for (int64_t i = 0; i < w->lives; i++)
+        if (!w->live[i]->over) sum += w->live[i]->bytes;
+    return sum;
+}
+
+/* Whether its keys fit beside those of the others.  RF_ERANGE: not even alone. */
+static rf_status fits(const writer *w, writing *t, bool *yes, rf_error *why)
+{
+    rf_sequence_options o;
+    rf_sequence_defaults(&o);
+    o.type = w->o->cache_type;
+    const size_t limit = w->cache ? rf__cache_most(w->cache) : 0, used = promised(w);
+    *yes = true;
+    if (!limit) return RF_OK;
+    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + w->o->max_new_tokens);
+    *yes = used <= limit && t->bytes <= limit - used;
+    if (*yes || used > w->others) return RF_OK;
+    return rf_fail(why, RF_ERANGE,
+                   "a prompt of %lld tokens and %lld new ones: their keys and values take %zu bytes, and the limit is "
+                   "%zu: a shorter prompt, fewer max_new_tokens, keys in bf16 (half), or more memory",
+                   (long long)t->prompt, (long long)w->o->max_new_tokens, t->bytes, limit - w->others);
+}
+
+static int64_t writing_now(const writer *w)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->lives; i++) n += !w->live[i]->over;
+    return n;
+}
+
+/* The next text; *entered is false when there is none, or no space. */
+static rf_status enter_one(writer *w, bool *entered, rf_error *why)
+{
+    bool yes = true, waits = false;
+    rf_error own = {0};
+    *entered = false;
+    if (w->entered == w->texts || writing_now(w) == w->o->batch_size) return RF_OK;
+    writing refused = {.number = w->entered};
+    rf_status status = check_prompt(w, &w->prompt[w->entered / w->o->num_return_sequences], &own);
+    writing *t = status ? NULL : make(w, w->entered);
+    if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
+    if (!status) status = fits(w, t, &yes, &own);
+    if (!status && yes && w->cache) {
+        status = take_sequence(w, t, &waits, why);
+        if (status) return forget(w, t), status;
+    }
+    if (status || !yes || waits) {
+        if (t) forget(w, t);
+        if (!status) return RF_OK;
+        w->entered++;
+        *entered = true;
+        finish(w, &refused, RF_GENERATE_FAILED, &own);
+        return RF_OK;
+    }
+    w->live[w->lives++] = t;
+    w->entered++;
+    *entered = true;
+    if (!w->o->max_new_tokens) finish(w, t, RF_GENERATE_LENGTH, NULL);
+    return RF_OK;
+}
+
+static void leave(writer *w)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->lives; i++)
+        if (w->live[i]->over) forget(w, w->live[i]);
+        else w->live[n++] = w->live[i];
+    w->lives = n;
+}
+
+/* Those that are over go last: others may begin as they did.  With a limit they go first. */
+static rf_status enter(writer *w, rf_error *why)
+{
+    bool entered = true;
+    if (w->cache && rf__cache_most(w->cache)) leave(w);
+    while (entered && !w->stopped && w->lives < 2 * w->o->batch_size) {
+        const rf_status status = enter_one(w, &entered, why);
+        if (status) return status;
+    }
+    leave(w);
+    return RF_OK;
+}
+
+/* ---- a step ---- */
 
 /* In [0, 1), of 53 bits: a function of seed, prompt, occurrence and index. */
-static double chance(const writing *w, int64_t index)
+static double chance(const writing *t, int64_t index)
 {
     uint32_t word[4];
-    rf__philox(w->key, (uint64_t)index, w->o->occurrence, word);
+    rf__philox(t->key, (uint64_t)index, t->occurrence, word);
     return (double)((uint64_t)word[0] << 21 | word[1] >> 11) * 0x1p-53;
 }
 
-static int32_t draw(const writing *w, int64_t n, int64_t index)
+static int32_t draw(const rf__candidate *c, int64_t n, double left)
 {
-    double left = chance(w, index);
     for (int64_t i = 0; i + 1 < n; i++)
-        if ((left -= w->candidate[i].p) < 0) return w->candidate[i].id;
-    return w->candidate[n - 1].id;
+        if ((left -= c[i].p) < 0) return c[i].id;
+    return c[n - 1].id;
 }
 
 static double logprob(const float *logits, int64_t V, int32_t id)
@@ -199,49 +270,204 @@ static bool stops(const rf_generate_options *o, int32_t id)
     return false;
 }
 
-static rf_status write_text(writing *w, const int32_t id[], int64_t n, rf_generate_sink *sink, void *user,
-                            rf_generate_end *end, rf_error *why)
+static void choose(void *arg, int64_t i, int worker)
 {
-    const float *logits;
-    rf_status status = RF_OK;
-    int32_t next;
-    for (int64_t i = 0; i < w->o->max_new_tokens; i++) {
-        status = i ? read_on(w, &next, 1, &logits, why) : read_on(w, id, n, &logits, why);
-        if (status) return status;
-        const int64_t choices = rf__candidates(w->o, logits, w->V, w->flag, w->candidate);
-        if (!choices) return rf_fail(why, RF_EARG, "suppress: all %lld tokens of the vocabulary", (long long)w->V);
-        next = draw(w, choices, i);
-        w->flag[next] |= RF__SEEN;
-        const rf_generated token = {next, i, logprob(logits, w->V, next), stops(w->o, next)};
-        const int enough = sink ? sink(user, &token) : 0;
-        *end = token.stops ? RF_GENERATE_STOP : RF_GENERATE_SINK;
-        if (token.stops || enough) return RF_OK;
+    const writer *w = arg;
+    writing *t = w->member[i];
+    rf__candidate *c = w->candidate + worker * w->V;
+    if (!t->logits) return;
+    const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
+    t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
+    rf__mark_ngrams(t->id, t->n, size, t->flag, true);
+    const int64_t n = rf__candidates(w->o, t->logits, w->V, t->flag, c);
+    rf__mark_ngrams(t->id, t->n, size, t->flag, false);
+    if (!n) return;
+    t->next.id = draw(c, n, chance(t, index));
+    t->next.logprob = logprob(t->logits, w->V, t->next.id);
+    t->next.stops = stops(w->o, t->next.id);
+}
+
+/* The token that was chosen goes out. */
+static void hand_out(writer *w, writing *t)
+{
+    rf_error why = {0};
+    if (t->next.id < 0) {
+        rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: all %lld tokens of the vocabulary are excluded",
+                (long long)w->V);
+        finish(w, t, RF_GENERATE_FAILED, &why);
+        return;
     }
-    *end = RF_GENERATE_LENGTH;
+    t->flag[t->next.id] |= RF__SEEN;
+    t->id[t->n++] = t->next.id;
+    const int enough = w->sink ? w->sink(w->user, &t->next) : 0;
+    if (t->next.stops) finish(w, t, RF_GENERATE_STOP, NULL);
+    else if (enough) finish(w, t, RF_GENERATE_SINK, NULL);
+    else if (t->n - t->prompt == w->o->max_new_tokens) finish(w, t, RF_GENERATE_LENGTH, NULL);
+}
+
+/* The batch of members [from, to). */
+static rf_status compute(writer *w, int64_t from, int64_t to, rf_error *why)
+{
+    const int64_t B = to - from;
+    int64_t N = 0, n = 0;
+    const float *logits;
+    for (int64_t i = from; i < to; i++) N += w->member[i]->piece;
+    if (!rf__grow(w->ctx, &w->id, &w->ids, (size_t)N, sizeof *w->id) ||
+        !rf__grow(w->ctx, &w->start, &w->starts, (size_t)B + 1, sizeof *w->start) ||
+        !rf__grow(w->ctx, &w->row, &w->rows, (size_t)B, sizeof *w->row) ||
+        !rf__grow(w->ctx, &w->which, &w->whiches, (size_t)B, sizeof *w->which))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
+    w->start[0] = 0;
+    for (int64_t i = 0; i < B; i++) {
+        const writing *t = w->member[from + i];
+        memcpy(w->id + w->start[i], t->id + t->known, (size_t)t->piece * sizeof *t->id);
+        w->start[i + 1] = w->start[i] + (int32_t)t->piece;
+        w->which[i] = t->sequence;
+        if (t->known + t->piece == t->n) w->row[n++] = w->start[i + 1] - 1;
+    }
+    const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
+    const rf_status status = w->cache ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
+                                      : rf_session_scores(w->session, &b, w->row, n, &logits, why);
+    if (status) return status;
+    n = 0;
+    for (int64_t i = from; i < to; i++) {
+        writing *t = w->member[i];
+        t->logits = t->known + t->piece == t->n ? logits + n++ * w->V : NULL;
+        if (w->cache) t->known += t->piece;
+    }
     return RF_OK;
 }
 
-rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
-                      rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why)
+/* Members [from, to) go on by a token, or by a piece of the prompt.  What one of them has done wrong stops it alone. */
+static rf_status step(writer *w, int64_t from, int64_t to, rf_error *why)
+{
+    rf_error own = {0};
+    rf_status status = compute(w, from, to, &own);
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
+    if (status && to - from == 1) {
+        finish(w, w->member[from], RF_GENERATE_FAILED, &own);
+        return RF_OK;
+    }
+    if (status) {
+        for (int64_t i = from; i < to && !w->stopped; i++)
+            if ((status = step(w, i, i + 1, why))) return status;
+        return RF_OK;
+    }
+    writer part = *w;
+    part.member += from;
+    rf__parallel(w->ctx, to - from, choose, &part);
+    for (int64_t i = from; i < to && !w->stopped; i++)
+        if (w->member[i]->logits) hand_out(w, w->member[i]);
+    return RF_OK;
+}
+
+/* Every text that writes goes on; prompts share PIECE tokens, the first in line first. */
+static void gather(writer *w)
+{
+    int64_t left = PIECE;
+    w->members = 0;
+    for (int64_t i = 0; i < w->lives; i++) {
+        writing *t = w->live[i];
+        const int64_t needed = t->n - t->known;
+        t->piece = needed == 1 ? 1 : rf__min64(needed, left);
+        if (!w->cache) t->piece = needed <= left || !w->members ? needed : 0;
+        if (!t->piece) continue;
+        if (needed > 1) left = rf__max64(0, left - t->piece);
+        w->member[w->members++] = t;
+    }
+}
+
+/* ---- all texts ---- */
+
+static rf_status begin(writer *w, rf_error *why)
+{
+    const rf_config *c = &w->model->config;
+    const size_t most = 2 * (size_t)w->o->batch_size;
+    if (!c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "this model sees tokens on both sides (is_decoder false): it cannot write text");
+    w->ctx = w->model->ctx;
+    w->V = c->vocab_size;
+    if (!rf__position_caches(w->model->params.position, c, NULL)) {
+        const rf_status status = rf__session_cache(w->session, &w->cache, why);
+        if (status) return status;
+        w->others = rf__cache_bytes(w->cache);
+    }
+    w->live = rf__calloc(w->ctx, most, sizeof *w->live);
+    w->member = rf__calloc(w->ctx, most, sizeof *w->member);
+    w->candidate = rf__calloc(w->ctx, (size_t)w->V, (size_t)w->ctx->threads * sizeof *w->candidate);
+    if (w->live && w->member && w->candidate) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: a choice among %lld tokens", (long long)w->V);
+}
+
+static void end(writer *w)
+{
+    for (int64_t i = 0; i < w->lives; i++) forget(w, w->live[i]);
+    if (!w->ctx) return;
+    rf__free(w->ctx, w->live);
+    rf__free(w->ctx, w->member);
+    rf__free(w->ctx, w->candidate);
+    rf__free(w->ctx, w->id);
+    rf__free(w->ctx, w->start);
+    rf__free(w->ctx, w->row);
+    rf__free(w->ctx, w->which);
+}
+
+rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
+                                  const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
+                                  void *user, rf_error *why)
 {
     rf_generate_options o;
-    writing w = {.o = &o, .session = session};
-    rf_generate_end local;
-    if (!session || !options || (!id && n > 0))
-        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
-    const rf_model *m = rf__session_model(session);
+    if (!(session && options && (prompt || !prompts)))
+        return rf__missing("rf_session_generate_all", "session, options, prompts", why);
+    writer w = {.o = &o, .session = session, .model = rf__session_model(session), .prompt = prompt, .sink = sink,
+                .done = done, .user = user};
     rf_status status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
-    if (!status && (n < 1 || n > INT32_MAX - o.max_new_tokens))
-        status = rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)n);
-    if (!status && !m->config.is_decoder)
-        status = rf_fail(why, RF_EUNSUPPORTED,
-                         "this model sees tokens on both sides (is_decoder false): it cannot write text");
-    if (!status) status = begin(&w, m, id, n, why);
-    if (!status) status = write_text(&w, id, n, sink, user, end ? end : &local, why);
-    if (w.sequence) rf_sequence_drop(session, w.sequence, NULL);
-    if (w.flag) rf__free(w.ctx, w.flag);
-    if (w.candidate) rf__free(w.ctx, w.candidate);
-    if (w.text) rf__free(w.ctx, w.text);
-    return status;
+    if (!status && (prompts < 0 || prompts > INT64_MAX / o.num_return_sequences))
+        status = rf_fail(why, RF_EARG, "prompts: %lld", (long long)prompts);
+    if (!status) status = begin(&w, why);
+    w.texts = prompts * o.num_return_sequences;
+    while (!status && !w.stopped && (w.lives || w.entered < w.texts)) {
+        status = enter(&w, why);
+        if (status || w.stopped) break;
+        gather(&w);
+        if (w.members) status = step(&w, 0, w.members, why);
+    }
+    end(&w);
+    if (status || done || !w.first.code) return status;
+    return rf_fail(why, w.first.code, "%s", w.first.text);
+}
+
+/* ---- one text ---- */
+
+struct one { rf_generate_sink *sink; void *user; rf_generate_end end; rf_error why; };
+
+static int pass_on(void *user, const rf_generated *token)
+{
+    const struct one *x = user;
+    return x->sink ? x->sink(x->user, token) : 0;
+}
+
+static int note_end(void *user, int64_t text, rf_generate_end end, const rf_error *why)
+{
+    struct one *x = user;
+    (void)text;
+    x->end = end;
+    if (why && !x->why.code) x->why = *why;
+    return 0;
+}
+
+rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n, const rf_generate_options *options,
+                              rf_generate_sink *sink, void *user, rf_generate_end *end, rf_error *why)
+{
+    struct one x = {.sink = sink, .user = user};
+    const rf_prompt p = {.id = id, .n = n};
+    if (!session || !options || (!id && n > 0))
+        return rf_fail(why, RF_EARG, "generate: no %s given", !session ? "session" : !options ? "options" : "prompt");
+    const rf_status status = rf_session_generate_all(session, &p, 1, options, pass_on, note_end, &x, why);
+    if (status) return status;
+    if (x.why.code) return rf_fail(why, x.why.code, "%s", x.why.text);
+    if (end) *end = x.end;
+    return RF_OK;
 }

@@ -5,16 +5,20 @@
 #include "base/base.h"
 #include "roformer/generate.h"
 
-typedef struct rf__candidate { double p; int32_t id; } rf__candidate;
-enum { RF__SEEN = 1, RF__SUPPRESSED = 2 };
+typedef struct rf__candidate { double p, distance; int32_t id; } rf__candidate;
+enum { RF__SEEN = 1, RF__SUPPRESSED = 2, RF__REPEATS = 4 };
 
-/* The tokens that may come next, likeliest first, with their probabilities; c has space for V.  flag [V] of RF__SEEN
- * and RF__SUPPRESSED.  Returns how many there are: 0 when all are suppressed. */
+/* The tokens that may come next, likeliest first, with their probabilities; c has space for V.  flag [V] of RF__SEEN,
+ * RF__SUPPRESSED and RF__REPEATS.  Returns how many there are: 0 when none may come. */
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
                        rf__candidate *c);
 
 /* The options that were given (NULL: none) over the defaults. */
 rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
+/* Sets, or takes away, RF__REPEATS of the tokens that would end a sequence of `size` tokens that the text has already;
+ * size 0: none.  Ids are in the vocabulary. */
+void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on);
+
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 
 #endif

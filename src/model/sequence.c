@@ -34,7 +34,7 @@ rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf
     rf_cache *cache;
     if (!(s && out)) return rf__missing("rf_sequence_fork", "session, out", why);
     const rf_status status = rf__session_cache(s, &cache, why);
-    return status ? status : rf__cache_fork(cache, from, out, why);
+    return status ? status : rf__cache_fork(cache, from, rf__cache_tokens(cache, from), out, why);
 }
 
 rf_status rf_sequence_drop(rf_session *s, rf_sequence which, rf_error *why)

@@ -1,4 +1,4 @@
-/* generate.c — a prompt and what a causal model writes after it.
+/* generate.c — prompts and what a causal model writes after them.
  *
  *     [CLS] prompt | token token ... [SEP]
  *
@@ -10,120 +10,287 @@
 enum { SPECIALS = 4 };
 
 typedef struct writing {
+    int32_t *id;         /* [n] of the prompt, then what comes; NULL: nothing has come yet                */
+    double *logprob;
+    int64_t prompt, n;   /* tokens of the prompt, of all                                                 */
+    char *text;          /* all of them, decoded                                                         */
+    size_t size;         /* its bytes                                                                    */
+    size_t begin, given; /* bytes of the decoded prompt; of all that went out                            */
+    bool blank;          /* the prompt ends with one: decoding's own is left out                         */
+    bool stopped;        /* by a string, which ends the text                                             */
+} writing;
+
+typedef struct writer {
     rf_pipeline *p;
     const rf_tokenizer *t;
-    rf_text_sink *sink;
+    const rf_generate_options *o;
+    const char *const *text;
+    const size_t *bytes;
+    rf_prompt *prompt;          /* [n] */
+    rf_error *own;              /* [n] failures of prompts themselves */
+    writing *of;                /* [n num_return_sequences] */
+    rf_texts_sink *sink;
+    rf_texts_done *done;
     void *user;
-    bool blank;          /* the prompt ends with one: decoding's own is left out                         */
-    size_t begin, given; /* bytes of the decoded prompt; of all that went out                            */
-    size_t size;         /* bytes of what is decoded: p->text                                            */
-    int64_t prompt, n;   /* tokens of the prompt, of all                                                 */
     rf_error why;
-} writing;
+} writer;
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\n'; }
 
-/* Decodes all that is there into p->text; *new_text is what has not gone out yet. */
-static bool decode(writing *w, const char **new_text)
+static size_t bytes_of(const writer *w, int64_t i)
 {
-    rf_pipeline *p = w->p;
-    char *text = rf_decode(w->t, p->id, (size_t)w->n, 1, 0, &w->size);
-    if (!text) {
-        rf_fail(&w->why, RF_ENOMEM, "out of memory: a text of %lld tokens", (long long)w->n);
-        return false;
-    }
-    if (p->text) rf_text_free(w->t, p->text);
-    p->text = text;
-    const char *more = text + w->given;
-    *new_text = more + (w->given == w->begin && w->blank && *more == ' ');
+    return w->bytes && w->bytes[i] != RF_STRING ? w->bytes[i] : strlen(w->text[i]);
+}
+
+/* ---- a text ---- */
+
+static void forget(const writer *w, writing *x)
+{
+    rf__free(w->p->ctx, x->id);
+    rf__free(w->p->ctx, x->logprob);
+    if (x->text) rf_text_free(w->t, x->text);
+    *x = (writing){0};
+}
+
+static bool no_memory(writer *w, int64_t tokens)
+{
+    rf_fail(&w->why, RF_ENOMEM, "out of memory: a text of %lld tokens", (long long)tokens);
+    return false;
+}
+
+/* Decodes all that is there. */
+static bool decode(writer *w, writing *x)
+{
+    char *text = rf_decode(w->t, x->id, (size_t)x->n, 1, 0, &x->size);
+    if (!text) return no_memory(w, x->n);
+    if (x->text) rf_text_free(w->t, x->text);
+    x->text = text;
     return true;
 }
 
-/* Bytes of the text that no further token changes. */
-static size_t settled(const writing *w)
+/* The prompt alone, with capacity for what comes; the first that is done to a text. */
+static bool begin(writer *w, int64_t number)
 {
-    size_t size = w->size;
-    while (size >= w->given + 3 && !memcmp(w->p->text + size - 3, "\xEF\xBF\xBD", 3)) size -= 3;
+    writing *x = &w->of[number];
+    const int64_t i = number / w->o->num_return_sequences;
+    const rf_prompt *p = &w->prompt[i];
+    const size_t bytes = bytes_of(w, i);
+    if (x->id) return true;
+    x->n = x->prompt = p->n;
+    x->id = rf__calloc(w->p->ctx, (size_t)(p->n + w->o->max_new_tokens), sizeof *x->id);
+    x->logprob = rf__calloc(w->p->ctx, (size_t)w->o->max_new_tokens + 1, sizeof *x->logprob);
+    if (!x->id || !x->logprob) return no_memory(w, p->n + w->o->max_new_tokens);
+    memcpy(x->id, p->id, (size_t)p->n * sizeof *x->id);
+    if (!decode(w, x)) return false;
+    x->begin = x->given = x->size;
+    x->blank = bytes && is_blank(w->text[i][bytes - 1]) && !(x->size && is_blank(x->text[x->size - 1]));
+    return true;
+}
+
+/* The text from a byte on, without the blank that is the prompt's already. */
+static const char *from_byte(const writing *x, size_t at)
+{
+    const char *more = x->text + at;
+    return more + (at == x->begin && x->blank && *more == ' ');
+}
+
+/* Bytes of the text that no further token changes. */
+static size_t settled(const writing *x)
+{
+    size_t size = x->size;
+    while (size >= x->given + 3 && !memcmp(x->text + size - 3, "\xEF\xBF\xBD", 3)) size -= 3;
     return size;
 }
 
 /* What has not gone out of the first `size` bytes. */
-static int give(writing *w, const char *more, size_t size)
+static int give(writer *w, int64_t number, size_t size)
 {
-    const char *end = w->p->text + size;
-    w->given = size;
-    return w->sink(w->user, more, more < end ? (size_t)(end - more) : 0);
+    writing *x = &w->of[number];
+    const char *more = from_byte(x, x->given), *end = x->text + size;
+    x->given = size;
+    return w->sink ? w->sink(w->user, number, more, more < end ? (size_t)(end - more) : 0) : 0;
+}
+
+/* Ends the text behind the first of the strings that it has from byte `at` on. */
+static void find_stop(const writer *w, writing *x, size_t at)
+{
+    for (size_t end = at + 1; end <= x->size && !x->stopped; end++)
+        for (int64_t i = 0; i < w->o->stop_strings; i++) {
+            const size_t n = strlen(w->o->stop_string[i]);
+            if (n > end - at || memcmp(x->text + end - n, w->o->stop_string[i], n)) continue;
+            x->stopped = true;
+            x->size = end;
+            x->text[end] = 0;
+            break;
+        }
 }
 
 static int take(void *user, const rf_generated *token)
 {
-    writing *w = user;
-    const char *more;
+    writer *w = user;
+    writing *x = &w->of[token->text];
+    if (!begin(w, token->text)) return 1;
     if (token->stops) return 0;
-    w->p->logprob[token->index] = token->logprob;
-    w->p->id[w->n++] = token->id;
-    if (!w->sink) return 0;
-    if (!decode(w, &more)) return 1;
-    return give(w, more, settled(w));
+    x->logprob[token->index] = token->logprob;
+    x->id[x->n++] = token->id;
+    if (!w->sink && !w->o->stop_strings) return 0;
+    if (!decode(w, x)) return 1;
+    if (w->o->stop_strings) find_stop(w, x, (size_t)(from_byte(x, x->begin) - x->text));
+    return give(w, token->text, x->stopped ? x->size : settled(x)) || x->stopped;
 }
 
-/* [CLS] and the prompt's tokens, with capacity for what comes. */
-static rf_status read_prompt(writing *w, const char *prompt, size_t bytes, int64_t most, rf_error *why)
+/* A text has ended: what was held back goes out, and all of it is told. */
+static int end_text(void *user, int64_t number, rf_generate_end end, const rf_error *why)
+{
+    writer *w = user;
+    writing *x = &w->of[number];
+    const rf_error *own = &w->own[number / w->o->num_return_sequences];
+    if (own->code) why = own;
+    if (w->why.code || (!why && (!begin(w, number) || (!x->stopped && !decode(w, x))))) return 1;
+    if (x->stopped) end = RF_GENERATE_STOP;
+    if (!why && end != RF_GENERATE_SINK && x->given < x->size && give(w, number, x->size)) end = RF_GENERATE_SINK;
+    int enough = 0;
+    if (why) enough = w->done(w->user, number, NULL, why);
+    if (!why) {
+        const char *text = from_byte(x, x->begin);
+        const rf_generation g = {.text = text,
+                                 .bytes = (size_t)(x->text + x->size - text),
+                                 .end = end,
+                                 .prompt_tokens = x->prompt,
+                                 .n = x->n - x->prompt,
+                                 .id = x->id + x->prompt,
+                                 .logprob = x->logprob};
+        enough = w->done(w->user, number, &g, NULL);
+    }
+    forget(w, x);
+    return enough;
+}
+
+/* ---- all texts ---- */
+
+/* [CLS] and a prompt's tokens; what is wrong with it is kept for its end. */
+static rf_status read_prompt(writer *w, int64_t i, rf_error *why)
 {
     rf_pipeline *p = w->p;
     rf_encoding *e = &p->window.e;
-    const rf_status status = rf_encode(w->t, prompt, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
-    const char *more;
-    if (status) return status;
-    p->window.n = 0;
-    rf__free(p->ctx, p->id);
-    rf__free(p->ctx, p->logprob);
-    p->id = rf__calloc(p->ctx, e->n + 1 + (size_t)most, sizeof *p->id);
-    p->logprob = rf__calloc(p->ctx, (size_t)most + 1, sizeof *p->logprob);
-    if (!p->id || !p->logprob) return rf_fail(why, RF_ENOMEM, "out of memory: %zu tokens", e->n + 1 + (size_t)most);
-    p->id[0] = rf_tokenizer_cls(w->t);
-    if (e->n) memcpy(p->id + 1, e->id, e->n * sizeof *p->id);
-    w->n = w->prompt = (int64_t)e->n + 1;
-    if (!decode(w, &more)) return rf_fail(why, w->why.code, "%s", w->why.text);
-    w->begin = w->given = w->size;
-    w->blank = bytes && is_blank(prompt[bytes - 1]) && !(w->size && is_blank(p->text[w->size - 1]));
+    const rf_status status =
+        rf_encode(w->t, w->text[i], bytes_of(w, i), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, &w->own[i]);
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", w->own[i].text);
+    if (status) return RF_OK;
+    int32_t *id = rf__calloc(p->ctx, e->n + 1, sizeof *id);
+    if (!id) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", e->n + 1);
+    id[0] = rf_tokenizer_cls(w->t);
+    if (e->n) memcpy(id + 1, e->id, e->n * sizeof *id);
+    w->prompt[i].id = id;
+    w->prompt[i].n = (int64_t)e->n + 1;
     return RF_OK;
 }
 
-rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
-                      rf_text_sink *sink, void *user, rf_generation *out, rf_error *why)
+static rf_status write_all(writer *w, const uint64_t occurrence[], int64_t n, rf_error *why)
+{
+    const rf_ctx *ctx = w->p->ctx;
+    const size_t texts = (size_t)n * (size_t)w->o->num_return_sequences;
+    rf_status status = RF_OK;
+    w->p->window.n = 0;
+    w->prompt = rf__calloc(ctx, (size_t)n, sizeof *w->prompt);
+    w->own = rf__calloc(ctx, (size_t)n, sizeof *w->own);
+    w->of = rf__calloc(ctx, texts, sizeof *w->of);
+    if (!w->prompt || !w->own || !w->of)
+        status = rf_fail(why, RF_ENOMEM, "out of memory: %lld prompts", (long long)n);
+    for (int64_t i = 0; i < n && !status; i++) {
+        status = read_prompt(w, i, why);
+        if (occurrence) w->prompt[i].occurrence = occurrence[i];
+    }
+    if (!status)
+        status = rf_session_generate_all(w->p->session, w->prompt, n, w->o, take, end_text, w, why);
+    if (!status && w->why.code) status = rf_fail(why, w->why.code, "%s", w->why.text);
+    for (size_t i = 0; w->of && i < texts; i++) forget(w, &w->of[i]);
+    for (int64_t i = 0; w->prompt && i < n; i++) rf__free(ctx, (void *)(uintptr_t)w->prompt[i].id);
+    rf__free(ctx, w->prompt);
+    rf__free(ctx, w->own);
+    rf__free(ctx, w->of);
+    return status;
+}
+
+rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
+                            const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
+                            rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
 {
     rf_generate_options o;
-    rf_generate_end end;
-    const char *text;
-    rf_status status = rf__pipeline_check(p, prompt, 1, why);
-    if (status) return status;
-    rf_generate_defaults(&o);
-    status = rf__generate_options_read(&o, options, why);
+    rf_status status = rf__pipeline_check(p, prompt, n, why);
+    if (!status && !done) status = rf__missing("rf_generate_texts", "done", why);
+    if (!status) status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
-    if (status) return status;
-    writing w = {.p = p, .t = rf_model_tokenizer(p->model), .sink = sink, .user = user};
+    if (status || !n) return status;
+    writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
+                .done = done, .user = user};
     const int32_t stop = rf_tokenizer_sep(w.t);
     const int32_t never[SPECIALS] = {rf_tokenizer_pad(w.t), rf_tokenizer_unk(w.t), rf_tokenizer_cls(w.t),
                                      rf_tokenizer_mask(w.t)};
     if (!o.stops) o.stop = &stop, o.stops = 1;
     if (!o.suppressed) o.suppress = never, o.suppressed = SPECIALS;
-    status = read_prompt(&w, prompt, bytes == RF_STRING ? strlen(prompt) : bytes, o.max_new_tokens, why);
-    if (!status) status = rf_session_generate(p->session, p->id, w.n, &o, take, &w, &end, why);
-    if (!status && w.why.code) status = rf_fail(why, w.why.code, "%s", w.why.text);
-    if (!status && sink && end != RF_GENERATE_SINK && w.given < w.size) {
-        if (!decode(&w, &text)) return rf_fail(why, w.why.code, "%s", w.why.text);
-        if (give(&w, text, w.size)) end = RF_GENERATE_SINK;
+    for (int64_t i = 0; i < n; i++)
+        if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: none given", (long long)i);
+    for (int64_t i = 0; i < o.stop_strings; i++)
+        if (!o.stop_string[i] || !*o.stop_string[i]) return rf_fail(why, RF_EARG, "stop_strings: an empty one");
+    return write_all(&w, occurrence, n, why);
+}
+
+/* ---- one text ---- */
+
+typedef struct one { rf_pipeline *p; rf_text_sink *sink; void *user; rf_generation *out; rf_error why; } one;
+
+static int pass_on(void *user, int64_t text, const char *piece, size_t bytes)
+{
+    const one *x = user;
+    (void)text;
+    return x->sink(x->user, piece, bytes);
+}
+
+static bool copy(const rf_ctx *ctx, void *to, const void *from, size_t bytes)
+{
+    void *y = rf__alloc(ctx, bytes + 1);
+    void **old = to;
+    if (!y) return false;
+    if (bytes) memcpy(y, from, bytes);
+    ((char *)y)[bytes] = 0;
+    rf__free(ctx, *old);
+    *old = y;
+    return true;
+}
+
+/* The pipeline keeps what was generated until its next call. */
+static int keep(void *user, int64_t text, const rf_generation *g, const rf_error *why)
+{
+    one *x = user;
+    rf_pipeline *p = x->p;
+    const size_t n = g ? (size_t)g->n : 0;
+    (void)text;
+    if (why) x->why = *why;
+    if (!g || !x->out) return 0;
+    if (!copy(p->ctx, &p->text, g->text, g->bytes) || !copy(p->ctx, &p->id, g->id, n * sizeof *g->id) ||
+        !copy(p->ctx, &p->logprob, g->logprob, n * sizeof *g->logprob)) {
+        rf_fail(&x->why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
+        return 0;
     }
-    if (status || !out) return status;
-    w.given = w.begin;
-    if (!decode(&w, &text)) return rf_fail(why, w.why.code, "%s", w.why.text);
-    *out = (rf_generation){.text = text,
-                           .bytes = (size_t)(p->text + w.size - text),
-                           .end = end,
-                           .prompt_tokens = w.prompt,
-                           .n = w.n - w.prompt,
-                           .id = p->id + w.prompt,
-                           .logprob = p->logprob};
-    return RF_OK;
+    *x->out = *g;
+    x->out->text = p->text;
+    x->out->id = p->id;
+    x->out->logprob = p->logprob;
+    return 0;
+}
+
+rf_status rf_generate(rf_pipeline *p, const char *prompt, size_t bytes, const rf_generate_options *options,
+                      rf_text_sink *sink, void *user, rf_generation *out, rf_error *why)
+{
+    one x = {.p = p, .sink = sink, .user = user, .out = out};
+    rf_generate_options o;
+    rf_status status = rf__pipeline_check(p, prompt, 1, why);
+    if (!status) status = rf__generate_options_read(&o, options, why);
+    if (!status && o.num_return_sequences > 1)
+        status = rf_fail(why, RF_EARG, "num_return_sequences: %lld texts are for rf_generate_texts",
+                         (long long)o.num_return_sequences);
+    if (!status) status = rf_generate_texts(p, &prompt, &bytes, NULL, 1, &o, sink ? pass_on : NULL, keep, &x, why);
+    if (status) return status;
+    return x.why.code ? rf_fail(why, x.why.code, "%s", x.why.text) : RF_OK;
 }

@@ -88,6 +88,48 @@ holds out "\"generated_text\": \"$(sed 's/the old //' none)\""
 for limit in temperature=1e-7 temperature=1e7 top_p=1e-7 repetition_penalty=1e-7 max_new_tokens=1048577; do
     expect 2 "${limit%=*}: .* is not in" "$program" generate -m whole --$limit 'the'
 done
+# Many prompts at once: the texts that each has alone, in their order, whatever the size of batches, their keys and the memory for them.
+sort -u text.txt | grep . | head -40 | sed 's/^/the old river the red house the old river the red house the old river the red house the /' > prompts
+many="generate -m whole -n 15 --top_p 0.9 --seed 5"
+# shellcheck disable=SC2086
+{
+    while IFS= read -r line; do "$program" $many "$line" || fail "alone: $line"; done < prompts > alone
+    for more in '' '--batch_size 1' '--batch_size 3 --threads 1' '--cache_memory 1'; do
+        input=prompts expect 0 '' "$program" $many $more
+        same alone out "40 prompts $more"
+    done
+    input=prompts expect 0 '' "$program" $many --json
+    [ "$(wc -l < out)" -eq 40 ] || fail "JSON of 40 prompts"
+    input=prompts expect 0 '' "$program" $many --cache_dtype bf16
+    mv out rounded
+    input=prompts expect 0 '' "$program" $many --cache_dtype bf16 --batch_size 5
+    same rounded out 'keys in bf16'
+    input=prompts expect 0 '' "$program" $many --num_return_sequences 3
+    awk 'NR % 3 == 1' out > firsts
+    same alone firsts 'the first of three samples'
+    [ "$(sort -u out | wc -l)" -gt 100 ] || fail "samples are alike"
+}
+expect 2 'exclude one another' "$program" generate -m whole --do_sample=false --num_return_sequences 2 'the'
+expect 2 'min_p: .* is not in' "$program" generate -m whole --min_p 2 'the'
+expect 2 'empty' "$program" generate -m whole --stop '' 'the'
+
+# A string ends a text where it first comes; one that never comes does not.
+expect 0 '' "$program" generate -m whole -n 30 --return_full_text=false 'the old river'
+cp out free
+word=$(awk '{ print $2 }' free)
+expect 0 '' "$program" generate -m whole -n 30 --return_full_text=false --stop "$word" --stop 'comes never' 'the old river'
+[ "$(cat out)" = "$(awk -v w="$word" '{ print substr($0, 1, index($0, w) + length(w) - 1) }' free)" ] || fail "stop: $(cat out free)"
+expect 0 '' "$program" generate -m whole -n 30 --json --stop "$word" 'the old river'
+holds out '"finish_reason": "stop"'
+expect 0 '' "$program" generate -m whole -n 30 --return_full_text=false --stop 'comes never' 'the old river'
+same free out 'a string that never comes'
+expect 0 '' "$program" generate -m whole -n 40 --no_repeat_ngram_size 2 'the old river'
+
+# More than memory allows says the limit; the texts before it are there.
+{ head -1 prompts; for i in 1 2 3 4 5 6 7 8 9; do tr '\n' ' ' < prompts; done; echo; } > long
+input=long expect 3 'line 2: a prompt of .* the limit is 1048576' "$program" generate -m whole -n 2 --cache_memory 1
+[ "$(wc -l < out)" -ge 1 ] || fail "the text before one that does not fit"
+
 "$make_model" encoder || exit 1
 expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
 done_testing

@@ -1,5 +1,5 @@
-/* test_generate.c — mirrors src/model/generate.c: transformers' tokens and probabilities, and what a caller may rely
- * on. */
+/* test_generate.c — mirrors src/model/generate.c, src/model/choose.c: transformers' tokens and probabilities, and what
+ * a caller may rely on. */
 #include "t.h"
 
 #include "model/generate.h"
@@ -39,14 +39,15 @@ static int take(void *user, const rf_generated *t)
     return x->n == x->stop_at;
 }
 
-static void check_greedy(FILE *f)
+static void check_greedy(FILE *f, bool ngrams)
 {
     char name[64], folder[128];
     int32_t prompt[64], expected[64];
     if (fscanf(f, "%63s", name) != 1) fail();
     rf_generate_options o;
     rf_generate_defaults(&o);
-    o.repetition_penalty = real(f);
+    if (ngrams) o.no_repeat_ngram_size = number(f);
+    else o.repetition_penalty = real(f);
     const int n = list(f, prompt), more = list(f, expected);
     rf_ctx *ctx = t_ctx(2, NULL);
     rf_model *m;
@@ -87,6 +88,8 @@ static void check_warp(FILE *f)
     o.top_k = number(f);
     o.top_p = real(f);
     o.repetition_penalty = real(f);
+    o.min_p = real(f);
+    o.typical_p = real(f);
     for (int i = 0, n = list(f, seen); i < n; i++) flag[seen[i]] = RF__SEEN;
     for (int i = 0; i < V; i++) score[i] = (float)real(f);
     const int64_t n = rf__candidates(&o, score, V, flag, c);
@@ -128,10 +131,10 @@ static void agrees_with_transformers(void **state)
     assert_non_null(f);
     while (fgetc(f) != '\n') {}
     while (fscanf(f, "%31s", word) == 1)
-        if (!strcmp(word, "greedy")) check_greedy(f), greedy++;
-        else check_warp(f), warps++;
+        if (!strcmp(word, "warp")) check_warp(f), warps++;
+        else check_greedy(f, !strcmp(word, "ngrams")), greedy++;
     fclose(f);
-    assert_true(greedy == 10 && warps == 14);
+    assert_true(greedy == 18 && warps == 23);
 }
 
 /* ---- a random model ---------------------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
 /* ---- any schedule ------------------------------------------------------------------------------------------------ */
 
 /* TEXTS texts; text i has the first `shares[i]` tokens in common with the one before it. */
-enum { TEXTS = 6, LIVE = 12, LENGTH = 180, STEPS = 120 };
+enum { TEXTS = 6, LIVE = 12, LENGTH = 180, STEPS = 200 };
 
 typedef struct kept { rf_sequence number; int text; int32_t n; } kept;
 
@@ -60,15 +60,18 @@ static void take_away(schedule *s, int i)
     s->live[i] = s->live[--s->lives];
 }
 
-/* A fork goes on with any text that begins with what is there. */
+/* A fork goes on with another text that begins with what is there, if there is one. */
 static void fork_one(schedule *s)
 {
     rf_error why = {0};
     kept k = s->live[rf_rng_below(&s->r, (uint32_t)s->lives)];
     if (rf_sequence_fork(s->w.session, k.number, &k.number, &why)) fail_msg("%s", why.text);
     assert_int_equal(rf_sequence_length(s->w.session, k.number), k.n);
-    const int other = (int)rf_rng_below(&s->r, TEXTS);
-    if (!memcmp(s->id[k.text], s->id[other], (size_t)k.n * sizeof **s->id)) k.text = other;
+    const int from = (int)rf_rng_below(&s->r, TEXTS), own = k.text;
+    for (int i = 0; i < TEXTS && k.text == own; i++) {
+        const int other = (from + i) % TEXTS;
+        if (!memcmp(s->id[own], s->id[other], (size_t)k.n * sizeof **s->id)) k.text = other;
+    }
     s->live[s->lives++] = k;
 }
 
@@ -124,7 +127,7 @@ static void run(schedule *s, uint64_t seed)
         if (what == 0 && s->lives < LIVE)
             s->live[s->lives++] = (kept){new_as(&s->w, s->type), (int)rf_rng_below(&s->r, TEXTS), 0};
         else if (what == 1 && s->lives && s->lives < LIVE) fork_one(s);
-        else if (what == 2 && s->lives > LIVE / 2) take_away(s, (int)rf_rng_below(&s->r, (uint32_t)s->lives));
+        else if (what == 2 && s->lives > LIVE / 3) take_away(s, (int)rf_rng_below(&s->r, (uint32_t)s->lives));
         else continue_some(s);
     }
     while (s->lives) take_away(s, (int)rf_rng_below(&s->r, (uint32_t)s->lives));

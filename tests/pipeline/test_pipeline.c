@@ -354,6 +354,82 @@ static void text_goes_on_behind_the_prompt(void **state)
     end(&s);
 }
 
+/* Many prompts: what is heard of each is what it has alone; the stop strings end what they are in. */
+enum { PROMPTS = 5 };
+typedef struct many {
+    heard of[PROMPTS];
+    char whole[PROMPTS][4096];
+    rf_generate_end end[PROMPTS];
+    int done, most;
+} many;
+
+static int hear_one(void *user, int64_t text, const char *piece, size_t bytes)
+{
+    return hear(&((many *)user)->of[text], piece, bytes);
+}
+
+static int note(void *user, int64_t text, const rf_generation *g, const rf_error *why)
+{
+    many *m = user;
+    assert_non_null(g);
+    assert_null(why);
+    memcpy(m->whole[text], g->text, g->bytes + 1);
+    m->end[text] = g->end;
+    return ++m->done == m->most;
+}
+
+static void many_prompts_are_one_each(void **state)
+{
+    (void)state;
+    static const char *const prompt[PROMPTS] = {"the old", "", "the cat the dog the old", "dog ", "the old"};
+    static const uint64_t occurrence[PROMPTS] = {0, 0, 0, 0, 1};
+    setup s = begin(", \"is_decoder\": true");
+    static many m, stopped, few;
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 20;
+    o.do_sample = 1;
+    if (rf_generate_texts(s.p, prompt, NULL, occurrence, PROMPTS, &o, hear_one, note, &m, &s.why))
+        fail_msg("%s", s.why.text);
+    assert_int_equal(m.done, PROMPTS);
+    for (int i = 0; i < PROMPTS; i++) {
+        rf_generation g;
+        o.occurrence = occurrence[i];
+        if (rf_generate(s.p, prompt[i], RF_STRING, &o, NULL, NULL, &g, &s.why)) fail_msg("%s", s.why.text);
+        assert_string_equal(m.whole[i], g.text);
+        assert_string_equal(m.of[i].text, g.text);
+    }
+    assert_string_not_equal(m.whole[0], m.whole[4]);
+    static const char *const stop[] = {"never there", "e", "he"};     /* the first byte at which one is whole */
+    o.occurrence = 0;
+    o.stop_string = stop;
+    o.stop_strings = 3;
+    if (rf_generate_texts(s.p, prompt, NULL, occurrence, PROMPTS, &o, hear_one, note, &stopped, &s.why))
+        fail_msg("%s", s.why.text);
+    for (int i = 0; i < PROMPTS; i++) {
+        const char *e = strchr(m.whole[i], 'e');
+        const size_t n = e ? (size_t)(e - m.whole[i]) + 1 : strlen(m.whole[i]);
+        assert_int_equal(strlen(stopped.whole[i]), n);
+        assert_memory_equal(stopped.whole[i], m.whole[i], n);
+        assert_string_equal(stopped.of[i].text, stopped.whole[i]);
+        if (e) assert_int_equal(stopped.end[i], RF_GENERATE_STOP);
+    }
+    few.most = 2;
+    o.batch_size = 1;
+    if (rf_generate_texts(s.p, prompt, NULL, NULL, PROMPTS, &o, NULL, note, &few, &s.why))
+        fail_msg("%s", s.why.text);
+    assert_int_equal(few.done, 2);
+    static const char *const empty[] = {""};
+    o.stop_string = empty;
+    o.stop_strings = 1;
+    assert_int_equal(rf_generate_texts(s.p, prompt, NULL, NULL, 1, &o, NULL, note, &few, &s.why), RF_EARG);
+    o.stop_strings = 0;
+    o.num_return_sequences = 2;
+    assert_int_equal(rf_generate(s.p, "the", RF_STRING, &o, NULL, NULL, NULL, NULL), RF_EARG);
+    assert_int_equal(rf_generate_texts(s.p, prompt, NULL, NULL, 1, &o, NULL, NULL, &few, NULL), RF_EARG);
+    end(&s);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void what_is_missing_is_refused(void **state)
@@ -432,7 +508,7 @@ int main(void)
         cmocka_unit_test(masks_get_their_likeliest_words),
         cmocka_unit_test(labels_come_with_the_likeliest_first),
         cmocka_unit_test(text_goes_on_behind_the_prompt),
-        cmocka_unit_test(what_is_missing_is_refused),
+        cmocka_unit_test(many_prompts_are_one_each), cmocka_unit_test(what_is_missing_is_refused),
         cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);

@@ -2,7 +2,8 @@
  *
  *     [CLS] prompt | token token ... [SEP]
  *
- * A token is printed as soon as it is there: decoding is such that the text of n tokens begins that of n + 1.        */
+ * All prompts that are there are written at once, and printed in their order: the first that has not ended as it comes,
+ * those behind it, as far as they are, when it has. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -12,22 +13,34 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/pipeline.h"
+#include "roformer/sequence.h"
+
+/* Prompts that are written at once, at most. */
+enum { WINDOW = 4096 };
 
 struct args {
     const char *model, *prompt_file;
-    int64_t seed;
+    int64_t seed, memory;
     rf_generate_options o;
-    int json, full, dtype;
-    cli_list texts;
+    int json, full, dtype, cache_dtype;
+    cli_list texts, stop;
 };
+
+/* What is to be printed of a text. */
+typedef struct output { char *text; size_t n, capacity; bool ended; rf_error why; } output;
 
 typedef struct job {
     const struct args *a;
     cli_io *io;
     cli_model m;
     rf_generate_options o;
-    rf_encoding e;              /* the prompt's tokens */
+    rf_encoding e;              /* a prompt's tokens */
     json_t *seen;               /* how often each prompt has come */
+    cli_window window;
+    uint64_t first;             /* number of the window's first text */
+    uint64_t *occurrence;       /* [window.n] */
+    output *out;                /* [window.n num_return_sequences] */
+    int64_t head;               /* the first of them that is not whole yet */
     int64_t tokens;
     double seconds;
 } job;
@@ -41,40 +54,55 @@ static double now(void)
 
 static rf_status no_memory(const job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
 
-/* ---- one text ---------------------------------------------------------------------------------------------------- */
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
 
-/* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
-static rf_status count_prompt(job *j, const char *text, size_t size, rf_error *why)
+static bool append(output *x, const char *text, size_t n)
 {
-    const rf_status status = rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, why);
-    if (status) return status;
-    char *key = malloc(9 * j->e.n + 1), *to = key;
-    if (!key) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", j->e.n);
-    *key = 0;
-    for (size_t i = 0; i < j->e.n; i++) to += snprintf(to, 10, "%x ", (unsigned)j->e.id[i]);
-    const json_int_t before = json_integer_value(json_object_get(j->seen, key));
-    const bool kept = !json_object_set_new(j->seen, key, json_integer(before + 1));
-    free(key);
-    j->o.occurrence = (uint64_t)before;
-    return kept ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the prompts so far");
+    if (x->capacity - x->n < n) {
+        const size_t more = 2 * (x->n + n) + 64;
+        char *fresh = realloc(x->text, more);
+        if (!fresh) return false;
+        x->text = fresh;
+        x->capacity = more;
+    }
+    if (n) memcpy(x->text + x->n, text, n);
+    x->n += n;
+    return true;
 }
 
-static int show(void *user, const char *text, size_t size)
+static bool print(output *x)
+{
+    const bool good = fwrite(x->text, 1, x->n, stdout) == x->n;
+    x->n = 0;
+    return good;
+}
+
+/* What is whole goes out, and of the text behind it what there is. */
+static int print_ready(job *j)
+{
+    const int64_t texts = j->window.n * j->o.num_return_sequences;
+    rf_error *why = &j->io->why;
+    for (; j->head < texts && j->out[j->head].ended && !j->out[j->head].why.code; j->head++)
+        if (!print(&j->out[j->head])) break;
+    if (j->head < texts) print(&j->out[j->head]);
+    return cli_flush(why) || cli_stopped();
+}
+
+static int show(void *user, int64_t text, const char *piece, size_t size)
 {
     job *j = user;
-    if (!j->a->json) {
-        fwrite(text, 1, size, stdout);
-        if (cli_flush(&j->io->why)) return 1;
-    }
-    return cli_stopped() != 0;
+    if (j->a->json) return cli_stopped() != 0;
+    if (!append(&j->out[text], piece, size)) no_memory(j);
+    if (j->io->why.code) return 1;
+    return text == j->head ? print_ready(j) : cli_stopped() != 0;
 }
 
-static rf_status print_json(const job *j, const char *text, size_t size, const rf_generation *g)
+static json_t *as_json(const job *j, const char *text, size_t size, const rf_generation *g)
 {
     static const char *const reason[] = {"length", "stop", "interrupted"};
     const size_t kept = j->a->full ? size : 0;
     char *whole = malloc(kept + g->bytes + 1);
-    if (!whole) return no_memory(j);
+    if (!whole) return NULL;
     memcpy(whole, text, kept);
     memcpy(whole + kept, g->text, g->bytes);
     json_t *ids = json_array(), *logprobs = json_array();
@@ -86,35 +114,110 @@ static rf_status print_json(const job *j, const char *text, size_t size, const r
                              "finish_reason", reason[g->end], "prompt_tokens", (json_int_t)g->prompt_tokens, "ids", ids,
                              "logprobs", logprobs);
     free(whole);
-    return cli_print_json(line, 0, &j->io->why);
+    return line;
 }
 
-/* A failure that is the text's own is left in `inner`, to be told with its line; any other in io->why. */
-static rf_status answer(job *j, const char *text, size_t size, rf_error *inner)
+static bool append_json(const job *j, output *x, const char *text, size_t size, const rf_generation *g)
 {
-    rf_generation g = {0};
-    const double begin = now();
-    rf_status status = count_prompt(j, text, size, inner);
-    if (status) return status;
-    if (!j->a->json && j->a->full) fwrite(text, 1, size, stdout);
-    status = rf_generate(j->m.pipeline, text, size, &j->o, show, j, &g, inner);
-    j->seconds += now() - begin;
-    j->tokens += g.n + (g.end == RF_GENERATE_STOP);
-    if (!j->a->json && putchar('\n') == EOF) return cli_flush(&j->io->why);
-    if (status || j->io->why.code) return status ? status : j->io->why.code;
-    return j->a->json ? print_json(j, text, size, &g) : cli_flush(&j->io->why);
+    json_t *line = as_json(j, text, size, g);
+    char *dumped = line ? cli_json_dump(line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) : NULL;
+    const bool good = dumped && append(x, dumped, strlen(dumped));
+    free(dumped);
+    json_decref(line);
+    return good;
+}
+
+static int take_text(void *user, int64_t number, const rf_generation *g, const rf_error *why)
+{
+    job *j = user;
+    output *x = &j->out[number];
+    const int64_t i = number / j->o.num_return_sequences;
+    x->ended = true;
+    if (why) x->why = *why;
+    if (g) j->tokens += g->n + (g->end == RF_GENERATE_STOP);
+    if (g && j->a->json && !append_json(j, x, j->window.text[i], j->window.size[i], g)) no_memory(j);
+    if (g && !append(x, "\n", 1)) no_memory(j);
+    return j->io->why.code || (number == j->head && print_ready(j)) || cli_stopped();
+}
+
+/* ---- a window of texts ------------------------------------------------------------------------------------------- */
+
+/* Equal prompts of one call are told apart by how many came before: each gets a sample of its own. */
+static rf_status count_prompt(job *j, const char *text, size_t size, uint64_t *occurrence, rf_error *why)
+{
+    *occurrence = 0;
+    if (rf_encode(j->m.t, text, size, NULL, 0, 0, RF_ENCODE_PLAIN, &j->e, NULL, NULL)) return RF_OK;    /* told later */
+    char *key = malloc(9 * j->e.n + 1), *to = key;
+    if (!key) return rf_fail(why, RF_ENOMEM, "out of memory: a prompt of %zu tokens", j->e.n);
+    *key = 0;
+    for (size_t i = 0; i < j->e.n; i++) to += snprintf(to, 10, "%x ", (unsigned)j->e.id[i]);
+    const json_int_t before = json_integer_value(json_object_get(j->seen, key));
+    const bool kept = !json_object_set_new(j->seen, key, json_integer(before + 1));
+    free(key);
+    *occurrence = (uint64_t)before;
+    return kept ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: the prompts so far");
+}
+
+/* Space for what comes of each text, which is its prompt at first. */
+static rf_status begin_texts(job *j, const char *const *text)
+{
+    const int64_t n = j->window.n, R = j->o.num_return_sequences;
+    rf_status status = RF_OK;
+    j->head = 0;
+    j->occurrence = calloc((size_t)n, sizeof *j->occurrence);
+    j->out = calloc((size_t)(n * R), sizeof *j->out);
+    if (!j->occurrence || !j->out) return no_memory(j);
+    for (int64_t i = 0; i < n && !status; i++)
+        status = count_prompt(j, text[i], j->window.size[i], &j->occurrence[i], &j->io->why);
+    for (int64_t i = 0; i < n * R && !status && !j->a->json && j->a->full; i++)
+        if (!append(&j->out[i], text[i / R], j->window.size[i / R])) status = no_memory(j);
+    return status;
+}
+
+static void end_texts(job *j)
+{
+    for (int64_t i = 0; j->out && i < j->window.n * j->o.num_return_sequences; i++) free(j->out[i].text);
+    free(j->out);
+    free(j->occurrence);
+    j->out = NULL;
+    j->occurrence = NULL;
+    cli_window_empty(&j->window);
+}
+
+/* The first failure of a text in their order; texts before it were printed. */
+static rf_status answer(job *j, const cli_texts *in)
+{
+    const int64_t n = j->window.n, R = j->o.num_return_sequences;
+    const char *const *text = cli_window_texts(&j->window);
+    rf_error *why = &j->io->why;
+    if (!n) return RF_OK;
+    const double begun = now();
+    rf_status status = begin_texts(j, text);
+    if (!status)
+        status = rf_generate_texts(j->m.pipeline, text, j->window.size, j->occurrence, n, &j->o, show, take_text, j,
+                                   why);
+    j->seconds += now() - begun;
+    if (!status && why->code) status = why->code;
+    if (!status && j->head < n * R) {
+        const output *x = &j->out[j->head];
+        if (x->why.code && in) status = cli_texts_fail(in, j->first + (uint64_t)(j->head / R), why, &x->why);
+        else if (x->why.code) status = rf_fail(why, x->why.code, "%s", x->why.text);
+        else if (!j->a->json && (x->n || !x->ended) && cli_stopped()) putchar('\n');
+    }
+    end_texts(j);
+    return status;
 }
 
 /* ---- all texts --------------------------------------------------------------------------------------------------- */
 
 /* Any of these asks for sampling. */
-static const char *const drawing[] = {"temperature", "top_k", "top_p"};
+static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p", "typical_p", "num_return_sequences"};
 
 static rf_status check(const job *j, rf_error *why)
 {
     const cli_parsed *p = j->io->parsed;
     if (j->a->prompt_file && j->a->texts.n) return rf_fail(why, RF_EARG, "--prompt_file and TEXT exclude one another");
-    for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
+    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
         if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !j->a->o.do_sample)
             return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
     return RF_OK;
@@ -131,8 +234,13 @@ static rf_status prepare(job *j)
                        "roformer pretrain --objective clm trains one that can");
     j->o = j->a->o;
     j->o.seed = (uint64_t)j->a->seed;
-    for (size_t i = 0; i < sizeof drawing / sizeof *drawing; i++)
+    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
         if (cli_given(j->io->parsed, drawing[i])) j->o.do_sample = 1;
+    j->o.cache_type = (rf_type)j->a->cache_dtype;
+    j->o.stop_string = j->a->stop.item;
+    j->o.stop_strings = j->a->stop.n;
+    if (j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
+    if (status) return status;
     j->seen = json_object();
     return j->seen ? RF_OK : no_memory(j);
 }
@@ -140,13 +248,20 @@ static rf_status prepare(job *j)
 static rf_status from_texts(job *j)
 {
     cli_texts in = {0};
-    const char *text;
+    const char *text = "";
     size_t size;
     rf_status status = cli_texts_open(j->io->ctx, &in, &j->a->texts, &j->io->why);
-    while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text && !cli_stopped()) {
-        rf_error inner = {0};
-        status = answer(j, text, size, &inner);
-        if (inner.code) cli_texts_fail(&in, cli_texts_number(&in), &j->io->why, &inner);
+    while (!status && text && !cli_stopped()) {
+        rf_status bad = cli_texts_next(&in, &text, &size, &j->io->why);
+        if (!j->window.n) j->first = cli_texts_number(&in);
+        if (!bad && text) bad = cli_window_add(&j->window, text, size, &j->io->why);
+        if (!bad && text && j->window.n < WINDOW && cli_texts_ready(&in)) continue;
+        const rf_error first = j->io->why;                      /* texts before a bad line are still written */
+        j->io->why = (rf_error){0};
+        status = answer(j, &in);
+        if (status || !bad) continue;
+        j->io->why = first;
+        status = bad;
     }
     cli_texts_close(&in);
     return status;
@@ -170,9 +285,8 @@ static rf_status from_file(job *j)
     const bool whole = !fclose(all);
     cli_lines_close(&in);
     if (!status && !whole) status = no_memory(j);
-    rf_error inner = {0};
-    if (!status && !cli_stopped()) status = answer(j, text, n, &inner);
-    if (inner.code) rf_fail(&j->io->why, inner.code, "%s", inner.text);
+    if (!status && !cli_stopped()) status = cli_window_add(&j->window, text, n, &j->io->why);
+    if (!status) status = answer(j, NULL);
     free(text);
     return status;
 }
@@ -189,6 +303,7 @@ static int run(void *arguments, cli_io *io)
         cli_note(io, "%lld tokens, %.1f in a second", (long long)j.tokens, (double)j.tokens / j.seconds);
     rf_encoding_clear(&j.e);
     json_decref(j.seen);
+    cli_window_clear(&j.window);
     cli_model_close(&j.m);
     return cli_exit(io);
 }
@@ -210,16 +325,33 @@ static const cli_option options[] = {
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
      NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens by their probabilities; also when one of the next three is given", NULL},
+     "sample tokens by their probabilities; also when one of the next six is given", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
      "below 1: likely tokens become likelier", NULL},
     {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
      "top-k sampling: draw from the N likeliest tokens; 0: all", NULL},
     {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
      "nucleus sampling: draw from the fewest tokens whose probabilities add up to P", NULL},
+    {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
+     "leave out tokens with less than P times the probability of the likeliest", NULL},
+    {"typical_p", 0, CLI_REAL, A(o.typical_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
+     "typical sampling: draw from the fewest tokens whose probabilities add up to P, those first whose surprise is "
+     "nearest to the mean", NULL},
+    {"num_return_sequences", 0, CLI_INT, A(o.num_return_sequences), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
+     "samples of each prompt, one after the other", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
      RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the text so far become less likely", NULL},
+    {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "no N tokens in a row come twice, prompt included; 0: they may", NULL},
+    {"stop", 0, CLI_EACH, A(stop), "STRING", NULL, 0, 0, NULL,
+     "a text ends behind STRING, wherever it comes; may be given again", NULL},
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
+    {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
+     "texts that are written at the same time, at most; the tokens do not depend on it", NULL},
+    {"cache_dtype", 0, CLI_CHOICE, A(cache_dtype), "f32|bf16", "f32", 0, 0, NULL,
+     "what keys and values of earlier tokens are kept in; bf16 takes half the memory", NULL},
+    {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
+     "memory for keys and values, at most: texts wait until there is enough; 0: no limit", NULL},
     {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
@@ -230,6 +362,8 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer generate -m my-causal-model \"The model\"",
     "roformer generate -m my-causal-model --top_p 0.9 --temperature 0.8 --seed 7 -n 200 \"The model\"",
+    "roformer generate -m my-causal-model --min_p 0.1 --num_return_sequences 3 --stop . \"The model\"",
+    "printf 'The model\\nA dog\\n' | roformer generate -m my-causal-model -n 20 --no_repeat_ngram_size 3",
     "echo \"The model\" | roformer generate -m my-causal-model --json",
     NULL,
 };
@@ -240,8 +374,11 @@ const cli_command cmd_generate = {
     "generate text with a causal model",
     "Each TEXT, each line of standard input when there is none, or the whole of --prompt_file is a prompt.  Without "
     "sampling the likeliest token is taken each time.  A text ends with [SEP], which training puts at the end of "
-    "documents, or after --max_new_tokens.  Tokens are printed as they come; a prompt and a seed give the same text, "
-    "whatever the number of threads and the other prompts; a prompt that comes again gets another sample.\n"
+    "documents, behind a --stop string, or after --max_new_tokens.  "
+    "Prompts are written side by side, --batch_size at a "
+    "time, what they have in common at the beginning is computed once, and they are printed in their order, tokens as "
+    "they come; a prompt and a seed give the same text, whatever the number of threads and the other prompts; a prompt "
+    "that comes again gets another sample.\n"
     "With --json: {\"generated_text\", \"finish_reason\": \"stop\" or \"length\", \"prompt_tokens\", \"ids\", "
     "\"logprobs\"}, the last two of the new tokens, by the model's own distribution.",
     examples,

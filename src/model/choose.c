@@ -1,0 +1,185 @@
+/* choose.c — what comes next, of a model's scores: options, and the tokens that they leave.
+ *
+ *     score(w)  repetition_penalty, suppress, no_repeat_ngram_size;    the likeliest, or of score / temperature
+ *     top_k     the k largest
+ *     top_p     the fewest whose probabilities add up to top_p                                     Holtzman et al. 2020
+ *     min_p     those with at least min_p of the largest probability                                 Nguyen et al. 2024
+ *     typical_p the fewest, those whose -log p is nearest to the entropy first, that add up to it   Meister et al. 2022
+ *
+ * one after the other, each on what the one before left, as transformers' warpers do. */
+#include "model/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void rf_generate_options_init(rf_generate_options *o, size_t size)
+{
+    const rf_generate_options own = {
+        .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42, .typical_p = 1,
+        .num_return_sequences = 1, .batch_size = 64};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why)
+{
+    rf_generate_defaults(own);
+    return rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_generate_options, suppressed), given, "rf_generate_options",
+                            why);
+}
+
+rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
+{
+    const struct { const char *name; double value, least, most; } limits[] = {
+        {"max_new_tokens", (double)o->max_new_tokens, 0, RF_NEW_TOKENS_MOST},
+        {"temperature", o->temperature, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST},
+        {"top_k", (double)o->top_k, 0, RF_TOP_K_MOST},
+        {"top_p", o->top_p, RF_TOP_P_LEAST, 1},
+        {"repetition_penalty", o->repetition_penalty, RF_REPETITION_PENALTY_LEAST, RF_REPETITION_PENALTY_MOST},
+        {"min_p", o->min_p, 0, 1},
+        {"typical_p", o->typical_p, RF_TOP_P_LEAST, 1},
+        {"no_repeat_ngram_size", (double)o->no_repeat_ngram_size, 0, RF_NEW_TOKENS_MOST},
+        {"num_return_sequences", (double)o->num_return_sequences, 1, RF_RETURN_SEQUENCES_MOST},
+        {"batch_size", (double)o->batch_size, 1, RF_BATCH_SIZE_MOST},
+    };
+    for (size_t i = 0; i < RF_COUNT(limits); i++)
+        if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
+            return rf_fail(why, RF_EARG, "%s: %g is not in %g to %g", limits[i].name, limits[i].value, limits[i].least,
+                           limits[i].most);
+    if (o->stops < 0 || o->suppressed < 0 || (o->stops && !o->stop) || (o->suppressed && !o->suppress) ||
+        o->stop_strings < 0 || (o->stop_strings && !o->stop_string))
+        return rf_fail(why, RF_EARG, "stop, suppress, stop_string: lists of %lld, %lld and %lld",
+                       (long long)o->stops, (long long)o->suppressed, (long long)o->stop_strings);
+    if (o->num_return_sequences > 1 && !o->do_sample)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld, but without sampling all are the same",
+                       (long long)o->num_return_sequences);
+    if (o->cache_type != RF_F32 && o->cache_type != RF_BF16)
+        return rf_fail(why, RF_EARG, "cache_type: %d, neither RF_F32 nor RF_BF16", (int)o->cache_type);
+    return RF_OK;
+}
+
+/* ---- choosing; p holds a score until softmax ---- */
+
+static bool before(const rf__candidate *a, const rf__candidate *b)
+{
+    return a->p > b->p || (a->p == b->p && a->id < b->id);
+}
+
+static int order(const void *a, const void *b) { return before(a, b) ? -1 : 1; }
+
+/* A heap whose root is the worst: c[i] is not before any of those under it. */
+static void sink_down(rf__candidate *c, int64_t i, int64_t n)
+{
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(&c[child], &c[child + 1])) child++;
+        if (!before(&c[i], &c[child])) return;
+        const rf__candidate swap = c[i];
+        c[i] = c[child];
+        c[child] = swap;
+    }
+}
+
+/* The k best come first, in no order. */
+static void select_best(rf__candidate *c, int64_t n, int64_t k)
+{
+    for (int64_t i = k / 2 - 1; i >= 0; i--) sink_down(c, i, k);
+    for (int64_t i = k; i < n; i++)
+        if (before(&c[i], &c[0])) {
+            c[0] = c[i];
+            sink_down(c, 0, k);
+        }
+}
+
+/* Of scores whose largest is 0. */
+static void softmax(rf__candidate *c, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += c[i].p = exp(c[i].p);
+    for (int64_t i = 0; i < n; i++) c[i].p /= sum;
+}
+
+/* The fewest whose probabilities reach top_p: a token stays if those before it do not. */
+static int64_t cut(rf__candidate *c, int64_t n, double top_p)
+{
+    double sum = 0;
+    int64_t m = 0;
+    while (m < n && sum < top_p) sum += c[m++].p;
+    for (int64_t i = 0; i < m; i++) c[i].p /= sum;
+    return m;
+}
+
+/* Those with at least min_p of the largest share. */
+static int64_t cut_low(rf__candidate *c, int64_t n, double min_p)
+{
+    double sum = c[0].p;
+    int64_t m = 1;
+    for (; m < n && c[m].p >= min_p * c[0].p; m++) sum += c[m].p;
+    for (int64_t i = 0; i < m; i++) c[i].p /= sum;
+    return m;
+}
+
+static int by_distance(const void *a, const void *b)
+{
+    const rf__candidate *x = a, *y = b;
+    return x->distance != y->distance ? (x->distance < y->distance ? -1 : 1) : order(a, b);
+}
+
+/* The fewest whose shares reach `mass`, those first whose surprise is nearest to the mean; of equal ones all. */
+static int64_t cut_untypical(rf__candidate *c, int64_t n, double mass)
+{
+    double entropy = 0, sum = 0, all = 0;
+    int64_t m = 0;
+    for (int64_t i = 0; i < n; i++) entropy -= c[i].p > 0 ? c[i].p * log(c[i].p) : 0;
+    for (int64_t i = 0; i < n; i++) c[i].distance = fabs(-log(c[i].p) - entropy);
+    qsort(c, (size_t)n, sizeof *c, by_distance);
+    while (m + 1 < n && (sum += c[m].p) < mass) m++;
+    const double farthest = c[m].distance;
+    for (m = 0; m < n && c[m].distance <= farthest; m++) all += c[m].p;
+    qsort(c, (size_t)m, sizeof *c, order);
+    for (int64_t i = 0; i < m; i++) c[i].p /= all;
+    return m;
+}
+
+static bool repeats(const int32_t id[], int64_t at, const int32_t end[], int64_t n)
+{
+    return !memcmp(id + at, end, (size_t)n * sizeof *id);
+}
+
+void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on)
+{
+    const int64_t begin = n - (size - 1);
+    for (int64_t i = 0; size && i < begin; i++)
+        if (repeats(id, i, id + begin, size - 1)) {
+            uint8_t *f = &flag[id[i + size - 1]];
+            *f = (uint8_t)(on ? *f | RF__REPEATS : *f & ~RF__REPEATS);
+        }
+}
+
+int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,
+                       rf__candidate *c)
+{
+    int64_t n = 0, best = 0;
+    for (int64_t i = 0; i < V; i++) {
+        double score = (double)logits[i];
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        if (flag[i] & RF__SEEN) score = score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
+        c[n] = (rf__candidate){.p = score, .id = (int32_t)i};
+        if (before(&c[n], &c[best])) best = n;
+        n++;
+    }
+    if (!n) return 0;
+    if (!o->do_sample) {
+        c[0] = (rf__candidate){.p = 1, .id = c[best].id};
+        return 1;
+    }
+    const double most = c[best].p;      /* first: what is left is at most 0 and may be divided */
+    for (int64_t i = 0; i < n; i++) c[i].p = (c[i].p - most) / o->temperature;
+    if (o->top_k && o->top_k < n) {
+        select_best(c, n, o->top_k);
+        n = o->top_k;
+    }
+    qsort(c, (size_t)n, sizeof *c, order);
+    softmax(c, n);
+    if (o->top_p < 1) n = cut(c, n, o->top_p);
+    if (o->min_p > 0) n = cut_low(c, n, o->min_p);
+    return o->typical_p < 1 ? cut_untypical(c, n, o->typical_p) : n;
+}
