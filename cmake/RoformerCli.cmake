@@ -54,6 +54,25 @@ if(rf_self)
   add_custom_target(roformer-man ALL DEPENDS ${rf_man})
 endif()
 
+# jieba's dictionary, compiled by the program itself.
+set(rf_dictionary "${RF_DICTIONARY}")
+if(RF_DICTIONARY STREQUAL "AUTO")
+  set(rf_dictionary /usr/lib/python3/dist-packages/jieba/dict.txt)
+  if(NOT EXISTS ${rf_dictionary})
+    message(STATUS "jieba's dict.txt not found (Debian: python3-jieba): no dictionary of Chinese words is compiled")
+    set(rf_dictionary OFF)
+  endif()
+endif()
+if(rf_dictionary AND rf_self)
+  set(rf_words ${PROJECT_BINARY_DIR}/dictionary/jieba.words)
+  add_custom_command(OUTPUT ${rf_words}
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/dictionary
+    COMMAND ${rf_self} dictionary -q --name jieba -o ${rf_words} ${rf_dictionary}
+    DEPENDS ${rf_dictionary} VERBATIM)
+  add_custom_target(roformer-dictionary ALL DEPENDS ${rf_words})
+  add_dependencies(roformer-dictionary roformer-program)
+endif()
+
 # Writes a tiny random model for the tests of the program.
 if(BUILD_TESTING)
   add_executable(make_model tests/support_bin/make_model.c)

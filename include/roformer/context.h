@@ -42,6 +42,7 @@ typedef struct rf_ctx_options {
     int threads;              /* workers inside one call; 0, rf_processors(), at most RF_MAX_THREADS           */
     const char *isa;          /* highest rung of the kernel ladder: "ref", or a name of rungs.def; NULL: the best   */
     const char *products;     /* who computes matrix products: "built-in" (NULL means this) or "onednn"         */
+    const char *dictionary;   /* of Chinese words, compiled, for tokenizers whose folder has none; NULL: none    */
 } rf_ctx_options;
 
 void rf_ctx_options_init(rf_ctx_options *o, size_t size);

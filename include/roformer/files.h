@@ -23,6 +23,7 @@
 #define RF_FILE_TOKENIZER "tokenizer.json"
 #define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"
+#define RF_FILE_DICTIONARY "dictionary.words"             /* of Chinese words, compiled: the folder's own            */
 
 /* A checkpoint, besides the model. */
 #define RF_FILE_COMPLETE "COMPLETE"                       /* its checksums, written last                              */

@@ -88,6 +88,14 @@ int rf_tokenizer_continues(const rf_tokenizer *t, int32_t id);                /*
 char *rf_tokenizer_describe(const rf_tokenizer *t);    /* a JSON object; freed with rf_text_free; NULL: no memory    */
 uint64_t rf_tokenizer_fingerprint(const rf_tokenizer *t, uint64_t seed);      /* of all that ids depend on          */
 
+/* Compiles dictionaries of words for tokenizers that cut Chinese text (RoFormerTokenizer): `texts` files in jieba's
+ * format, "word frequency [tag]" on each line, of which the last one that has a word counts, to the file `path`, which
+ * is mapped when it is used.  `name` is what tokenizer_config.json will call it.
+ *
+ *   RF_EDATA        a line that is not one, with its number; words of more than 64 characters; not UTF-8             */
+rf_status rf_dictionary_compile(const rf_ctx *ctx, const char *const *text, size_t texts, const char *name,
+                                const char *path, rf_error *why);
+
 /* The result of encoding; storage grows and is used again from call to call. */
 typedef struct rf_encoding {
     const rf_ctx *ctx;

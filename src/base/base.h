@@ -26,6 +26,7 @@ struct rf_ctx {
     bool capped;                        /* a better rung exists on this machine, but was not asked for */
     const struct rfk_table *k;          /* set by rf_ctx_new (src/kernel/context.c) */
     struct rf__thread_pool *pool;       /* workers (src/base/parallel.c); NULL with one thread */
+    char *dictionary;                   /* path of a compiled one, or NULL */
     bool onednn;                        /* products by oneDNN, which the caller asked for */
     /* what matrix products keep between calls (src/kernel/gemm/gemm.c), behind a lock */
     struct rf__product_state *products;

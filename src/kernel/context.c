@@ -87,7 +87,9 @@ rf_status rf_ctx_new(const rf_ctx_options *options, rf_ctx **out, rf_error *why)
         .threads = o.threads ? o.threads : threads_of_machine(),
         .capped = o.isa && capped,
     };
-    status = equip(ctx, &best, o.products, why);
+    if (o.dictionary && !(ctx->dictionary = rf__strdup(ctx, o.dictionary)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: a path");
+    if (!status) status = equip(ctx, &best, o.products, why);
     if (status) rf_ctx_free(ctx);
     else *out = ctx;
     return status;
@@ -100,6 +102,7 @@ void rf_ctx_free(rf_ctx *ctx)
     rf__product_state_free(ctx);
     rf__kept_bytes_free(ctx);
     rf__free(ctx, (void *)(uintptr_t)ctx->k);
+    rf__free(ctx, ctx->dictionary);
     ctx->allocator.release(ctx->allocator.user, ctx, sizeof *ctx);
 }
 

@@ -56,7 +56,6 @@ static const char *token_text(const json_t *x)
 static const char *const json_classes[] = {"PreTrainedTokenizerFast", "TokenizersBackend"};
 
 static const struct { const char *part, *hint; } others[] = {
-    {"RoFormerTokenizer", " (RoFormerTokenizer cuts Chinese into words with jieba)"},
     {"ByT5", " (ByT5 has ids of its own for the 256 bytes)"},
 };
 

@@ -8,41 +8,46 @@
 
 enum { CACHE_BITS = 14, CACHED = 7 };                     /* 1 MiB                                                    */
 
-typedef struct line {
+typedef struct rf_cached {
     uint64_t key[RF_KEY / 8];
     int32_t id[CACHED];
     uint8_t end[CACHED];
     uint8_t n;                                            /* 0: nothing here                                          */
 } line;
 
-typedef struct scratch {
-    rf_words words;
-    line *cache;
-    uint64_t *hash;
-    int32_t *id;
-    uint32_t *end;
-    size_t hashes, ids, ends;
-} scratch;
-
-static void free_scratch(const rf_ctx *ctx, void *own)
+bool rf__piecer_init(rf_piecer *s, const rf_ctx *ctx)
 {
-    scratch *s = own;
+    *s = (rf_piecer){0};
+    rf__words_init(&s->words, ctx);
+    s->cache = rf__calloc(ctx, (size_t)1 << CACHE_BITS, sizeof *s->cache);
+    return s->cache;
+}
+
+void rf__piecer_forget(rf_piecer *s)
+{
+    memset(s->cache, 0, sizeof *s->cache << CACHE_BITS);
+}
+
+void rf__piecer_clear(rf_piecer *s, const rf_ctx *ctx)
+{
     rf__words_clear(&s->words);
     rf__free(ctx, s->cache);
     rf__free(ctx, s->hash);
     rf__free(ctx, s->id);
     rf__free(ctx, s->end);
-    rf__free(ctx, s);
+}
+
+static void free_scratch(const rf_ctx *ctx, void *own)
+{
+    rf__piecer_clear(own, ctx);
+    rf__free(ctx, own);
 }
 
 static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
 {
-    scratch *s = own;
-    if (s && others) memset(s->cache, 0, sizeof *s->cache << CACHE_BITS);
-    if (s || !(s = rf__calloc(ctx, 1, sizeof *s))) return s;
-    rf__words_init(&s->words, ctx);
-    s->cache = rf__calloc(ctx, (size_t)1 << CACHE_BITS, sizeof *s->cache);
-    if (s->cache) return s;
+    rf_piecer *s = own;
+    if (s && others) rf__piecer_forget(s);
+    if (s || !(s = rf__alloc(ctx, sizeof *s)) || rf__piecer_init(s, ctx)) return s;
     rf__free(ctx, s);
     return NULL;
 }
@@ -61,61 +66,67 @@ static inline size_t cache_slot(const uint64_t key[3])
     return (size_t)((h ^ h << 17) >> (64 - CACHE_BITS));
 }
 
-/* The pieces of a word that the cache does not hold. */
-static bool look_up(const rf_wordpiece *t, rf_encoding *e, scratch *s, const rf_word *w, line *cached)
+size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
 {
-    size_t n = 0;
-    if (w->chars <= (size_t)t->options.max_word) {
-        if (!rf__grow(e->ctx, &s->hash, &s->hashes, w->size + 1, sizeof *s->hash) ||
-            !rf__grow(e->ctx, &s->id, &s->ids, w->size + 1, sizeof *s->id) ||
-            !rf__grow(e->ctx, &s->end, &s->ends, w->size + 1, sizeof *s->end))
-            return false;
-        n = rf__vocab_pieces(&t->vocab, w->text, w->size, s->hash, s->id, s->end);
-    }
+    return w->chars <= (size_t)t->options.max_word
+               ? rf__vocab_pieces(&t->vocab, w->text, w->size, s->hash, s->id, s->end)
+               : 0;
+}
+
+/* The pieces of a word that the cache does not hold. */
+static bool look_up(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, line *cached,
+                    rf_pieces_of *pieces)
+{
+    if (!rf__grow(e->ctx, &s->hash, &s->hashes, w->size + 1, sizeof *s->hash) ||
+        !rf__grow(e->ctx, &s->id, &s->ids, w->size + 1, sizeof *s->id) ||
+        !rf__grow(e->ctx, &s->end, &s->ends, w->size + 1, sizeof *s->end))
+        return false;
+    size_t n = pieces(t, s, w);
     if (!rf__reserve_tokens(e, n + 1)) return false;
     if (!n) {
-        push_piece(e, w, t->base.special[RF_UNK], 0, w->size);
-    } else {
-        for (size_t i = 0; i < n; i++) push_piece(e, w, s->id[i], i ? s->end[i - 1] : 0, s->end[i]);
+        s->id[0] = t->base.special[RF_UNK];
+        s->end[0] = (uint32_t)w->size;
+        n = 1;
     }
+    for (size_t i = 0; i < n; i++) push_piece(e, w, s->id[i], i ? s->end[i - 1] : 0, s->end[i]);
     if (cached && n <= CACHED) {
         memcpy(cached->key, w->key, sizeof cached->key);
-        cached->n = (uint8_t)(n ? n : 1);
+        cached->n = (uint8_t)n;
         for (size_t i = 0; i < n; i++) {
             cached->id[i] = s->id[i];
             cached->end[i] = (uint8_t)s->end[i];
-        }
-        if (!n) {
-            cached->id[0] = t->base.special[RF_UNK];
-            cached->end[0] = (uint8_t)w->size;
         }
     }
     return true;
 }
 
+bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces)
+{
+    line *l = NULL;
+    if (w->size <= RF_KEY) {
+        l = &s->cache[cache_slot(w->key)];
+        if (l->n && l->key[0] == w->key[0] && l->key[1] == w->key[1] && l->key[2] == w->key[2]) {
+            if (!rf__reserve_tokens(e, CACHED)) return false;
+            size_t begin = 0;
+            for (unsigned i = 0; i < l->n; i++) {
+                push_piece(e, w, l->id[i], begin, l->end[i]);
+                begin = l->end[i];
+            }
+            return true;
+        }
+    }
+    return look_up(t, e, s, w, l, pieces);
+}
+
 static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
-    scratch *s = own;
+    rf_piecer *s = own;
     rf_word w;
     s->words.keep_whole = t->normal.python && !p->plain;
     rf__words_start(&s->words, &t->normal, p->text, p->from, p->to, p->size);
-    while (rf__words_next(&s->words, &w)) {
-        line *l = NULL;
-        if (w.size <= RF_KEY && w.chars <= (size_t)t->options.max_word) {
-            l = &s->cache[cache_slot(w.key)];
-            if (l->n && l->key[0] == w.key[0] && l->key[1] == w.key[1] && l->key[2] == w.key[2]) {
-                if (!rf__reserve_tokens(e, CACHED)) return false;
-                size_t begin = 0;
-                for (unsigned i = 0; i < l->n; i++) {
-                    push_piece(e, &w, l->id[i], begin, l->end[i]);
-                    begin = l->end[i];
-                }
-                continue;
-            }
-        }
-        if (!look_up(t, e, s, &w, l)) return false;
-    }
+    while (rf__words_next(&s->words, &w))
+        if (!rf__put_word(t, e, s, &w, rf__wordpieces)) return false;
     return !s->words.failed;
 }
 
@@ -127,7 +138,7 @@ static const rf_change in_tokens[] = {{" .", "."},   {" ?", "?"},     {" !", "!"
 
 /* As transformers 5: each token after the first is glued ("##" removed) or gets a space before it; then its own text is
  * tidied, token by token (" ." becomes "." and so on). */
-static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
+char *rf__wordpiece_decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf_wordpiece *t = rf__as_wordpiece(any);
     size_t used = 0, capacity = 1;
@@ -153,31 +164,31 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */
 
-static const char *token_of(const rf_tokenizer *any, int32_t id)
+const char *rf__wordpiece_token(const rf_tokenizer *any, int32_t id)
 {
     const rf_vocab *v = &rf__as_wordpiece(any)->vocab;
     return v->hidden[id] == RF_HIDDEN ? NULL : rf__vocab_token(v, id);
 }
 
-static int32_t id_of(const rf_tokenizer *any, const char *token)
+int32_t rf__wordpiece_id(const rf_tokenizer *any, const char *token)
 {
     return rf__vocab_find(&rf__as_wordpiece(any)->vocab, token, strlen(token));
 }
 
-static bool continues(const rf_tokenizer *any, int32_t id)
+bool rf__wordpiece_continues(const rf_tokenizer *any, int32_t id)
 {
-    const char *token = token_of(any, id);
+    const char *token = rf__wordpiece_token(any, id);
     return token && token[0] == '#' && token[1] == '#';
 }
 
-static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
+uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *any, uint64_t seed)
 {
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
     const int32_t plain[5] = {o->lowercase, o->strip_accents, o->han_split, (int32_t)o->rules, o->max_word};
     return rf__hash64(plain, sizeof plain, seed);
 }
 
-static void settings(const rf_tokenizer *any, json_t **config)
+void rf__wordpiece_settings(const rf_tokenizer *any, json_t **config)
 {
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
     rf__json_set(config, "do_lower_case", json_boolean(o->lowercase));
@@ -188,7 +199,7 @@ static void settings(const rf_tokenizer *any, json_t **config)
     rf__json_set(config, "roformer_rules", json_string(o->rules == RF_RULES_PYTHON ? "python" : "rust"));
 }
 
-static void describe(const rf_tokenizer *any, json_t **about)
+void rf__wordpiece_describe(const rf_tokenizer *any, json_t **about)
 {
     const rf_tokenizer_options *o = &rf__as_wordpiece(any)->options;
     rf__json_set(about, "lower_case", json_boolean(o->lowercase));
@@ -198,7 +209,7 @@ static void describe(const rf_tokenizer *any, json_t **about)
 
 /* ---- making one ------------------------------------------------------------------------------------------------ */
 
-static void clear(rf_tokenizer *any)
+void rf__wordpiece_clear(rf_tokenizer *any)
 {
     rf__vocab_clear(&((rf_wordpiece *)(void *)any)->vocab);
 }
@@ -225,23 +236,24 @@ const rf_tokenizer_row rf__tokenizer_wordpiece = {
     .open = rf__wordpiece_open,
     .training = &rf__wordpiece_training,
     .save = rf__wordpiece_save,
-    .settings = settings,
-    .describe = describe,
-    .fingerprint = fingerprint,
-    .clear = clear,
+    .settings = rf__wordpiece_settings,
+    .describe = rf__wordpiece_describe,
+    .fingerprint = rf__wordpiece_fingerprint,
+    .clear = rf__wordpiece_clear,
     .encode = encode,
     .scratch = get_scratch,
     .scratch_free = free_scratch,
-    .decode = decode,
-    .token = token_of,
-    .id = id_of,
-    .continues = continues,
+    .decode = rf__wordpiece_decode,
+    .token = rf__wordpiece_token,
+    .id = rf__wordpiece_id,
+    .continues = rf__wordpiece_continues,
 };
 
-rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokenizer_options *options,
-                             const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why)
+rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_vocab *vocab,
+                             const rf_tokenizer_options *options, const rf_tokenizer_parts *parts, rf_tokenizer **out,
+                             rf_error *why)
 {
-    rf_tokenizer *any = rf__tokenizer_alloc(ctx, &rf__tokenizer_wordpiece, why);
+    rf_tokenizer *any = rf__tokenizer_alloc(ctx, row, why);
     if (!any) {
         rf__vocab_clear(vocab);
         return RF_ENOMEM;
@@ -300,7 +312,8 @@ rf_status rf_tokenizer_new(const rf_ctx *ctx, const char *vocab, size_t size, co
         return rf_fail(why, RF_EARG, "%s: rules %d, there are 0 (rust) and 1 (python)", name, (int)o.rules);
     rf_vocab v;
     const rf_status status = rf__vocab_lines(&v, ctx, vocab, size, name, o.rules, NULL, 0, why);
-    return status ? status : rf__wordpiece_make(ctx, &v, &o, &(rf_tokenizer_parts){.name = name}, out, why);
+    const rf_tokenizer_parts parts = {.name = name};
+    return status ? status : rf__wordpiece_make(ctx, &rf__tokenizer_wordpiece, &v, &o, &parts, out, why);
 }
 
 const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t)

@@ -27,6 +27,7 @@ typedef struct rf_scalars { rf_scalar *at; size_t n, capacity; } rf_scalars;
 typedef struct rf_normal {
     rf_unicode unicode;
     bool lowercase, strip, han, python;
+    bool uncut;                         /* punctuation ends no word                                                  */
     uint8_t ascii[256];                 /* flags of a byte; RF_OTHER for those that need the long way                */
     const rf_added *whole;              /* words that python rules keep whole, when cleaning makes them              */
     size_t wholes;
@@ -34,6 +35,7 @@ typedef struct rf_normal {
 enum { RF_OTHER = 128 };
 
 void rf__normal_init(rf_normal *n, const rf_tokenizer_options *options);
+void rf__normal_uncut(rf_normal *n);
 
 /* Walks over the words of text that is known to be UTF-8. */
 typedef struct rf_words {
@@ -108,6 +110,28 @@ typedef struct rf_wordpiece {
     rf_normal normal;
 } rf_wordpiece;
 
+/* ---- words put into an encoding (wordpiece.c) -------------------------------------------------------------------- */
+
+typedef struct rf_piecer {
+    rf_words words;
+    struct rf_cached *cache;            /* from a short word to its pieces                                            */
+    uint64_t *hash;
+    int32_t *id;                        /* pieces: ids, and ends as bytes of the word                                 */
+    uint32_t *end;
+    size_t hashes, ids, ends;
+} rf_piecer;
+
+bool rf__piecer_init(rf_piecer *s, const rf_ctx *ctx);
+void rf__piecer_forget(rf_piecer *s);                                 /* what belongs to a tokenizer                  */
+void rf__piecer_clear(rf_piecer *s, const rf_ctx *ctx);
+
+/* The pieces of a word as `id` and `end`, for which there is space: at most its bytes; 0: it has none, as a whole. */
+typedef size_t rf_pieces_of(const rf_wordpiece *t, rf_piecer *s, const rf_word *w);
+size_t rf__wordpieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w);
+
+/* Appends a word's tokens.  A cache serves one `pieces`.  False: no memory. */
+bool rf__put_word(const rf_wordpiece *t, rf_encoding *e, rf_piecer *s, const rf_word *w, rf_pieces_of *pieces);
+
 static inline const rf_wordpiece *rf__as_wordpiece(const rf_tokenizer *t)
 {
     return (const rf_wordpiece *)(const void *)t;
@@ -120,12 +144,26 @@ enum { RF_MAX_WORD = 10000, RF_MAX_WORD_USUAL = 100 };    /* limits for the char
 /* The options that were given (NULL: none) over the defaults. */
 rf_status rf__tokenizer_options_read(rf_tokenizer_options *own, const rf_tokenizer_options *given, rf_error *why);
 
-rf_status rf__wordpiece_make(const rf_ctx *ctx, rf_vocab *vocab, const rf_tokenizer_options *options,
-                             const rf_tokenizer_parts *parts, rf_tokenizer **out, rf_error *why);
+rf_status rf__wordpiece_make(const rf_ctx *ctx, const rf_tokenizer_row *row, rf_vocab *vocab,
+                             const rf_tokenizer_options *options, const rf_tokenizer_parts *parts, rf_tokenizer **out,
+                             rf_error *why);
 
+/* Hooks of such a row. */
+char *rf__wordpiece_decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size);
+const char *rf__wordpiece_token(const rf_tokenizer *t, int32_t id);
+int32_t rf__wordpiece_id(const rf_tokenizer *t, const char *token);
+bool rf__wordpiece_continues(const rf_tokenizer *t, int32_t id);
+uint64_t rf__wordpiece_fingerprint(const rf_tokenizer *t, uint64_t seed);
+void rf__wordpiece_settings(const rf_tokenizer *t, json_t **config);
+void rf__wordpiece_describe(const rf_tokenizer *t, json_t **about);
+void rf__wordpiece_clear(rf_tokenizer *t);
+
+extern const rf_tokenizer_row rf__tokenizer_wordpiece;
 extern const rf_tokenizer_training rf__wordpiece_training;            /* vocab_trainer.c */
 
 rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out);
+/* The same for a row whose struct begins with an rf_wordpiece; its own members are zero. */
+rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out);
 rf_status rf__wordpiece_save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why);
 
 #endif

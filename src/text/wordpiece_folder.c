@@ -305,7 +305,7 @@ static rf_status read_source(source *s, const char *vocab_path, bool *lines)
     return *lines ? read_lines(s, vocab_path) : read_fast_vocab(s);
 }
 
-rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
+rf_status rf__wordpiece_open_as(rf_tokenizer_folder *f, const rf_tokenizer_row *row, rf_tokenizer **out)
 {
     char vocab_path[RF_PATH];
     bool lines = false;
@@ -317,9 +317,14 @@ rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
     f->parts.name = lines ? vocab_path : f->fast_path;
     status = add_named(&s);
     if (!status) status = check_added(&s, f->parts.name);
-    if (!status) return rf__wordpiece_make(f->ctx, &s.vocab, &s.options, &f->parts, out, f->why);
+    if (!status) return rf__wordpiece_make(f->ctx, row, &s.vocab, &s.options, &f->parts, out, f->why);
     rf__vocab_clear(&s.vocab);
     return status;
+}
+
+rf_status rf__wordpiece_open(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    return rf__wordpiece_open_as(f, &rf__tokenizer_wordpiece, out);
 }
 
 /* ---- saving ---- */

@@ -20,8 +20,15 @@ void rf__normal_init(rf_normal *n, const rf_tokenizer_options *options)
         const unsigned f = n->unicode.flags[b] & (RF_SPACE | RF_PUNCT | RF_DROP);
         n->ascii[b] = (uint8_t)(b >= 0x80 ? RF_OTHER : f & RF_DROP ? RF_OTHER : f);
     }
+    n->uncut = false;
     n->whole = NULL;
     n->wholes = 0;
+}
+
+void rf__normal_uncut(rf_normal *n)
+{
+    n->uncut = true;
+    for (int b = 0; b < 256; b++) n->ascii[b] &= (uint8_t)~RF_PUNCT;
 }
 
 void rf__words_init(rf_words *w, const rf_ctx *ctx)
@@ -78,7 +85,7 @@ static void gather(rf_words *w)
         const unsigned f = rf__unicode_flags(&n->unicode, c);
         if (f & RF_DROP) continue;
         if (f & RF_SPACE) return;
-        const bool alone = (f & RF_HAN && n->han) || (f & RF_PUNCT && !n->python);
+        const bool alone = (f & RF_HAN && n->han) || (f & RF_PUNCT && !n->python && !n->uncut);
         if (alone && w->raw.n) {
             w->at = from;
             return;
@@ -237,7 +244,7 @@ static void stretch(rf_words *w)
         uint32_t low[2] = {x.c, 0};
         const int lows = n->lowercase && !n->python ? rf__unicode_lower(&n->unicode, x.c, x.flags, low) : 1;
         for (int k = 0; k < lows && !w->failed; k++) {
-            const bool punct = rf__unicode_flags(&n->unicode, low[k]) & RF_PUNCT;
+            const bool punct = !n->uncut && rf__unicode_flags(&n->unicode, low[k]) & RF_PUNCT;
             add(w, low[k], x.from, x.to, joins && !punct);
             joins = !punct;
         }

@@ -101,7 +101,7 @@ static void bad_settings_are_refused(void **state)
         {"{", RF_EDATA, "line 1"},
         {"[]", RF_EDATA, "object"},
         {"{\"do_lower_case\":1}", RF_EDATA, "do_lower_case"},
-        {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "jieba"},
+        {"{\"tokenizer_class\":\"RoFormerTokenizer\"}", RF_EUNSUPPORTED, "there is none: make one"},
         {"{\"tokenizer_class\":\"T5Tokenizer\"}", RF_EUNSUPPORTED, "T5Tokenizer"},
         {"{\"tokenizer_class\":\"PreTrainedTokenizerFast\"}", RF_EIO, "tokenizer.json"},
         {"{\"tokenizer_class\":7}", RF_EDATA, "tokenizer_class"},

@@ -7,6 +7,7 @@
 #include "cli/shell/io.h"
 
 #define RF_MODEL_NAME "roformer-small-en"
+#define RF_DICTIONARY_NAME "jieba.words"
 
 static bool is_model(const char *folder)
 {
@@ -19,9 +20,11 @@ static bool is_model(const char *folder)
 #ifndef RF_MODELS
 #define RF_MODELS "../share/roformer/models"
 #endif
-static const char *const models[] = {RF_MODELS, "models"};
 
-static bool beside_program(char *out, size_t size)
+static bool is_file(const char *path) { return !access(path, R_OK); }
+
+/* What is called `name` in a folder that is named from the program's own, when it is what it must be. */
+static bool beside_program(const char *folder, const char *name, bool (*is)(const char *path), char *out, size_t size)
 {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -29,11 +32,14 @@ static bool beside_program(char *out, size_t size)
     self[length] = 0;
     char *slash = strrchr(self, '/');
     if (slash) slash[1] = 0;
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        const int n = snprintf(out, size, "%s%s/" RF_MODEL_NAME, *models[i] == '/' ? "" : self, models[i]);
-        if (n > 0 && (size_t)n < size && is_model(out)) return true;
-    }
-    return false;
+    const int n = snprintf(out, size, "%s%s/%s", *folder == '/' ? "" : self, folder, name);
+    return n > 0 && (size_t)n < size && is(out);
+}
+
+bool cli_dictionary(char *out, size_t size)
+{
+    return beside_program(RF_MODELS "/..", RF_DICTIONARY_NAME, is_file, out, size) ||
+           beside_program("dictionary", RF_DICTIONARY_NAME, is_file, out, size);
 }
 
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why)
@@ -44,7 +50,9 @@ rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *
             return rf_fail(why, RF_EARG, "--model: the path is longer than %zu bytes", size - 1);
         return RF_OK;
     }
-    if (beside_program(out, size)) return RF_OK;
+    if (beside_program(RF_MODELS, RF_MODEL_NAME, is_model, out, size) ||
+        beside_program("models", RF_MODEL_NAME, is_model, out, size))
+        return RF_OK;
     return rf_fail(why, RF_EARG,
                    "no model: give a folder with -m DIR or ROFORMER_MODEL (the shipped model is not installed)");
 }

@@ -81,6 +81,8 @@ static int run(cli_parsed *p, const char *program)
     options.threads = threads;
     options.isa = p->common.isa;
     options.products = p->common.products;
+    char dictionary[4096];
+    if (cli_dictionary(dictionary, sizeof dictionary)) options.dictionary = dictionary;
     if (cli_comm() && p->command != &cmd_pretrain) {
         rf_fail(&io.why, RF_EARG, "%s is for one process, here are %d: several can only pretrain", p->command->name,
                 cli_comm()->size);

@@ -1,0 +1,47 @@
+/* cmd_dictionary.c — roformer dictionary: words and their frequencies, compiled for tokenizers of Chinese text. */
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/tokenizer.h"
+
+struct args {
+    cli_list text;
+    const char *output, *name;
+};
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    if (!a->output) rf_fail(&io->why, RF_EARG, "dictionary needs -o FILE");
+    else if (!rf_dictionary_compile(io->ctx, a->text.item, (size_t)a->text.n, a->name, a->output, &io->why))
+        cli_note(io, "%s: compiled", a->output);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"FILE", 0, CLI_OPERANDS, A(text), NULL, NULL, 1, 1e6, NULL, "", NULL},
+    {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "the compiled dictionary", NULL},
+    {"name", 0, CLI_TEXT, A(name), "NAME", "own", 0, 0, NULL, "what tokenizer_config.json calls it", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer dictionary dict.txt -o my-model/dictionary.words",
+    "roformer dictionary dict.txt words.txt --name mine -o my-model/dictionary.words",
+    NULL,
+};
+
+const cli_command cmd_dictionary = {
+    "dictionary",
+    "FILE... -o FILE",
+    "compile a dictionary of Chinese words",
+    "Reads jieba's format, \"word frequency [tag]\" on each line; of a word that is there twice, in one file or in "
+    "several, the last line counts.  A model folder that holds the result as dictionary.words cuts its words by it; "
+    "others use jieba's own dictionary, which comes with the program.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

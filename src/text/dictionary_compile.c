@@ -1,0 +1,196 @@
+/* dictionary_compile.c — jieba's dict.txt, on each line a word, its frequency and (unused) its tag, as a file that is
+ * mapped.
+ *
+ * Of a word that is there twice the last line counts; jieba's total counts both, jieba-rs' does not: both are kept. */
+#include <math.h>
+
+#include "base/json.h"
+#include "dictionary.h"
+#include "unicode.h"
+
+enum { MAX_TEXT = 256 << 20 };
+
+/* What was read: a prefix of words.  Prefix 0 is nothing; prefix i is node[i - 1]. */
+typedef struct node {
+    uint64_t key;
+    uint64_t frequency;
+    bool word;
+} node;
+
+typedef struct builder {
+    const rf_ctx *ctx;
+    const char *name;
+    node *node;
+    size_t nodes, capacity;
+    uint32_t *table; /* prefixes by key, open addressing; 0: free                                  */
+    size_t mask;
+    rf_dictionary_header header;
+    rf_error *why;
+} builder;
+
+static rf_status no_memory(builder *b)
+{
+    return rf_fail(b->why, RF_ENOMEM, "%s: out of memory for %zu prefixes", b->name, b->nodes);
+}
+
+static size_t place(const builder *b, uint64_t key)
+{
+    size_t at = (size_t)((key * 0x9E3779B97F4A7C15) >> 32) & b->mask;
+    while (b->table[at] && b->node[b->table[at] - 1].key != key) at = (at + 1) & b->mask;
+    return at;
+}
+
+/* The prefix that `parent` and c make: 0 when there is no memory. */
+static uint32_t child_of(builder *b, uint32_t parent, uint32_t c)
+{
+    const uint64_t key = rf_dictionary_key(parent, c);
+    const size_t at = place(b, key);
+    if (b->table[at]) return b->table[at];
+    if (!rf__grow(b->ctx, &b->node, &b->capacity, b->nodes + 1, sizeof *b->node)) return 0;
+    b->node[b->nodes] = (node){.key = key};
+    return b->table[at] = (uint32_t)++b->nodes;
+}
+
+static rf_status add_word(builder *b, const char *text, size_t size, uint64_t frequency, size_t line)
+{
+    uint32_t prefix = 0, characters = 0;
+    for (size_t at = 0; at < size; characters++) {
+        prefix = child_of(b, prefix, rf__utf8_get((const unsigned char *)text, &at));
+        if (!prefix) return no_memory(b);
+    }
+    if (characters > RF_DICTIONARY_LONGEST)
+        return rf_fail(b->why, RF_EDATA, "%s: line %zu: a word of %u characters, the limit is %d", b->name, line,
+                       characters, RF_DICTIONARY_LONGEST);
+    if (b->nodes > RF_DICTIONARY_PREFIXES)
+        return rf_fail(b->why, RF_EDATA, "%s: line %zu: more than %d beginnings of words", b->name, line,
+                       RF_DICTIONARY_PREFIXES);
+    node *n = &b->node[prefix - 1];
+    b->header.words += !n->word;
+    b->header.total += frequency - (n->word ? n->frequency : 0);
+    b->header.sum += frequency;
+    n->word = true;
+    n->frequency = frequency;
+    if (characters > b->header.longest) b->header.longest = characters;
+    return RF_OK;
+}
+
+/* "word frequency [tag]" */
+static rf_status add_line(builder *b, const char *text, size_t size, size_t line)
+{
+    if (size && text[size - 1] == '\r') size--;
+    if (!size) return RF_OK;
+    const char *space = memchr(text, ' ', size);
+    uint64_t frequency = 0;
+    size_t at = space ? (size_t)(space - text) + 1 : size, digits = 0;
+    for (; at < size && text[at] >= '0' && text[at] <= '9' && digits < 16; at++, digits++)
+        frequency = 10 * frequency + (uint64_t)(text[at] - '0');
+    if (!space || space == text || !digits || (at < size && text[at] != ' '))
+        return rf_fail(b->why, RF_EDATA, "%s: line %zu: a word and its frequency were expected, with a space between",
+                       b->name, line);
+    return add_word(b, text, (size_t)(space - text), frequency, line);
+}
+
+static rf_status add_lines(builder *b, const char *text, size_t size)
+{
+    rf_status status = RF_OK;
+    size_t line = 0;
+    for (size_t at = !strncmp(text, "\xEF\xBB\xBF", 3) ? 3 : 0; at < size && !status;) {
+        const char *end = memchr(text + at, '\n', size - at);
+        const size_t n = end ? (size_t)(end - text) - at : size - at;
+        status = add_line(b, text + at, n, ++line);
+        at += n + 1;
+    }
+    if (!status && !b->header.total)
+        status = rf_fail(b->why, RF_EDATA, "%s: no words, or none with a frequency", b->name);
+    return status;
+}
+
+/* Words that the user adds: by the same rules, over what is there. */
+static rf_status add_file(builder *b, const char *path)
+{
+    char *text = NULL;
+    size_t size = 0;
+    b->name = path;
+    rf_status status = rf__read_named(b->ctx, path, MAX_TEXT, &text, &size, b->why);
+    if (status) return status;
+    const size_t bad = rf_utf8_check(text, size);
+    /* a character for each byte at most: the table never fills */
+    size_t most = b->nodes + size + 1, slots = 1024;
+    while (slots < 2 * most && slots < (size_t)4 * RF_DICTIONARY_PREFIXES) slots *= 2;
+    if (bad < size) status = rf_fail(b->why, RF_EDATA, "%s: not UTF-8 at byte %zu", path, bad);
+    if (!status && slots > b->mask + 1) {
+        rf__free(b->ctx, b->table);
+        b->table = rf__calloc(b->ctx, slots, sizeof *b->table);
+        b->mask = slots - 1;
+        if (!b->table) status = no_memory(b);
+        for (size_t i = 0; i < b->nodes && !status; i++) b->table[place(b, b->node[i].key)] = (uint32_t)(i + 1);
+    }
+    if (!status) status = add_lines(b, text, size);
+    rf__free(b->ctx, text);
+    return status;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+static double value_of(const node *n) { return n->word ? log((double)n->frequency) : INFINITY; }
+
+/* Places every prefix; false: one has no place within reach. */
+static bool fill(const builder *b, rf_dictionary_first *first, rf_dictionary_slot *slot)
+{
+    for (size_t i = 0; i < RF_DICTIONARY_FIRST; i++) first[i].value = INFINITY;
+    for (size_t i = 0; i < b->nodes; i++) {
+        const node *n = &b->node[i];
+        if (n->key < RF_DICTIONARY_FIRST) {
+            first[n->key] = (rf_dictionary_first){value_of(n), i + 1};
+            continue;
+        }
+        uint32_t at = rf_dictionary_place(n->key, b->header.slots);
+        int probe = 1;
+        for (; slot[at].key && probe < RF_DICTIONARY_PROBES; probe++)
+            if (++at == b->header.slots) at = 0;
+        if (slot[at].key) return false;
+        slot[at] = (rf_dictionary_slot){n->key << 22 | (i + 1), value_of(n)};
+    }
+    return true;
+}
+
+static rf_status write(builder *b, const char *path, const char *name)
+{
+    const size_t front = sizeof b->header + RF_DICTIONARY_FIRST * sizeof(rf_dictionary_first);
+    char *file = NULL;
+    size_t size = 0;
+    bool placed = false;
+    for (b->header.slots = (uint32_t)(b->nodes + b->nodes / 3 + 64); !placed; b->header.slots += b->header.slots / 4) {
+        size = front + b->header.slots * sizeof(rf_dictionary_slot);
+        rf__free(b->ctx, file);
+        file = rf__calloc(b->ctx, size, 1);
+        if (!file) return no_memory(b);
+        rf_dictionary_first *first = (rf_dictionary_first *)(void *)(file + sizeof b->header);
+        placed = fill(b, first, (rf_dictionary_slot *)(void *)(first + RF_DICTIONARY_FIRST));
+        if (placed) break;
+    }
+    memcpy(b->header.magic, "RFWORDS1", sizeof b->header.magic);
+    memcpy(b->header.name, name, strlen(name) + 1);
+    b->header.hash = rf__hash64(file + sizeof b->header, size - sizeof b->header, 0);
+    memcpy(file, &b->header, sizeof b->header);
+    const rf_status status = rf__replace_file(b->ctx, path, file, size, b->why);
+    rf__free(b->ctx, file);
+    return status;
+}
+
+rf_status rf_dictionary_compile(const rf_ctx *ctx, const char *const *text, size_t texts, const char *name,
+                                const char *path, rf_error *why)
+{
+    if (!(ctx && text && texts && name && path))
+        return rf__missing("rf_dictionary_compile", "ctx, text, name, path", why);
+    if (!*name || strlen(name) >= sizeof(((rf_dictionary_header *)0)->name) || !rf__json_takes(name))
+        return rf_fail(why, RF_EARG, "the name of a dictionary: 1 to %zu bytes of UTF-8 were expected",
+                       sizeof(((rf_dictionary_header *)0)->name) - 1);
+    builder b = {.ctx = ctx, .why = why};
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < texts && !status; i++) status = add_file(&b, text[i]);
+    if (!status) status = write(&b, path, name);
+    rf__free(ctx, b.node);
+    rf__free(ctx, b.table);
+    return status;
+}

@@ -1,0 +1,315 @@
+/* jieba.c — RoFormer's tokenizer for Chinese: words by jieba, and pieces of what the vocabulary does not hold.
+ *
+ *     text -> cleaned, decomposed, lowered -> words of a dictionary (segment.c)
+ *          -> a word of the vocabulary as it is; of another, each Han character, and pieces of what is between them
+ *
+ * This is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which the published
+ * models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the vocabulary's place, and
+ * so loses every word: that is not imitated.
+ *
+ * Ids depend on the dictionary: tokenizer_config.json names it, and another one is refused.                          */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dictionary.h"
+#include "wordpiece.h"
+
+extern const rf_tokenizer_row rf__tokenizer_jieba; /* below                                                    */
+
+#define KEY "word_dictionary"
+
+typedef struct jieba {
+    rf_wordpiece pieces; /* first: hooks of WordPiece take this struct                                 */
+    rf_normal run;       /* of what lies between white space                                           */
+    rf_dictionary dictionary;
+    bool own; /* the dictionary is the folder's                                             */
+} jieba;
+
+enum { CAPITAL = 64 };                  /* beside the flags of unicode.h: lower case is in the rules' own list       */
+
+static const jieba *as_jieba(const rf_tokenizer *t) { return (const jieba *)(const void *)t; }
+
+/* ---- scratch ----------------------------------------------------------------------------------------------------- */
+
+typedef struct scratch {
+    rf_piecer piecer;
+    rf_words run;
+    rf_jieba_cutter cut;
+    char *lowered;
+    size_t lowered_capacity;
+} scratch;
+
+static void free_scratch(const rf_ctx *ctx, void *own)
+{
+    scratch *s = own;
+    rf__piecer_clear(&s->piecer, ctx);
+    rf__words_clear(&s->run);
+    rf__jieba_cut_clear(&s->cut);
+    rf__free(ctx, s->lowered);
+    rf__free(ctx, s);
+}
+
+static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
+{
+    scratch *s = own;
+    if (s && others) rf__piecer_forget(&s->piecer);
+    if (s || !(s = rf__calloc(ctx, 1, sizeof *s))) return s;
+    rf__words_init(&s->run, ctx);
+    s->cut.ctx = ctx;
+    if (rf__piecer_init(&s->piecer, ctx)) return s;
+    rf__free(ctx, s);
+    return NULL;
+}
+
+/* ---- words to tokens --------------------------------------------------------------------------------------------- */
+
+/* A stretch of a word from byte `from` to `to`, of which `chars` characters: its pieces, or one [UNK]. */
+static size_t add_stretch(const rf_wordpiece *t, rf_piecer *s, const rf_word *w, size_t n, size_t from, size_t to,
+                          size_t chars)
+{
+    if (from == to) return n;
+    const size_t more = chars <= (size_t)t->options.max_word
+                            ? rf__vocab_pieces(&t->vocab, w->text + from, to - from, s->hash, s->id + n, s->end + n)
+                            : 0;
+    for (size_t i = 0; i < more; i++) s->end[n + i] += (uint32_t)from;
+    if (more) return n + more;
+    s->id[n] = t->base.special[RF_UNK];
+    s->end[n] = (uint32_t)to;
+    return n + 1;
+}
+
+/* The word itself when the vocabulary has it; otherwise Han characters one by one, and what is between them. */
+static size_t pieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
+{
+    const unsigned char *text = (const unsigned char *)w->text;
+    size_t n = 0, from = 0, chars = 0;
+    if (rf__vocab_find(&t->vocab, w->text, w->size) >= 0) return add_stretch(t, s, w, 0, 0, w->size, w->chars);
+    for (size_t at = 0; at < w->size;) {
+        const size_t before = at;
+        const bool han = rf__unicode_flags(&t->normal.unicode, rf__utf8_get(text, &at)) & RF_HAN;
+        chars++;
+        if (!han) continue;
+        n = add_stretch(t, s, w, n, from, before, chars - 1);
+        n = add_stretch(t, s, w, n, before, at, 1);
+        from = at;
+        chars = 0;
+    }
+    return add_stretch(t, s, w, n, from, w->size, chars);
+}
+
+/* One run of normalised text, without white space. */
+static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *run)
+{
+    rf_jieba_cutter *c = &s->cut;
+    if (!rf__jieba_cut(c, &t->dictionary, RF_JIEBA_RUST, run->text, run->size)) return false;
+    for (size_t i = 0, from = 0; i < c->n; from = c->end[i++]) {
+        const size_t begin = c->at[from];
+        rf_word w = {.text = run->text + begin, .size = c->at[c->end[i]] - begin, .chars = c->end[i] - from};
+        w.at = run->at + begin;
+        if (run->from) w.from = run->from + begin, w.to = run->to + begin;
+        if (w.size <= RF_KEY) memcpy(w.key, w.text, w.size);
+        if (!rf__put_word(&t->pieces, e, &s->piecer, &w, pieces)) return false;
+    }
+    return true;
+}
+
+/* ---- runs of text ------------------------------------------------------------------------------------------------ */
+
+/* The end of the run that begins at `at`, which is `at` when white space does; *plain: normalising changes nothing but
+ * ASCII letters to lower case. */
+static size_t run_end(const jieba *t, const unsigned char *text, size_t at, size_t end, bool *plain)
+{
+    const rf_normal *n = &t->run;
+    unsigned all = 0;
+    size_t next = at;
+    for (; at < end; at = next) {
+        const uint32_t c = rf__utf8_get(text, &next);
+        unsigned f = c < 0x80 ? n->ascii[c] : rf__unicode_flags(&n->unicode, c);
+        if (f & RF_SPACE) break;
+        if (c >= 0x10000 && !(f & RF_HAN)) f |= CAPITAL;
+        all |= f;
+    }
+    *plain = !(all & (RF_DROP | RF_MARK | RF_MAPS | RF_OTHER | CAPITAL));
+    return at;
+}
+
+static bool put_plain(const jieba *t, rf_encoding *e, scratch *s, const char *text, size_t from, size_t to)
+{
+    const size_t size = to - from;
+    if (!rf__grow(e->ctx, &s->lowered, &s->lowered_capacity, size + 8, 1)) return false;
+    const bool lower = t->run.lowercase;
+    for (size_t i = 0; i < size; i++) {
+        const char b = text[from + i];
+        s->lowered[i] = (char)(lower && b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b);
+    }
+    const rf_word run = {.text = s->lowered, .size = size, .at = from};
+    return put_run(t, e, s, &run);
+}
+
+static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
+{
+    const jieba *t = as_jieba(any);
+    scratch *s = own;
+    rf_word run;
+    bool plain;
+    size_t end;
+    for (size_t at = p->from; at < p->to; at = end) {
+        end = run_end(t, (const unsigned char *)p->text, at, p->to, &plain);
+        if (end == at) { /* white space                              */
+            rf__utf8_get((const unsigned char *)p->text, &end);
+            continue;
+        }
+        if (plain) {
+            if (!put_plain(t, e, s, p->text, at, end)) return false;
+            continue;
+        }
+        rf__words_start(&s->run, &t->run, p->text, at, end, p->size);
+        while (rf__words_next(&s->run, &run))
+            if (!put_run(t, e, s, &run)) return false;
+        if (s->run.failed) return false;
+    }
+    return true;
+}
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+/* The folder's own dictionary, the one that the context names, or the one that was installed. */
+static rf_status find_dictionary(rf_tokenizer_folder *f, jieba *t)
+{
+    char path[RF_PATH];
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_DICTIONARY, f->why);
+    if (status) return status;
+    t->own = !access(path, F_OK);
+    if (t->own) return rf__dictionary_open(f->ctx, path, &t->dictionary, f->why);
+    if (f->ctx->dictionary) return rf__dictionary_open(f->ctx, f->ctx->dictionary, &t->dictionary, f->why);
+    return rf_fail(f->why, RF_EUNSUPPORTED,
+                   "%s: words are cut by a dictionary, and there is none: make one with `roformer dictionary "
+                   "dict.txt -o %s`, where dict.txt is jieba's",
+                   f->path, path);
+}
+
+static json_t *about_dictionary(const jieba *t)
+{
+    const rf_dictionary_header *h = t->dictionary.header;
+    char hash[17];
+    snprintf(hash, sizeof hash, "%016" PRIx64, h->hash);
+    return json_pack("{s:s, s:I, s:I, s:s}", "name", h->name, "words", (json_int_t)h->words, "total",
+                     (json_int_t)h->total, "hash", hash);
+}
+
+/* What the settings say of the dictionary must be true of the one that was found. */
+static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
+{
+    const json_t *x = json_object_get(f->config, KEY);
+    const char *hash = json_string_value(json_object_get(x, "hash")),
+               *name = json_string_value(json_object_get(x, "name"));
+    if (!x || json_is_null(x)) return RF_OK;
+    if (!hash) return rf_fail(f->why, RF_EDATA, "%s: " KEY ": an object with \"hash\" was expected", f->config_path);
+    const rf_dictionary_header *h = t->dictionary.header;
+    char own[17];
+    snprintf(own, sizeof own, "%016" PRIx64, h->hash);
+    if (!strcmp(hash, own)) return RF_OK;
+    const rf__label label = rf__printable(name ? name : "(no name)"), theirs = rf__printable(hash);
+    return rf_fail(f->why, RF_EDATA,
+                   "%s: words were cut by the dictionary \"%.40s\" (%.16s), here is \"%.40s\" (%s), and ids depend on "
+                   "it: put the other one into the folder, or take " KEY " out",
+                   f->config_path, label.text, theirs.text, h->name, own);
+}
+
+static void mark_capitals(rf_unicode *u)
+{
+    for (size_t i = 0; i < u->lowers; i++)
+        if (u->lower[2 * i] < 0x10000) u->flags[u->lower[2 * i]] |= CAPITAL;
+}
+
+static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    rf_tokenizer *any = NULL;
+    rf_status status = rf__wordpiece_open_as(f, &rf__tokenizer_jieba, &any);
+    if (status) return status;
+    jieba *t = (jieba *)(void *)any;
+    if (t->pieces.options.rules != RF_RULES_RUST)
+        status = rf_fail(f->why, RF_EUNSUPPORTED,
+                         "%s: roformer_rules \"python\" is not supported with words of a "
+                         "dictionary, \"rust\" is",
+                         f->config_path);
+    t->run = t->pieces.normal;
+    t->run.han = false;
+    rf__normal_uncut(&t->run);
+    mark_capitals(&t->run.unicode);
+    if (!status) status = find_dictionary(f, t);
+    if (!status) status = check_dictionary(f, t);
+    if (status) rf_tokenizer_free(any);
+    else *out = any;
+    return status;
+}
+
+/* ---- the rest ---------------------------------------------------------------------------------------------------- */
+
+static void settings(const rf_tokenizer *any, json_t **config)
+{
+    rf__wordpiece_settings(any, config);
+    rf__json_set(config, KEY, about_dictionary(as_jieba(any)));
+}
+
+static void describe(const rf_tokenizer *any, json_t **about)
+{
+    rf__wordpiece_describe(any, about);
+    rf__json_set(about, "dictionary", about_dictionary(as_jieba(any)));
+}
+
+static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
+{
+    const uint64_t hash = as_jieba(any)->dictionary.header->hash;
+    return rf__wordpiece_fingerprint(any, rf__hash64(&hash, sizeof hash, seed));
+}
+
+/* A dictionary that came with the folder goes with it. */
+static rf_status save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why)
+{
+    const jieba *t = as_jieba(any);
+    const rf_status status = rf__wordpiece_save(any, to, why);
+    if (status || !t->own) return status;
+    char *copy = rf__alloc(any->ctx, t->dictionary.map.size);
+    if (!copy) return rf_fail(why, RF_ENOMEM, "%s: no memory for the dictionary", to->folder);
+    memcpy(copy, t->dictionary.map.data, t->dictionary.map.size);
+    to->file[to->n].name = RF_FILE_DICTIONARY;
+    to->file[to->n].text = copy;
+    to->file[to->n++].size = t->dictionary.map.size;
+    return RF_OK;
+}
+
+static void clear(rf_tokenizer *any)
+{
+    rf__dictionary_close(any->ctx, &((jieba *)(void *)any)->dictionary);
+    rf__wordpiece_clear(any);
+}
+
+static const char *const classes[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", NULL};
+static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB, NULL};
+static const char *const holds[] = {RF_FILE_VOCAB, RF_FILE_TOKENIZER, NULL};
+
+const rf_tokenizer_row rf__tokenizer_jieba = {
+    .name = "jieba",
+    .title = "Chinese words by jieba, WordPiece",
+    .classes = classes,
+    .files = files,
+    .holds = holds,
+    .transformers = "RoFormerTokenizer",
+    .size = sizeof(jieba),
+    .open = open_it,
+    .save = save,
+    .settings = settings,
+    .describe = describe,
+    .fingerprint = fingerprint,
+    .clear = clear,
+    .encode = encode,
+    .scratch = get_scratch,
+    .scratch_free = free_scratch,
+    .decode = rf__wordpiece_decode,
+    .token = rf__wordpiece_token,
+    .id = rf__wordpiece_id,
+    .continues = rf__wordpiece_continues,
+};

@@ -1,0 +1,48 @@
+#!/bin/sh
+# chinese.sh — words by a dictionary through every command: compiled, named in the settings, refused when it is another, trained and asked.
+golden=$(cd "$(dirname "$0")/../golden/text/jieba" && pwd)
+. "$(dirname "$0")/lib"
+
+# The folder: a vocabulary, the class, a dictionary of its own.
+mkdir base
+cp "$golden/vocab.txt" "$golden/tokenizer_config.json" base
+expect 2 'dictionary needs -o FILE' "$program" dictionary "$golden/dict.txt"
+expect 2 'FILE' "$program" dictionary -o x.words
+expect 4 'nowhere.txt' "$program" dictionary nowhere.txt -o x.words
+printf 'word\n' > bad.txt
+expect 3 'bad.txt: line 1: a word and its frequency were expected' "$program" dictionary bad.txt -o x.words
+[ ! -e x.words ] || fail "a dictionary was made although it was refused"
+expect 0 'base/dictionary.words: compiled' "$program" dictionary "$golden/dict.txt" --name small -o base/dictionary.words
+expect 0 '' "$program" tokenize -m base --json '今天天气非常好，我在北京大学'
+holds out '"tokens":["[CLS]","今","天","天","气","非常","好","，","我","在","北京大学","[SEP]"]'
+holds out '"offsets":[[0,0],[0,1],[1,2],[2,3],[3,4],[4,6],[6,7],[7,8],[8,9],[9,10],[10,14],[0,0]]'
+
+# A trained model says which dictionary its ids depend on, and takes it along; another one is refused.
+cat "$golden/dict.txt" bad.txt | head -46 > other.txt
+echo '新词 100' >> other.txt
+for i in 1 2 3 4 5 6 7 8; do
+    for a in 今天 北京大学 学生 研究 我们; do
+        for b in 天气非常好 在北京 活动中心 研究生命 的 [MASK]; do echo "$a$b，我$i的。"; echo; done
+    done
+done | sed 's/\[MASK\]//' > text.txt
+tokens=$(wc -l < base/vocab.txt)
+cat > small.json << EOC
+{"model_type": "roformer", "vocab_size": $tokens, "embedding_size": 32, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 2,
+ "intermediate_size": 64, "max_position_embeddings": 64}
+EOC
+expect 0 'step 8/8' "$program" pretrain --model base --config small.json --text text.txt --tokens_per_batch 512 --max_steps 8 --save_steps 4 -o mlm
+holds mlm/tokenizer_config.json '"name": "small"'
+holds mlm/tokenizer_config.json '"tokenizer_class": "RoFormerTokenizer"'
+same base/dictionary.words mlm/dictionary.words "the dictionary of the trained model"
+same base/vocab.txt mlm/vocab.txt "the vocabulary of the trained model"
+expect 0 '' "$program" verify mlm
+expect 0 '' "$program" info -m mlm
+holds out 'Chinese words by jieba'
+expect 0 '' "$program" fill-mask -m mlm --top-k 3 '今天[MASK]非常好'
+[ "$(grep -c '%' out)" -eq 3 ] || fail "fill-mask: $(cat out)"
+expect 0 '' "$program" embed -m mlm -o v.npy text.txt
+expect 0 '' "$program" dictionary -q other.txt --name other -o mlm/dictionary.words
+expect 3 'words were cut by the dictionary "small".*here is "other"' "$program" fill-mask -m mlm '今天[MASK]'
+head -c 1000000 base/dictionary.words > mlm/dictionary.words
+expect 3 'not a compiled dictionary, or cut short' "$program" tokenize -m mlm '今天'
+done_testing

@@ -1,0 +1,279 @@
+/* Words by a dictionary: as python's jieba and jieba-rs cut them, tokens as transformers' RoFormerTokenizer has them
+ * (tests/golden/text/jieba); dictionaries compiled, mapped, refused; folders; memory that ends.
+ * mirrors jieba.c, segment.c, dictionary.c, dictionary_compile.c */
+#define _GNU_SOURCE
+#include <jansson.h>
+#include <unistd.h>
+
+#include "one_context.h"
+#include "roformer/tokenizer.h"
+#include "text/dictionary.h"
+
+#define GOLDEN "tests/golden/text/jieba/"
+
+static const char *const dict[] = {GOLDEN "dict.txt"};
+
+static const char *compiled(const char *folder)
+{
+    static char path[256];
+    rf_error why = {0};
+    snprintf(path, sizeof path, "%s/dictionary.words", folder);
+    if (rf_dictionary_compile(ctx, dict, 1, "small", path, &why)) fail_msg("%s", why.text);
+    return path;
+}
+
+static void copy(const char *folder, const char *name)
+{
+    char from[256], text[65536];
+    snprintf(from, sizeof from, GOLDEN "%s", name);
+    FILE *f = fopen(from, "rb");
+    assert_non_null(f);
+    const size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    t_write(folder, name, text, n);
+}
+
+/* A folder with the golden vocabulary and dictionary. */
+static const char *golden_folder(void)
+{
+    const char *folder = t_folder();
+    compiled(folder);
+    copy(folder, "vocab.txt");
+    copy(folder, "tokenizer_config.json");
+    return folder;
+}
+
+static rf_tokenizer *opened(const char *folder)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+/* Calls `check` with every case. */
+static void every_case(void (*check)(const json_t *golden, void *user), void *user)
+{
+    FILE *f = fopen(GOLDEN "cases.jsonl", "rb");
+    static char line[65536];
+    size_t n = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        json_t *golden = json_loads(line, JSON_ALLOW_NUL, NULL);
+        assert_non_null(golden);
+        check(golden, user);
+        json_decref(golden);
+        n++;
+    }
+    fclose(f);
+    assert_true(n > 400);
+}
+
+static void same_words(rf_jieba_cutter *c, const rf_dictionary *d, rf_jieba kind, const char *text, size_t size,
+                       const json_t *words)
+{
+    assert_true(rf__jieba_cut(c, d, kind, text, size));
+    size_t from = 0;
+    if (c->n != json_array_size(words)) fail_msg("%s: %zu words, expected %zu", text, c->n, json_array_size(words));
+    for (size_t i = 0; i < c->n; from = c->end[i++]) {
+        const json_t *word = json_array_get(words, i);
+        const size_t bytes = c->at[c->end[i]] - c->at[from];
+        if (bytes != json_string_length(word) || memcmp(text + c->at[from], json_string_value(word), bytes))
+            fail_msg("%s: word %zu is %.*s, expected %s", text, i, (int)bytes, text + c->at[from],
+                     json_string_value(word));
+    }
+}
+
+struct cutting {
+    rf_dictionary d;
+    rf_jieba_cutter c;
+};
+
+static void cut_one(const json_t *golden, void *user)
+{
+    struct cutting *k = user;
+    const json_t *text = json_object_get(golden, "text");
+    const char *s = json_string_value(text);
+    same_words(&k->c, &k->d, RF_JIEBA_RUST, s, json_string_length(text), json_object_get(golden, "rust"));
+    same_words(&k->c, &k->d, RF_JIEBA_PYTHON, s, json_string_length(text), json_object_get(golden, "python"));
+}
+
+static void words_as_jieba(void **state)
+{
+    (void)state;
+    struct cutting k = {.c = {.ctx = ctx}};
+    rf_error why = {0};
+    if (rf__dictionary_open(ctx, compiled(t_folder()), &k.d, &why)) fail_msg("%s", why.text);
+    assert_int_equal(k.d.header->words, 45);
+    assert_int_equal(k.d.header->sum, k.d.header->total + 600); /* of the word that is there twice */
+    assert_string_equal(k.d.header->name, "small");
+    every_case(cut_one, &k);
+    rf__jieba_cut_clear(&k.c);
+    rf__dictionary_close(ctx, &k.d);
+}
+
+struct encoding {
+    rf_tokenizer *t;
+    rf_encoding e;
+};
+
+static void encode_one(const json_t *golden, void *user)
+{
+    struct encoding *k = user;
+    const json_t *text = json_object_get(golden, "text"), *ids = json_object_get(golden, "ids"),
+                 *offsets = json_object_get(golden, "offsets");
+    rf_error why = {0};
+    const char *s = json_string_value(text);
+    if (rf_encode(k->t, s, json_string_length(text), NULL, 0, 0, 0, &k->e, NULL, &why)) fail_msg("%s", why.text);
+    if (k->e.n != json_array_size(ids)) fail_msg("%s: %zu tokens, expected %zu", s, k->e.n, json_array_size(ids));
+    for (size_t i = 0; i < k->e.n; i++) {
+        const json_t *span = json_array_get(offsets, i);
+        if (k->e.id[i] != json_integer_value(json_array_get(ids, i)) ||
+            k->e.start[i] != json_integer_value(json_array_get(span, 0)) ||
+            k->e.end[i] != json_integer_value(json_array_get(span, 1)))
+            fail_msg("%s: token %zu is %d (%u..%u)", s, i, (int)k->e.id[i], k->e.start[i], k->e.end[i]);
+    }
+}
+
+static void tokens_as_transformers(void **state)
+{
+    (void)state;
+    struct encoding k = {.t = opened(golden_folder())};
+    rf_encoding_init(&k.e, ctx);
+    every_case(encode_one, &k);
+    every_case(encode_one, &k); /* from the cache                        */
+    rf_encoding_clear(&k.e);
+    rf_tokenizer_free(k.t);
+}
+
+/* Saved and opened again: the same tokenizer, whose dictionary goes with it. */
+static void folders(void **state)
+{
+    (void)state;
+    char first[256];
+    snprintf(first, sizeof first, "%s", golden_folder());
+    rf_tokenizer *t = opened(first);
+    const uint64_t before = rf_tokenizer_fingerprint(t, 1);
+    const char *folder = t_folder();
+    rf_error why = {0};
+    if (rf_tokenizer_save(t, folder, &why)) fail_msg("%s", why.text);
+    assert_string_equal(rf_tokenizer_transformers(t), "RoFormerTokenizer");
+    rf_tokenizer_free(t);
+    t = opened(folder);
+    assert_true(rf_tokenizer_fingerprint(t, 1) == before);
+    char *about = rf_tokenizer_describe(t);
+    assert_non_null(strstr(about, "\"small\""));
+    rf_text_free(t, about);
+    rf_tokenizer_free(t);
+
+    /* without its own dictionary: the context's, or none */
+    char words[300];
+    snprintf(words, sizeof words, "%s/dictionary.words", folder);
+    assert_int_equal(unlink(words), 0);
+    t = NULL;
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED,
+             "words are cut by a dictionary, and there is none: make one with `roformer dictionary");
+    rf_ctx_options o;
+    rf_ctx *other = NULL;
+    rf_ctx_defaults(&o);
+    snprintf(words, sizeof words, "%s/dictionary.words", first);
+    o.dictionary = words;
+    o.threads = 1;
+    why = (rf_error){0};
+    if (rf_ctx_new(&o, &other, &why) || rf_tokenizer_open(other, folder, &t, &why)) fail_msg("%s", why.text);
+    rf_tokenizer_free(t);
+    rf_ctx_free(other);
+
+    /* another dictionary than the one that the settings name */
+    static const char more[] = "word 5\n";
+    t_write(folder, "more.txt", more, sizeof more - 1);
+    char added[300];
+    snprintf(added, sizeof added, "%s/more.txt", folder);
+    snprintf(words, sizeof words, "%s/dictionary.words", folder);
+    why = (rf_error){0};
+    if (rf_dictionary_compile(ctx, (const char *const[]){dict[0], added}, 2, "mine", words, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "words were cut by the dictionary \"small\"");
+    why = (rf_error){0};
+    static const char wrong[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"word_dictionary\":1}";
+    t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "word_dictionary: an object with \"hash\" was expected");
+}
+
+static void bad_dictionaries(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *part;
+    } bad[] = {
+        {"", "no words"},
+        {"a 0\n", "no words, or none with a frequency"},
+        {"a\n", "line 1: a word and its frequency were expected"},
+        {"a 1\nb \n", "line 2: a word and its frequency"},
+        {" 1\n", "line 1: a word and"},
+        {"a -1\n", "line 1: a word and"},
+        {"a 1x\n", "line 1: a word and"},
+        {"a 12345678901234567\n", "line 1: a word and"},
+        {"\xff 1\n", "not UTF-8 at byte 0"},
+        {"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa 1\n",
+         "a word of 73 characters, the limit is 64"},
+    };
+    const char *folder = t_folder();
+    char text[300], words[300];
+    snprintf(text, sizeof text, "%s/d.txt", folder);
+    snprintf(words, sizeof words, "%s/d.words", folder);
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        rf_error why = {0};
+        t_write(folder, "d.txt", bad[i].text, strlen(bad[i].text));
+        assert_int_equal(rf_dictionary_compile(ctx, (const char *const[]){text}, 1, "d", words, &why), RF_EDATA);
+        t_failed(&why, RF_EDATA, bad[i].part);
+        assert_int_not_equal(access(words, F_OK), 0);
+    }
+    rf_error why = {0};
+    rf_dictionary d = {0};
+    t_write(folder, "d.words", "RFWORDS1", 8);
+    assert_int_equal(rf__dictionary_open(ctx, words, &d, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "not a compiled dictionary, or cut short");
+    assert_int_equal(rf_dictionary_compile(ctx, dict, 1, "", words, NULL), RF_EARG);
+}
+
+/* No memory at any moment is RF_ENOMEM and leaves nothing. */
+static void memory_ends(void **state)
+{
+    (void)state;
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", golden_folder());
+    static const char text[] = "\xE4\xBB\x8A\xE5\xA4\xA9 \xE5\xA4\xA9\xE6\xB0\x94"
+                               "e\xCC\x81 abc";
+    for (long n = 1;; n++) {
+        t_memory m = {.fail = n};
+        rf_ctx *c = t_counting_ctx(1, NULL, &m);
+        if (!c) continue;
+        rf_tokenizer *t = NULL;
+        rf_error why = {0};
+        rf_encoding e;
+        rf_encoding_init(&e, c);
+        rf_status status = rf_tokenizer_open(c, folder, &t, &why);
+        if (!status) status = rf_encode(t, text, sizeof text - 1, NULL, 0, 0, 0, &e, NULL, &why);
+        rf_encoding_clear(&e);
+        rf_tokenizer_free(t);
+        rf_ctx_free(c);
+        assert_int_equal(m.live, 0);
+        if (!status) break;
+        assert_int_equal(status, RF_ENOMEM);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_as_jieba), cmocka_unit_test(tokens_as_transformers),
+        cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
+        cmocka_unit_test(memory_ends),
+    };
+    return cmocka_run_group_tests_name("text/jieba", tests, setup, teardown);
+}
