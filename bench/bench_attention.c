@@ -14,12 +14,17 @@
  * 1 x 32,768 ("long") comes first, forward: the least time beside what 1 x 2,048 predicts, were it quadratic, and how
  * far the process's resident set has grown at most.                                                                  */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
-#include "kernel/peak.h"
+#include "clock.h"
 #include "roformer/kernels.h"
+#include "roformer/work.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { HEADS = 12, MOST = 64, ROUNDS = 101, QUERIES = 512, ANGLES = 32768, LONG = 32768, SHORT = 2048 };
 
@@ -60,12 +65,12 @@ typedef struct work {
 
 static void *bytes(const rf_ctx *ctx, int64_t bytes)
 {
-    void *x = rf__calloc(ctx, (size_t)bytes, 1);
+    void *x = rf_ctx_alloc(ctx, (size_t)bytes);
     if (!x) {
         fprintf(stderr, "bench_attention: out of memory: %lld bytes\n", (long long)bytes);
         exit(5);
     }
-    return x;
+    return memset(x, 0, (size_t)bytes);
 }
 
 static float *filled(const rf_ctx *ctx, int64_t n)
@@ -164,7 +169,7 @@ static void prepare(work *w, bool back)
 static void finish(work *w)
 {
     void *const all[] = {w->qkv, w->d_out, w->out, w->d_qkv, w->lse, w->scratch};
-    for (size_t i = 0; i < RF_COUNT(all); i++) rf__free(w->ctx, all[i]);
+    for (size_t i = 0; i < COUNT(all); i++) rf_ctx_release(w->ctx, all[i]);
 }
 
 typedef struct sample { double ms, share; } sample;
@@ -175,15 +180,15 @@ static int by_share(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double timed(work *w, rf_body *body, int64_t n)
+static double timed(work *w, rf_work_body *body, int64_t n)
 {
-    const double start = rf__seconds();
+    const double start = seconds();
     double now;
     int runs = 0;
     do {
-        rf__parallel(w->ctx, n, body, w);
+        rf_ctx_run(w->ctx, n, body, w, NULL);
         runs++;
-        now = rf__seconds();
+        now = seconds();
     } while (now - start < 0.01);
     return (now - start) / runs;
 }
@@ -342,15 +347,15 @@ int main(int argc, char **argv)
     w.ctx = ctx, w.k = rf_ctx_kernels(ctx);
     angles(&w);
     if (!only || !strcmp(only, "long")) measure_long(&w, which, json);
-    for (size_t i = 0; i < RF_COUNT(problems); i++) {
+    for (size_t i = 0; i < COUNT(problems); i++) {
         problem *p = &problems[i];
         for (int b = 0; p->each && b < p->sequences; b++) p->length[b] = p->each;
         w.p = p;
         if (!only || !strcmp(only, p->name)) measure(&w, which, rounds, json);
     }
-    rf__free(ctx, w.cos);
-    rf__free(ctx, w.sin);
-    rf__free(ctx, w.row);
+    rf_ctx_release(ctx, w.cos);
+    rf_ctx_release(ctx, w.sin);
+    rf_ctx_release(ctx, w.row);
     rf_ctx_free(ctx);
     return 0;
 }

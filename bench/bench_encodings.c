@@ -6,12 +6,14 @@
  * The base shape (width 768, 12 heads, inner width 3072), 4 texts of 512 tokens, random weights, f32.  In each round a
  * forward with learned positions is timed, then one with the encoding; printed are the medians of the times and of the
  * ratios. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "base/base.h"
+#include "clock.h"
 #include "median.h"
-#include "model/position.h"
+#include "roformer/positions.h"
 #include "roformer/model.h"
 
 enum { ROUNDS = 101, B = 4, T = 512, N = B * T, VOCAB = 1000 };
@@ -31,10 +33,10 @@ static net begin(const rf_ctx *ctx, const rf_position *is, int layers)
     rf_config c;
     rf_error why = {0};
     snprintf(text, sizeof text, "{\"vocab_size\":%d,\"num_hidden_layers\":%d,\"max_position_embeddings\":%d,"
-             "\"position_embedding_type\":\"%s\",\"is_decoder\":%s}", VOCAB, layers, T, is->name,
-             is->flags & RF_POSITION_CAUSAL ? "true" : "false");
-    if (rf_config_parse(ctx, text, strlen(text), is->name, &c, &why) || rf_model_random(ctx, &c, 1, &n.model, &why) ||
-        rf_session_open(n.model, &n.session, &why)) die(why.text);
+             "\"position_embedding_type\":\"%s\",\"is_decoder\":%s}", VOCAB, layers, T, rf_position_name(is),
+             rf_position_flags(is) & RF_POSITION_CAUSAL ? "true" : "false");
+    if (rf_config_parse(ctx, text, strlen(text), rf_position_name(is), &c, &why) ||
+        rf_model_random(ctx, &c, 1, &n.model, &why) || rf_session_open(n.model, &n.session, &why)) die(why.text);
     return n;
 }
 
@@ -45,10 +47,10 @@ static double forward(const net *n)
     rf_error why = {0};
     for (int i = 0; i < N; i++) id[i] = (int32_t)((uint32_t)i * 2654435761U % VOCAB);
     for (int b = 0; b <= B; b++) start[b] = b * T;
-    const double begun = rf__seconds();
+    const double begun = seconds();
     if (rf_session_hidden(n->session, &(rf_batch){.N = N, .B = B, .id = id, .start = start}, &hidden, &why))
         die(why.text);
-    return rf__seconds() - begun;
+    return seconds() - begun;
 }
 
 static void measure(const rf_ctx *ctx, const net *learned, const rf_position *is, int layers, int rounds, bool json)
@@ -66,18 +68,18 @@ static void measure(const rf_ctx *ctx, const net *learned, const rf_position *is
     if (json)
         printf("{\"case\": \"encoder/%s\", \"shape\": \"%dx%d\", \"layers\": %d, \"ms\": %.3f, \"times_learned\": "
                "%.4f, \"least\": %.4f, \"most\": %.4f, \"threads\": %d}\n",
-               is->name, B, T, layers, m, x, ratio[0], ratio[rounds - 1], rf_ctx_threads(ctx));
+               rf_position_name(is), B, T, layers, m, x, ratio[0], ratio[rounds - 1], rf_ctx_threads(ctx));
     else
-        printf("%-20s %9.1f ms   %6.3f x learned positions   (%.3f to %.3f)\n", is->name, m, x, ratio[0],
+        printf("%-20s %9.1f ms   %6.3f x learned positions   (%.3f to %.3f)\n", rf_position_name(is), m, x, ratio[0],
                ratio[rounds - 1]);
     fflush(stdout);
 }
 
 static const rf_position *find(const char *name)
 {
-    const rf_position *const *p = rf__position_list;
-    while (*p && strcmp((*p)->name, name)) p++;
-    return *p;
+    const rf_position *p;
+    for (int i = 0; (p = rf_position_at(i)) && strcmp(rf_position_name(p), name);) i++;
+    return p;
 }
 
 int main(int argc, char **argv)
@@ -111,10 +113,11 @@ int main(int argc, char **argv)
     rf_ctx *ctx;
     rf_error why = {0};
     if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = threads}, &ctx, &why)) die(why.text);
-    net base = begin(ctx, &rf__position_absolute, layers);
+    net base = begin(ctx, find("absolute"), layers);
     forward(&base);
-    for (const rf_position *const *p = rf__position_list; *p; p++)
-        if (!only || !strcmp(only, (*p)->name)) measure(ctx, &base, *p, layers, rounds, json);
+    const rf_position *p;
+    for (int i = 0; (p = rf_position_at(i)); i++)
+        if (!only || !strcmp(only, rf_position_name(p))) measure(ctx, &base, p, layers, rounds, json);
     rf_session_close(base.session);
     rf_model_close(base.model);
     rf_ctx_free(ctx);

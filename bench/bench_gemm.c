@@ -8,13 +8,16 @@
  * weights that together exceed the caches).  Products in bf16 are held against the peak of bf16 (vdpbf16ps) where there
  * is one, and against half the bytes; oneDNN gets its operands in bf16, ours rounds them on the way.  Products in int8
  * are those of packed weights, held against the peak of int8 (vpdpbusd) and a quarter of the bytes.                  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "kernel/peak.h"
-#include "kernel/gemm/products.h"
+#include "clock.h"
 #include "roformer/kernels.h"
-#include "roformer/gemm.h"
+#include "roformer/work.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 typedef enum kind { PACKED, PLAIN, ADJOINT, GRADIENT } kind;     /* x W^T packed, x W^T, dy W, dW += dy^T x */
 static const char *const kind_name[] = {"packed", "plain", "adjoint", "gradient"};
@@ -57,7 +60,7 @@ static int by_share(const void *a, const void *b)
 
 static float *filled(const rf_ctx *ctx, int64_t n)
 {
-    float *x = rf__alloc(ctx, (size_t)n * sizeof *x);
+    float *x = rf_ctx_alloc(ctx, (size_t)n * sizeof *x);
     if (!x) {
         fprintf(stderr, "bench_gemm: out of memory: %lld numbers\n", (long long)n);
         exit(5);
@@ -80,11 +83,12 @@ static void must(rf_status s, const rf_error *why)
 /* One problem on one way: its operands, and its weights several times over for the memory-bound cases. */
 typedef struct job {
     const rf_ctx *ctx;
-    const rf__products *by;
+    int way;
     const problem *p;
     rf_packed *packed[MAX_COPIES];
     int copies, at;
     rf_type type;
+    bool rounded;                       /* operands are given in bf16 */
     rf_gemm_call call;
 } job;
 
@@ -108,10 +112,10 @@ static void prepare(job *j, const float *a, const float *b, float *c)
                              .type = j->type};
     if (p->kind != PACKED) return;
     const int64_t bytes = p->n * p->k * width_of(j->type);
-    j->copies = p->m > 64 ? 1 : (int)rf__min64(MAX_COPIES, 200000000 / bytes + 1);
+    j->copies = p->m > 64 ? 1 : 200000000 / bytes < MAX_COPIES ? (int)(200000000 / bytes) + 1 : MAX_COPIES;
     rf_error why = {0};
     for (int i = 0; i < j->copies; i++)
-        must(rf__pack_by(j->by, j->ctx, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
+        must(rf_pack_at(j->ctx, j->way, j->call.type, p->n, p->k, b, &j->packed[i], &why), &why);
 }
 
 static void run(job *j)
@@ -123,21 +127,21 @@ static void run(job *j)
              &why);
         j->at = (j->at + 1) % j->copies;
     } else {
-        must(rf__gemm_by(j->by, j->ctx, g, &why), &why);
+        must(rf_gemm_at(j->ctx, j->way, g, &why), &why);
     }
 }
 
-/* Runs for about `seconds`, and says what one run takes. */
-static double timed(job *j, double seconds)
+/* Runs for about `least` seconds, and says what one run takes. */
+static double timed(job *j, double least)
 {
-    const double start = rf__seconds();
+    const double start = seconds();
     double now;
     int n = 0;
     do {
         run(j);
         n++;
-        now = rf__seconds();
-    } while (now - start < seconds);
+        now = seconds();
+    } while (now - start < least);
     return (now - start) / n;
 }
 
@@ -148,15 +152,16 @@ static void print(const job *j, const sample *s, int rounds, bool json)
     const double gflops = 2e-6 * (double)p->m * (double)p->n * (double)p->k / m.ms;
     const char *const fma = j->type == RF_I8 ? "int8 fma" : j->type == RF_BF16 ? "bf16 fma" : "fma";
     const char *of = p->part[0] == 'm' ? "memory" : fma;
+    const char *by = rf_gemm_way(j->ctx, j->way, NULL);
     if (json)
         printf(
             "{\"case\": \"gemm %s m%lld n%lld k%lld act%d\", \"by\": \"%s\", \"ms\": %.4f, \"gflops\": %.1f, "
             "\"share_of_peak\": %.4f, \"peak\": \"%s\", \"share_low\": %.4f, \"share_high\": %.4f, \"threads\": %d}\n",
-            kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms,
+            kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, by, m.ms,
             gflops, m.share, of, s[0].share, s[rounds - 1].share, rf_ctx_threads(j->ctx));
     else
         printf("%-8s m %5lld n %5lld k %5lld act %d  %-14s %9.4f ms %7.1f GFLOP/s  %5.1f %% of %s (%.1f-%.1f)\n",
-               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, j->by->name, m.ms,
+               kind_name[p->kind], (long long)p->m, (long long)p->n, (long long)p->k, (int)p->act, by, m.ms,
                gflops, 100 * m.share, of, 100 * s[0].share, 100 * s[rounds - 1].share);
     fflush(stdout);
 }
@@ -176,29 +181,39 @@ static double limit_of(const job *j)
     return peak > 0 ? peak : rf_peak_flops(j->ctx, 0.02);
 }
 
+/* All that this build has of the types that were asked for; a peer's products in bf16, too, of what it gets rounded. */
+static int find_ways(const rf_ctx *ctx, const problem *p, const char *type, job *jobs)
+{
+    static const char *const names[] = {[RF_F32] = "f32", [RF_BF16] = "bf16", [RF_I8] = "int8"};
+    const char *name;
+    int ways = 0;
+    rf_type of;
+    for (int i = 0; (name = rf_gemm_way(ctx, i, &of)) && ways < MAX_WAYS; i++) {
+        const bool asked = !type || !strcmp(type, names[of]);
+        if (asked && !strstr(name, "(reference)") && (of != RF_I8 || p->kind == PACKED))
+            jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = of};
+    }
+    if ((type && strcmp(type, "bf16")) || p->kind == PACKED || ways == MAX_WAYS) return ways;
+    for (int i = 0; (name = rf_gemm_way(ctx, i, &of)); i++)
+        if (!strncmp(name, "oneDNN", 6))
+            jobs[ways++] = (job){.ctx = ctx, .way = i, .p = p, .type = RF_BF16, .rounded = true};
+    return ways;
+}
+
 static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, const char *type)
 {
     static sample samples[MAX_WAYS][MAX_ROUNDS];
     job jobs[MAX_WAYS] = {0};
-    int ways = 0;
-    float *a = filled(ctx, rf__max64(p->m * p->k, p->n)), *b = filled(ctx, p->n * p->k), *c = filled(ctx, p->m * p->n);
-    const bool f32 = !type || !strcmp(type, "f32"), half = !type || !strcmp(type, "bf16"),
-               i8 = (!type || !strcmp(type, "int8")) && p->kind == PACKED;
-    for (const rf__products *by;
-         f32 && (by = rf__products_at(ctx, ways)) && ways < MAX_WAYS - 3 && by != &rf__products_ref; ways++)
-        jobs[ways] = (job){.ctx = ctx, .by = by, .p = p};
-    if (half) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_bf16, .p = p, .type = RF_BF16};
-    if (i8) jobs[ways++] = (job){.ctx = ctx, .by = &rf__products_i8, .p = p, .type = RF_I8};
+    const int ways = find_ways(ctx, p, type, jobs);
+    float *a = filled(ctx, p->m * p->k > p->n ? p->m * p->k : p->n), *b = filled(ctx, p->n * p->k),
+          *c = filled(ctx, p->m * p->n);
     uint16_t *a16 = NULL, *b16 = NULL;
-    const rf__products *peer = rf__products_at(ctx, 1);
-    if (half && peer && peer != &rf__products_ref && p->kind != PACKED) {
-        jobs[ways++] = (job){.ctx = ctx, .by = peer, .p = p, .type = RF_BF16};
-        a16 = rounded(ctx, a, p->m * p->k);
-        b16 = rounded(ctx, b, p->n * p->k);
-    }
     for (int w = 0; w < ways; w++) {
         prepare(&jobs[w], a, b, c);
-        if (jobs[w].by == peer && jobs[w].type == RF_BF16) jobs[w].call.a16 = a16, jobs[w].call.b16 = b16;
+        if (jobs[w].rounded) {
+            jobs[w].call.a16 = a16 = rounded(ctx, a, p->m * p->k);
+            jobs[w].call.b16 = b16 = rounded(ctx, b, p->n * p->k);
+        }
         for (int i = 0; i <= jobs[w].copies; i++) run(&jobs[w]);
     }
     for (int r = 0; r < rounds; r++)
@@ -211,11 +226,11 @@ static void measure(const rf_ctx *ctx, const problem *p, int rounds, bool json, 
         print(&jobs[w], samples[w], rounds, json);
         for (int i = 0; i < jobs[w].copies; i++) rf_packed_free(jobs[w].packed[i]);
     }
-    rf__free(ctx, a16);
-    rf__free(ctx, b16);
-    rf__free(ctx, a);
-    rf__free(ctx, b);
-    rf__free(ctx, c);
+    rf_ctx_release(ctx, a16);
+    rf_ctx_release(ctx, b16);
+    rf_ctx_release(ctx, a);
+    rf_ctx_release(ctx, b);
+    rf_ctx_release(ctx, c);
 }
 
 int main(int argc, char **argv)
@@ -252,7 +267,7 @@ int main(int argc, char **argv)
     else
         printf("%d threads: %.1f GFLOP/s f32, %.1f bf16, %.1f int8, %.2f GB/s read, %.2f GB/s copied\n",
                rf_ctx_threads(ctx), 1e-9 * peak, 1e-9 * half, 1e-9 * i8, 1e-9 * read, 1e-9 * copy);
-    for (size_t i = 0; i < RF_COUNT(problems); i++)
+    for (size_t i = 0; i < COUNT(problems); i++)
         if (!only || !strcmp(only, problems[i].part)) measure(ctx, &problems[i], rounds, json, type);
     rf_ctx_free(ctx);
     return 0;

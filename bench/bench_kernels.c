@@ -10,12 +10,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
-#include "base/base.h"
 #include "median.h"
+#include "roformer/random.h"
+#include "roformer/work.h"
 #include "roformer/kernels.h"
 #include "roformer/rope.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { ROUNDS = 101, RUNGS = 8, HEADS = 12, WIDTH = 64, ROW = HEADS * WIDTH };
 
@@ -323,11 +327,11 @@ int main(int argc, char **argv)
     enum { MOST = 4096 * ROW, SMALL = 4 * ROW, LARGE = 4096 * ROW };
     if (rf_rope_new(ctx, &(rf_rope_spec){WIDTH, 10000, RF_ROPE_PAIRS}, 4096, &pairs, NULL)) return 5;
     if (rf_rope_new(ctx, &(rf_rope_spec){WIDTH, 10000, RF_ROPE_HALVES}, 4096, &halves, NULL)) return 5;
-    float *const memory = rf__alloc(ctx, (size_t)8 * MOST * sizeof(float)), *block = memory;
+    float *const memory = rf_ctx_alloc(ctx, (size_t)8 * MOST * sizeof(float)), *block = memory;
     if (!memory) return 5;
     work w = {.pairs = pairs, .halves = halves};
     float **const arrays[] = {&w.y, &w.a, &w.b, &w.m, &w.v};
-    for (size_t i = 0; i < RF_COUNT(arrays); i++) *arrays[i] = cut(&block, MOST, i + 1);
+    for (size_t i = 0; i < COUNT(arrays); i++) *arrays[i] = cut(&block, MOST, i + 1);
     float *const expected = cut(&block, MOST, 6);
     w.gamma = cut(&block, ROW, 7);
     w.stat = cut(&block, 2 * 4096, 8);
@@ -340,7 +344,7 @@ int main(int argc, char **argv)
     if (!o.json)
         printf("%-16s %-7s %-7s %10s %12s %9s %8s %9s\n", "kernel", "isa", "place", "n", "ns", "GB/s", "of copy",
                "error");
-    for (size_t i = 0; i < RF_COUNT(rows); i++) {
+    for (size_t i = 0; i < COUNT(rows); i++) {
         if (o.only && strcmp(o.only, rows[i].name)) continue;
         w.n = SMALL;
         if (!o.place || !strcmp(o.place, "cache")) measure(&rows[i], "cache", rung, 0, rungs, &w, &o, expected);
@@ -350,7 +354,7 @@ int main(int argc, char **argv)
     }
     if (!o.only || !strcmp(o.only, "rotation")) rotation(rung, rungs, &w, &o);
 
-    rf__free(ctx, memory);
+    rf_ctx_release(ctx, memory);
     rf_rope_free(pairs);
     rf_rope_free(halves);
     rf_ctx_free(ctx);

@@ -10,18 +10,18 @@
 #include <string.h>
 
 #include "cli/shell/comm.h"
-#include "dist/exchange.h"
-#include "optim/optimizer.h"
+#include "clock.h"
+#include "roformer/steps.h"
 
 static double ping(rf_comm *c, char *data, size_t bytes, int rounds)
 {
     double best = 1e9;
     for (int i = 0; i < rounds; i++) {
-        const double begin = rf__seconds();
+        const double begin = seconds();
         if (c->rank == 0) c->send(c, 1, 1, data, bytes, NULL), c->wait(c, 1, NULL);
         if (c->rank < 2) c->receive(c, 1, 1 - c->rank, data, bytes, NULL), c->wait(c, 1, NULL);
         if (c->rank == 1) c->send(c, 1, 0, data, bytes, NULL), c->wait(c, 1, NULL);
-        const double took = (rf__seconds() - begin) / 2;
+        const double took = (seconds() - begin) / 2;
         if (took < best) best = took;
     }
     return best;
@@ -40,42 +40,24 @@ static void pings(rf_comm *c)
 
 static int gradient(rf_comm *c, double millions)
 {
-    const rf_ctx_options options = {.size = sizeof(options), .threads = 1};
-    const rf__rule rule = {.optim = RF_OPTIM_SGD};
+    rf_ctx_options options;
     rf_ctx *ctx = NULL;
     rf_error why = {0};
     rf_config config;
-    rf_params params;
-    rf__optimizer o = {0};
-    rf__tree tree = {0};
-    rf__exchange x = {0};
+    double best = 0, numbers = 0;
+    rf_ctx_defaults(&options);
+    options.threads = 1;
     rf_config_defaults(&config);
     config.num_hidden_layers = (int64_t)(millions * 1e6 / 7.1e6) + 1;
     config.vocab_size = 1000;
     rf_status status = rf_ctx_new(&options, &ctx, &why);
-    if (!status) status = rf__params_new(ctx, &config, &params, &why);
-    if (!status) status = rf__optimizer_new_shared(&params, &rule, c->size, c->rank, &o, &why);
-    if (!status) status = rf__tree_new(&params, o.grad, c->rank, 1, &tree, &why);
-    if (!status) status = rf__exchange_new(ctx, c, &o.shares, o.span, &tree, 1, true, &x, &why);
-    double best = 1e9;
-    for (int i = 0; i < 5 && !status; i++) {
-        rf__tree_begin(&tree);
-        const float *leaf = rf__tree_leaf(&tree, c->rank);
-        int64_t all = 1;
-        status = rf__sum_whole(c, &all, &why);
-        const double begin = rf__seconds();
-        rf__exchange_begin(&x, leaf);
-        rf__exchange_end(&x);
-        rf__exchange_parts(&x, o.value);
-        const double took = rf__seconds() - begin;
-        if (!status) status = rf__exchange_error(&x, &why);
-        if (took < best) best = took;
-    }
-    const double bytes = 2 * 4 * (double)params.total * (c->size - 1) / c->size;
+    if (!status) status = rf_exchange_seconds(ctx, c, &config, 5, &best, &numbers, &why);
+    const double bytes = 2 * 4 * numbers * (c->size - 1) / c->size;
     if (!c->rank && !status)
-        printf("gradient   %9.1f million  %8.1f ms  %7.2f GB/s out of each of %d ranks\n", (double)params.total * 1e-6,
-               best * 1e3, bytes / best * 1e-9, c->size);
+        printf("gradient   %9.1f million  %8.1f ms  %7.2f GB/s out of each of %d ranks\n", numbers * 1e-6, best * 1e3,
+               bytes / best * 1e-9, c->size);
     if (status) fprintf(stderr, "mpi_link: rank %d: %s\n", c->rank, why.text);
+    rf_ctx_free(ctx);
     return status ? 1 : 0;
 }
 

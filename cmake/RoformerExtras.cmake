@@ -46,6 +46,10 @@ if(BUILD_TESTING)
   add_test(NAME check/symbols COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_symbols.sh $<TARGET_FILE:roformer-static>)
   if(TARGET roformer-shared)
     add_test(NAME check/callers COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_callers.sh $<TARGET_FILE:roformer-shared>)
+    if(TARGET roformer-program)
+      add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_linked.sh $<TARGET_FILE:roformer-shared>
+        $<TARGET_OBJECTS:roformer-program>)
+    endif()
   endif()
 endif()
 

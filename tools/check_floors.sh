@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_floors.sh — a file includes its own folder and those on lower floors, never up, nor across to another folder on the
 # same floor.  A public header says in a line of its own where it belongs ("home: src/data"): the lowest folder that needs it.
-# Only cli reads the environment, prints or exits.
+# Only cli reads the environment, prints or exits; of the library it, bench/ and experiments/ include public headers alone.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -38,3 +38,13 @@ FILENAME ~ /^include\// {
 }
 END { exit bad }
 ' include/roformer/*.h include/roformer/*.def $(find src -name '*.[ch]' -o -name '*.inc' | grep '^src/' | sort)
+
+# The programs: "roformer/...", "cli/..." and files beside their own.
+bad=0
+for file in $(find src/cli bench experiments -name '*.[ch]' -o -name '*.def' | sort); do
+    for name in $(sed -n 's/^ *# *include "\([^"]*\)".*/\1/p' "$file"); do
+        case $name in *src/*) there=/nowhere ;; roformer/*) there=include/$name ;; cli/*) there=src/$name ;; *) there=$(dirname "$file")/$name ;; esac
+        [ -f "$there" ] || { echo "$file: includes $name, which is neither public (roformer/...) nor the programs' own"; bad=1; }
+    done
+done
+exit $bad

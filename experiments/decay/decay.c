@@ -9,11 +9,14 @@
  *     Abel       |s(m)| <= max_j |h_{j+1} - h_j| sum_j |S_j| / sqrt D,   h_j = q_j conj(k_j),   h_{d/2} = 0
  *                Eq. 36 */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/position_report.h"
+#include "roformer/probe.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { FAR = 1000000, LENGTH = 128, PIECES = 32, SAMPLES = 400, DECADES = 7 };
 
@@ -64,13 +67,13 @@ static const struct golden { int d, m; double value;
 static void compare_goldens(void)
 {
     double worst = 0, theta[128];
-    for (size_t i = 0; i < RF_COUNT(goldens); i++) {
+    for (size_t i = 0; i < COUNT(goldens); i++) {
         frequencies(goldens[i].d, theta);
         worst = fmax(worst, fabs(bound(goldens[i].d / 2, theta, goldens[i].m) / goldens[i].value - 1));
     }
     printf(
         "%zu values known from elsewhere (d = 64, 128, 256; distances 0 to 1000): largest relative difference %.1e\n",
-        RF_COUNT(goldens), worst);
+        COUNT(goldens), worst);
     if (worst > 1e-6) fprintf(stderr, "decay: the bound is not that of the paper\n"), exit(1);
 }
 
@@ -140,14 +143,14 @@ static void bounds(const char *folder)
     printf("1. The bound of section 3.4.3, 2/d sum |S_j|, at every distance from 0 to %d\n\n", FAR);
     fprintf(to, "# drawn with: gnuplot bound.gp\n");
     compare_goldens();
-    for (size_t i = 0; i < RF_COUNT(widths); i++) bound_of(widths[i], to);
+    for (size_t i = 0; i < COUNT(widths); i++) bound_of(widths[i], to);
     fprintf(to, "set terminal svg background rgb 'white' size 1100,460 noenhanced font ',11'\nset output 'bound.svg'\n"
                 "set multiplot layout 1,2\nset grid\nset ylabel 'relative upper bound'\nset xlabel 'distance'\nset "
                 "title 'as in the paper'\nplot ");
-    for (size_t i = 0; i < RF_COUNT(widths); i++)
+    for (size_t i = 0; i < COUNT(widths); i++)
         fprintf(to, "%s$near%d using 1:2 with lines title 'd = %d'", i ? ", " : "", widths[i], widths[i]);
     fprintf(to, "\nset title 'to 10^6: mean, least and largest'\nset logscale x\nset format x '%%g'\nplot ");
-    for (size_t i = 0; i < RF_COUNT(widths); i++)
+    for (size_t i = 0; i < COUNT(widths); i++)
         fprintf(to,
                 "%s$far%d using 1:3:4 with filledcurves linetype %d fillstyle transparent solid 0.25 noborder notitle, "
                 "$far%d using 1:2 with lines linetype %d title 'd = %d'",
@@ -164,7 +167,7 @@ enum { BINS = 11 };
 struct heads { int64_t L, H, D; double near[BINS], square[BINS]; int falls[BINS], heads; double ratio, ratios; };
 
 /* max_j |h_{j+1} - h_j| of the mean query and key of a head, in units of its score. */
-static double steepest(const rf__head_sums *s, int64_t h)
+static double steepest(const rf_head_sums *s, int64_t h)
 {
     const int64_t half = s->D / 2;
     const double n = (double)s->tokens * (double)s->tokens;
@@ -179,17 +182,17 @@ static double steepest(const rf__head_sums *s, int64_t h)
     return most / sqrt((double)s->D);
 }
 
-static double far_mean(const rf__head_sums *s, int64_t h, double *workspace)
+static double far_mean(const rf_head_sums *s, int64_t h, double *workspace)
 {
     double sum = 0, mean, variance;
     for (int i = 0; i < 2 * SAMPLES; i++) {
-        rf__head_score(s, h, (i % 2 ? -1 : 1) * (100000 + 2203. * (double)i / 2), workspace, &mean, &variance);
+        rf_head_score(s, h, (i % 2 ? -1 : 1) * (100000 + 2203. * (double)i / 2), workspace, &mean, &variance);
         sum += mean / (2 * SAMPLES);
     }
     return sum;
 }
 
-static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double *workspace)
+static void add_head(struct heads *t, const rf_head_sums *s, int64_t h, double *workspace)
 {
     const double far = far_mean(s, h, workspace), steep = steepest(s, h);
     double mean[BINS] = {0};
@@ -200,7 +203,7 @@ static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double 
         for (int64_t i = 0; i < 2 * n; i++) {
             const double m = (double)(first + i / 2 * size / n);
             double score, variance;
-            rf__head_score(s, h, i % 2 ? -m : m, workspace, &score, &variance);
+            rf_head_score(s, h, i % 2 ? -m : m, workspace, &score, &variance);
             mean[k] += (score - far) / (double)(2 * n);
             square += (score - far) * (score - far) / (double)(2 * n);
             if (k) {
@@ -215,7 +218,7 @@ static void add_head(struct heads *t, const rf__head_sums *s, int64_t h, double 
     t->heads++;
 }
 
-static struct heads tally(const rf__attention_report *r)
+static struct heads tally(const rf_attention_report *r)
 {
     struct heads t = {.L = r->L, .H = r->H, .D = r->sums[0].D};
     double *workspace = need(malloc((size_t)(t.D * t.D) * sizeof *workspace));
@@ -243,7 +246,7 @@ static void print_scores(const struct heads *t, const struct heads *fresh)
 }
 
 /* Mean attention to a key, in units of 1 / length, without the ends of the piece. */
-static void print_attention(const rf__attention_report *r)
+static void print_attention(const rf_attention_report *r)
 {
     printf("\n3. Mean attention to a key m places away, times %d (1: the same everywhere), pieces of %d tokens\n\n     "
            "   %-12s",
@@ -266,7 +269,7 @@ static void print_attention(const rf__attention_report *r)
     }
 }
 
-static void draw_scores(const char *folder, const rf__attention_report *r)
+static void draw_scores(const char *folder, const rf_attention_report *r)
 {
     char path[4096];
     double *workspace = need(malloc((size_t)(r->sums[0].D * r->sums[0].D) * sizeof *workspace)), mean, variance;
@@ -279,7 +282,7 @@ static void draw_scores(const char *folder, const rf__attention_report *r)
         for (int64_t m = -256; m <= 256; m++) {
             fprintf(to, "%lld", (long long)m);
             for (int64_t h = 0; h < r->H; h++) {
-                rf__head_score(&r->sums[l], h, (double)m, workspace, &mean, &variance);
+                rf_head_score(&r->sums[l], h, (double)m, workspace, &mean, &variance);
                 fprintf(to, " %.4f", mean);
             }
             fprintf(to, "\n");
@@ -304,14 +307,16 @@ static void draw_scores(const char *folder, const rf__attention_report *r)
     free(workspace);
 }
 
-static rf__attention_report measure(rf_ctx *ctx, const rf_model *m, const rf_model *words, const rf__stretches *text)
+static rf_attention_report measure(rf_ctx *ctx, const rf_model *m, const rf_model *words, const rf_stretches *text)
 {
     rf_session *session;
-    rf__attention_report r;
+    rf_attention_report r;
     check(rf_session_open(m, &session, &why));
-    const rf__lab lab = {
-        .ctx = ctx, .model = words, .session = session, .text = text, .pieces = PIECES < text->n ? PIECES : text->n};
-    check(rf__measure_attention(&lab, &r, &why));
+    rf_probe lab;
+    rf_probe_defaults(&lab);
+    lab.ctx = ctx, lab.model = words, lab.session = session, lab.text = text;
+    lab.pieces = PIECES < text->n ? PIECES : text->n;
+    check(rf_probe_attention(&lab, &r, &why));
     rf_session_close(session);
     if (!r.sums[0].rotates) fprintf(stderr, "decay: the model does not rotate\n"), exit(3);
     return r;
@@ -321,7 +326,7 @@ int main(int argc, char **argv)
 {
     rf_ctx *ctx;
     rf_model *model, *untrained;
-    rf__stretches text;
+    rf_stretches text;
     rf_reader_options reader;
     rf_reader_defaults(&reader);
     reader.split = RF_SPLIT_HEADING;
@@ -331,16 +336,16 @@ int main(int argc, char **argv)
     check(rf_ctx_new(NULL, &ctx, &why));
     check(rf_model_open(ctx, argv[2], &model, &why));
     check(rf_model_random(ctx, rf_model_config(model), 1, &untrained, &why));
-    check(rf__stretches_read(ctx, rf_model_tokenizer(model), (const char *const *)argv + 3, argc - 3, &reader, LENGTH,
+    check(rf_stretches_read(ctx, rf_model_tokenizer(model), (const char *const *)argv + 3, argc - 3, &reader, LENGTH,
                              PIECES, &text, &why));
-    rf__attention_report r = measure(ctx, model, model, &text), fresh = measure(ctx, untrained, model, &text);
+    rf_attention_report r = measure(ctx, model, model, &text), fresh = measure(ctx, untrained, model, &text);
     const struct heads trained = tally(&r), random = tally(&fresh);
     print_scores(&trained, &random);
     print_attention(&r);
     draw_scores(argv[1], &r);
-    rf__attention_report_free(ctx, &r);
-    rf__attention_report_free(ctx, &fresh);
-    rf__stretches_free(ctx, &text);
+    rf_attention_report_free(ctx, &r);
+    rf_attention_report_free(ctx, &fresh);
+    rf_stretches_free(ctx, &text);
     rf_model_close(untrained);
     rf_model_close(model);
     rf_ctx_free(ctx);

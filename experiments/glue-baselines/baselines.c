@@ -11,14 +11,18 @@
  *
  * The dev rows take no part in any choice.  Same file, same output, bit for bit. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "roformer/context.h"
 #include "../hash.h"
-#include "task/scores.h"
+#include "roformer/metrics.h"
+#include "roformer/random.h"
 #include "roformer/source.h"
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { BUCKETS = 1 << 19, EPOCHS = 12, CLASSES = 3, COLUMNS = 16, FEATURES = 2048, SEED = 1 };
 
@@ -158,13 +162,19 @@ static char *load(const char *folder, const char *name)
     snprintf(path, sizeof path, "%s/%s", folder, name);
     if (rf_source_open(ctx, path, &s, &why)) stop(why.text);
     while (got) {
-        if (!rf__grow(ctx, &data, &capacity, size + 65537, 1)) stop("out of memory");
+        if (size + 65537 > capacity) data = need(realloc(data, capacity = 2 * capacity + 131072));
         if (rf_source_read(s, data + size, 65536, &got, &why)) stop(why.text);
         size += got;
     }
     data[size] = 0;
     rf_source_close(s);
     return data;
+}
+
+static void push(rows *r, row one)
+{
+    if (r->n == r->capacity) r->at = need(realloc(r->at, (r->capacity = 2 * r->capacity + 1024) * sizeof *r->at));
+    r->at[r->n++] = one;
 }
 
 static int find_label(const task *t, const char *text)
@@ -200,8 +210,7 @@ static void add_row(const task *t, char *line, rows *out)
     memcpy(r.feature, b.at, (size_t)b.n * sizeof *b.at);
     r.n = b.n;
     r.value = 1 / sqrtf((float)b.n);
-    if (!rf__grow(ctx, &out->at, &out->capacity, out->n + 1, sizeof *out->at)) stop("out of memory");
-    out->at[out->n++] = r;
+    push(out, r);
 }
 
 static void read_rows(const task *t, const char *folder, split from, rows *out)
@@ -216,7 +225,7 @@ static void read_rows(const task *t, const char *folder, split from, rows *out)
         if (*at && (number || !from.header)) add_row(t, at, out);
         at = next;
     }
-    rf__free(ctx, data);
+    free(data);
 }
 
 /* Moves about a tenth of the rows, chosen by a hash of their number, to `held`. */
@@ -225,8 +234,7 @@ static void hold_out(const rows *all, rows *kept, rows *held, uint64_t seed)
     *kept = *held = (rows){.left_out = all->left_out};
     for (uint64_t i = 0; i < all->n; i++) {
         rows *to = hash64(&i, sizeof i, seed) % 10 ? kept : held;
-        if (!rf__grow(ctx, &to->at, &to->capacity, to->n + 1, sizeof *to->at)) stop("out of memory");
-        to->at[to->n++] = all->at[i];
+        push(to, all->at[i]);
     }
 }
 
@@ -295,7 +303,7 @@ static result measure(const task *t, const rows *dev, int32_t always)
 {
     int32_t *gold = need(calloc(dev->n + 1, sizeof *gold)), *predicted = need(calloc(dev->n + 1, sizeof *predicted));
     double *x = need(calloc(dev->n + 1, sizeof *x)), *y = need(calloc(dev->n + 1, sizeof *y));
-    rf__class_score score[CLASSES];
+    rf_class_score score[CLASSES];
     result out = {0};
     for (size_t i = 0; i < dev->n; i++) {
         double z[CLASSES] = {0};
@@ -307,12 +315,12 @@ static result measure(const task *t, const rows *dev, int32_t always)
             if (z[k] > z[predicted[i]]) predicted[i] = k;
         if (always >= 0) predicted[i] = always;
     }
-    rf__class_scores(gold, predicted, dev->n, t->K, score);
-    out.accuracy = rf__accuracy(gold, predicted, dev->n);
+    rf_class_scores(gold, predicted, dev->n, t->K, score);
+    out.accuracy = rf_accuracy(gold, predicted, dev->n);
     out.f1 = t->K == 2 ? score[1].f1 : (double)NAN;
-    out.matthews = rf__matthews(score, t->K, dev->n);
-    out.pearson = rf__pearson(x, y, dev->n);
-    if (rf__spearman(ctx, x, y, dev->n, &out.spearman, NULL)) stop("out of memory");
+    out.matthews = rf_matthews(score, t->K, dev->n);
+    out.pearson = rf_pearson(x, y, dev->n);
+    if (rf_spearman(ctx, x, y, dev->n, &out.spearman, NULL)) stop("out of memory");
     out.main = t->metric == ACCURACY   ? out.accuracy
                : t->metric == F1       ? out.f1
                : t->metric == MATTHEWS ? out.matthews
@@ -349,13 +357,13 @@ static double choose_l2(const task *t, const rows *train)
     double best = candidate[0], best_main = -2;
     rows part, held;
     hold_out(train, &part, &held, 7);
-    for (size_t i = 0; i < RF_COUNT(candidate); i++) {
+    for (size_t i = 0; i < COUNT(candidate); i++) {
         learn(t, &part, candidate[i]);
         const double got = measure(t, &held, -1).main;
         if (got > best_main) best = candidate[i], best_main = got;
     }
-    rf__free(ctx, part.at);
-    rf__free(ctx, held.at);
+    free(part.at);
+    free(held.at);
     return best;
 }
 
@@ -393,7 +401,7 @@ int main(int n, char **argument)
            "    build/release/experiments/glue_baselines ../shared/data > results/glue-baselines.txt\n"
            "QQP and QNLI: the only rows there are, a tenth of them held out; a question of QNLI may be on both "
            "sides.\n\n");
-    for (size_t i = 0; i < RF_COUNT(tasks); i++) run(&tasks[i], argument[1]);
+    for (size_t i = 0; i < COUNT(tasks); i++) run(&tasks[i], argument[1]);
     rf_ctx_free(made);
     return 0;
 }

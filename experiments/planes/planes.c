@@ -12,13 +12,13 @@
  *     planes     share of sum_i |q_i| |k_i| in each eighth of the planes, the fastest first, mean over all heads: the
  *                most that the planes can add to a score                                                             */
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/batch.h"
-#include "train/evaluate.h"
-#include "analysis/position_report.h"
+#include "roformer/context.h"
+#include "roformer/probe.h"
 
 enum { LENGTH = 128, PIECES = 16, STRETCHES = 16, EIGHTHS = 8, LAYERS = 64 };
 
@@ -47,15 +47,15 @@ static void name_of(const char *folder, int number, line *out)
     out->step = out->step_known ? atof(last + 11) : number + 1;
 }
 
-static bool looks_near(const rf__attention_report *r, int64_t i)
+static bool looks_near(const rf_attention_report *r, int64_t i)
 {
     const double T = (double)r->length;
     return r->by_distance[i * r->length] + 2 * (T - 1) / T * r->by_distance[i * r->length + 1] > 0.5;
 }
 
-static void add_planes(const rf__attention_report *r, int64_t l, int64_t h, line *out)
+static void add_planes(const rf_attention_report *r, int64_t l, int64_t h, line *out)
 {
-    const rf__head_sums *s = &r->sums[l];
+    const rf_head_sums *s = &r->sums[l];
     const int64_t half = s->r / 2;
     double sum = 0;
     for (int64_t i = 0; i < half; i++) sum += s->query_plane[h * half + i] * s->key_plane[h * half + i];
@@ -64,11 +64,11 @@ static void add_planes(const rf__attention_report *r, int64_t l, int64_t h, line
             s->query_plane[h * half + i] * s->key_plane[h * half + i] / sum / (double)(r->L * r->H);
 }
 
-static void measure_heads(const rf__lab *lab, line *out)
+static void measure_heads(const rf_probe *lab, line *out)
 {
-    rf__attention_report r;
-    check(rf__measure_attention(lab, &r, &why), out->name);
-    out->L = rf__min64(r.L, LAYERS);
+    rf_attention_report r;
+    check(rf_probe_attention(lab, &r, &why), out->name);
+    out->L = r.L < LAYERS ? r.L : LAYERS;
     out->heads = (int)(r.L * r.H);
     out->rotates = r.sums[0].rotates;
     for (int64_t i = 0; i < r.L * r.H; i++) {
@@ -77,21 +77,22 @@ static void measure_heads(const rf__lab *lab, line *out)
         if (l < LAYERS) out->distance[l] += r.distance[i] / (double)r.H, out->entropy[l] += r.entropy[i] / (double)r.H;
         if (out->rotates) add_planes(&r, l, i % r.H, out);
     }
-    rf__attention_report_free(lab->ctx, &r);
+    rf_attention_report_free(lab->ctx, &r);
 }
 
 /* Sum of -log softmax(z)[label] over the labels of a batch; position NULL: as they stand, and NaN when the encoding
  * takes no others. */
-static double losses(rf_session *session, const rf__mlm_batch *b, const int32_t *position, int64_t V, const char *name)
+static double losses(rf_session *session, const rf_masked_batch *b, const int32_t *position, int64_t V,
+                     const char *name)
 {
-    rf_batch view = rf__mlm_batch_view(b);
+    rf_batch view = b->batch;
     const float *z;
     double all = 0;
     view.position = position;
-    const rf_status status = rf_session_scores(session, &view, b->row, b->n, &z, &why);
+    const rf_status status = rf_session_scores(session, &view, b->row, b->labels, &z, &why);
     if (position && status) return (double)NAN;
     check(status, name);
-    for (int64_t i = 0; i < b->n; i++, z += V) {
+    for (int64_t i = 0; i < b->labels; i++, z += V) {
         double top = -INFINITY, sum = 0;
         for (int64_t v = 0; v < V; v++) top = fmax(top, (double)z[v]);
         for (int64_t v = 0; v < V; v++) sum += exp((double)z[v] - top);
@@ -110,31 +111,28 @@ static void mean_of(const double sum[], int64_t n, double labels, double *mean, 
     *error = sqrt(square * (double)n / (double)(n - 1)) / labels;
 }
 
-static void measure_losses(const rf__lab *lab, line *out)
+static void measure_losses(const rf_probe *lab, line *out)
 {
-    const rf__stretches *s = lab->text;
+    const rf_stretches *s = lab->text;
     const int64_t V = rf_model_config(lab->model)->vocab_size, capacity = s->times * LENGTH;
     double loss[STRETCHES] = {0}, order[STRETCHES] = {0}, labels = 0;
-    rf__token_kinds vocab;
-    rf__mlm_batch b;
+    rf_masked *m;
     int32_t *zero = calloc((size_t)capacity, sizeof *zero);
-    check(rf__vocab_new(lab->ctx, rf_model_tokenizer(lab->model), &vocab, &why), out->name);
-    check(rf__mlm_batch_new(lab->ctx, capacity, &b, &why), out->name);
+    check(rf_masked_new(lab->ctx, rf_model_tokenizer(lab->model), capacity, lab->seed, lab->mlm_probability, &m, &why),
+          out->name);
     if (!zero) exit(5);
-    const rf__masking masking = {rf__evaluation_key(42), 0.15, false, &vocab, false};
     for (int64_t i = 0; i < s->n; i++) {
-        rf__mlm_batch_clear(&b);
+        rf_masked_clear(m);
         for (int64_t k = 0; (k + 1) * (LENGTH - 2) <= s->size; k++)
-            rf__mlm_batch_add(&b, (rf__ids){s->id + i * s->size, sizeof *s->id}, (size_t)(k * (LENGTH - 2)), LENGTH - 2,
-                              false, &masking, (uint64_t)(i * s->times + k));
-        loss[i] = losses(lab->session, &b, NULL, V, out->name);
-        order[i] = losses(lab->session, &b, zero, V, out->name) - loss[i];
-        labels += (double)b.n;
+            rf_masked_add(m, s->id + i * s->size + k * (LENGTH - 2), LENGTH - 2, (uint64_t)(i * s->times + k));
+        const rf_masked_batch *b = rf_masked_view(m);
+        loss[i] = losses(lab->session, b, NULL, V, out->name);
+        order[i] = losses(lab->session, b, zero, V, out->name) - loss[i];
+        labels += (double)b->labels;
     }
     mean_of(loss, s->n, labels, &out->loss, &out->error);
     mean_of(order, s->n, labels, &out->order, &out->order_error);
-    rf__mlm_batch_free(lab->ctx, &b);
-    rf__vocab_free(lab->ctx, &vocab);
+    rf_masked_free(m);
     free(zero);
 }
 
@@ -142,19 +140,20 @@ static void measure(rf_ctx *ctx, const char *const text[], int texts, const char
 {
     rf_model *model;
     rf_session *session;
-    rf__stretches s;
+    rf_stretches s;
     check(rf_model_open(ctx, folder, &model, &why), folder);
     check(rf_session_open(model, &session, &why), folder);
-    check(rf__stretches_read(ctx, rf_model_tokenizer(model), text, texts,
+    check(rf_stretches_read(ctx, rf_model_tokenizer(model), text, texts,
                              &(rf_reader_options){.size = sizeof(rf_reader_options), .split = RF_SPLIT_HEADING}, LENGTH,
                              STRETCHES, &s, &why),
           folder);
-    const rf__lab lab = {
-        .ctx = ctx, .model = model, .session = session, .text = &s, .pieces = PIECES < s.n ? PIECES : s.n};
+    rf_probe lab;
+    rf_probe_defaults(&lab);
+    lab.ctx = ctx, lab.model = model, lab.session = session, lab.text = &s, lab.pieces = PIECES < s.n ? PIECES : s.n;
     measure_heads(&lab, out);
     out->scored = rf_model_has_head(model) && !rf_model_config(model)->is_decoder;
     if (out->scored) measure_losses(&lab, out);
-    rf__stretches_free(ctx, &s);
+    rf_stretches_free(ctx, &s);
     rf_session_close(session);
     rf_model_close(model);
 }

@@ -64,6 +64,7 @@ typedef struct rf_token_cache rf_token_cache;
 rf_status rf_token_cache_open(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, rf_token_cache **out,
                               rf_error *why);
 void rf_token_cache_close(rf_token_cache *c);
+int64_t rf_token_cache_longest(const rf_token_cache *c);        /* tokens of the longest document                     */
 
 /* The next document: its first ids, at most `most`, to `id`.
  *

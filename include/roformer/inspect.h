@@ -6,7 +6,11 @@
 /* home: src/cli */
 #include "roformer/files.h"
 #include "roformer/folder.h"
+#include "roformer/metrics.h"
 #include "roformer/positions.h"
+#include "roformer/probe.h"
 #include "roformer/random.h"
 #include "roformer/source.h"
+#include "roformer/steps.h"
+#include "roformer/work.h"
 #endif

@@ -22,7 +22,8 @@ enum {
     RF_POSITION_CAUSAL = 4,             /* makes sense in causal attention only                                       */
     RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare             */
     RF_POSITION_ROPE = 16,              /* rope_scaling and the other keys of rotary positions apply                  */
-    RF_POSITION_SYMMETRIC = 32          /* an encoder gives a text and its reverse mirrored answers                   */
+    RF_POSITION_SYMMETRIC = 32,         /* an encoder gives a text and its reverse mirrored answers                   */
+    RF_POSITION_RELATIVE = 64           /* attention adds terms of offsets to scores or values                        */
 };
 
 /* The i-th encoding, static; NULL past the last. */

@@ -1,4 +1,5 @@
-/* roformer.h — everything.  Each header also stands alone. */
+/* roformer.h — everything for users: who embeds texts or fills masks begins with pipeline.h, who trains with train.h
+ * and finetune.h.  Each header also stands alone.  What tools look at beyond this is in inspect.h. */
 #ifndef ROFORMER_H
 #define ROFORMER_H
 /* home: src/cli */

@@ -1,18 +1,39 @@
-/* position_report.c — shifts, attention and lengths of a trained model, measured; see position_report.h. */
+/* position_report.c — shifts, attention and lengths of a trained model, measured: roformer/probe.h. */
 #include <math.h>
 
 #include "data/batch.h"
+#include "model/attention_probe.h"
 #include "train/evaluate.h"
-#include "analysis/position_report.h"
 
-static rf_status progress(const rf__lab *lab, double share, rf_error *why)
+void rf_probe_options_init(rf_probe *p, size_t size)
+{
+    const rf_probe defaults = {.pieces = 1, .seed = 42, .mlm_probability = 0.15};
+    if (p) rf__options_init(p, size, &defaults, sizeof defaults);
+}
+
+/* What the caller set, whole and within its limits. */
+static rf_status read_probe(rf_probe *own, const rf_probe *given, const void *out, rf_error *why)
+{
+    if (!(given && out)) return rf__missing("rf_probe", "probe, out", why);
+    rf_probe_defaults(own);
+    const rf_status status = rf__options_read(own, sizeof *own, RF_SIZE_TO(rf_probe, user), given, "rf_probe", why);
+    if (status) return status;
+    if (!(own->ctx && own->model && own->session && own->text && own->text->id && rf_model_tokenizer(own->model)))
+        return rf__missing("rf_probe", "ctx, model with a tokenizer, session, text", why);
+    if (own->pieces < 1 || own->pieces > own->text->n)
+        return rf_fail(why, RF_EARG, "rf_probe: %lld pieces, the text has %lld", (long long)own->pieces,
+                       (long long)own->text->n);
+    return RF_OK;
+}
+
+static rf_status progress(const rf_probe *lab, double share, rf_error *why)
 {
     if (!lab->progress || !lab->progress(lab->user, share)) return RF_OK;
     return rf_fail(why, RF_ESTOPPED, "stopped");
 }
 
-static bool causal(const rf__lab *lab) { return rf_model_config(lab->model)->is_decoder != 0; }
-static const int32_t *stretch(const rf__lab *lab, int64_t i) { return lab->text->id + i * lab->text->size; }
+static bool causal(const rf_probe *lab) { return rf_model_config(lab->model)->is_decoder != 0; }
+static const int32_t *stretch(const rf_probe *lab, int64_t i) { return lab->text->id + i * lab->text->size; }
 
 /* [CLS] text [SEP] */
 static int64_t put_piece(const rf_tokenizer *t, int32_t *to, const int32_t *id, int64_t n)
@@ -45,7 +66,7 @@ struct shifting {
 };
 
 /* One piece, before and after.  RF_ERANGE: there are no such positions. */
-static rf_status shift_piece(const rf__lab *lab, const struct shifting *s, int64_t by, struct compared *hidden,
+static rf_status shift_piece(const rf_probe *lab, const struct shifting *s, int64_t by, struct compared *hidden,
                              struct compared *logits, rf_error *why)
 {
     const int32_t start[2] = {0, (int32_t)s->T};
@@ -66,7 +87,7 @@ static rf_status shift_piece(const rf__lab *lab, const struct shifting *s, int64
     return RF_OK;
 }
 
-rf_status rf__measure_shift(const rf__lab *lab, rf__shift *out, rf_error *why)
+static rf_status measure_shift(const rf_probe *lab, rf_shift *out, rf_error *why)
 {
     enum { ROWS = 32 };                                         /* tokens of a piece whose logits are compared */
     const rf_config *c = rf_model_config(lab->model);
@@ -103,11 +124,18 @@ rf_status rf__measure_shift(const rf__lab *lab, rf__shift *out, rf_error *why)
     return status;
 }
 
+rf_status rf_probe_shift(const rf_probe *p, rf_shift *out, rf_error *why)
+{
+    rf_probe own;
+    const rf_status status = read_probe(&own, p, out, why);
+    return status ? status : measure_shift(&own, out, why);
+}
+
 /* ---- attention --------------------------------------------------------------------------------------------------- */
 
-struct looking { rf__attention_report *r; float *p; };
+struct looking { rf_attention_report *r; float *p; };
 
-static void add_head(rf__attention_report *r, int64_t at, const float *p)
+static void add_head(rf_attention_report *r, int64_t at, const float *p)
 {
     const int64_t T = r->length;
     for (int64_t m = 0; m < T; m++)
@@ -124,7 +152,7 @@ static void add_head(rf__attention_report *r, int64_t at, const float *p)
 static void look(void *user, rf_graph *g, const rf__view *view)
 {
     const struct looking *l = user;
-    rf__attention_report *r = l->r;
+    rf_attention_report *r = l->r;
     const int64_t layer = view->at->layer;
     rf__attention_probabilities(g, view, l->p);
     if (g->error.code) return;
@@ -133,7 +161,7 @@ static void look(void *user, rf_graph *g, const rf__view *view)
 }
 
 /* Sums become means; and what attention would be that sees every key alike. */
-static void average(rf__attention_report *r, int64_t pieces, bool decoder)
+static void average(rf_attention_report *r, int64_t pieces, bool decoder)
 {
     const int64_t T = r->length;
     const double queries = (double)(pieces * T);
@@ -153,10 +181,10 @@ static void average(rf__attention_report *r, int64_t pieces, bool decoder)
     }
 }
 
-static rf_status attention_new(const rf__lab *lab, rf__attention_report *r, rf_error *why)
+static rf_status attention_new(const rf_probe *lab, rf_attention_report *r, rf_error *why)
 {
     const rf_config *c = rf_model_config(lab->model);
-    *r = (rf__attention_report){.L = c->num_hidden_layers, .H = c->num_attention_heads, .length = lab->text->length};
+    *r = (rf_attention_report){.L = c->num_hidden_layers, .H = c->num_attention_heads, .length = lab->text->length};
     const size_t heads = (size_t)(r->L * r->H);
     double **const part[] = {&r->distance, &r->entropy, &r->ends};
     rf_status status = RF_OK;
@@ -168,9 +196,9 @@ static rf_status attention_new(const rf__lab *lab, rf__attention_report *r, rf_e
     return status ? rf_fail(why, RF_ENOMEM, "out of memory: attention of %lld layers", (long long)r->L) : RF_OK;
 }
 
-rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, rf_error *why)
+static rf_status measure_attention(const rf_probe *lab, rf_attention_report *out, rf_error *why)
 {
-    rf__attention_report r;
+    rf_attention_report r;
     rf_status status = attention_new(lab, &r, why);
     const int64_t T = r.length;
     int32_t *id = rf__calloc(lab->ctx, (size_t)T, sizeof *id);
@@ -189,7 +217,7 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
     rf__free(lab->ctx, id);
     rf__free(lab->ctx, p);
     if (status) {
-        rf__attention_report_free(lab->ctx, &r);
+        rf_attention_report_free(lab->ctx, &r);
         return status;
     }
     average(&r, lab->pieces, causal(lab));
@@ -197,15 +225,23 @@ rf_status rf__measure_attention(const rf__lab *lab, rf__attention_report *out, r
     return RF_OK;
 }
 
-void rf__attention_report_free(const rf_ctx *ctx, rf__attention_report *r)
+rf_status rf_probe_attention(const rf_probe *p, rf_attention_report *out, rf_error *why)
 {
+    rf_probe own;
+    const rf_status status = read_probe(&own, p, out, why);
+    return status ? status : measure_attention(&own, out, why);
+}
+
+void rf_attention_report_free(const rf_ctx *ctx, rf_attention_report *r)
+{
+    if (!(ctx && r)) return;
     for (int64_t l = 0; r->sums && l < r->L; l++) rf__head_sums_free(ctx, &r->sums[l]);
     rf__free(ctx, r->sums);
     rf__free(ctx, r->distance);
     rf__free(ctx, r->entropy);
     rf__free(ctx, r->ends);
     rf__free(ctx, r->by_distance);
-    *r = (rf__attention_report){0};
+    *r = (rf_attention_report){0};
 }
 
 /* ---- lengths ----------------------------------------------------------------------------------------------------- */
@@ -233,7 +269,7 @@ static double loss_of(const float *z, int64_t V, int32_t label, bool *hit)
 }
 
 /* Pieces of `length` out of the masked stretch; the batch that is to be run. */
-static rf_batch cut(const rf__lab *lab, struct cutting *c, int64_t length)
+static rf_batch cut(const rf_probe *lab, struct cutting *c, int64_t length)
 {
     const int64_t size = lab->text->size, limit = length - RF__TEMPLATE;
     rf_batch b = {.id = c->id, .start = c->start};
@@ -251,7 +287,7 @@ static rf_batch cut(const rf__lab *lab, struct cutting *c, int64_t length)
 }
 
 /* Adds one stretch at one length. */
-static rf_status score(const rf__lab *lab, struct cutting *c, rf__length_loss *out, double *sum, rf_error *why)
+static rf_status score(const rf_probe *lab, struct cutting *c, rf_length_loss *out, double *sum, rf_error *why)
 {
     const int64_t V = rf_model_config(lab->model)->vocab_size;
     const rf_batch b = cut(lab, c, out->length);
@@ -271,7 +307,7 @@ static rf_status score(const rf__lab *lab, struct cutting *c, rf__length_loss *o
 }
 
 /* Means and standard errors from the sums of each stretch. */
-static void finish(rf__length_loss *out, const rf__length_loss *base, const double sum[], const double first[],
+static void finish(rf_length_loss *out, const rf_length_loss *base, const double sum[], const double first[],
                    int64_t n)
 {
     double total = 0, change = 0, square = 0, change_square = 0;
@@ -292,10 +328,10 @@ static void finish(rf__length_loss *out, const rf__length_loss *base, const doub
     for (int64_t i = 0; i < out->bins; i++) out->bin_loss[i] /= (double)out->bin_labels[i];
 }
 
-static rf_status cutting_new(const rf__lab *lab, struct cutting *c, rf_error *why)
+static rf_status cutting_new(const rf_probe *lab, struct cutting *c, rf_error *why)
 {
     const rf_ctx *ctx = lab->ctx;
-    const rf__stretches *s = lab->text;
+    const rf_stretches *s = lab->text;
     const int64_t limit = s->size + RF__TEMPLATE, pieces = s->size / (s->length - RF__TEMPLATE) + 1;
     rf_status status = rf__vocab_new(ctx, rf_model_tokenizer(lab->model), &c->vocab, why);
     if (!status) status = rf__mlm_batch_new(ctx, limit, &c->masked, why);
@@ -305,12 +341,12 @@ static rf_status cutting_new(const rf__lab *lab, struct cutting *c, rf_error *wh
     c->start = rf__calloc(ctx, (size_t)pieces + 1, sizeof *c->start);
     c->row = rf__calloc(ctx, (size_t)limit, sizeof *c->row);
     c->position = rf__calloc(ctx, (size_t)limit, sizeof *c->position);
-    c->sum = rf__calloc(ctx, (size_t)s->n * RF__LENGTHS, sizeof *c->sum);
+    c->sum = rf__calloc(ctx, (size_t)s->n * RF_LENGTHS, sizeof *c->sum);
     return c->id && c->start && c->row && c->position && c->sum ? RF_OK
            : rf_fail(why, RF_ENOMEM, "out of memory: pieces of %lld tokens", (long long)limit);
 }
 
-static void cutting_free(const rf__lab *lab, struct cutting *c)
+static void cutting_free(const rf_probe *lab, struct cutting *c)
 {
     rf__vocab_free(lab->ctx, &c->vocab);
     rf__mlm_batch_free(lab->ctx, &c->masked);
@@ -323,7 +359,7 @@ static void cutting_free(const rf__lab *lab, struct cutting *c)
 
 /* Masks stretch i; the same for every length and every model with this vocabulary.  A causal model predicts the same
  * tokens, and sees those before them as they are. */
-static void mask(const rf__lab *lab, struct cutting *c, int64_t i)
+static void mask(const rf_probe *lab, struct cutting *c, int64_t i)
 {
     rf__mlm_batch *b = &c->masked;
     rf__mlm_batch_clear(b);
@@ -332,17 +368,17 @@ static void mask(const rf__lab *lab, struct cutting *c, int64_t i)
     for (int64_t k = 0; k < b->n && causal(lab); k++) b->id[b->row[k]] = b->label[k];
 }
 
-rf_status rf__measure_lengths(const rf__lab *lab, rf__length_loss out[], int *lengths, rf_error *why)
+static rf_status measure_lengths(const rf_probe *lab, rf_length_loss out[], int *lengths, rf_error *why)
 {
-    const rf__stretches *s = lab->text;
+    const rf_stretches *s = lab->text;
     struct cutting c = {0};
     rf_status status = cutting_new(lab, &c, why);
     int count = 0;
     for (; (int64_t)1 << count <= s->times; count++) {
         const int64_t length = s->length << count,
-                      wide = rf__max64((length + RF__LOSS_BINS - 1) / RF__LOSS_BINS, s->length / 8);
+                      wide = rf__max64((length + RF_LOSS_BINS - 1) / RF_LOSS_BINS, s->length / 8);
         out[count] =
-            (rf__length_loss){.length = length, .defined = true, .bin_width = wide, .bins = (length + wide - 1) / wide};
+            (rf_length_loss){.length = length, .defined = true, .bin_width = wide, .bins = (length + wide - 1) / wide};
     }
     for (int64_t i = 0; i < s->n && !status; i++) {
         mask(lab, &c, i);
@@ -360,4 +396,11 @@ rf_status rf__measure_lengths(const rf__lab *lab, rf__length_loss out[], int *le
     *lengths = count;
     cutting_free(lab, &c);
     return status;
+}
+
+rf_status rf_probe_lengths(const rf_probe *p, rf_length_loss out[], int *lengths, rf_error *why)
+{
+    rf_probe own;
+    const rf_status status = read_probe(&own, p, lengths ? out : NULL, why);
+    return status ? status : measure_lengths(&own, out, lengths, why);
 }

@@ -1,9 +1,9 @@
 /* position_text.c — stretches of text long enough to be cut at every length that is to be compared. */
 #include "data/feed.h"
 #include "data/pieces.h"
-#include "analysis/position_report.h"
+#include "roformer/probe.h"
 
-enum { SIZES = RF__LENGTHS };
+enum { SIZES = RF_LENGTHS };
 
 struct gathering {
     const rf_ctx *ctx;
@@ -47,10 +47,11 @@ static rf_status take_part(void *user, const rf__part *part, double share, rf_er
     return RF_OK;
 }
 
-rf_status rf__stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const *text, int texts,
-                             const rf_reader_options *reader, int64_t length, int64_t most, rf__stretches *out,
-                             rf_error *why)
+rf_status rf_stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const *text, int texts,
+                            const rf_reader_options *reader, int64_t length, int64_t most, rf_stretches *out,
+                            rf_error *why)
 {
+    if (!(ctx && t && text && out)) return rf__missing("rf_stretches_read", "ctx, tokenizer, text, out", why);
     struct gathering g = {.ctx = ctx, .length = length, .most = most};
     rf_reader *r;
     int best = SIZES - 1;
@@ -67,15 +68,16 @@ rf_status rf__stretches_read(const rf_ctx *ctx, const rf_tokenizer *t, const cha
                          "no document of the text has %lld tokens, so none fills a piece of --max_length %lld",
                          (long long)size_of(&g, 0), (long long)length);
     if (!status) {
-        *out = (rf__stretches){length, (int64_t)1 << best, size_of(&g, best), g.of[best].n, g.of[best].id, g.documents};
+        *out = (rf_stretches){length, (int64_t)1 << best, size_of(&g, best), g.of[best].n, g.of[best].id, g.documents};
         g.of[best].id = NULL;
     }
     for (int k = 0; k < SIZES; k++) rf__free(ctx, g.of[k].id);
     return status;
 }
 
-void rf__stretches_free(const rf_ctx *ctx, rf__stretches *s)
+void rf_stretches_free(const rf_ctx *ctx, rf_stretches *s)
 {
+    if (!(ctx && s)) return;
     rf__free(ctx, s->id);
-    *s = (rf__stretches){0};
+    *s = (rf_stretches){0};
 }

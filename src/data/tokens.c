@@ -234,6 +234,14 @@ void rf_token_cache_close(rf_token_cache *c)
     rf__free(c->ctx, c);
 }
 
+int64_t rf_token_cache_longest(const rf_token_cache *c)
+{
+    int64_t longest = 0;
+    for (size_t d = 0; c && d < c->tokens.documents; d++)
+        longest = rf__max64(longest, c->tokens.length[d] & ~RF__HELD);
+    return longest;
+}
+
 rf_status rf_token_cache_next(rf_token_cache *c, int32_t *id, int64_t most, int64_t *size, int *held, rf_error *why)
 {
     if (!(c && size && (id || most <= 0))) return rf__missing("rf_token_cache_next", "cache, id, size", why);

@@ -4,6 +4,7 @@
 #include "base/context.h"
 #include "kernel/gemm/products.h"
 #include "kernel/kernel.h"
+#include "roformer/work.h"
 
 /* ---- the rung ---- */
 
@@ -114,3 +115,20 @@ const char *rf_ctx_isa(const rf_ctx *ctx) { return ctx->isa; }
 #error "the build defines ROFORMER_VERSION"
 #endif
 const char *rf_version(void) { return ROFORMER_VERSION; }
+
+/* ---- for who calls kernels alone: roformer/work.h ---- */
+
+void *rf_ctx_alloc(const rf_ctx *ctx, size_t bytes) { return ctx ? rf__alloc(ctx, bytes) : NULL; }
+
+void rf_ctx_release(const rf_ctx *ctx, void *memory)
+{
+    if (ctx) rf__free(ctx, memory);
+}
+
+rf_status rf_ctx_run(const rf_ctx *ctx, int64_t n, rf_work_body *body, void *arg, rf_error *why)
+{
+    if (!(ctx && body)) return rf__missing("rf_ctx_run", "ctx, body", why);
+    if (n < 0) return rf_fail(why, RF_EARG, "rf_ctx_run: %lld bodies, expected at least 0", (long long)n);
+    rf__parallel(ctx, n, body, arg);
+    return RF_OK;
+}

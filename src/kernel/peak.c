@@ -2,7 +2,8 @@
  *
  * The accumulators are named variables that an empty asm statement claims to change: an array of them goes through
  * memory and shows a quarter of the truth, and a loop without the asm is folded away.                                */
-#include "kernel/peak.h"
+#include "base/base.h"
+#include "roformer/work.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

@@ -43,14 +43,14 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
 
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
-rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf__head_sums *out, rf_error *why)
+rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums *out, rf_error *why)
 {
     const int64_t H = c->num_attention_heads, D = c->hidden_size / H, r = rf_rope_width(c);
     const size_t vector = (size_t)(H * D), square = vector * (size_t)D, planes = (size_t)(H * (r / 2));
     double *all = rf__calloc(ctx, 2 * (vector + square + planes) + (size_t)(r / 2), sizeof *all);
     if (!all)
         return rf_fail(why, RF_ENOMEM, "out of memory: sums of %lld heads of %lld columns", (long long)H, (long long)D);
-    *out = (rf__head_sums){.H = H, .D = D, .r = r, .layout = c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES};
+    *out = (rf_head_sums){.H = H, .D = D, .r = r, .layout = c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES};
     double **const part[] = {&out->query,       &out->key,       &out->query_square, &out->key_square,
                              &out->query_plane, &out->key_plane, &out->theta};
     const size_t size[] = {vector, vector, square, square, planes, planes, (size_t)(r / 2)};
@@ -58,20 +58,20 @@ rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf__head_sums
     return RF_OK;
 }
 
-void rf__head_sums_free(const rf_ctx *ctx, rf__head_sums *s)
+void rf__head_sums_free(const rf_ctx *ctx, rf_head_sums *s)
 {
     rf__free(ctx, s->query);                                    /* the first part: all lie in one piece */
-    *s = (rf__head_sums){0};
+    *s = (rf_head_sums){0};
 }
 
 /* The two columns of plane i. */
-static void columns(const rf__head_sums *s, int64_t i, int64_t *a, int64_t *b)
+static void columns(const rf_head_sums *s, int64_t i, int64_t *a, int64_t *b)
 {
     *a = s->layout == RF_ROPE_PAIRS ? 2 * i : i;
     *b = s->layout == RF_ROPE_PAIRS ? 2 * i + 1 : i + s->r / 2;
 }
 
-static void add_vector(const rf__head_sums *s, const float *x, double *sum, double *square, double *plane)
+static void add_vector(const rf_head_sums *s, const float *x, double *sum, double *square, double *plane)
 {
     for (int64_t i = 0; i < s->D; i++) {
         sum[i] += (double)x[i];
@@ -93,7 +93,7 @@ static bool on_a_line(const rf__view *view)
                        !(c->rope_scaling.sections && c->position_grid_width));
 }
 
-static void find_frequencies(rf__head_sums *s, const rf__view *view)
+static void find_frequencies(rf_head_sums *s, const rf__view *view)
 {
     const rf_config *c = view->at->config;
     const double base = c->rope_thetas ? c->rope_theta_per_layer[view->at->layer] : c->rope_theta;
@@ -106,7 +106,7 @@ static void find_frequencies(rf__head_sums *s, const rf__view *view)
     }
 }
 
-void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
+void rf__head_sums_add(rf_head_sums *s, const rf__view *view)
 {
     if (!s->tokens) find_frequencies(s, view);
     const int64_t N = view->qkv->dim[0], D = s->D, C = s->H * D, half = s->r / 2;
@@ -121,7 +121,7 @@ void rf__head_sums_add(rf__head_sums *s, const rf__view *view)
 
 /* R x of one vector with stride: y_a = c x_a - s x_b,  y_b = s x_a + c x_b in each plane, the other columns as they
  * are. */
-static void rotate(const rf__head_sums *s, double delta, double *x, int64_t stride)
+static void rotate(const rf_head_sums *s, double delta, double *x, int64_t stride)
 {
     for (int64_t i = 0; i < s->r / 2; i++) {
         int64_t a, b;
@@ -133,7 +133,7 @@ static void rotate(const rf__head_sums *s, double delta, double *x, int64_t stri
     }
 }
 
-void rf__head_score(const rf__head_sums *s, int64_t h, double delta, double *workspace, double *mean, double *variance)
+void rf_head_score(const rf_head_sums *s, int64_t h, double delta, double *workspace, double *mean, double *variance)
 {
     const int64_t D = s->D;
     const bool rotated = h < s->rotated;

@@ -115,7 +115,10 @@ rf_status rf_position_of(const rf_config *c, const char *path, const rf_position
 const char *rf_position_name(const rf_position *p) { return p ? p->name : ""; }
 const char *rf_position_equation(const rf_position *p) { return p ? p->equation : ""; }
 const char *rf_position_source(const rf_position *p) { return p ? p->source : ""; }
-int rf_position_flags(const rf_position *p) { return p ? p->flags : 0; }
+int rf_position_flags(const rf_position *p)
+{
+    return p ? p->flags | (p->relate ? RF_POSITION_RELATIVE : 0) : 0;
+}
 
 void rf_position_cost(const rf_position *p, const rf_config *c, int64_t T, double *flops, double *bytes)
 {

@@ -8,14 +8,14 @@ static double ratio(double a, double b) { return b == 0 ? 0 : a / b; }
 
 /* ---- classes ---- */
 
-double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n)
+double rf_accuracy(const int32_t label[], const int32_t predicted[], size_t n)
 {
     size_t hits = 0;
     for (size_t i = 0; i < n; i++) hits += label[i] == predicted[i];
     return n ? (double)hits / (double)n : (double)NAN;
 }
 
-double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n)
+double rf_mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n)
 {
     double sum = 0;
     for (size_t i = 0; i < n; i++) sum += abs(label[i] - predicted[i]);
@@ -23,7 +23,7 @@ double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[],
 }
 
 /* All pairs: n (sum y^2 + sum p^2) - 2 sum y sum p.  Integers below 2^53, so exact. */
-double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n)
+double rf_quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n)
 {
     double y = 0, p = 0, squares = 0, apart = 0;
     for (size_t i = 0; i < n; i++) {
@@ -37,17 +37,17 @@ double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], siz
     return pairs > 0 ? 1 - (double)n * apart / pairs : (double)NAN;
 }
 
-static void rate(rf__class_score *s)
+static void rate(rf_class_score *s)
 {
     s->precision = ratio((double)s->hits, (double)s->predictions);
     s->recall = ratio((double)s->hits, (double)s->labels);
     s->f1 = ratio(2 * (double)s->hits, (double)s->predictions + (double)s->labels);
 }
 
-void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
-                      rf__class_score out[])
+void rf_class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
+                      rf_class_score out[])
 {
-    for (int32_t k = 0; k < classes; k++) out[k] = (rf__class_score){0};
+    for (int32_t k = 0; k < classes; k++) out[k] = (rf_class_score){0};
     for (size_t i = 0; i < n; i++) {
         out[label[i]].labels++;
         out[predicted[i]].predictions++;
@@ -56,7 +56,7 @@ void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n
     for (int32_t k = 0; k < classes; k++) rate(&out[k]);
 }
 
-double rf__f1_macro(const rf__class_score score[], int32_t classes)
+double rf_f1_macro(const rf_class_score score[], int32_t classes)
 {
     double sum = 0;
     int32_t seen = 0;
@@ -68,9 +68,9 @@ double rf__f1_macro(const rf__class_score score[], int32_t classes)
     return ratio(sum, seen);
 }
 
-static rf__class_score cells(const uint8_t label[], const uint8_t predicted[], size_t n, size_t stride)
+static rf_class_score cells(const uint8_t label[], const uint8_t predicted[], size_t n, size_t stride)
 {
-    rf__class_score s = {0};
+    rf_class_score s = {0};
     for (size_t i = 0; i < n; i++) {
         s.labels += label[i * stride] != 0;
         s.predictions += predicted[i * stride] != 0;
@@ -80,19 +80,19 @@ static rf__class_score cells(const uint8_t label[], const uint8_t predicted[], s
     return s;
 }
 
-double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
+double rf_f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
     return cells(label, predicted, n * (size_t)K, 1).f1;
 }
 
-double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
+double rf_f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K)
 {
     double sum = 0;
     for (int32_t k = 0; k < K; k++) sum += cells(label + k, predicted + k, n, (size_t)K).f1;
     return ratio(sum, K);
 }
 
-double rf__matthews(const rf__class_score score[], int32_t classes, size_t n)
+double rf_matthews(const rf_class_score score[], int32_t classes, size_t n)
 {
     double hits = 0, both = 0, predictions = 0, labels = 0;
     const double all = (double)n;
@@ -109,7 +109,7 @@ double rf__matthews(const rf__class_score score[], int32_t classes, size_t n)
 
 /* ---- correlations ---- */
 
-double rf__pearson(const double x[], const double y[], size_t n)
+double rf_pearson(const double x[], const double y[], size_t n)
 {
     double mx = 0, my = 0, xx = 0, yy = 0, xy = 0;
     bool x_same = true, y_same = true;
@@ -151,7 +151,7 @@ static void ranks(const double x[], size_t n, ranked *sorted, double *rank)
     }
 }
 
-rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why)
+rf_status rf_spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why)
 {
     *out = NAN;
     for (size_t i = 0; i < n; i++)
@@ -162,7 +162,7 @@ rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], si
     if (fine) {
         ranks(x, n, sorted, rank);
         ranks(y, n, sorted, rank + n);
-        *out = rf__pearson(rank, rank + n, n);
+        *out = rf_pearson(rank, rank + n, n);
     }
     rf__free(ctx, sorted);
     rf__free(ctx, rank);

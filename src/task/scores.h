@@ -7,35 +7,7 @@
 #define RF_TRAIN_SCORES_H
 
 #include "base/base.h"
-
-/* label, predicted [n]: classes 0 .. classes-1 */
-double rf__accuracy(const int32_t label[], const int32_t predicted[], size_t n);
-
-/* Classes that have an order, 0, 1, ...: the mean of |label - predicted|, and Cohen's kappa with weights
- * (label - predicted)^2: 1 - sum_i (y_i - p_i)^2 / (1/n sum_ij (y_i - p_j)^2), NaN where all are one class. */
-double rf__mean_absolute_error(const int32_t label[], const int32_t predicted[], size_t n);
-double rf__quadratic_kappa(const int32_t label[], const int32_t predicted[], size_t n);
-
-/* What one class got: precision = hits / predictions, recall = hits / labels, F1 = 2 hits / (predictions + labels); 0
- * for 0/0. */
-typedef struct rf__class_score { size_t labels, predictions, hits; double precision, recall, f1; } rf__class_score;
-void rf__class_scores(const int32_t label[], const int32_t predicted[], size_t n, int32_t classes,
-                      rf__class_score out[]);
-
-/* The mean of the classes' F1 over the classes that occur in labels or predictions. */
-double rf__f1_macro(const rf__class_score score[], int32_t classes);
-
-/* Yes-or-no answers [n, K], K labels each by itself: F1 over all cells, and the mean over labels. */
-double rf__f1_cells(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
-double rf__f1_labels(const uint8_t label[], const uint8_t predicted[], size_t n, int32_t K);
-
-/* (t s - sum_k p_k t_k) / sqrt((s^2 - sum p^2) (s^2 - sum t^2)): Matthews for any number of classes (Gorodkin 2004) */
-double rf__matthews(const rf__class_score score[], int32_t classes, size_t n);
-
-/* Pearson's r; RF_EARG never: NaN below two pairs, with a constant, or with NaN. */
-double rf__pearson(const double x[], const double y[], size_t n);
-/* Pearson's r of the ranks, equal values sharing their mean rank.  RF_ENOMEM. */
-rf_status rf__spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why);
+#include "roformer/metrics.h"
 
 /* SQuAD: both sides in lower case (of any script; a capital sigma becomes one that is not final), without ASCII
  * punctuation, the words a, an, the, and further white space.  exact: 0 or 1; f1: 2 shared / (words + words), counting

@@ -1,12 +1,12 @@
-/* test_position_report.c — mirrors src/analysis/position_report.c and position_text.c: measures of a trained model,
- * against the properties of its encoding and against sums made piece by piece. */
+/* test_position_report.c — mirrors src/analysis: measures of a trained model, against the properties of its encoding
+ * and against sums made piece by piece. */
 #define _GNU_SOURCE
 #include "tiny.h"
 
 #include "train/evaluate.h"
-#include "analysis/position_report.h"
+#include "roformer/probe.h"
 
-struct bench { char *folder; rf_ctx *ctx; rf_model *model; rf_session *session; rf__stretches text; rf__lab lab; };
+struct bench { char *folder; rf_ctx *ctx; rf_model *model; rf_session *session; rf_stretches text; rf_probe lab; };
 
 /* A tiny model, two steps old, with stretches of its own corpus. */
 static struct bench begin_as(const char *type, bool causal, int64_t length, int64_t most)
@@ -27,10 +27,11 @@ static struct bench begin_as(const char *type, bool causal, int64_t length, int6
     o.max_steps = o.eval_steps = o.save_steps = 2;
     if (rf_pretrain(b.ctx, &o, NULL, NULL, &why) || rf_model_open(b.ctx, b.folder, &b.model, &why) ||
         rf_session_open(b.model, &b.session, &why) ||
-        rf__stretches_read(b.ctx, rf_model_tokenizer(b.model), &text, 1, NULL, length, most, &b.text, &why))
+        rf_stretches_read(b.ctx, rf_model_tokenizer(b.model), &text, 1, NULL, length, most, &b.text, &why))
         fail_msg("%s: %s", type, why.text);
-    b.lab =
-        (rf__lab){.ctx = b.ctx, .model = b.model, .session = b.session, .pieces = 3, .seed = 3, .mlm_probability = 0.3};
+    rf_probe_defaults(&b.lab);
+    b.lab.ctx = b.ctx, b.lab.model = b.model, b.lab.session = b.session;
+    b.lab.pieces = 3, b.lab.seed = 3, b.lab.mlm_probability = 0.3;
     free(corpus);
     free(model);
     return b;
@@ -43,19 +44,19 @@ static struct bench begin(const char *type, int64_t length, int64_t most)
 
 static void end(struct bench *b)
 {
-    rf__stretches_free(b->ctx, &b->text);
+    rf_stretches_free(b->ctx, &b->text);
     rf_session_close(b->session);
     rf_model_close(b->model);
     rf_ctx_free(b->ctx);
     free(b->folder);
 }
 
-static rf__shift shift(struct bench *b, int64_t by)
+static rf_shift shift(struct bench *b, int64_t by)
 {
     rf_error why = {0};
-    rf__shift s = {.by = by};
+    rf_shift s = {.by = by};
     b->lab.text = &b->text;
-    if (rf__measure_shift(&b->lab, &s, &why)) fail_msg("shift by %d: %s", (int)by, why.text);
+    if (rf_probe_shift(&b->lab, &s, &why)) fail_msg("shift by %d: %s", (int)by, why.text);
     return s;
 }
 
@@ -66,13 +67,13 @@ static void shifts_show_the_encoding(void **state)
     (void)state;
     struct bench rotary = begin("rotary", 16, 4), absolute = begin("absolute", 16, 4), none = begin("none", 16, 4);
     for (int64_t by = 1; by <= 1000; by *= 10) {
-        const rf__shift s = shift(&rotary, by), zero = shift(&none, by);
+        const rf_shift s = shift(&rotary, by), zero = shift(&none, by);
         assert_true(s.defined && s.scored && s.hidden_rms > 0.1);
         assert_true(s.hidden_max < 1e-4 && s.logits_max < 1e-3 && s.hidden_mean <= s.hidden_max);
         assert_true(zero.defined && zero.hidden_max == 0 && zero.logits_max == 0);
     }
     for (int64_t by = 1; by <= 1000; by *= 10) {
-        const rf__shift s = shift(&absolute, by);
+        const rf_shift s = shift(&absolute, by);
         assert_int_equal(s.defined, by + 16 <= 64);
         if (s.defined) assert_true(s.hidden_max > 1e-2 && s.logits_max > 1e-2);
     }
@@ -84,10 +85,10 @@ static void shifts_show_the_encoding(void **state)
 static void check_attention(const char *type, bool causal)
 {
     struct bench b = begin_as(type, causal, 16, 4);
-    rf__attention_report r;
+    rf_attention_report r;
     rf_error why = {0};
     b.lab.text = &b.text;
-    if (rf__measure_attention(&b.lab, &r, &why)) fail_msg("%s", why.text);
+    if (rf_probe_attention(&b.lab, &r, &why)) fail_msg("%s", why.text);
     assert_int_equal(r.length, 16);
     t_near(r.uniform_distance, causal ? 15.0 / 4 : 255.0 / 48, 1e-12);         /* (T-1)/4, (T^2-1)/(3T) */
     t_near(r.uniform_entropy, causal ? lgamma(17) / 16 : log(16), 1e-12);
@@ -103,7 +104,7 @@ static void check_attention(const char *type, bool causal)
         assert_true(r.entropy[i] > 0 && r.entropy[i] < r.uniform_entropy + 1e-6 && r.ends[i] > 0 && r.ends[i] < 1);
     }
     for (int64_t l = 0; l < r.L; l++) assert_int_equal(r.sums[l].tokens, 3 * 16);
-    rf__attention_report_free(b.ctx, &r);
+    rf_attention_report_free(b.ctx, &r);
     end(&b);
 }
 
@@ -164,13 +165,13 @@ static double alone(struct bench *b, int64_t length, int64_t *labels)
 static void check_lengths(const char *type, bool causal, int64_t longest)
 {
     struct bench b = begin_as(type, causal, 8, 5);
-    rf__length_loss l[RF__LENGTHS];
+    rf_length_loss l[RF_LENGTHS];
     rf_error why = {0};
     int n = 0;
     b.lab.text = &b.text;
     assert_int_equal(b.text.times, 16);
     assert_int_equal(b.text.size, 126);
-    if (rf__measure_lengths(&b.lab, l, &n, &why)) fail_msg("%s", why.text);
+    if (rf_probe_lengths(&b.lab, l, &n, &why)) fail_msg("%s", why.text);
     assert_int_equal(n, 5);
     for (int k = 0; k < 5; k++) {
         int64_t labels, binned = 0;
@@ -178,7 +179,7 @@ static void check_lengths(const char *type, bool causal, int64_t longest)
         assert_int_equal(l[k].defined, l[k].length <= longest);
         if (!l[k].defined) continue;
         const double expected = alone(&b, l[k].length, &labels);
-        assert_true(l[k].length == 8 << k && l[k].labels == labels && l[k].bins <= RF__LOSS_BINS);
+        assert_true(l[k].length == 8 << k && l[k].labels == labels && l[k].bins <= RF_LOSS_BINS);
         t_near(l[k].loss, expected, 1e-6);                          /* f32 logits below 10, and the same bits in most */
         t_near(l[k].change, l[k].loss - l[0].loss, 1e-9);
         for (int64_t i = 0; i < l[k].bins; i++) {
@@ -211,20 +212,20 @@ static void what_cannot_be_measured(void **state)
 {
     (void)state;
     struct bench b = begin("rotary", 32, 4);
-    rf__stretches s;
-    rf__shift out = {.by = 1};
+    rf_stretches s;
+    rf_shift out = {.by = 1};
     rf_error why = {0};
     int asked = 0;
     char *corpus = tiny_path(b.folder, "short.txt");
     const char *text = corpus;
     t_write(b.folder, "short.txt", "the red cat is walking .\n", 25);
-    assert_int_equal(rf__stretches_read(b.ctx, rf_model_tokenizer(b.model), &text, 1, NULL, 32, 4, &s, &why), RF_EDATA);
+    assert_int_equal(rf_stretches_read(b.ctx, rf_model_tokenizer(b.model), &text, 1, NULL, 32, 4, &s, &why), RF_EDATA);
     t_failed(&why, RF_EDATA, "--max_length 32");
     why = (rf_error){0};
     b.lab.text = &b.text;
     b.lab.progress = stop;
     b.lab.user = &asked;
-    assert_int_equal(rf__measure_shift(&b.lab, &out, &why), RF_ESTOPPED);
+    assert_int_equal(rf_probe_shift(&b.lab, &out, &why), RF_ESTOPPED);
     assert_int_equal(asked, 2);
     free(corpus);
     end(&b);
@@ -235,21 +236,22 @@ static rf_status all_measures(rf_ctx *ctx, const struct bench *b, const char *co
 {
     rf_model *model = NULL;
     rf_session *session = NULL;
-    rf__stretches text = {0};
-    rf__shift shifted = {.by = 1};
-    rf__attention_report r = {0};
-    rf__length_loss l[RF__LENGTHS];
+    rf_stretches text = {0};
+    rf_shift shifted = {.by = 1};
+    rf_attention_report r = {0};
+    rf_length_loss l[RF_LENGTHS];
     int n;
     rf_status status = rf_model_open(ctx, b->folder, &model, why);
     if (!status) status = rf_session_open(model, &session, why);
-    if (!status) status = rf__stretches_read(ctx, rf_model_tokenizer(model), &corpus, 1, NULL, 8, 2, &text, why);
-    const rf__lab lab = {
-        .ctx = ctx, .model = model, .session = session, .text = &text, .pieces = 1, .seed = 3, .mlm_probability = 0.3};
-    if (!status) status = rf__measure_shift(&lab, &shifted, why);
-    if (!status) status = rf__measure_attention(&lab, &r, why);
-    if (!status) status = rf__measure_lengths(&lab, l, &n, why);
-    rf__attention_report_free(ctx, &r);
-    rf__stretches_free(ctx, &text);
+    if (!status) status = rf_stretches_read(ctx, rf_model_tokenizer(model), &corpus, 1, NULL, 8, 2, &text, why);
+    rf_probe lab;
+    rf_probe_defaults(&lab);
+    lab.ctx = ctx, lab.model = model, lab.session = session, lab.text = &text, lab.mlm_probability = 0.3;
+    if (!status) status = rf_probe_shift(&lab, &shifted, why);
+    if (!status) status = rf_probe_attention(&lab, &r, why);
+    if (!status) status = rf_probe_lengths(&lab, l, &n, why);
+    rf_attention_report_free(ctx, &r);
+    rf_stretches_free(ctx, &text);
     rf_session_close(session);
     rf_model_close(model);
     return status;
@@ -285,6 +287,104 @@ static void memory_may_run_out(void **state)
     end(&b);
 }
 
+/* Maps of one sequence are what the report sums up; bare, nothing but what position adds is left. */
+static void maps_are_attention(void **state)
+{
+    (void)state;
+    enum { T = 16 };
+    struct bench b = begin("none", T, 4);
+    const rf_config *c = rf_model_config(b.model);
+    const int64_t heads = c->num_hidden_layers * c->num_attention_heads;
+    float *p = t_floats(heads * T * T);
+    int32_t id[T] = {rf_tokenizer_cls(rf_model_tokenizer(b.model))};
+    rf_attention_report r;
+    memcpy(id + 1, b.text.id, (T - 2) * sizeof *id);
+    id[T - 1] = rf_tokenizer_sep(rf_model_tokenizer(b.model));
+    b.lab.text = &b.text;
+    b.lab.pieces = 1;
+    assert_int_equal(rf_probe_attention(&b.lab, &r, NULL), RF_OK);
+    assert_int_equal(rf_attention_maps(b.session, id, T, 0, p, NULL), RF_OK);
+    for (int64_t i = 0; i < heads; i++) {
+        double distance = 0;
+        for (int64_t m = 0; m < T; m++) {
+            double row = 0;
+            for (int64_t n = 0; n < T; n++) {
+                row += (double)p[(i * T + m) * T + n];
+                distance += (double)p[(i * T + m) * T + n] * fabs((double)(m - n)) / T;
+            }
+            t_near(row, 1, 1e-5);
+        }
+        t_near(distance, r.distance[i], 1e-9);
+    }
+    assert_int_equal(rf_attention_maps(b.session, id, T, 1, p, NULL), RF_OK);
+    for (int64_t i = 0; i < heads * T * T; i++) t_near((double)p[i], 1.0 / T, 1e-6);
+    assert_int_equal(rf_attention_maps(b.session, NULL, T, 0, p, NULL), RF_EARG);
+    assert_int_equal(rf_attention_maps(b.session, id, 0, 0, p, NULL), RF_EARG);
+    rf_attention_report_free(b.ctx, &r);
+    end(&b);
+}
+
+/* The same tokens are masked as an evaluation's batch masks them, whatever else is in the batch. */
+static void masked_as_evaluations_are(void **state)
+{
+    (void)state;
+    struct bench b = begin("rotary", 16, 4);
+    const rf_tokenizer *t = rf_model_tokenizer(b.model);
+    rf__token_kinds vocab;
+    rf__mlm_batch expected;
+    rf_masked *m = NULL;
+    assert_int_equal(rf__vocab_new(b.ctx, t, &vocab, NULL), RF_OK);
+    assert_int_equal(rf__mlm_batch_new(b.ctx, 34, &expected, NULL), RF_OK);
+    const rf__masking masking = {rf__evaluation_key(7), 0.5, false, &vocab, false};
+    assert_int_equal(rf_masked_new(b.ctx, t, 34, 7, 0.5, &m, NULL), RF_OK);
+    for (uint64_t i = 0; i < 2; i++) {
+        rf__mlm_batch_add(&expected, (rf__ids){b.text.id, sizeof(int32_t)}, i * 14, 14, true, &masking, 5 + i);
+        assert_int_equal(rf_masked_add(m, b.text.id + i * 14, 14, 5 + i), 1);
+    }
+    assert_int_equal(rf_masked_add(m, b.text.id, 1, 9), 0);             /* 32 of 34 tokens, and three are needed */
+    const rf_masked_batch *view = rf_masked_view(m);
+    assert_int_equal(view->batch.N, 32);
+    assert_int_equal(view->batch.B, 2);
+    assert_int_equal(view->labels, expected.n);
+    assert_true(expected.n > 0);
+    assert_memory_equal(view->batch.id, expected.id, 32 * sizeof(int32_t));
+    assert_memory_equal(view->row, expected.row, (size_t)expected.n * sizeof(int32_t));
+    assert_memory_equal(view->label, expected.label, (size_t)expected.n * sizeof(int32_t));
+    assert_int_equal(rf_masked_cut(m, b.text.id, 9, 9), 9);
+    assert_true(rf_masked_cut(m, b.text.id, 14, 5) <= 5);
+    rf_masked_clear(m);
+    assert_int_equal(rf_masked_view(m)->batch.N, 0);
+    assert_int_equal(rf_masked_new(b.ctx, t, 34, 7, 1.5, &m, NULL), RF_EARG);
+    assert_int_equal(rf_masked_new(b.ctx, NULL, 34, 7, 0.5, &m, NULL), RF_EARG);
+    rf_masked_free(m);
+    rf_masked_free(NULL);
+    rf__mlm_batch_free(b.ctx, &expected);
+    rf__vocab_free(b.ctx, &vocab);
+    end(&b);
+}
+
+static void probes_are_checked(void **state)
+{
+    (void)state;
+    struct bench b = begin("rotary", 16, 4);
+    rf_shift s = {.by = 1};
+    rf_error why = {0};
+    assert_int_equal(rf_probe_shift(NULL, &s, NULL), RF_EARG);
+    assert_int_equal(rf_probe_shift(&b.lab, &s, NULL), RF_EARG);        /* no text */
+    b.lab.text = &b.text;
+    b.lab.pieces = b.text.n + 1;
+    assert_int_equal(rf_probe_shift(&b.lab, &s, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "pieces, the text has");
+    b.lab.pieces = 1;
+    b.lab.size = 3;
+    assert_int_equal(rf_probe_attention(&b.lab, NULL, NULL), RF_EARG);
+    why = (rf_error){0};
+    assert_int_equal(rf_probe_shift(&b.lab, &s, &why), RF_EARG);
+    t_failed(&why, RF_EARG, "rf_probe: its member size is 3");
+    assert_int_equal(rf_probe_lengths(&b.lab, NULL, NULL, NULL), RF_EARG);
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -293,6 +393,9 @@ int main(void)
         cmocka_unit_test(every_length_predicts_the_same),
         cmocka_unit_test(what_cannot_be_measured),
         cmocka_unit_test(memory_may_run_out),
+        cmocka_unit_test(maps_are_attention),
+        cmocka_unit_test(masked_as_evaluations_are),
+        cmocka_unit_test(probes_are_checked),
     };
     return cmocka_run_group_tests_name("train/position_report", tests, NULL, NULL);
 }

@@ -91,7 +91,7 @@ static void documents_for_tools(void **state)
     rf_token_cache *c = NULL;
     rf_error why = {0};
     int32_t id[MOST];
-    int64_t size;
+    int64_t size, longest = 0;
     int held = 0;
     size_t n = 0, at = 0;
     assert_int_equal(rf_token_cache_open(f.ctx, f.t, path, &c, NULL), RF_OK);
@@ -100,7 +100,9 @@ static void documents_for_tools(void **state)
         assert_int_equal(held, (k.length[n] & RF__HELD) != 0);
         for (int64_t i = 0; i < size && i < MOST; i++) assert_int_equal(id[i], rf__id(k.ids, at + (size_t)i));
         at += (size_t)size;
+        if (size > longest) longest = size;
     }
+    assert_int_equal(rf_token_cache_longest(c), longest);
     assert_int_equal(n, k.documents);
     assert_int_equal(rf_token_cache_next(c, NULL, 0, &size, NULL, NULL), RF_OK);
     assert_int_equal(size, -1);

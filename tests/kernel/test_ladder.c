@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernel/gemm/gemm_blocked.h"
-#include "kernel/peak.h"
+#include "roformer/work.h"
 #include "rungs.h"
 
 /* A hole in a table would be a crash in whoever calls it. */
@@ -118,6 +118,53 @@ static void the_peak_is_a_rate(void **state)
     assert_true(isfinite(flops) && flops > 1e6);
     assert_true(isfinite(copied) && copied > 1e6);
     assert_true(rf_peak_of(ctx, RF_BF16, 0.01) >= 0 && rf_peak_of(ctx, RF_I8, 0.01) >= 0);
+    assert_true(rf_peak_read(ctx, 1 << 20, 0.01) > 1e6);
+    rf_ctx_free(ctx);
+}
+
+static void count(void *arg, int64_t i, int worker)
+{
+    int *seen = arg;
+    seen[i] += 1 + (worker < 0 || worker > 1);
+}
+
+/* Memory and threads of a context, and every way to multiply, for who uses kernels alone. */
+static void work_for_others(void **state)
+{
+    (void)state;
+    enum { N = 1000, M = 3 };
+    rf_ctx *ctx = t_ctx(2, NULL);
+    static int seen[N];
+    rf_error why = {0};
+    float *x = rf_ctx_alloc(ctx, 64);
+    assert_non_null(x);
+    assert_int_equal((uintptr_t)x % 64, 0);
+    assert_int_equal(rf_ctx_run(ctx, N, count, seen, NULL), RF_OK);
+    for (int i = 0; i < N; i++) assert_int_equal(seen[i], 1);
+    assert_int_equal(rf_ctx_run(ctx, N, NULL, seen, NULL), RF_EARG);
+    assert_int_equal(rf_ctx_run(ctx, -1, count, seen, NULL), RF_EARG);
+    assert_null(rf_ctx_alloc(NULL, 1));
+    rf_ctx_release(ctx, x);
+    rf_ctx_release(ctx, NULL);
+
+    static const float a[M * M] = {1, 2, 3, 4, 5, 6, 7, 8, 9}, one[M * M] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    rf_type type;
+    int ways = 0;
+    for (; rf_gemm_way(ctx, ways, &type); ways++) {
+        float c[M * M], y[M * M];
+        rf_packed *w;
+        const rf_gemm_call g = {.m = M, .n = M, .k = M, .a = a, .lda = M, .b = one, .ldb = M, .c = c, .ldc = M,
+                                .type = type == RF_I8 ? RF_F32 : type};
+        if (type != RF_I8) assert_int_equal(rf_gemm_at(ctx, ways, &g, NULL), RF_OK);
+        if (rf_pack_at(ctx, ways, type, M, M, one, &w, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rf_packed_product(ctx, w, M, a, M, NULL, RF_ACT_NONE, y, M, NULL), RF_OK);
+        for (int i = 0; i < M * M; i++) t_near((double)y[i], (double)a[i], type == RF_I8 ? 0.05 : 0);
+        for (int i = 0; i < M * M && type != RF_I8; i++) t_near((double)c[i], (double)a[i], 0);
+        rf_packed_free(w);
+    }
+    assert_true(ways >= 3);
+    assert_int_equal(rf_gemm_at(ctx, ways, &(rf_gemm_call){0}, &why), RF_EARG);
+    assert_null(rf_gemm_way(NULL, 0, NULL));
     rf_ctx_free(ctx);
 }
 
@@ -131,6 +178,7 @@ int main(void)
         cmocka_unit_test(a_context_takes_the_best_rung_or_the_one_named),
         cmocka_unit_test(an_unknown_rung_is_refused_by_name),
         cmocka_unit_test(the_peak_is_a_rate),
+        cmocka_unit_test(work_for_others),
     };
     return cmocka_run_group_tests_name("kernel/ladder", tests, NULL, NULL);
 }

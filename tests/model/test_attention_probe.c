@@ -212,7 +212,7 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
     const rf_config *c = v->at->config;
     const double delta = *(const double *)user, gain = rf__rope_gain(c) * rf__rope_gain(c);
     double workspace[D * D];
-    rf__head_sums s;
+    rf_head_sums s;
     rf_error why = {0};
     if (rf__head_sums_new(g->ctx, c, &s, &why)) fail_msg("%s", why.text);
     rf__head_sums_add(&s, v);
@@ -234,7 +234,7 @@ static void check_sums(void *user, rf_graph *g, const rf__view *v)
                 mean += score / sqrt(D) / (T * T);
                 square += score * score / D / (T * T);
             }
-        rf__head_score(&s, h, delta, workspace, &got, &variance);
+        rf_head_score(&s, h, delta, workspace, &got, &variance);
         t_near(got, mean, 1e-12 * (1 + fabs(mean)) * T);                             /* sums of doubles */
         t_near(variance, square - mean * mean, 1e-12 * (1 + square) * T);
         for (int64_t n = 0; n < T; n++) {

@@ -29,20 +29,20 @@ static void same(double got, double expected, int number, const char *what)
 static void classes(double out[4], double ordered[2])
 {
     int32_t label[MOST], predicted[MOST];
-    rf__class_score score[8];
+    rf_class_score score[8];
     const uint32_t n = 1 + below(60), k = 2 + below(4), mode = below(6);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t a = below(k), b = below(k);
         label[i] = (int32_t)(mode == 0 ? 1 : a);
         predicted[i] = (int32_t)(mode == 1 ? 1 : mode == 2 ? a : b);
     }
-    rf__class_scores(label, predicted, n, (int32_t)k, score);
-    out[0] = rf__accuracy(label, predicted, n);
-    out[1] = rf__f1_macro(score, (int32_t)k);
+    rf_class_scores(label, predicted, n, (int32_t)k, score);
+    out[0] = rf_accuracy(label, predicted, n);
+    out[1] = rf_f1_macro(score, (int32_t)k);
     out[2] = k == 2 ? score[1].f1 : 0;
-    out[3] = rf__matthews(score, (int32_t)k, n);
-    ordered[0] = rf__mean_absolute_error(label, predicted, n);
-    ordered[1] = rf__quadratic_kappa(label, predicted, n);
+    out[3] = rf_matthews(score, (int32_t)k, n);
+    ordered[0] = rf_mean_absolute_error(label, predicted, n);
+    ordered[1] = rf_quadratic_kappa(label, predicted, n);
 }
 
 static void cells(double out[2])
@@ -51,8 +51,8 @@ static void cells(double out[2])
     const uint32_t n = 1 + below(20), k = 2 + below(3), often = 1 + below(4);
     for (int side = 0; side < 2; side++)
         for (uint32_t i = 0; i < n * k; i++) cell[side][i] = below(often + 1) == 0;
-    out[0] = rf__f1_cells(cell[0], cell[1], n, (int32_t)k);
-    out[1] = rf__f1_labels(cell[0], cell[1], n, (int32_t)k);
+    out[0] = rf_f1_cells(cell[0], cell[1], n, (int32_t)k);
+    out[1] = rf_f1_labels(cell[0], cell[1], n, (int32_t)k);
 }
 
 static void numbers(const rf_ctx *ctx, double out[2])
@@ -64,8 +64,8 @@ static void numbers(const rf_ctx *ctx, double out[2])
         x[i] = mode == 0 ? 3 : mode == 1 ? a % 5 : a / 1024.0;
         y[i] = mode == 1 ? b % 3 : mode == 2 ? b / 512.0 : a / 4096.0 + b / 65536.0;
     }
-    out[0] = rf__pearson(x, y, n);
-    assert_int_equal(rf__spearman(ctx, x, y, n, &out[1], NULL), RF_OK);
+    out[0] = rf_pearson(x, y, n);
+    assert_int_equal(rf_spearman(ctx, x, y, n, &out[1], NULL), RF_OK);
 }
 
 static void words(char *out)
@@ -201,12 +201,12 @@ static void as_others_compute(void **state)
 static void nothing_to_measure(void **state)
 {
     (void)state;
-    rf__class_score score[2];
-    rf__class_scores(NULL, NULL, 0, 2, score);
-    assert_true(isnan(rf__accuracy(NULL, NULL, 0)));
-    assert_true(isnan(rf__mean_absolute_error(NULL, NULL, 0)) && isnan(rf__quadratic_kappa(NULL, NULL, 0)));
-    assert_true(rf__f1_macro(score, 2) == 0 && rf__matthews(score, 2, 0) == 0);
-    assert_true(isnan(rf__pearson((double[]){1}, (double[]){1}, 1)));
+    rf_class_score score[2];
+    rf_class_scores(NULL, NULL, 0, 2, score);
+    assert_true(isnan(rf_accuracy(NULL, NULL, 0)));
+    assert_true(isnan(rf_mean_absolute_error(NULL, NULL, 0)) && isnan(rf_quadratic_kappa(NULL, NULL, 0)));
+    assert_true(rf_f1_macro(score, 2) == 0 && rf_matthews(score, 2, 0) == 0);
+    assert_true(isnan(rf_pearson((double[]){1}, (double[]){1}, 1)));
     assert_true(rf__entity_f1(&(rf__entity_count){0}) == 0);
 }
 

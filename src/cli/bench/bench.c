@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/base.h"
-#include "kernel/peak.h"
+#include "roformer/work.h"
 
 enum { REPEATS = 400 };
 static const double moment = 0.01;      /* seconds of the loop that is compared with */
@@ -35,7 +34,7 @@ static void copy_block(void *arg, int64_t i, int worker)
 static void copy_once(const rf_ctx *ctx, bench_work *w)
 {
     if (w->alone) memcpy(w->to, w->from, w->copy_bytes);
-    else rf__parallel(ctx, (int64_t)((w->copy_bytes + COPY_BLOCK - 1) / COPY_BLOCK), copy_block, w);
+    else rf_ctx_run(ctx, (int64_t)((w->copy_bytes + COPY_BLOCK - 1) / COPY_BLOCK), copy_block, w, NULL);
     __asm__ volatile("" : : "r"(w->to) : "memory");
 }
 
@@ -46,9 +45,9 @@ static double reference(const bench *b, bench_work *work, long inner)
     if (half > 0) return half;
     if (work->flops > 0) return rf_peak_flops(b->io->ctx, moment);
     if (!work->copy_bytes) return 0;
-    const double from = rf__seconds();
+    const double from = cli_seconds();
     for (long i = 0; i < inner; i++) copy_once(b->io->ctx, work);
-    return 2 * (double)work->copy_bytes * (double)inner / (rf__seconds() - from + 1e-12);
+    return 2 * (double)work->copy_bytes * (double)inner / (cli_seconds() - from + 1e-12);
 }
 
 static void print_row(bench *b, const char *what, const char *shape, double median, double p95, double rate,
@@ -75,16 +74,16 @@ rf_status bench_row(bench *b, const char *what, const char *shape, bench_body *b
     int n = 0;
     long inner = 1;
     rf_status status = body(arg, why);                      /* warms caches, compiles shapes */
-    const double begin = rf__seconds();
+    const double begin = cli_seconds();
     if (!status) status = body(arg, why);
-    const double once = rf__seconds() - begin;
+    const double once = cli_seconds() - begin;
     if (once < 1e-4) inner = (long)(1e-4 / (once + 1e-9)) + 1;          /* short work is timed in groups */
-    const double until = rf__seconds() + b->seconds;
-    while (!status && n < REPEATS && (n < 3 || rf__seconds() < until)) {
+    const double until = cli_seconds() + b->seconds;
+    while (!status && n < REPEATS && (n < 3 || cli_seconds() < until)) {
         peak[n] = reference(b, &work, inner);
-        const double from = rf__seconds();
+        const double from = cli_seconds();
         for (long i = 0; i < inner && !status; i++) status = body(arg, why);
-        time[n] = (rf__seconds() - from) / (double)inner;
+        time[n] = (cli_seconds() - from) / (double)inner;
         n++;
     }
     if (status) return status;

@@ -9,8 +9,10 @@
 #include <string.h>
 
 #include "cli/bench/bench.h"
-#include "model/encoder.h"
+#include "roformer/random.h"
 #include "roformer/rope.h"
+#include "roformer/steps.h"
+#include "roformer/work.h"
 
 /* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
 
@@ -193,19 +195,13 @@ rf_status bench_forward(bench_job *j)
     return status;
 }
 
-/* ---- training step: forward, backward, AdamW; dropout as configured ---------------------------------------------- */
+/* ---- training step: forward, backward, clipping, AdamW; dropout as configured ------------------------------------ */
 
 typedef struct training {
     bench_job *j;
-    rf_params params;
-    rf_encoder *encoder;
-    rf_graph *g;
-    float *slab[4];             /* values, gradients, first and second moments                                        */
-    double *square;             /* of each block of gradients                                                         */
-    float scale;
+    rf_train_step *step;
     int32_t *row, *label, *here;    /* of the whole shape; rows of one batch                                          */
     int64_t labels;
-    uint64_t step;
 } training;
 
 static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_error *why)
@@ -216,58 +212,14 @@ static rf_status train_batch(void *arg, const rf_batch *batch, int32_t from, rf_
     while (first + n < t->labels && t->row[first + n] < from + batch->N) n++;
     for (int64_t i = 0; i < n; i++) t->here[i] = t->row[first + i] - from;
     if (!n) return RF_OK;
-    rf_graph_reset(t->g);
-    rf_graph_record(t->g, 1, 42, ++t->step);
-    rf_tensor *h = rf__encoder_forward(t->g, t->encoder, batch);
-    rf_tensor *loss =
-        rf__mlm_loss(t->g, t->encoder, h, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, NULL);
-    return rf_backward(t->g, loss, why);
-}
-
-/* Zeros, the norm and AdamW, in blocks, as the trainer does it (src/optim/optimizer.c). */
-enum { BLOCK = 1 << 16 };
-static int64_t block_size(const training *t, int64_t i)
-{
-    return rf__min64(BLOCK, (int64_t)t->params.total - i * BLOCK);
-}
-
-static void zero_block(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const training *t = arg;
-    memset(t->slab[1] + i * BLOCK, 0, (size_t)block_size(t, i) * sizeof(float));
-}
-
-static void square_block(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const training *t = arg;
-    t->square[i] = rf_ctx_kernels(t->j->b.io->ctx)->sumsq(t->slab[1] + i * BLOCK, block_size(t, i));
-}
-
-static void update_block(void *arg, int64_t i, int worker)
-{
-    (void)worker;
-    const training *t = arg;
-    rf_ctx_kernels(t->j->b.io->ctx)
-        ->adamw(t->slab[0] + i * BLOCK, t->slab[2] + i * BLOCK, t->slab[3] + i * BLOCK, t->slab[1] + i * BLOCK,
-                block_size(t, i), 1e-6f, 0.9f, 0.999f, 1e-8f, 0.01f, 1, 1, t->scale);
+    return rf_train_step_gradient(t->step, batch, t->here, t->label + first, n, 1.0 / (double)t->labels, NULL, why);
 }
 
 static rf_status train_body(void *arg, rf_error *why)
 {
     training *t = arg;
-    const rf_ctx *ctx = t->j->b.io->ctx;
-    const int64_t blocks = (int64_t)(t->params.total + BLOCK - 1) / BLOCK;
-    double squares = 0;
-    rf__parallel(ctx, blocks, zero_block, t);
     const rf_status status = bench_batches(&t->j->now, train_batch, t, why);
-    if (status) return status;
-    rf__parallel(ctx, blocks, square_block, t);
-    for (int64_t i = 0; i < blocks; i++) squares += t->square[i];
-    t->scale = squares > 1 ? (float)(1 / sqrt(squares)) : 1;
-    rf__parallel(ctx, blocks, update_block, t);
-    return RF_OK;
+    return status ? status : rf_train_step_update(t->step, 1e-6, NULL, why);
 }
 
 static rf_status train_shape(bench_job *j, training *t)
@@ -306,33 +258,17 @@ static rf_status train_one(bench_job *j)
 rf_status bench_train(bench_job *j)
 {
     static const char *const usual[] = {"8x128", "2x512", NULL};
-    rf_error *why = &j->b.io->why;
-    const rf_ctx *ctx = j->b.io->ctx;
     training t = {.j = j};
+    rf_train_options o;
+    rf_train_defaults(&o);
+    o.bf16 = j->b.type == RF_BF16;
+    o.gradient_checkpointing = j->a->checkpoints;
     if (!j->a->config && !j->a->model) j->config.vocab_size = 30522;
-    rf_status status = rf__params_new(ctx, &j->config, &t.params, why);
+    rf_status status = rf_train_step_open(j->b.io->ctx, &j->config, &o, &t.step, &j->b.io->why);
     if (status) return status;
-    for (int i = 0; i < 4 && !status; i++)
-        if (!(t.slab[i] = rf__calloc(ctx, t.params.total, sizeof(float))))
-            status = rf_fail(why, RF_ENOMEM, "out of memory: %zu parameters four times", t.params.total);
-    if (!status) {
-        rf__params_init(&t.params, t.slab[0], 42);
-        status = rf__encoder_new(&t.params, t.slab[0], t.slab[1], &t.encoder, why);
-    }
-    if (!status) status = rf_graph_new(ctx, &t.g, why);
-    if (!status && !(t.square = rf__calloc(ctx, t.params.total / BLOCK + 1, sizeof *t.square)))
-        status = rf_fail(why, RF_ENOMEM, "out of memory");
-    if (!status) {
-        rf_graph_products(t.g, j->b.type);
-        rf__encoder_recompute(t.encoder, j->a->checkpoints != 0);
-    }
     steps = &t;
-    if (!status) status = bench_each_shape(j, usual, train_one);
-    rf_graph_free(t.g);
-    rf__encoder_free(t.encoder);
-    rf__free(ctx, t.square);
-    for (int i = 0; i < 4; i++) rf__free(ctx, t.slab[i]);
-    rf__params_free(&t.params);
+    status = bench_each_shape(j, usual, train_one);
+    rf_train_step_close(t.step);
     return status;
 }
 
@@ -375,12 +311,13 @@ static rf_status attention_shape(bench_job *j)
     int64_t longest = 1;
     rf_rng r;
     rf_rng_init(&r, 42, 9);
-    for (int64_t b = 0; b < s->B; b++) longest = rf__max64(longest, s->start[b + 1] - s->start[b]);
+    for (int64_t b = 0; b < s->B; b++)
+        if (s->start[b + 1] - s->start[b] > longest) longest = s->start[b + 1] - s->start[b];
     rf_status status = rf_rope_new(ctx, &(rf_rope_spec){D, j->config.rope_theta, RF_ROPE_PAIRS}, longest, &t.rope, why);
     if (!status) status = rf_graph_new(ctx, &t.g, why);
     if (!status) rf_graph_products(t.g, j->b.type == RF_F32 ? RF_F32 : RF_BF16);
-    t.qkv = rf__alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
-    t.row = rf__alloc(ctx, (size_t)s->N * sizeof *t.row);
+    t.qkv = rf_ctx_alloc(ctx, (size_t)(s->N * 3 * C) * sizeof *t.qkv);
+    t.row = rf_ctx_alloc(ctx, (size_t)s->N * sizeof *t.row);
     if (!t.qkv || !t.row) status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) {
         for (int64_t i = 0; i < s->N * 3 * C; i++) t.qkv[i] = rf_rng_normal(&r);
@@ -389,8 +326,8 @@ static rf_status attention_shape(bench_job *j)
         status = bench_row(&j->b, "attention", s->name, attention_body, &t,
                            (bench_work){.tokens = (double)s->N, .flops = 4 * s->squares * (double)C});
     }
-    rf__free(ctx, t.qkv);
-    rf__free(ctx, t.row);
+    rf_ctx_release(ctx, t.qkv);
+    rf_ctx_release(ctx, t.row);
     rf_graph_free(t.g);
     rf_rope_free(t.rope);
     return status;

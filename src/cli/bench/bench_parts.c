@@ -2,10 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/base.h"
 #include "cli/bench/bench.h"
-#include "data/source.h"
+#include "roformer/random.h"
 #include "roformer/rope.h"
+#include "roformer/source.h"
+#include "roformer/tokenizer.h"
+#include "roformer/work.h"
 
 /* Arrays that lie at the same place of their pages get into each other's way in the caches (a store holds up loads from
  * the same offset of another page): this many numbers between them put them elsewhere. */
@@ -40,7 +42,7 @@ rf_status bench_rope(bench_job *j)
         for (size_t i = 0; i < CLI_COUNT(tokens) && !status; i++) {
             char name[48];
             const size_t n = (size_t)(tokens[i] * H * D);
-            float *memory = rf__alloc(ctx, (2 * n + APART) * sizeof *memory);
+            float *memory = rf_ctx_alloc(ctx, (2 * n + APART) * sizeof *memory);
             rotation t = {ctx, rope, memory, memory ? memory + n + APART : NULL, tokens[i], H, D};
             snprintf(name, sizeof name, "%lldx%lldx%lld", (long long)tokens[i], (long long)H, (long long)D);
             if (!memory) status = rf_fail(why, RF_ENOMEM, "out of memory: %zu numbers twice", n);
@@ -52,7 +54,7 @@ rf_status bench_rope(bench_job *j)
                                                 .to = t.y,
                                                 .from = t.x,
                                                 .copy_bytes = 4 * n});
-            rf__free(ctx, memory);
+            rf_ctx_release(ctx, memory);
         }
         rf_rope_free(rope);
     }
@@ -84,9 +86,9 @@ rf_status bench_gemm(bench_job *j)
     rf_status status = RF_OK;
     for (size_t s = 0; s < CLI_COUNT(kn) && !status; s++) {
         product p = {.ctx = ctx, .k = kn[s][0], .n = kn[s][1]};
-        float *w = rf__calloc(ctx, (size_t)(p.k * p.n), sizeof *w),
-              *x = rf__calloc(ctx, (size_t)(1024 * p.k), sizeof *x);
-        p.y = rf__calloc(ctx, (size_t)(1024 * p.n), sizeof *p.y);
+        float *w = rf_ctx_alloc(ctx, (size_t)(p.k * p.n) * sizeof *w),
+              *x = rf_ctx_alloc(ctx, (size_t)(1024 * p.k) * sizeof *x);
+        p.y = rf_ctx_alloc(ctx, (size_t)(1024 * p.n) * sizeof *p.y);
         p.x = x;
         if (!w || !x || !p.y) status = rf_fail(why, RF_ENOMEM, "out of memory");
         if (!status) {
@@ -105,9 +107,9 @@ rf_status bench_gemm(bench_job *j)
                                (bench_work){.tokens = (double)p.m, .flops = flops});
         }
         rf_packed_free(p.w);
-        rf__free(ctx, w);
-        rf__free(ctx, x);
-        rf__free(ctx, p.y);
+        rf_ctx_release(ctx, w);
+        rf_ctx_release(ctx, x);
+        rf_ctx_release(ctx, p.y);
     }
     return status;
 }
@@ -141,13 +143,12 @@ static rf_status read_text(const rf_ctx *ctx, const char *path, tokenizing *t, r
 {
     enum { MOST = 1 << 26 };
     rf_source *source;
-    size_t capacity = 0, got = 1;
+    size_t got = 1;
     rf_status status = rf_source_open(ctx, path, &source, why);
     if (status) return status;
+    if (!(t->text = rf_ctx_alloc(ctx, MOST + 1))) status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
     while (!status && got && t->size <= MOST) {
-        if (!rf__grow(ctx, &t->text, &capacity, t->size + (1 << 16), 1))
-            status = rf_fail(why, RF_ENOMEM, "%s: out of memory", path);
-        if (!status) status = rf_source_read(source, t->text + t->size, capacity - t->size, &got, why);
+        status = rf_source_read(source, t->text + t->size, MOST + 1 - t->size, &got, why);
         if (!status) t->size += got;
     }
     rf_source_close(source);
@@ -176,7 +177,7 @@ rf_status bench_tokenize(bench_job *j)
         enum { TIMES = 1000 };
         const size_t n = sizeof sample - 1;
         t.size = TIMES * n;
-        if (!(t.text = rf__alloc(ctx, t.size))) status = rf_fail(why, RF_ENOMEM, "out of memory");
+        if (!(t.text = rf_ctx_alloc(ctx, t.size))) status = rf_fail(why, RF_ENOMEM, "out of memory");
         for (size_t i = 0; i < TIMES && !status; i++) memcpy(t.text + i * n, sample, n);
     }
     t.t = tokenizer;
@@ -188,7 +189,7 @@ rf_status bench_tokenize(bench_job *j)
         bench_work work = {.tokens = tokens, .bytes = (double)t.size};
         status = bench_row(&j->b, "tokenize", name, tokenize_body, &t, work);
     }
-    rf__free(ctx, t.text);
+    rf_ctx_release(ctx, t.text);
     rf_encoding_clear(&t.e);
     rf_tokenizer_free(tokenizer);
     return status;
@@ -242,7 +243,7 @@ rf_status bench_kernels(bench_job *j)
     const int64_t rows = 64, d = j->config.hidden_size, n = rows * d;
     rf_status status = RF_OK;
     const int64_t step = n + APART;
-    float *memory = rf__calloc(ctx, (size_t)step * 4, sizeof *memory);
+    float *memory = rf_ctx_alloc(ctx, (size_t)step * 4 * sizeof *memory);
     if (!memory) return rf_fail(&j->b.io->why, RF_ENOMEM, "out of memory");
     rf_rng r;
     rf_rng_init(&r, 42, 11);
@@ -259,6 +260,6 @@ rf_status bench_kernels(bench_job *j)
                                             .copy_bytes = (size_t)n * sizeof(float), .alone = true});
         }
     }
-    rf__free(ctx, memory);
+    rf_ctx_release(ctx, memory);
     return status;
 }

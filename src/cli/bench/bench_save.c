@@ -8,16 +8,16 @@
  *
  * The first save of each run only warms: it meets a disk cache that was never used.                                  */
 #define _GNU_SOURCE
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/base.h"
 #include "roformer/files.h"
 #include "cli/bench/bench.h"
+#include "roformer/random.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
-#include "train/checkpoint/folder.h"
 
 enum { SAVES = 4, EVERY = 4, STEPS = SAVES * EVERY + 1, TEXTS = 400, WORDS = 100, WARM = 1 };
 
@@ -28,13 +28,34 @@ typedef struct saving {
     double bytes;                                                   /* of a checkpoint                                */
 } saving;
 
+/* ---- files ---- */
+
+static rf_status write_file(const char *path, const char *text, size_t size, rf_error *why)
+{
+    cli_out out;
+    rf_status status = cli_out_open(&out, path, why);
+    if (status) return status;
+    status = cli_out_write(&out, text, size, why);
+    if (!status) status = cli_out_commit(&out, why);
+    cli_out_discard(&out);
+    return status;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st, (void)kind, (void)ftw;
+    return remove(path), 0;
+}
+
+static void remove_folder(const char *path) { nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS); }
+
 /* ---- words that mean nothing ---- */
 
 static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
 {
     static const char *const special[] = {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"};
     const int64_t V = c->vocab_size, least = (int64_t)CLI_COUNT(special);
-    const size_t capacity = 16 * (size_t)(rf__max64(V, TEXTS * WORDS) + 1);
+    const size_t capacity = 16 * (size_t)((V > TEXTS * WORDS ? V : TEXTS * WORDS) + 1);
     char *text = malloc(capacity), path[4096];
     size_t n = 0;
     rf_rng r;
@@ -53,7 +74,7 @@ static rf_status put_text(const rf_ctx *ctx, const char *folder, const rf_config
                               (long long)(least + (int64_t)rf_rng_below(&r, (uint32_t)(V - least))),
                               i % WORDS == WORDS - 1 ? "\n\n" : " ");
     if (!status) status = cli_join(path, sizeof path, folder, "corpus.txt", why);
-    if (!status) status = rf__replace_file(ctx, path, text, n, why);
+    if (!status) status = write_file(path, text, n, why);
     free(text);
     return status ? status : rf_config_write(ctx, folder, c, why);
 }
@@ -76,7 +97,7 @@ static int listen(void *user, const rf_train_progress *p)
     saving *s = user;
     if (!strcmp(p->event, "step") && p->step <= STEPS) {
         s->seen = (int)p->step;
-        s->at[p->step] = rf__seconds();
+        s->at[p->step] = cli_seconds();
         s->waited[p->step] = p->save_wait;
     }
     if (!strcmp(p->event, "save") && s->bytes == 0) s->bytes = bytes_of(p->note);
@@ -100,7 +121,7 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     o.config = config;
     o.output_dir = out;
     o.tokens_per_batch = j->now.N;
-    o.max_length = rf__max64(8, j->now.N / j->now.B);
+    o.max_length = j->now.N / j->now.B > 8 ? j->now.N / j->now.B : 8;
     o.max_steps = STEPS;
     o.eval_steps = 0;
     o.save_steps = EVERY;
@@ -111,7 +132,7 @@ static rf_status train(saving *s, const char *folder, bool synchronously, rf_err
     o.save_synchronously = synchronously;
     s->seen = 0;
     status = rf_pretrain(j->b.io->ctx, &o, listen, s, why);
-    rf__folder_remove(out);
+    remove_folder(out);
     return status;
 }
 
@@ -138,7 +159,8 @@ static void add_run(const saving *s, double *wait, double *longer, double *plain
         if (step < EVERY || step % EVERY > 1) without[n++] = s->at[step + 1] - s->at[step];
     *plain = median(without, n);
     for (int i = WARM; i < SAVES; i++) {
-        const int at = EVERY * (i + 1), last = (int)rf__min64(at + EVERY, STEPS), two = (int)rf__min64(at + 2, STEPS);
+        const int at = EVERY * (i + 1), last = at + EVERY < STEPS ? at + EVERY : STEPS,
+                  two = at + 2 < STEPS ? at + 2 : STEPS;
         wait[i - WARM] = s->waited[last] - s->waited[at];
         longer[i - WARM] = s->at[two] - s->at[at] - (two - at) * *plain;
     }
@@ -181,7 +203,7 @@ static rf_status save_shape(bench_job *j)
         if (!status)
             add_run(&s, wait[kind] + at * (SAVES - WARM), longer[kind] + at * (SAVES - WARM), &plain[kind][at]);
     }
-    rf__folder_remove(folder);
+    remove_folder(folder);
     for (int kind = 0; kind < 2 && !status; kind++)
         put_row(j, what[kind], s.bytes, wait[kind], longer[kind], N, median(plain[kind], ROUNDS));
     return status;

@@ -21,12 +21,12 @@ static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
     b->doing = "shifts";
     for (int i = 0; i < POSITION_SHIFTS && !status; i++) {
         r->shift[i].by = by[i];
-        status = rf__measure_shift(&b->lab, &r->shift[i], why);
+        status = rf_probe_shift(&b->probe, &r->shift[i], why);
     }
     b->doing = "attention";
-    if (!status) status = rf__measure_attention(&b->lab, &r->attention, why);
+    if (!status) status = rf_probe_attention(&b->probe, &r->attention, why);
     b->doing = "lengths";
-    if (!status && rf_model_has_head(b->m.model)) status = rf__measure_lengths(&b->lab, r->loss, &r->lengths, why);
+    if (!status && rf_model_has_head(b->m.model)) status = rf_probe_lengths(&b->probe, r->loss, &r->lengths, why);
     cli_progress_clear(&b->progress);
     return status;
 }
@@ -83,7 +83,7 @@ static int run(void *arguments, cli_io *io)
         position_report_print(&r);
         cli_flush(&io->why);
     }
-    rf__attention_report_free(io->ctx, &r.attention);
+    rf_attention_report_free(io->ctx, &r.attention);
     lab_close(io, &b);
     return cli_exit(io);
 }

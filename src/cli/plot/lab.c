@@ -25,24 +25,25 @@ rf_status lab_open(cli_io *io, const char *given, const rf_train_options *t, int
     if (!status) status = cli_model_open(io, b->folder, RF_F32, &b->m);
     if (!status) status = rf_position_of(b->m.config, b->folder, &b->is, why);
     if (!status && t->texts)
-        status = rf__stretches_read(io->ctx, b->m.t, t->text, t->texts, &t->reader, t->max_length, stretches,
+        status = rf_stretches_read(io->ctx, b->m.t, t->text, t->texts, &t->reader, t->max_length, stretches,
                                     &b->text, why);
-    b->lab = (rf__lab){.ctx = io->ctx,
-                       .model = b->m.model,
-                       .session = b->m.session,
-                       .text = &b->text,
-                       .pieces = pieces < b->text.n ? pieces : b->text.n,
-                       .seed = t->seed,
-                       .mlm_probability = t->mlm_probability,
-                       .progress = told,
-                       .user = b};
+    rf_probe_defaults(&b->probe);
+    b->probe.ctx = io->ctx;
+    b->probe.model = b->m.model;
+    b->probe.session = b->m.session;
+    b->probe.text = &b->text;
+    b->probe.pieces = pieces < b->text.n ? pieces : b->text.n;
+    b->probe.seed = t->seed;
+    b->probe.mlm_probability = t->mlm_probability;
+    b->probe.progress = told;
+    b->probe.user = b;
     return status;
 }
 
 void lab_close(cli_io *io, lab_bench *b)
 {
     cli_progress_clear(&b->progress);
-    rf__stretches_free(io->ctx, &b->text);
+    rf_stretches_free(io->ctx, &b->text);
     cli_model_close(&b->m);
 }
 
@@ -113,7 +114,7 @@ rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves)
     for (int i = 0; i < curves; i++) {
         lab_put(s, "$m%d << EOD\n", i);
         for (int k = 0; k < curve[i].n; k++) {
-            const rf__length_loss *l = &curve[i].at[k];
+            const rf_length_loss *l = &curve[i].at[k];
             if (!l->defined) continue;
             lab_put(s, "%lld %.9g %.9g\n", (long long)l->length, l->loss, isfinite(l->error) ? l->error : 0);
             first = fmin(first, (double)l->length);

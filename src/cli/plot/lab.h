@@ -4,17 +4,18 @@
 
 #include "cli/shell/io.h"
 #include "cli/shell/train_options.h"
-#include "analysis/position_report.h"
+#include "roformer/positions.h"
+#include "roformer/probe.h"
 
 /* A model that is being measured. */
 typedef struct lab_bench {
     cli_model m;
-    rf__stretches text;
+    rf_stretches text;
     const rf_position *is;
     char folder[4096];
     cli_progress progress;
     const char *doing;          /* what the progress line says                                                        */
-    rf__lab lab;
+    rf_probe probe;
 } lab_bench;
 
 /* Opens the model of `given` (NULL: the shipped one); with texts, reads stretches of t->max_length. */
@@ -42,7 +43,7 @@ rf_status lab_draw_both(lab_script *s, const char *folder, const char *name);
 rf_status lab_script_path(const char *plot, char *script, size_t size, rf_error *why);
 
 /* Loss over length, with standard errors: one curve for each model. */
-typedef struct lab_curve { const char *name; const rf__length_loss *at; int n; } lab_curve;
+typedef struct lab_curve { const char *name; const rf_length_loss *at; int n; } lab_curve;
 rf_status lab_put_lengths(lab_script *s, const lab_curve curve[], int curves);
 
 #endif

@@ -43,20 +43,6 @@ static rf_status open_one(const positions_args *a, cli_io *io, int i, int texts,
  * alone. */
 struct maps { int64_t L, H, T; bool bare; float *p; };              /* p [L,H,T,T] */
 
-static void keep_map(void *user, rf_graph *g, const rf__view *view)
-{
-    const struct maps *m = user;
-    rf__view seen = *view;
-    const int64_t C = view->rotated->dim[1] / 3;
-    if (m->bare) {
-        rf_tensor *values = rf__like(g, view->rotated);
-        if (g->error.code) return;
-        memset(values->f32, 0, (size_t)(m->T * 3 * C) * sizeof *values->f32);
-        seen.rotated = values;
-    }
-    rf__attention_probabilities(g, &seen, m->p + view->at->layer * m->H * m->T * m->T);
-}
-
 static bool selected(const positions_args *a, int64_t l, int64_t h)
 {
     return (a->layer < 0 || a->layer == l) && (a->head < 0 || a->head == h);
@@ -179,14 +165,10 @@ static rf_status map_tokens(const positions_args *a, cli_io *io, const lab_bench
     const rf_config *c = b->m.config;
     struct maps m = {.L = c->num_hidden_layers, .H = c->num_attention_heads, .T = T, .bare = bare};
     rf_error *why = &io->why;
-    const float *y;
     if (check_selection(a, c, why)) return why->code;
     m.p = calloc((size_t)(m.L * m.H * m.T), (size_t)m.T * sizeof *m.p);
     if (!m.p) return rf_fail(why, RF_ENOMEM, "out of memory: maps of %lld tokens", (long long)m.T);
-    const rf_batch batch = {.N = m.T, .B = 1, .id = id, .start = (const int32_t[]){0, (int32_t)m.T}};
-    rf__session_observe(b->m.session, keep_map, &m);
-    rf_status status = rf_session_hidden(b->m.session, &batch, &y, why);
-    rf__session_observe(b->m.session, NULL, NULL);
+    rf_status status = rf_attention_maps(b->m.session, id, T, bare, m.p, why);
     if (!status) status = draw_maps(a, io, b, &m, id);
     free(m.p);
     return status;
@@ -237,7 +219,7 @@ static int64_t offset(int64_t most, int64_t i)
     return i <= 2 * EACH ? (int64_t)(EACH * pow((double)most / EACH, (double)(i - EACH) / EACH) + 0.5) : -1;
 }
 
-static void put_score_rows(const positions_args *a, lab_script *s, const rf__attention_report *r, double *workspace)
+static void put_score_rows(const positions_args *a, lab_script *s, const rf_attention_report *r, double *workspace)
 {
     double mean, variance;
     lab_put(s, "layer\thead\toffset\tmean\tdeviation\n");
@@ -247,14 +229,14 @@ static void put_score_rows(const positions_args *a, lab_script *s, const rf__att
             while (offset(a->distance, last) >= 0) last++;
             for (int64_t i = 1 - last; i < last && selected(a, l, h) && !cli_stopped(); i++) {
                 d = i < 0 ? -offset(a->distance, -i) : offset(a->distance, i);
-                rf__head_score(&r->sums[l], h, (double)d, workspace, &mean, &variance);
+                rf_head_score(&r->sums[l], h, (double)d, workspace, &mean, &variance);
                 lab_put(s, "%lld\t%lld\t%lld\t%.7g\t%.7g\n", (long long)l, (long long)h, (long long)d, mean,
                         sqrt(variance));
             }
         }
 }
 
-static void put_score_data(const positions_args *a, lab_script *s, const rf__attention_report *r, double *workspace)
+static void put_score_data(const positions_args *a, lab_script *s, const rf_attention_report *r, double *workspace)
 {
     for (int64_t l = 0; l < r->L; l++) {
         lab_put(s, "$s%lld << EOD\n", (long long)l);
@@ -262,7 +244,7 @@ static void put_score_data(const positions_args *a, lab_script *s, const rf__att
             lab_put(s, "%lld", (long long)d);
             for (int64_t k = 0; k < 2 * r->H; k++) {
                 double mean, variance;
-                rf__head_score(&r->sums[l], k / 2, (double)(k % 2 ? d : -d), workspace, &mean, &variance);
+                rf_head_score(&r->sums[l], k / 2, (double)(k % 2 ? d : -d), workspace, &mean, &variance);
                 lab_put(s, " %.6g", mean);
             }
             lab_put(s, "\n");
@@ -277,7 +259,7 @@ static int64_t score_panels(const positions_args *a, const lab_bench *b)
 }
 
 /* Panels for each layer, a colour for each head: keys before the query and, where they are seen, keys after it. */
-static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf__attention_report *r,
+static void put_scores(const positions_args *a, lab_script *s, const lab_bench *b, const rf_attention_report *r,
                        double *workspace)
 {
     const int sides = b->m.config->is_decoder ? 1 : 2;
@@ -306,12 +288,12 @@ rf_status positions_score(const positions_args *a, cli_io *io)
 {
     lab_bench b;
     lab_script s = {.out.fd = -1};
-    rf__attention_report r = {0};
+    rf_attention_report r = {0};
     char script[4096];
     if (!a->text.n || a->models.n > 1)
         return rf_fail(&io->why, RF_EARG, "positions plot score -m MODEL: expected one model and --text FILE");
     rf_status status = open_one(a, io, 0, a->text.n, &b);
-    if (!status) status = rf__measure_attention(&b.lab, &r, &io->why);
+    if (!status) status = rf_probe_attention(&b.probe, &r, &io->why);
     cli_progress_clear(&b.progress);
     if (!status && !r.sums[0].rotates)
         status = rf_fail(&io->why, RF_EUNSUPPORTED,
@@ -330,19 +312,19 @@ rf_status positions_score(const positions_args *a, cli_io *io)
         positions_end(a, io, &s, script);
     }
     free(workspace);
-    rf__attention_report_free(io->ctx, &r);
+    rf_attention_report_free(io->ctx, &r);
     lab_close(io, &b);
     return io->why.code;
 }
 
 /* ---- loss over the length, of several models ---- */
 
-static rf_status measure_model(const positions_args *a, cli_io *io, int i, rf__length_loss loss[], int *n)
+static rf_status measure_model(const positions_args *a, cli_io *io, int i, rf_length_loss loss[], int *n)
 {
     lab_bench b;
     rf_status status = open_one(a, io, i, a->text.n, &b);
     b.doing = "lengths";
-    if (!status) status = rf__measure_lengths(&b.lab, loss, n, &io->why);
+    if (!status) status = rf_probe_lengths(&b.probe, loss, n, &io->why);
     lab_close(io, &b);
     return status;
 }
@@ -352,7 +334,7 @@ static void put_length_rows(lab_script *s, const lab_curve curve[], int curves)
     lab_put(s, "model\tlength\tloss\terror\tchange\tchange_error\taccuracy\n");
     for (int i = 0; i < curves; i++)
         for (int k = 0; k < curve[i].n; k++) {
-            const rf__length_loss *l = &curve[i].at[k];
+            const rf_length_loss *l = &curve[i].at[k];
             if (!l->defined) lab_put(s, "%s\t%lld\t?\t?\t?\t?\t?\n", curve[i].name, (long long)l->length);
             else
                 lab_put(s, "%s\t%lld\t%.6f\t%.6f\t%.6f\t%.6f\t%.6f\n", curve[i].name, (long long)l->length, l->loss,
@@ -367,15 +349,15 @@ rf_status positions_extrapolation(const positions_args *a, cli_io *io)
     lab_script s = {.out.fd = -1};
     char script[4096];
     if (!a->text.n) return rf_fail(&io->why, RF_EARG, "positions plot extrapolation: expected --text FILE");
-    rf__length_loss *loss = calloc((size_t)models * RF__LENGTHS, sizeof *loss);
+    rf_length_loss *loss = calloc((size_t)models * RF_LENGTHS, sizeof *loss);
     lab_curve *curve = calloc((size_t)models, sizeof *curve);
     char (*name)[NAME] = calloc((size_t)models, sizeof *name);
     rf_status status = loss && curve && name ? RF_OK : rf_fail(&io->why, RF_ENOMEM, "out of memory");
     for (int i = 0; i < models && !status; i++) {
-        status = measure_model(a, io, i, loss + i * RF__LENGTHS, &curve[i].n);
+        status = measure_model(a, io, i, loss + i * RF_LENGTHS, &curve[i].n);
         cli_last_part(model_of(a, i) ? model_of(a, i) : "the shipped model", name[i], NAME);
         curve[i].name = name[i];
-        curve[i].at = loss + i * RF__LENGTHS;
+        curve[i].at = loss + i * RF_LENGTHS;
     }
     if (!status && !positions_begin(a, &s, script, sizeof script, a->width, a->height, &io->why)) {
         if (a->output) lab_put_lengths(&s, curve, models);

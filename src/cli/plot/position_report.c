@@ -25,7 +25,7 @@ static json_t *change_json(double max, double mean, double rms)
     return o;
 }
 
-static json_t *shift_json(const rf__shift *s)
+static json_t *shift_json(const rf_shift *s)
 {
     json_t *o = json_object();
     cli_json_set(&o, "shift", json_integer(s->by));
@@ -38,8 +38,8 @@ static json_t *shift_json(const rf__shift *s)
 
 static json_t *head_json(const position_report *r, int64_t l, int64_t h)
 {
-    const rf__attention_report *a = &r->attention;
-    const rf__head_sums *s = &a->sums[l];
+    const rf_attention_report *a = &r->attention;
+    const rf_head_sums *s = &a->sums[l];
     const int64_t i = l * a->H + h, half = s->r / 2;
     json_t *o = json_object();
     cli_json_set(&o, "head", json_integer(h));
@@ -56,7 +56,7 @@ static json_t *head_json(const position_report *r, int64_t l, int64_t h)
 
 static json_t *attention_json(const position_report *r)
 {
-    const rf__attention_report *a = &r->attention;
+    const rf_attention_report *a = &r->attention;
     json_t *o = json_object(), *layers = json_array();
     cli_json_set(&o, "uniform_distance", number(a->uniform_distance));
     cli_json_set(&o, "uniform_entropy", number(a->uniform_entropy));
@@ -69,7 +69,7 @@ static json_t *attention_json(const position_report *r)
     return o;
 }
 
-static json_t *length_json(const rf__length_loss *l)
+static json_t *length_json(const rf_length_loss *l)
 {
     json_t *o = json_object(), *bins = json_array();
     cli_json_set(&o, "length", json_integer(l->length));
@@ -98,7 +98,7 @@ json_t *position_report_json(const position_report *r)
     cli_json_set(&o, "model", cli_text_json(b->folder, strlen(b->folder)));
     cli_json_set(&o, "position_embedding_type", json_string(rf_position_name(b->is)));
     cli_json_set(&o, "max_length", json_integer(b->text.length));
-    cli_json_set(&o, "pieces", json_integer(b->lab.pieces));
+    cli_json_set(&o, "pieces", json_integer(b->probe.pieces));
     cli_json_set(&o, "stretches", json_integer(b->text.n));
     cli_json_set(&o, "stretch_tokens", json_integer(b->text.size));
     for (int i = 0; i < POSITION_SHIFTS; i++) cli_json_add(&shifts, shift_json(&r->shift[i]));
@@ -115,7 +115,7 @@ static void print_shifts(const position_report *r)
 {
     printf("\nmoving all positions    hidden states: largest    mean      rms    logits: largest    mean      rms\n");
     for (int i = 0; i < POSITION_SHIFTS; i++) {
-        const rf__shift *s = &r->shift[i];
+        const rf_shift *s = &r->shift[i];
         printf("  by %-6lld ", (long long)s->by);
         if (!s->defined) {
             printf(" the encoding has no such positions\n");
@@ -127,7 +127,7 @@ static void print_shifts(const position_report *r)
     }
 }
 
-static void print_heads(const rf__attention_report *a, const char *title, const double *value, int digits)
+static void print_heads(const rf_attention_report *a, const char *title, const double *value, int digits)
 {
     printf("\n%s\n  layer", title);
     for (int64_t h = 0; h < a->H; h++) printf(" %7s%-2lld", "head ", (long long)h);
@@ -140,7 +140,7 @@ static void print_heads(const rf__attention_report *a, const char *title, const 
 }
 
 /* Norms of queries and keys, mean over heads and over the planes of each eighth. */
-static void print_planes(const rf__attention_report *a)
+static void print_planes(const rf_attention_report *a)
 {
     enum { GROUPS = 8 };
     const int64_t half = a->sums[0].r / 2, groups = half < GROUPS ? half : GROUPS;
@@ -149,7 +149,7 @@ static void print_planes(const rf__attention_report *a)
         printf("   %3lld-%-3lld", (long long)(i * half / groups), (long long)((i + 1) * half / groups - 1));
     printf("\n");
     for (int64_t row = 0; row < 2 * a->L; row++) {
-        const rf__head_sums *s = &a->sums[row / 2];
+        const rf_head_sums *s = &a->sums[row / 2];
         const double *plane = row % 2 ? s->key_plane : s->query_plane;
         if (row % 2) printf("        k ");
         else printf("  %5lld q ", (long long)(row / 2));
@@ -177,7 +177,7 @@ static void print_lengths(const position_report *r)
     printf("\nloss by length          loss    error   accuracy   against the first    first eighth of a piece   last "
            "eighth\n");
     for (int i = 0; i < r->lengths; i++) {
-        const rf__length_loss *l = &r->loss[i];
+        const rf_length_loss *l = &r->loss[i];
         printf("  %6lld tokens ", (long long)l->length);
         if (!l->defined) {
             printf("   the encoding has no such positions\n");
@@ -199,11 +199,11 @@ static void print_lengths(const position_report *r)
 
 void position_report_print(const position_report *r)
 {
-    const rf__attention_report *a = &r->attention;
+    const rf_attention_report *a = &r->attention;
     const lab_bench *b = r->bench;
     char title[160];
     printf("%s: %s\n", rf_position_name(b->is), rf_position_equation(b->is));
-    printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->lab.pieces,
+    printf("%lld pieces of %lld tokens; %lld stretches of %lld tokens for losses\n", (long long)b->probe.pieces,
            (long long)b->text.length, (long long)b->text.n, (long long)b->text.size);
     print_shifts(r);
     snprintf(title, sizeof title,

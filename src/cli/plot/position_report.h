@@ -7,9 +7,9 @@
 enum { POSITION_SHIFTS = 4 };
 typedef struct position_report {
     const lab_bench *bench;
-    rf__shift shift[POSITION_SHIFTS];
-    rf__attention_report attention;
-    rf__length_loss loss[RF__LENGTHS];
+    rf_shift shift[POSITION_SHIFTS];
+    rf_attention_report attention;
+    rf_length_loss loss[RF_LENGTHS];
     int lengths;                /* 0: the model has no head                                                           */
 } position_report;
 

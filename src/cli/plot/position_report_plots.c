@@ -25,7 +25,7 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
 {
     const char *before = "plot ";
     for (int i = 0; i < r->lengths; i++) {
-        const rf__length_loss *l = &r->loss[i];
+        const rf_length_loss *l = &r->loss[i];
         lab_put(s, "$l%d << EOD\n", i);
         for (int64_t k = 0; k < l->bins && l->defined; k++)
             if (l->bin_labels[k]) lab_put(s, "%.1f %.9g\n", ((double)k + 0.5) * (double)l->bin_width, l->bin_loss[k]);
@@ -47,7 +47,7 @@ static void put_loss_by_position(lab_script *s, const position_report *r)
     lab_put(s, "\n");
 }
 
-static int64_t wide(const rf__attention_report *a) { return a->L < 2 ? 1 : 2; }
+static int64_t wide(const rf_attention_report *a) { return a->L < 2 ? 1 : 2; }
 
 /* The mean probability at distance d where each query attends to all that it sees alike: 1/T, or in a causal model the
  * mean of 1/(m+1) over the queries m = d .. T-1. */
@@ -61,7 +61,7 @@ static double everywhere(int64_t T, int64_t d, bool causal)
 /* Mean probability over the distance, a panel for each layer, a curve for each head. */
 static void put_distance(lab_script *s, const position_report *r)
 {
-    const rf__attention_report *a = &r->attention;
+    const rf_attention_report *a = &r->attention;
     for (int64_t l = 0; l < a->L; l++) {
         lab_put(s, "$a%lld << EOD\n", (long long)l);
         for (int64_t d = 0; d < a->length; d++) {
@@ -91,10 +91,10 @@ static void put_distance(lab_script *s, const position_report *r)
 /* Norms of queries and keys: a row of two panels for each layer, a line for each head. */
 static void put_planes(lab_script *s, const position_report *r)
 {
-    const rf__attention_report *a = &r->attention;
+    const rf_attention_report *a = &r->attention;
     double most = 0;
     for (int64_t l = 0; l < a->L; l++) {
-        const rf__head_sums *sums = &a->sums[l];
+        const rf_head_sums *sums = &a->sums[l];
         const int64_t half = sums->r / 2;
         for (int side = 0; side < 2; side++) {
             const double *plane = side ? sums->key_plane : sums->query_plane;

@@ -176,6 +176,7 @@ void cli_progress_line(cli_progress *p, const char *text);              /* a lin
 void cli_progress_clear(cli_progress *p);
 double cli_progress_seconds(const cli_progress *p);
 void cli_loss(double loss, char *out, size_t size);                     /* "2.3026"; "-" when nothing was predicted   */
+double cli_seconds(void);                               /* of a clock that never goes back                    */
 void cli_duration(double seconds, char *out, size_t size);              /* "4:05", "1:02:33"                          */
 void cli_count(double n, char *out, size_t size);                       /* "12.3k", "4.56M"                           */
 int cli_terminal_width(int fd);

@@ -13,7 +13,7 @@
 
 #include "cli/shell/io.h"
 
-static double now(void)
+double cli_seconds(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -96,12 +96,12 @@ void cli_progress_init(cli_progress *p, const cli_io *io, double interval)
         .silent = io->quiet,
         .color = io->color_err,
         .interval = interval,
-        .begun = now(),
+        .begun = cli_seconds(),
     };
     p->last = p->live ? 0 : p->begun;
 }
 
-double cli_progress_seconds(const cli_progress *p) { return now() - p->begun; }
+double cli_progress_seconds(const cli_progress *p) { return cli_seconds() - p->begun; }
 
 void cli_progress_clear(cli_progress *p)
 {
@@ -114,12 +114,12 @@ void cli_progress_line(cli_progress *p, const char *text)
     if (p->silent) return;
     cli_progress_clear(p);
     fprintf(stderr, "%s\n", text);
-    p->last = p->live ? 0 : now();
+    p->last = p->live ? 0 : cli_seconds();
 }
 
 void cli_progress_show(cli_progress *p, const char *label, double share, const char *text)
 {
-    const double t = now();
+    const double t = cli_seconds();
     if (p->silent || t - p->last < (p->live ? 0.1 : p->interval)) return;
     p->last = t;
     if (!p->live) {

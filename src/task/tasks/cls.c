@@ -31,13 +31,13 @@ static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const
 
 static bool has_metric(const rf__labelled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
 
-static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf__class_score c[],
+static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
                        rf_scores *out)
 {
-    rf__score_add(out, "accuracy", rf__accuracy(gold, predicted, n));
+    rf__score_add(out, "accuracy", rf_accuracy(gold, predicted, n));
     if (K == 2) rf__score_add(out, "f1", c[1].f1);
-    rf__score_add(out, "f1_macro", rf__f1_macro(c, K));
-    rf__score_add(out, "matthews_correlation", rf__matthews(c, K, n));
+    rf__score_add(out, "f1_macro", rf_f1_macro(c, K));
+    rf__score_add(out, "matthews_correlation", rf_matthews(c, K, n));
 }
 
 static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
@@ -46,7 +46,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
     int32_t *gold, *predicted;
     size_t n = 0;
     const size_t K = (size_t)t->K;
-    rf__class_score *c = rf__calloc(t->ctx, K, sizeof *c);
+    rf_class_score *c = rf__calloc(t->ctx, K, sizeof *c);
     const rf_status status = c ? rf__label_pairs(t, t->n, &gold, &predicted, why) : rf__score_no_memory(t, why);
     if (!status) {
         for (size_t i = 0; i < t->n; i++)
@@ -54,7 +54,7 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
                 gold[n] = t->label[i];
                 predicted[n++] = (int32_t)rf__largest(a->logit + i * K, t->K);
             }
-        rf__class_scores(gold, predicted, n, (int32_t)K, c);
+        rf_class_scores(gold, predicted, n, (int32_t)K, c);
         add_scores(gold, predicted, n, (int32_t)K, c, out);
         rf__free(t->ctx, gold);
     }

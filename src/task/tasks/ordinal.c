@@ -50,12 +50,12 @@ static rf_status add_scores(const rf__items *t, const int32_t gold[], const int3
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
     if (!x) return rf__score_no_memory(t, why);
     for (size_t i = 0; i < t->n; i++) x[i] = gold[i], x[t->n + i] = predicted[i];
-    const rf_status status = rf__spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
+    const rf_status status = rf_spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
     rf__free(t->ctx, x);
     if (status) return status;
-    rf__score_add(out, "accuracy", rf__accuracy(gold, predicted, t->n));
-    rf__score_add(out, "mae", rf__mean_absolute_error(gold, predicted, t->n));
-    rf__score_add(out, "quadratic_kappa", rf__quadratic_kappa(gold, predicted, t->n));
+    rf__score_add(out, "accuracy", rf_accuracy(gold, predicted, t->n));
+    rf__score_add(out, "mae", rf_mean_absolute_error(gold, predicted, t->n));
+    rf__score_add(out, "quadratic_kappa", rf_quadratic_kappa(gold, predicted, t->n));
     rf__score_add(out, "spearmanr", spearman);
     return RF_OK;
 }

@@ -56,10 +56,10 @@ static rf_status score(const rf__answers *a, const rf__items *t, const rf__label
         x[n + i] = a->logit[i];
         square += (x[i] - x[n + i]) * (x[i] - x[n + i]);
     }
-    const rf_status status = rf__spearman(t->ctx, x, x + n, n, &spearman, why);
+    const rf_status status = rf_spearman(t->ctx, x, x + n, n, &spearman, why);
     if (!status) {
         rf__score_add(out, "mse", square / (double)n);
-        rf__score_add(out, "pearson", rf__pearson(x, x + n, n));
+        rf__score_add(out, "pearson", rf_pearson(x, x + n, n));
         rf__score_add(out, "spearmanr", spearman);
     }
     rf__free(t->ctx, x);
