@@ -174,6 +174,10 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     rf_attention_spec spec = b->spec;
     rf_tensor *rotated = is->rotate ? is->rotate(g, &b->at, qkv) : qkv;
     if (rf__config_linear(b->config, b->at.layer)) {
+        if (b->observer)
+            return rf__stop(g, RF_EUNSUPPORTED,
+                            "attention of layer %lld is linear (attention_type): it has no probabilities to look at",
+                            (long long)b->at.layer);
         rf_tensor *a = rf__linear_attend(g, &b->at, rotated, &spec, b->underflows);
         return is->unrotate ? is->unrotate(g, &b->at, a) : a;
     }

@@ -1,7 +1,9 @@
 /* test_linear.c — mirrors src/model/linear.c: models whose layers have linear attention.  Tokens one by one and in
  * forks are those of test_cache.c and test_sequence.c, whose configurations include these. */
 #include "causal.h"
+#include "model/attention_probe.h"
 #include "model/linear.h"
+#include "model/model.h"
 
 /* Logits of all tokens of one text at positions that begin with `first`. */
 static float *logits(const char *keys, bool decoder, int32_t first, const int32_t *id, int32_t n, int threads)
@@ -154,12 +156,31 @@ static void states_have_one_size(void **state)
     t_free_all();
 }
 
+static void never_called(void *user, rf_graph *g, const rf__view *view) { (void)user, (void)g, (void)view; }
+
+/* Who looks at probabilities is told that there are none, instead of being shown nothing. */
+static void nothing_to_look_at(void **state)
+{
+    (void)state;
+    const rf_config c = small("\"attention_type\":\"linear\",\"feature_seed\":7");
+    struct work w = begin(&c, 1, NULL);
+    static const int32_t id[2] = {1, 2}, start[2] = {0, 2};
+    const rf_batch b = {.N = 2, .B = 1, .id = id, .start = start};
+    const float *y;
+    rf_error why = {0};
+    rf__session_observe(w.session, never_called, NULL);
+    assert_int_equal(rf_session_hidden(w.session, &b, &y, &why), RF_EUNSUPPORTED);
+    t_failed(&why, RF_EUNSUPPORTED, "layer 0 is linear (attention_type): it has no probabilities");
+    end(&w);
+    t_free_all();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_distances_count),     cmocka_unit_test(rotation_tells_order),
         cmocka_unit_test(features_are_seed_and_draw), cmocka_unit_test(refusals),
-        cmocka_unit_test(states_have_one_size),
+        cmocka_unit_test(states_have_one_size),       cmocka_unit_test(nothing_to_look_at),
     };
     return cmocka_run_group_tests_name("model/linear", tests, NULL, NULL);
 }
