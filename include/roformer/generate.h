@@ -6,6 +6,8 @@
  *     do_sample   w drawn from softmax(score / temperature) over the top_k largest, and of these over the fewest whose
  *                 probabilities add up to top_p                                   Fan et al. 2018; Holtzman et al. 2020
  *
+ *     num_beams   of the texts that are looked at together the one with the largest sum log p / tokens^length_penalty
+ *
  * Names and order are those of transformers' generate.  What is drawn is a function of (seed, prompt, occurrence, index
  * of the token): the same tokens whatever the number of threads, and whatever was written before.
  *
@@ -30,6 +32,11 @@ extern "C" {
 #define RF_REPETITION_PENALTY_MOST 1e6
 #define RF_RETURN_SEQUENCES_MOST 4096
 #define RF_BATCH_SIZE_MOST 4096
+#define RF_LENGTH_PENALTY_MOST 100
+
+/* When a beam search ends that has num_beams texts: when none of the beams can do better, by their lengths so far; at
+ * once; when none can by the length that is best for them.  transformers' early_stopping False, True, "never". */
+typedef enum rf_stop_search { RF_STOP_HEURISTIC, RF_STOP_EARLY, RF_STOP_NEVER } rf_stop_search;
 
 typedef struct rf_generate_options {
     size_t size;                /* of this struct, set by rf_generate_defaults */
@@ -48,15 +55,19 @@ typedef struct rf_generate_options {
     double min_p;               /* 0: all; tokens with less than this share of the likeliest one's probability go */
     double typical_p;           /* 1: all */
     int64_t no_repeat_ngram_size;   /* so many tokens in a row never come twice, prompt included; 0: they may */
-    int64_t num_return_sequences;   /* samples of each prompt */
+    int64_t num_return_sequences;   /* texts for each prompt: samples, or the best of num_beams */
     int64_t batch_size;         /* texts that are written at the same time, at most */
     rf_type cache_type;         /* of keys and values, RF_F32 or RF_BF16: rf_sequence_options.type */
+    int64_t num_beams;          /* above 1: beam search, for the likeliest texts; num_return_sequences of them */
+    double length_penalty;      /* of beam search: a text's log-probability is divided by tokens^length_penalty */
+    rf_stop_search early_stopping;
     const char *const *stop_string; /* [stop_strings] the text ends behind the first that it has; of rf_generate and */
     int64_t stop_strings;       /* rf_generate_texts (pipeline.h), which know texts: prompts do not count */
 } rf_generate_options;
 
-/* Greedy, 64 tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1, repetition_penalty 1, seed 42, one sequence
- * returned, 64 texts at a time, keys in f32; nothing stops, nothing is suppressed. */
+/* Greedy, one beam, length_penalty 1, 64 tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1,
+ * repetition_penalty 1, seed 42, one sequence returned, 64 texts at a time, keys in f32; nothing stops, nothing is
+ * suppressed. */
 void rf_generate_options_init(rf_generate_options *o, size_t size);
 #define rf_generate_defaults(o) rf_generate_options_init((o), sizeof *(o))
 
@@ -111,6 +122,16 @@ typedef int rf_generate_done(void *user, int64_t text, rf_generate_end end, cons
 rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why);
+
+/* What a text that is there is worth: logprob[i] = log p(id[i] | those before it in its window), i < n; logprob[0] is
+ * 0, nothing is before it.  Windows of `window` tokens (0: one of all) begin every `stride` tokens (0: window - 1, the
+ * most); a token's is the first that holds it, so that all but the first window's have window - stride others before
+ * them at least.  The sliding-window perplexity of transformers' documentation is exp(-mean logprob).
+ *
+ *   RF_EARG          no token; a stride of a window or more      RF_EUNSUPPORTED  as rf_session_generate
+ *   RF_ERANGE        an id; a window longer than a learned table of positions                                        */
+rf_status rf_session_logprobs(rf_session *session, const int32_t id[], int64_t n, int64_t window, int64_t stride,
+                              double logprob[], rf_error *why);
 
 #ifdef __cplusplus
 }

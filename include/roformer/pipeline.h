@@ -169,6 +169,32 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
                             const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
                             rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why);
 
+/* ---- how likely a text is ---------------------------------------------------------------------------------------- */
+
+typedef struct rf_score_options {
+    size_t size;                /* of this struct, set by rf_score_defaults                                          */
+    int64_t max_length;         /* tokens of a window; 0: max_position_embeddings                                    */
+    int64_t stride;             /* tokens from one window's begin to the next one's; 0: half of a window             */
+    int end;                    /* 1: the [SEP] that ends a text counts, too                                         */
+} rf_score_options;
+void rf_score_options_init(rf_score_options *o, size_t size);
+#define rf_score_defaults(o) rf_score_options_init((o), sizeof *(o))
+
+typedef struct rf_text_score {
+    double total;               /* log p(text | context), the sum of logprob                                         */
+    int64_t n;
+    const int32_t *id;          /* [n] tokens of the text                                                            */
+    const double *logprob;      /* [n]                                                                               */
+} rf_text_score;
+
+/* The log-probability of a text behind [CLS] and the context's tokens, by a causal model.  A text longer than a window
+ * is read in windows (rf_session_logprobs).
+ *
+ *   context    or NULL, then 0 bytes; the text begins a token behind it
+ *   out        its lists are lent until the next call                                                                */
+rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
+                        const rf_score_options *options, rf_text_score *out, rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

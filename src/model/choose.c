@@ -16,7 +16,8 @@ void rf_generate_options_init(rf_generate_options *o, size_t size)
 {
     const rf_generate_options own = {
         .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42, .typical_p = 1,
-        .num_return_sequences = 1, .batch_size = 64};
+        .num_return_sequences = 1, .batch_size = 64,
+        .num_beams = 1, .length_penalty = 1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -40,6 +41,9 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"no_repeat_ngram_size", (double)o->no_repeat_ngram_size, 0, RF_NEW_TOKENS_MOST},
         {"num_return_sequences", (double)o->num_return_sequences, 1, RF_RETURN_SEQUENCES_MOST},
         {"batch_size", (double)o->batch_size, 1, RF_BATCH_SIZE_MOST},
+        {"num_beams", (double)o->num_beams, 1, RF_BATCH_SIZE_MOST},
+        {"length_penalty", o->length_penalty, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST},
+        {"early_stopping", (double)o->early_stopping, RF_STOP_HEURISTIC, RF_STOP_NEVER},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
@@ -49,7 +53,15 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         o->stop_strings < 0 || (o->stop_strings && !o->stop_string))
         return rf_fail(why, RF_EARG, "stop, suppress, stop_string: lists of %lld, %lld and %lld",
                        (long long)o->stops, (long long)o->suppressed, (long long)o->stop_strings);
-    if (o->num_return_sequences > 1 && !o->do_sample)
+    if (o->num_beams > 1 && o->do_sample)
+        return rf_fail(why, RF_EARG, "num_beams: %lld, and do_sample; beam search draws nothing",
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->num_return_sequences > o->num_beams)
+        return rf_fail(why, RF_EARG, "num_return_sequences: %lld of %lld beams", (long long)o->num_return_sequences,
+                       (long long)o->num_beams);
+    if (o->num_beams > 1 && o->stop_strings)
+        return rf_fail(why, RF_EARG, "stop_strings: beam search does not look for them");
+    if (o->num_beams == 1 && o->num_return_sequences > 1 && !o->do_sample)
         return rf_fail(why, RF_EARG, "num_return_sequences: %lld, but without sampling all are the same",
                        (long long)o->num_return_sequences);
     if (o->cache_type != RF_F32 && o->cache_type != RF_BF16)
@@ -152,6 +164,23 @@ void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag,
             uint8_t *f = &flag[id[i + size - 1]];
             *f = (uint8_t)(on ? *f | RF__REPEATS : *f & ~RF__REPEATS);
         }
+}
+
+int64_t rf__best_scores(const rf_generate_options *o, const float *logits, double sum, int64_t V, const uint8_t *flag,
+                        int64_t most, rf__candidate *c)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < V; i++) {
+        const double score = (double)logits[i] - sum;               /* not above 0 */
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
+    }
+    if (n > most) {
+        select_best(c, n, most);
+        n = most;
+    }
+    qsort(c, (size_t)n, sizeof *c, order);
+    return n;
 }
 
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,

@@ -14,70 +14,34 @@
 
 #include "model/model.h"
 #include "model/position.h"
-#include "roformer/sequence.h"
+#include "model/writer.h"
 
 /* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
 enum { PIECE = 2048, WORTH = 32 };
 
-typedef struct writing {
-    int64_t number;                     /* of the text                                                                */
-    rf_sequence sequence;               /* 0: no keys are kept                                                        */
-    int32_t *id;                        /* [prompt + max_new_tokens]                                                  */
-    int64_t n, known, prompt;           /* tokens; those that are computed; those of the prompt                       */
-    uint8_t *flag;                      /* [V]                                                                        */
-    rf_key key;
-    uint64_t occurrence;
-    size_t bytes;                       /* of keys, at its longest                                                    */
-    bool over;
-    int64_t piece;                      /* of the step: tokens,                                                       */
-    const float *logits;                /* those of its last token or NULL,                                           */
-    rf_generated next;                  /* and what is chosen; id -1: nothing can be                                  */
-} writing;
-
-typedef struct writer {
-    const rf_generate_options *o;
-    rf_session *session;
-    const rf_model *model;
-    const rf_ctx *ctx;
-    rf_cache *cache;                    /* NULL: no keys are kept                                                     */
-    int64_t V;
-    const rf_prompt *prompt;
-    int64_t texts, entered;
-    writing **live;                     /* [2 batch_size]: those that write, and those that are over and not gone yet */
-    int64_t lives;
-    size_t others;                      /* bytes of sequences that are not of these texts                             */
-    rf__candidate *candidate;           /* [threads][V]                                                               */
-    writing **member;                   /* of the step                                                                */
-    int64_t members;
-    int32_t *id, *start, *row;
-    size_t ids, starts, rows;
-    rf_sequence *which;
-    size_t whiches;
-    rf_generate_sink *sink;
-    rf_generate_done *done;
-    void *user;
-    rf_error first;                     /* failure of a text                                                          */
-    bool stopped;
-} writer;
-
 /* ---- a text's beginning and end ---- */
 
-static void forget(writer *w, writing *t)
+void rf__writing_free(rf__writer *w, rf__writing *t)
 {
+    rf__search_leave(w, t);
     if (t->sequence) rf_sequence_drop(w->session, t->sequence, NULL);
     rf__free(w->ctx, t->id);
     rf__free(w->ctx, t->flag);
     rf__free(w->ctx, t);
 }
 
-static void finish(writer *w, writing *t, rf_generate_end end, const rf_error *why)
+static void finish(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why)
 {
+    if (t->search) {
+        if (why) rf__search_fail(w, t->search, why);
+        return;
+    }
     t->over = true;
     if (why && !w->first.code) w->first = *why;
     if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
 }
 
-static rf_status check_prompt(const writer *w, const rf_prompt *p, rf_error *why)
+static rf_status check_prompt(const rf__writer *w, const rf_prompt *p, rf_error *why)
 {
     if (!p->id || p->n < 1 || p->n > INT32_MAX - w->o->max_new_tokens)
         return rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)p->n);
@@ -88,13 +52,24 @@ static rf_status check_prompt(const writer *w, const rf_prompt *p, rf_error *why
     return RF_OK;
 }
 
-static writing *make(const writer *w, int64_t number)
+/* The first text of unit i, and the prompt of a text. */
+static int64_t number_of(const rf__writer *w, int64_t unit)
+{
+    return w->o->num_beams > 1 ? unit * w->o->num_return_sequences : unit;
+}
+
+static const rf_prompt *prompt_of(const rf__writer *w, int64_t number)
+{
+    return &w->prompt[number / w->o->num_return_sequences];
+}
+
+static rf__writing *make(const rf__writer *w, int64_t number)
 {
     const rf_generate_options *o = w->o;
-    const rf_prompt *p = &w->prompt[number / o->num_return_sequences];
-    writing *t = rf__calloc(w->ctx, 1, sizeof *t);
+    const rf_prompt *p = prompt_of(w, number);
+    rf__writing *t = rf__calloc(w->ctx, 1, sizeof *t);
     if (!t) return NULL;
-    *t = (writing){.number = number, .n = p->n, .prompt = p->n};
+    *t = (rf__writing){.number = number, .n = p->n, .prompt = p->n};
     t->id = rf__calloc(w->ctx, (size_t)(p->n + o->max_new_tokens), sizeof *t->id);
     t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
     if (!t->id || !t->flag) {
@@ -123,11 +98,11 @@ static int64_t in_common(const int32_t *a, const int32_t *b, int64_t n)
 }
 
 /* The text that has computed most of what t begins with; NULL: none has any.  *soon: as much as some will have. */
-static const writing *nearest(const writer *w, const writing *t, int64_t *tokens, int64_t *soon)
+static const rf__writing *nearest(const rf__writer *w, const rf__writing *t, int64_t *tokens, int64_t *soon)
 {
-    const writing *best = NULL;
+    const rf__writing *best = NULL;
     for (int64_t i = 0; i < w->lives; i++) {
-        const writing *x = w->live[i];
+        const rf__writing *x = w->live[i];
         if (!x->sequence) continue;
         const int64_t most = rf__min64(t->prompt - 1, x->over ? x->known : rf__max64(x->prompt, x->known));
         const int64_t shared = in_common(t->id, x->id, most), now = rf__min64(shared, x->known);
@@ -140,10 +115,10 @@ static const writing *nearest(const writer *w, const writing *t, int64_t *tokens
 }
 
 /* The sequence of a text that enters.  *waits: until another has computed what both begin with. */
-static rf_status take_sequence(writer *w, writing *t, bool *waits, rf_error *why)
+static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_error *why)
 {
     int64_t tokens = 0, soon = 0;
-    const writing *from = rf__cache_cuts(w->cache) ? nearest(w, t, &tokens, &soon) : NULL;
+    const rf__writing *from = rf__cache_cuts(w->cache) ? nearest(w, t, &tokens, &soon) : NULL;
     *waits = soon >= tokens + WORTH;
     if (*waits) return RF_OK;
     if (!from) return rf__cache_add(w->cache, w->o->cache_type, &t->sequence, why);
@@ -151,17 +126,23 @@ static rf_status take_sequence(writer *w, writing *t, bool *waits, rf_error *why
     return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
 }
 
+/* Texts that it stands for. */
+static int64_t beams_of(const rf__writer *w, const rf__writing *t)
+{
+    return rf__search_beams(t) < 0 ? w->o->num_beams : 1;
+}
+
 /* Bytes that are promised to those that write. */
-static size_t promised(const writer *w)
+static size_t promised(const rf__writer *w)
 {
     size_t sum = w->others;
     for (int64_t i = 0; i < w->lives; i++)
-        if (!w->live[i]->over) sum += w->live[i]->bytes;
+        if (!w->live[i]->over) sum += (size_t)beams_of(w, w->live[i]) * w->live[i]->bytes;
     return sum;
 }
 
 /* Whether its keys fit beside those of the others.  RF_ERANGE: not even alone. */
-static rf_status fits(const writer *w, writing *t, bool *yes, rf_error *why)
+static rf_status fits(const rf__writer *w, rf__writing *t, bool *yes, rf_error *why)
 {
     rf_sequence_options o;
     rf_sequence_defaults(&o);
@@ -170,67 +151,78 @@ static rf_status fits(const writer *w, writing *t, bool *yes, rf_error *why)
     *yes = true;
     if (!limit) return RF_OK;
     t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + w->o->max_new_tokens);
-    *yes = used <= limit && t->bytes <= limit - used;
+    const size_t beams = (size_t)w->o->num_beams;
+    *yes = used <= limit && t->bytes <= (limit - used) / beams;
     if (*yes || used > w->others) return RF_OK;
     return rf_fail(why, RF_ERANGE,
                    "a prompt of %lld tokens and %lld new ones: their keys and values take %zu bytes, and the limit is "
                    "%zu: a shorter prompt, fewer max_new_tokens, keys in bf16 (half), or more memory",
-                   (long long)t->prompt, (long long)w->o->max_new_tokens, t->bytes, limit - w->others);
+                   (long long)t->prompt, (long long)w->o->max_new_tokens, t->bytes * beams, limit - w->others);
 }
 
-static int64_t writing_now(const writer *w)
+static int64_t writing_now(const rf__writer *w)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < w->lives; i++) n += !w->live[i]->over;
+    for (int64_t i = 0; i < w->lives; i++) n += w->live[i]->over ? 0 : beams_of(w, w->live[i]);
     return n;
 }
 
+/* The end of what has not begun: a text, or all of a search. */
+static void refuse(rf__writer *w, int64_t number, rf_generate_end end, const rf_error *why)
+{
+    const int64_t texts = w->o->num_beams > 1 ? w->o->num_return_sequences : 1;
+    if (why && !w->first.code) w->first = *why;
+    for (int64_t i = 0; i < texts && w->done && !w->stopped; i++)
+        w->stopped = w->done(w->user, number + i, end, why) != 0;
+}
+
 /* The next text; *entered is false when there is none, or no space. */
-static rf_status enter_one(writer *w, bool *entered, rf_error *why)
+static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
 {
     bool yes = true, waits = false;
     rf_error own = {0};
     *entered = false;
-    if (w->entered == w->texts || writing_now(w) == w->o->batch_size) return RF_OK;
-    writing refused = {.number = w->entered};
-    rf_status status = check_prompt(w, &w->prompt[w->entered / w->o->num_return_sequences], &own);
-    writing *t = status ? NULL : make(w, w->entered);
+    const int64_t now = writing_now(w), number = number_of(w, w->entered);
+    if (w->entered == w->units || (now && now + w->o->num_beams > w->o->batch_size)) return RF_OK;
+    rf_status status = check_prompt(w, prompt_of(w, number), &own);
+    rf__writing *t = status ? NULL : make(w, number);
     if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
     if (!status) status = fits(w, t, &yes, &own);
     if (!status && yes && w->cache) {
         status = take_sequence(w, t, &waits, why);
-        if (status) return forget(w, t), status;
+        if (status) return rf__writing_free(w, t), status;
     }
     if (status || !yes || waits) {
-        if (t) forget(w, t);
+        if (t) rf__writing_free(w, t);
         if (!status) return RF_OK;
         w->entered++;
         *entered = true;
-        finish(w, &refused, RF_GENERATE_FAILED, &own);
+        refuse(w, number, RF_GENERATE_FAILED, &own);
         return RF_OK;
     }
     w->live[w->lives++] = t;
     w->entered++;
     *entered = true;
-    if (!w->o->max_new_tokens) finish(w, t, RF_GENERATE_LENGTH, NULL);
+    if (!w->o->max_new_tokens) t->over = true, refuse(w, number, RF_GENERATE_LENGTH, NULL);
+    else if (w->o->num_beams > 1) return rf__search_begin(w, t, why);
     return RF_OK;
 }
 
-static void leave(writer *w)
+static void leave(rf__writer *w)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < w->lives; i++)
-        if (w->live[i]->over) forget(w, w->live[i]);
+        if (w->live[i]->over) rf__writing_free(w, w->live[i]);
         else w->live[n++] = w->live[i];
     w->lives = n;
 }
 
 /* Those that are over go last: others may begin as they did.  With a limit they go first. */
-static rf_status enter(writer *w, rf_error *why)
+static rf_status enter(rf__writer *w, rf_error *why)
 {
     bool entered = true;
     if (w->cache && rf__cache_most(w->cache)) leave(w);
-    while (entered && !w->stopped && w->lives < 2 * w->o->batch_size) {
+    while (entered && !w->stopped && w->lives < w->capacity / 2) {
         const rf_status status = enter_one(w, &entered, why);
         if (status) return status;
     }
@@ -241,7 +233,7 @@ static rf_status enter(writer *w, rf_error *why)
 /* ---- a step ---- */
 
 /* In [0, 1), of 53 bits: a function of seed, prompt, occurrence and index. */
-static double chance(const writing *t, int64_t index)
+static double chance(const rf__writing *t, int64_t index)
 {
     uint32_t word[4];
     rf__philox(t->key, (uint64_t)index, t->occurrence, word);
@@ -255,42 +247,37 @@ static int32_t draw(const rf__candidate *c, int64_t n, double left)
     return c[n - 1].id;
 }
 
-static double logprob(const float *logits, int64_t V, int32_t id)
+double rf__log_sum(const float *logits, int64_t V)
 {
     double most = (double)logits[0], sum = 0;
     for (int64_t i = 1; i < V; i++) most = fmax(most, (double)logits[i]);
     for (int64_t i = 0; i < V; i++) sum += exp((double)logits[i] - most);
-    return (double)logits[id] - most - log(sum);
-}
-
-static bool stops(const rf_generate_options *o, int32_t id)
-{
-    for (int64_t i = 0; i < o->stops; i++)
-        if (o->stop[i] == id) return true;
-    return false;
+    return most + log(sum);
 }
 
 static void choose(void *arg, int64_t i, int worker)
 {
-    const writer *w = arg;
-    writing *t = w->member[i];
+    const rf__writer *w = arg;
+    rf__writing *t = w->member[i];
     rf__candidate *c = w->candidate + worker * w->V;
     if (!t->logits) return;
     const int64_t index = t->n - t->prompt, size = w->o->no_repeat_ngram_size;
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_ngrams(t->id, t->n, size, t->flag, true);
-    const int64_t n = rf__candidates(w->o, t->logits, w->V, t->flag, c);
+    if (t->search) rf__search_look(w, t, c);
+    const int64_t n = t->search ? 0 : rf__candidates(w->o, t->logits, w->V, t->flag, c);
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);
     if (!n) return;
     t->next.id = draw(c, n, chance(t, index));
-    t->next.logprob = logprob(t->logits, w->V, t->next.id);
-    t->next.stops = stops(w->o, t->next.id);
+    t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(t->logits, w->V);
+    t->next.stops = rf__stops(w->o, t->next.id);
 }
 
 /* The token that was chosen goes out. */
-static void hand_out(writer *w, writing *t)
+static void hand_out(rf__writer *w, rf__writing *t)
 {
     rf_error why = {0};
+    if (t->search && t->bests) return;                              /* its search decides */
     if (t->next.id < 0) {
         rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: all %lld tokens of the vocabulary are excluded",
                 (long long)w->V);
@@ -306,7 +293,7 @@ static void hand_out(writer *w, writing *t)
 }
 
 /* The batch of members [from, to). */
-static rf_status compute(writer *w, int64_t from, int64_t to, rf_error *why)
+static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
 {
     const int64_t B = to - from;
     int64_t N = 0, n = 0;
@@ -319,7 +306,7 @@ static rf_status compute(writer *w, int64_t from, int64_t to, rf_error *why)
         return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)N);
     w->start[0] = 0;
     for (int64_t i = 0; i < B; i++) {
-        const writing *t = w->member[from + i];
+        const rf__writing *t = w->member[from + i];
         memcpy(w->id + w->start[i], t->id + t->known, (size_t)t->piece * sizeof *t->id);
         w->start[i + 1] = w->start[i] + (int32_t)t->piece;
         w->which[i] = t->sequence;
@@ -331,7 +318,7 @@ static rf_status compute(writer *w, int64_t from, int64_t to, rf_error *why)
     if (status) return status;
     n = 0;
     for (int64_t i = from; i < to; i++) {
-        writing *t = w->member[i];
+        rf__writing *t = w->member[i];
         t->logits = t->known + t->piece == t->n ? logits + n++ * w->V : NULL;
         if (w->cache) t->known += t->piece;
     }
@@ -339,7 +326,7 @@ static rf_status compute(writer *w, int64_t from, int64_t to, rf_error *why)
 }
 
 /* Members [from, to) go on by a token, or by a piece of the prompt.  What one of them has done wrong stops it alone. */
-static rf_status step(writer *w, int64_t from, int64_t to, rf_error *why)
+static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
 {
     rf_error own = {0};
     rf_status status = compute(w, from, to, &own);
@@ -350,10 +337,10 @@ static rf_status step(writer *w, int64_t from, int64_t to, rf_error *why)
     }
     if (status) {
         for (int64_t i = from; i < to && !w->stopped; i++)
-            if ((status = step(w, i, i + 1, why))) return status;
+            if (!w->member[i]->over && (status = step(w, i, i + 1, why))) return status;
         return RF_OK;
     }
-    writer part = *w;
+    rf__writer part = *w;
     part.member += from;
     rf__parallel(w->ctx, to - from, choose, &part);
     for (int64_t i = from; i < to && !w->stopped; i++)
@@ -362,13 +349,13 @@ static rf_status step(writer *w, int64_t from, int64_t to, rf_error *why)
 }
 
 /* Every text that writes goes on; prompts share PIECE tokens, the first in line first. */
-static void gather(writer *w)
+static void gather(rf__writer *w)
 {
     int64_t left = PIECE;
     w->members = 0;
     for (int64_t i = 0; i < w->lives; i++) {
-        writing *t = w->live[i];
-        const int64_t needed = t->n - t->known;
+        rf__writing *t = w->live[i];
+        const int64_t needed = t->search && t->bests ? 0 : t->n - t->known;
         t->piece = needed == 1 ? 1 : rf__min64(needed, left);
         if (!w->cache) t->piece = needed <= left || !w->members ? needed : 0;
         if (!t->piece) continue;
@@ -379,15 +366,20 @@ static void gather(writer *w)
 
 /* ---- all texts ---- */
 
-static rf_status begin(writer *w, rf_error *why)
+static rf_status begin(rf__writer *w, rf_error *why)
 {
     const rf_config *c = &w->model->config;
-    const size_t most = 2 * (size_t)w->o->batch_size;
+    const size_t most = 4 * (size_t)(w->o->batch_size + w->o->num_beams);
+    w->capacity = (int64_t)most;
     if (!c->is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model sees tokens on both sides (is_decoder false): it cannot write text");
     w->ctx = w->model->ctx;
     w->V = c->vocab_size;
+    if (w->o->num_beams > 1 && rf__search_width(w->o) > w->V)
+        return rf_fail(why, RF_EARG,
+                       "num_beams: %lld beams choose among %lld tokens in each step, the vocabulary has %lld",
+                       (long long)w->o->num_beams, (long long)rf__search_width(w->o), (long long)w->V);
     if (!rf__position_caches(w->model->params.position, c, NULL)) {
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
@@ -400,9 +392,9 @@ static rf_status begin(writer *w, rf_error *why)
     return rf_fail(why, RF_ENOMEM, "out of memory: a choice among %lld tokens", (long long)w->V);
 }
 
-static void end(writer *w)
+static void end(rf__writer *w)
 {
-    for (int64_t i = 0; i < w->lives; i++) forget(w, w->live[i]);
+    for (int64_t i = 0; i < w->lives; i++) rf__writing_free(w, w->live[i]);
     if (!w->ctx) return;
     rf__free(w->ctx, w->live);
     rf__free(w->ctx, w->member);
@@ -420,19 +412,20 @@ rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[],
     rf_generate_options o;
     if (!(session && options && (prompt || !prompts)))
         return rf__missing("rf_session_generate_all", "session, options, prompts", why);
-    writer w = {.o = &o, .session = session, .model = rf__session_model(session), .prompt = prompt, .sink = sink,
+    rf__writer w = {.o = &o, .session = session, .model = rf__session_model(session), .prompt = prompt, .sink = sink,
                 .done = done, .user = user};
     rf_status status = rf__generate_options_read(&o, options, why);
     if (!status) status = rf__generate_check(&o, why);
     if (!status && (prompts < 0 || prompts > INT64_MAX / o.num_return_sequences))
         status = rf_fail(why, RF_EARG, "prompts: %lld", (long long)prompts);
     if (!status) status = begin(&w, why);
-    w.texts = prompts * o.num_return_sequences;
-    while (!status && !w.stopped && (w.lives || w.entered < w.texts)) {
+    w.units = o.num_beams > 1 ? prompts : prompts * o.num_return_sequences;
+    while (!status && !w.stopped && (w.lives || w.entered < w.units)) {
         status = enter(&w, why);
         if (status || w.stopped) break;
         gather(&w);
         if (w.members) status = step(&w, 0, w.members, why);
+        if (!status) status = rf__search_advance(&w, why);
     }
     end(&w);
     if (status || done || !w.first.code) return status;

@@ -29,6 +29,28 @@ expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --m
 holds out '"max_length": 32'
 expect 2 'max_lengths 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
 
+# In windows that overlap: with a stride below a document's length tokens see more than without; a document that a window holds is the same.
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_length 64 --stride 32 --json
+cp out wide
+expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_length 16 --stride 4
+holds out 'in windows of 16 (--max_length) that begin every 4'
+expect 2 'less than the 16 tokens' "$program" evaluate -m whole --text text.txt --max_length 16 --stride 16
+expect 2 'exclude one another' "$program" evaluate -m whole --text text.txt --max_lengths 16,32 --stride 8
+
+# What lines are worth: the sum of their tokens' log-probabilities, also behind a context.
+expect 0 '' "$program" score -m whole --json 'the old river'
+holds out '"tokens": 3'
+expect 0 '' "$program" score -m whole 'the old river'
+cut -f 1 out > sum
+expect 0 '' "$program" score -m whole 'the'
+cut -f 1 out > pair
+expect 0 '' "$program" score -m whole --context 'the' 'old river'
+cut -f 1 out >> pair
+awk 'NR == FNR { s += $1; next } { d = s - $1; exit d > 2e-4 || d < -2e-4 }' pair sum || fail "score: $(cat pair sum)"
+printf 'the old river\nriver old the\n' > lines
+input=lines expect 0 '' "$program" score -m whole --end
+awk -F '\t' 'NR == 1 { first = $1 } END { exit !(NR == 2 && first > $1 && $4 == "river old the") }' out || fail "order of words: $(cat out)"
+
 # What a causal model cannot do.
 expect 3 'cannot fill masks' "$program" fill-mask -m whole 'the [MASK].'
 expect 3 'first token has seen no other' "$program" embed -m whole --pooling cls -o v.npy text.txt
@@ -109,7 +131,22 @@ many="generate -m whole -n 15 --top_p 0.9 --seed 5"
     same alone firsts 'the first of three samples'
     [ "$(sort -u out | wc -l)" -gt 100 ] || fail "samples are alike"
 }
-expect 2 'exclude one another' "$program" generate -m whole --do_sample=false --num_return_sequences 2 'the'
+expect 2 'without sampling all are the same' "$program" generate -m whole --do_sample=false --num_return_sequences 2 'the'
+
+# Beam search: the best of its texts is the one it writes alone, whatever else is searched; no wider than the vocabulary.
+head -5 prompts > some
+for line in 1 2 3 4 5; do
+    expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 "$(sed -n ${line}p some)"
+    cat out
+done > alone
+input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8
+same alone out 'beams of five prompts'
+input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 --num_return_sequences 3 --batch_size 1
+awk 'NR % 3 == 1' out > firsts
+same alone firsts 'the best of three'
+expect 2 'num_beams: 200 beams .* the vocabulary has' "$program" generate -m whole --num_beams 200 'the'
+expect 2 'beam search draws nothing' "$program" generate -m whole --num_beams 3 --top_p 0.5 'the'
+expect 2 '5 of 3 beams' "$program" generate -m whole --num_beams 3 --num_return_sequences 5 'the'
 expect 2 'min_p: .* is not in' "$program" generate -m whole --min_p 2 'the'
 expect 2 'empty' "$program" generate -m whole --stop '' 'the'
 
@@ -132,4 +169,5 @@ input=long expect 3 'line 2: a prompt of .* the limit is 1048576' "$program" gen
 
 "$make_model" encoder || exit 1
 expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
+expect 3 'no probability of its own' "$program" score -m encoder 'the'
 done_testing

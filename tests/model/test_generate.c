@@ -70,6 +70,81 @@ static void check_greedy(FILE *f, bool ngrams)
     rf_ctx_free(ctx);
 }
 
+/* The texts of a beam search, best first. */
+struct beams { int32_t id[8][64]; int n[8]; };
+
+static int take_beam(void *user, const rf_generated *t)
+{
+    struct beams *x = user;
+    assert_int_equal(t->index, x->n[t->text]);
+    x->id[t->text][x->n[t->text]++] = t->id;
+    return 0;
+}
+
+static void check_beams(FILE *f)
+{
+    char name[64], folder[128];
+    int32_t stop[8], start[64], expected[64];
+    if (fscanf(f, "%63s", name) != 1) fail();
+    rf_generate_options o;
+    rf_generate_defaults(&o);
+    o.num_beams = number(f);
+    o.length_penalty = real(f);
+    o.early_stopping = (rf_stop_search)number(f);
+    o.num_return_sequences = number(f);
+    o.repetition_penalty = real(f);
+    o.no_repeat_ngram_size = number(f);
+    o.stops = list(f, stop);
+    o.stop = stop;
+    const int n = list(f, start);
+    o.max_new_tokens = number(f);
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_model *m;
+    rf_session *s;
+    rf_error why = {0};
+    struct beams x = {.n = {0}};
+    const rf_prompt p = {.id = start, .n = n};
+    snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
+    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) ||
+        rf_session_generate_all(s, &p, 1, &o, take_beam, NULL, &x, &why))
+        fail_msg("%s", why.text);
+    for (int i = 0; i < o.num_return_sequences; i++) {
+        const int length = list(f, expected);
+        if (x.n[i] != length || memcmp(x.id[i], expected, (size_t)length * sizeof *expected))
+            fail_msg("%s, %d beams, penalty %g: text %d of %d tokens is another, expected %d", name, (int)o.num_beams,
+                     o.length_penalty, i, x.n[i], length);
+    }
+    assert_int_equal(rf_sequence_memory(s), 0);
+    rf_session_close(s);
+    rf_model_close(m);
+    rf_ctx_free(ctx);
+}
+
+/* Logits of f32: some 1e-6 in each of the log-probabilities. */
+static void check_stride(FILE *f)
+{
+    char name[64], folder[128];
+    int32_t id[128];
+    double logprob[128], sum = 0;
+    if (fscanf(f, "%63s", name) != 1) fail();
+    const int window = number(f), stride = number(f), n = list(f, id), predicted = number(f);
+    const double expected = real(f);
+    rf_ctx *ctx = t_ctx(2, NULL);
+    rf_model *m;
+    rf_session *s;
+    rf_error why = {0};
+    snprintf(folder, sizeof folder, "tests/golden/models/%s", name);
+    if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why) ||
+        rf_session_logprobs(s, id, n, window, stride, logprob, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(predicted, n - 1);
+    for (int i = 0; i < n; i++) sum += logprob[i];
+    t_near(sum, expected, 2e-5 * n);
+    rf_session_close(s);
+    rf_model_close(m);
+    rf_ctx_free(ctx);
+}
+
 /* Both in double from the same scores: 40 exponentials and a sum leave some 1e-15. */
 static void check_warp(FILE *f)
 {
@@ -127,14 +202,16 @@ static void agrees_with_transformers(void **state)
     (void)state;
     FILE *f = fopen("tests/golden/generate.txt", "r");
     char word[32];
-    int greedy = 0, warps = 0;
+    int greedy = 0, warps = 0, beams = 0, strides = 0;
     assert_non_null(f);
     while (fgetc(f) != '\n') {}
     while (fscanf(f, "%31s", word) == 1)
         if (!strcmp(word, "warp")) check_warp(f), warps++;
+        else if (!strcmp(word, "beams")) check_beams(f), beams++;
+        else if (!strcmp(word, "stride")) check_stride(f), strides++;
         else check_greedy(f, !strcmp(word, "ngrams")), greedy++;
     fclose(f);
-    assert_true(greedy == 18 && warps == 23);
+    assert_true(greedy == 18 && warps == 23 && beams == 16 && strides == 10);
 }
 
 /* ---- a random model ---------------------------------------------------------------------------------------------- */

@@ -1,4 +1,5 @@
-/* test_generate_all.c — mirrors src/model/generate.c: many prompts at once give each text that it has alone. */
+/* test_generate_all.c — mirrors src/model/generate.c, src/model/beam.c: many prompts at once give each text
+ * that it has alone. */
 #include "causal.h"
 #include "model/model.h"
 #include "roformer/generate.h"
@@ -100,6 +101,87 @@ static void as_alone(void **state)
         }
         end(&w);
     }
+}
+
+/* Beam searches, in batches of any size: the same texts, the likeliest first. */
+static void beams_as_alone(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {
+        "\"rope_theta\":10000",
+        "\"position_embedding_type\":\"recurrent\"",
+        "\"position_embedding_type\":\"rerope\",\"rerope_window\":8",
+    };
+    static int32_t id[PROMPTS][T + 20];
+    rf_prompt p[PROMPTS];
+    make_prompts(p, id);
+    for (size_t k = 0; k < RF_COUNT(keys); k++) {
+        char config[256];
+        snprintf(config, sizeof config, "\"max_position_embeddings\":256,%s", keys[k]);
+        const rf_config c = small(config);
+        struct work w = begin(&c, 2, NULL);
+        rf_generate_options o;
+        rf_generate_defaults(&o);
+        o.max_new_tokens = 9;
+        o.num_beams = 3;
+        o.num_return_sequences = 2;
+        static const int32_t stop[] = {5, 50};
+        o.stop = stop;
+        o.stops = 2;
+        static texts alone, together;
+        memset(&alone, 0, sizeof alone);
+        o.batch_size = 1;
+        write_all(&w, p, PROMPTS, &o, &alone);
+        for (int i = 0; i < 2 * PROMPTS; i += 2) {
+            double score[2] = {0};
+            for (int j = 0; j < 2; j++) {
+                for (int n = 0; n < alone.t[i + j].n; n++) score[j] += alone.t[i + j].logprob[n];
+                score[j] /= alone.t[i + j].n;
+            }
+            assert_true(score[0] >= score[1]);
+        }
+        static const int sizes[] = {7, 64};
+        for (size_t i = 0; i < RF_COUNT(sizes); i++) {
+            memset(&together, 0, sizeof together);
+            o.batch_size = sizes[i];
+            write_all(&w, p, PROMPTS, &o, &together);
+            same(&alone, &together, 2 * PROMPTS, keys[k]);
+        }
+        end(&w);
+    }
+}
+
+/* As many beams as there are texts of two tokens find the likeliest of all: 12 tokens are allowed, 144 texts. */
+static void many_beams_find_the_best(void **state)
+{
+    (void)state;
+    enum { FEW = 12 };
+    const rf_config c = small("\"rope_theta\":10000");
+    struct work w = begin(&c, 1, NULL);
+    static const int32_t id[] = {2, 17, 5};
+    int32_t never[V];
+    double best = -INFINITY, logprob[5], got = 0;
+    int32_t tried[5] = {2, 17, 5};
+    rf_generate_options o;
+    rf_error why = {0};
+    static texts x;
+    for (int i = FEW; i < V; i++) never[i - FEW] = i;
+    rf_generate_defaults(&o);
+    o.max_new_tokens = 2;
+    o.num_beams = FEW;
+    o.suppress = never;
+    o.suppressed = V - FEW;
+    write_all(&w, &(rf_prompt){id, 3, 0}, 1, &o, &x);
+    for (int i = 0; i < 2; i++) got += x.t[0].logprob[i];
+    for (int32_t a = 0; a < FEW; a++)
+        for (int32_t b = 0; b < FEW; b++) {
+            tried[3] = a;
+            tried[4] = b;
+            if (rf_session_logprobs(w.session, tried, 5, 0, 0, logprob, &why)) fail_msg("%s", why.text);
+            best = fmax(best, logprob[3] + logprob[4]);
+        }
+    t_near(got, best, 1e-5);
+    end(&w);
 }
 
 /* The first text of a prompt is that of a call for it alone; its other samples are others. */
@@ -242,6 +324,7 @@ static void every_allocation_may_fail(void **state)
         rf_generate_defaults(&o);
         o.max_new_tokens = 3;
         o.batch_size = 4;
+        o.num_beams = 1 + 2 * (n % 2);
         if (rf_model_random(ctx, &c, 7, &model, &why) || rf_session_open(model, &session, &why))
             fail_msg("%s", why.text);
         memory.calls = 0;
@@ -272,6 +355,9 @@ static void refusals(void **state)
         {"num_return_sequences: 0", O(num_return_sequences), 0, false},
         {"without sampling all are the same", O(num_return_sequences), 2, false},
         {"batch_size: 0", O(batch_size), 0, false},
+        {"num_beams: 0", O(num_beams), 0, false},
+        {"num_beams: 60 beams choose among 120 tokens in each step, the vocabulary has 97", O(num_beams), 60, false},
+        {"length_penalty: 101", O(length_penalty), 101, true},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         rf_generate_options o;
@@ -291,6 +377,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_alone),
+        cmocka_unit_test(beams_as_alone),
+        cmocka_unit_test(many_beams_find_the_best),
         cmocka_unit_test(samples),
         cmocka_unit_test(no_ngram_comes_twice),
         cmocka_unit_test(failures_are_the_texts_own),

@@ -430,6 +430,35 @@ static void many_prompts_are_one_each(void **state)
     end(&s);
 }
 
+/* A text is worth the sum of its tokens, each behind all before it. */
+static void texts_are_worth_their_tokens(void **state)
+{
+    (void)state;
+    setup s = begin(", \"is_decoder\": true");
+    rf_text_score whole, part;
+    rf_score_options o;
+    rf_score_defaults(&o);
+    if (rf_score_text(s.p, NULL, 0, "the old cat", RF_STRING, NULL, &whole, &s.why)) fail_msg("%s", s.why.text);
+    const double total = whole.total;
+    assert_int_equal(whole.n, 3);
+    assert_int_equal(whole.id[1], 10);
+    if (rf_score_text(s.p, NULL, 0, "the", 3, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    const double first = part.total;
+    if (rf_score_text(s.p, "the", RF_STRING, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(part.n, 2);
+    t_near(first + part.total, total, 1e-12);
+    o.end = 1;
+    if (rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(part.n, 3);
+    assert_int_equal(part.id[2], rf_tokenizer_sep(rf_model_tokenizer(rf_pipeline_model(s.p))));
+    t_near(first + part.total - part.logprob[2], total, 1e-12);
+    o.max_length = 4;
+    o.stride = 4;
+    assert_int_equal(rf_score_text(s.p, "the", 3, "old cat", 7, &o, &part, &s.why), RF_EARG);
+    assert_int_equal(rf_score_text(s.p, NULL, 0, NULL, 0, &o, &part, NULL), RF_EARG);
+    end(&s);
+}
+
 /* ---- refusals ---------------------------------------------------------------------------------------------------- */
 
 static void what_is_missing_is_refused(void **state)
@@ -508,7 +537,8 @@ int main(void)
         cmocka_unit_test(masks_get_their_likeliest_words),
         cmocka_unit_test(labels_come_with_the_likeliest_first),
         cmocka_unit_test(text_goes_on_behind_the_prompt),
-        cmocka_unit_test(many_prompts_are_one_each), cmocka_unit_test(what_is_missing_is_refused),
+        cmocka_unit_test(many_prompts_are_one_each), cmocka_unit_test(texts_are_worth_their_tokens),
+        cmocka_unit_test(what_is_missing_is_refused),
         cmocka_unit_test(memory_that_ends),
     };
     return cmocka_run_group_tests_name("pipeline/pipeline", tests, NULL, NULL);

@@ -7,11 +7,13 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/finetune_options.h"
 #include "cli/shell/train_options.h"
+#include "roformer/pipeline.h"
 
 typedef struct evaluate_args {
     rf_finetune_options f;      /* f.t for text */
     cli_list text;
     const char *lengths;
+    int64_t stride;
     int json, dtype;
 } evaluate_args;
 
@@ -131,6 +133,71 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
     return cli_exit(io);
 }
 
+/* ---- in windows that overlap ---- */
+
+typedef struct windows { double loss; int64_t labels, documents; } windows;
+
+static rf_status read_documents(const evaluate_args *a, cli_io *io, rf_pipeline *p, windows *w)
+{
+    rf_reader *r;
+    rf_document d;
+    rf_score_options o;
+    rf_text_score s;
+    const rf_train_options *t = &a->f.t;
+    rf_status status = rf_reader_open(io->ctx, t->text, t->texts, &t->reader, &r, &io->why);
+    if (status) return status;
+    rf_score_defaults(&o);
+    o.max_length = t->max_length;
+    o.stride = a->stride;
+    o.end = 1;
+    while (!(t->eval_documents && w->documents == t->eval_documents) && !cli_stopped()) {
+        status = rf_reader_next(r, &d, &io->why);
+        if (status || !d.text) break;
+        status = rf_score_text(p, NULL, 0, d.text, d.size, &o, &s, &io->why);
+        if (status) break;
+        w->loss -= s.total;
+        w->labels += s.n;
+        w->documents++;
+    }
+    rf_reader_close(r);
+    return status;
+}
+
+static void print_windows(const evaluate_args *a, const windows *w, rf_error *why)
+{
+    const double loss = w->loss / (double)w->labels;
+    if (a->json) {
+        cli_print_json(json_pack("{s:f,s:f,s:I,s:I,s:I,s:I}", "eval_loss", loss, "perplexity", exp(loss), "labels",
+                                 (json_int_t)w->labels, "documents", (json_int_t)w->documents, "max_length",
+                                 (json_int_t)a->f.t.max_length, "stride", (json_int_t)a->stride),
+                       0, why);
+        return;
+    }
+    printf("loss        %.4f\nperplexity  %.2f\n", loss, exp(loss));
+    printf("predicted   %lld tokens of %lld documents, in windows of %lld (--max_length) that begin every %lld\n",
+           (long long)w->labels, (long long)w->documents, (long long)a->f.t.max_length, (long long)a->stride);
+}
+
+/* Every token has max_length - stride others of its document before it, or all there are. */
+static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
+{
+    rf_pipeline *p = NULL;
+    windows w = {0};
+    rf_error print = {0};
+    cli_signals_catch();
+    if (a->stride >= a->f.t.max_length)
+        rf_fail(&io->why, RF_EARG, "--stride %lld: less than the %lld tokens of a window (--max_length)",
+                (long long)a->stride, (long long)a->f.t.max_length);
+    else if (!cli_pipeline_open(io, folder, (rf_type)a->dtype, &p)) read_documents(a, io, p, &w);
+    if (!io->why.code && !w.labels) rf_fail(&io->why, RF_EDATA, "the text holds no token to predict");
+    if (!io->why.code) {
+        print_windows(a, &w, &print);
+        if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
+    }
+    rf_pipeline_close(p);
+    return cli_exit(io);
+}
+
 /* Of the options that evaluate has, those of rf_finetune_options are about examples, and those of rf_train_options
  * about text, but for a few that are about both. */
 static bool other_way(const rf_option *row, bool examples)
@@ -148,6 +215,9 @@ static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
         if (other_way(row, text) && cli_given(p, row->name))
             return rf_fail(why, RF_EARG, "--%s is for %s", row->name, text ? "--dev" : "--text");
     if (!text && cli_given(p, "max_lengths")) return rf_fail(why, RF_EARG, "--max_lengths is for --text");
+    if (!text && cli_given(p, "stride")) return rf_fail(why, RF_EARG, "--stride is for --text");
+    if (cli_given(p, "stride") && cli_given(p, "max_lengths"))
+        return rf_fail(why, RF_EARG, "--stride and --max_lengths exclude one another");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--max_length and --max_lengths exclude one another");
     return RF_OK;
@@ -171,6 +241,7 @@ static int run(void *arguments, cli_io *io)
     a->f.t.model = folder;
     if (a->f.dev && !cli_given(io->parsed, "max_length")) a->f.t.max_length = 0;
     if (a->f.dev) return on_examples(a, folder, io);
+    if (a->stride) return on_windows(a, folder, io);
     return a->lengths ? on_lengths(a, a->lengths, io) : on_text(a, io);
 }
 
@@ -184,6 +255,9 @@ static const cli_option options[] = {
     CLI_DTYPE_OPTION(evaluate_args, dtype),
     {"max_lengths", 0, CLI_TEXT, offsetof(evaluate_args, lengths), "N,N,...", NULL, 0, 0, NULL,
      "measure at each of these lengths, a line for each", NULL},
+    {"stride", 0, CLI_INT, offsetof(evaluate_args, stride), "N", NULL, 1, 1 << 20, NULL,
+     "of a causal model: windows of --max_length tokens begin every N tokens of a document, and each token counts in "
+     "the first that has it (sliding-window perplexity)", NULL},
     {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };
@@ -192,6 +266,7 @@ static const char *const examples[] = {
     "roformer evaluate --text corpus.txt",
     "roformer evaluate -m my-model --text corpus.txt --max_length 512 --json",
     "roformer evaluate -m my-causal-model --text corpus.txt --max_lengths 128,256,512,1024",
+    "roformer evaluate -m my-causal-model --text corpus.txt --max_length 64 --stride 32 --eval_documents 20",
     "roformer evaluate -m reviews --dev reviews.tsv",
     NULL,
 };

@@ -22,7 +22,7 @@ struct args {
     const char *model, *prompt_file;
     int64_t seed, memory;
     rf_generate_options o;
-    int json, full, dtype, cache_dtype;
+    int json, full, dtype, cache_dtype, early;
     cli_list texts, stop;
 };
 
@@ -211,7 +211,7 @@ static rf_status answer(job *j, const cli_texts *in)
 /* ---- all texts --------------------------------------------------------------------------------------------------- */
 
 /* Any of these asks for sampling. */
-static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p", "typical_p", "num_return_sequences"};
+static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p", "typical_p"};
 
 static rf_status check(const job *j, rf_error *why)
 {
@@ -236,6 +236,9 @@ static rf_status prepare(job *j)
     j->o.seed = (uint64_t)j->a->seed;
     for (size_t i = 0; i < CLI_COUNT(drawing); i++)
         if (cli_given(j->io->parsed, drawing[i])) j->o.do_sample = 1;
+    if (j->o.num_return_sequences > 1 && j->o.num_beams == 1 && !cli_given(j->io->parsed, "do_sample"))
+        j->o.do_sample = 1;
+    j->o.early_stopping = (rf_stop_search)j->a->early;
     j->o.cache_type = (rf_type)j->a->cache_dtype;
     j->o.stop_string = j->a->stop.item;
     j->o.stop_strings = j->a->stop.n;
@@ -325,7 +328,8 @@ static const cli_option options[] = {
     {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL, "tokens at most",
      NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
-     "sample tokens by their probabilities; also when one of the next six is given", NULL},
+     "sample tokens by their probabilities; also when one of the next five is given, or several sequences without "
+     "beams", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
      "below 1: likely tokens become likelier", NULL},
     {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
@@ -338,13 +342,21 @@ static const cli_option options[] = {
      "typical sampling: draw from the fewest tokens whose probabilities add up to P, those first whose surprise is "
      "nearest to the mean", NULL},
     {"num_return_sequences", 0, CLI_INT, A(o.num_return_sequences), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
-     "samples of each prompt, one after the other", NULL},
+     "texts for each prompt, one after the other: samples, or the best of --num_beams", NULL},
     {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
      RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the text so far become less likely", NULL},
     {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
      "no N tokens in a row come twice, prompt included; 0: they may", NULL},
     {"stop", 0, CLI_EACH, A(stop), "STRING", NULL, 0, 0, NULL,
      "a text ends behind STRING, wherever it comes; may be given again", NULL},
+    {"num_beams", 0, CLI_INT, A(o.num_beams), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
+     "beam search among N texts at a time, for the likeliest; with --num_return_sequences the best of them", NULL},
+    {"length_penalty", 0, CLI_REAL, A(o.length_penalty), "X", NULL, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST,
+     NULL,
+     "of beam search: log-probabilities are divided by the number of tokens to the power of X; above 0 longer texts do "
+     "better", NULL},
+    {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", "false", 0, 0, NULL,
+     "when N texts are there, beam search ends: if no beam does better as it is; at once; if none can ever", NULL},
     {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
     {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
      "texts that are written at the same time, at most; the tokens do not depend on it", NULL},
@@ -364,6 +376,7 @@ static const char *const examples[] = {
     "roformer generate -m my-causal-model --top_p 0.9 --temperature 0.8 --seed 7 -n 200 \"The model\"",
     "roformer generate -m my-causal-model --min_p 0.1 --num_return_sequences 3 --stop . \"The model\"",
     "printf 'The model\\nA dog\\n' | roformer generate -m my-causal-model -n 20 --no_repeat_ngram_size 3",
+    "roformer generate -m my-causal-model --num_beams 4 --length_penalty 0.8 \"The model\"",
     "echo \"The model\" | roformer generate -m my-causal-model --json",
     NULL,
 };

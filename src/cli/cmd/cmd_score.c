@@ -1,0 +1,105 @@
+/* cmd_score.c — roformer score: how likely a causal model finds texts. */
+#include <math.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/pipeline.h"
+
+struct args {
+    const char *model, *context;
+    rf_score_options o;
+    int json, dtype;
+    cli_list texts;
+};
+
+static json_t *as_json(const rf_text_score *s)
+{
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (int64_t i = 0; i < s->n; i++) {
+        cli_json_add(&ids, json_integer(s->id[i]));
+        cli_json_add(&logprobs, json_real(s->logprob[i]));
+    }
+    const double mean = s->n ? s->total / (double)s->n : 0;
+    return json_pack("{s:f, s:I, s:f, s:o, s:o}", "logprob", s->total, "tokens", (json_int_t)s->n, "perplexity",
+                     exp(-mean), "ids", ids, "logprobs", logprobs);
+}
+
+static rf_status print(const struct args *a, const char *text, size_t size, const rf_text_score *s, rf_error *why)
+{
+    if (a->json) return cli_print_json(as_json(s), 0, why);
+    printf("%.4f\t%lld\t%.2f\t", s->total, (long long)s->n, s->n ? exp(-s->total / (double)s->n) : 1);
+    fwrite(text, 1, size, stdout);
+    putchar('\n');
+    return cli_flush(why);
+}
+
+static rf_status score_all(const struct args *a, cli_io *io, rf_pipeline *p)
+{
+    cli_texts in;
+    const char *text;
+    size_t size;
+    rf_status status = cli_texts_open(io->ctx, &in, &a->texts, &io->why);
+    while (!status && !(status = cli_texts_next(&in, &text, &size, &io->why)) && text && !cli_stopped()) {
+        rf_text_score s;
+        rf_error inner = {0};
+        status = rf_score_text(p, a->context, a->context ? strlen(a->context) : 0, text, size, &a->o, &s, &inner);
+        if (status) cli_texts_fail(&in, cli_texts_number(&in), &io->why, &inner);
+        else status = print(a, text, size, &s, &io->why);
+    }
+    cli_texts_close(&in);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    rf_pipeline *p = NULL;
+    cli_signals_catch();
+    if (!cli_pipeline_open(io, a->model, (rf_type)a->dtype, &p)) score_all(a, io, p);
+    rf_pipeline_close(p);
+    return cli_exit(io);
+}
+
+static void defaults(void *arguments)
+{
+    struct args *a = arguments;
+    rf_score_defaults(&a->o);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a causal model (the shipped model is not)"),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"context", 0, CLI_TEXT, A(context), "TEXT", NULL, 0, 0, NULL,
+     "texts continue this one, whose own probability does not count", NULL},
+    {"max_length", 0, CLI_INT, A(o.max_length), "N", NULL, 0, 1 << 20, NULL,
+     "longer texts are read in windows of N tokens; 0: max_position_embeddings", NULL},
+    {"stride", 0, CLI_INT, A(o.stride), "N", NULL, 0, 1 << 20, NULL, "windows begin every N tokens; 0: half of one",
+     NULL},
+    {"end", 0, CLI_FLAG, A(o.end), NULL, NULL, 0, 0, NULL, "that a text ends ([SEP]) counts, too", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each text", NULL},
+    {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer score -m my-causal-model \"The model was good\" \"Good the was model\"",
+    "roformer score -m my-causal-model --context \"The model\" was is --json",
+    NULL,
+};
+
+const cli_command cmd_score = {
+    "score",
+    "[TEXT...]",
+    "log-probability of texts under a causal model",
+    "For each TEXT, or each line of standard input when there is none: its log-probability (natural), the number of "
+    "its tokens, its perplexity, and the text, with tabs between.  Tokens stand behind [CLS] and --context.\n"
+    "With --json: {\"logprob\", \"tokens\", \"perplexity\", \"ids\", \"logprobs\"}.",
+    examples,
+    options,
+    sizeof(struct args),
+    defaults,
+    run,
+};

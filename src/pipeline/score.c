@@ -1,0 +1,57 @@
+/* score.c — how likely a causal model finds a text:  log p(tokens | [CLS] context). */
+#include "pipeline/pipeline.h"
+#include "roformer/generate.h"
+
+void rf_score_options_init(rf_score_options *o, size_t size)
+{
+    const rf_score_options own = {.max_length = 0, .stride = 0, .end = 0};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+/* The tokens of a text behind those that are there; SIZE_MAX bytes: up to its zero. */
+static rf_status add_tokens(rf_pipeline *p, const char *text, size_t bytes, size_t *n, rf_error *why)
+{
+    rf_encoding *e = &p->window.e;
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    if (!text) return RF_OK;
+    if (bytes == RF_STRING) bytes = strlen(text);
+    const rf_status status = rf_encode(t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    if (status) return status;
+    int32_t *more = rf__realloc(p->ctx, p->id, (*n + e->n + 2) * sizeof *more);
+    if (!more) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", *n + e->n);
+    p->id = more;
+    if (e->n) memcpy(p->id + *n, e->id, e->n * sizeof *p->id);
+    *n += e->n;
+    return RF_OK;
+}
+
+rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
+                        const rf_score_options *options, rf_text_score *out, rf_error *why)
+{
+    rf_score_options o;
+    if (!(p && text && out)) return rf__missing("rf_score_text", "pipeline, text, out", why);
+    rf_score_defaults(&o);
+    rf_status status =
+        rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_score_options, end), options, "rf_score_options", why);
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    const int64_t most = o.max_length ? o.max_length : rf_model_config(p->model)->max_position_embeddings;
+    size_t n = 1, first = 1;
+    p->window.n = 0;
+    if (!status) status = add_tokens(p, "", 0, &n, why);
+    if (status) return status;
+    p->id[0] = rf_tokenizer_cls(t);
+    status = add_tokens(p, context, context_bytes, &n, why);
+    first = n;
+    if (!status) status = add_tokens(p, text, bytes, &n, why);
+    if (status) return status;
+    if (o.end) p->id[n++] = rf_tokenizer_sep(t);
+    double *logprob = rf__realloc(p->ctx, p->logprob, n * sizeof *logprob);
+    if (!logprob) return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu tokens", n);
+    p->logprob = logprob;
+    const int64_t stride = o.stride ? o.stride : (most + 1) / 2;
+    status = rf_session_logprobs(p->session, p->id, (int64_t)n, most, stride, logprob, why);
+    if (status) return status;
+    *out = (rf_text_score){.n = (int64_t)(n - first), .id = p->id + first, .logprob = logprob + first};
+    for (size_t i = first; i < n; i++) out->total += logprob[i];
+    return RF_OK;
+}
