@@ -50,6 +50,9 @@ if(BUILD_TESTING)
       add_test(NAME check/linked COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_linked.sh $<TARGET_FILE:roformer-shared>
         $<TARGET_OBJECTS:roformer-program>)
     endif()
+    if(NOT RF_SANITIZE)                                     # it links a program of its own
+      add_test(NAME check/null COMMAND sh ${PROJECT_SOURCE_DIR}/tools/check_null.sh $<TARGET_FILE:roformer-shared>)
+    endif()
   endif()
 endif()
 

@@ -400,6 +400,7 @@ static rf_status next(rf_reader *r, rf_document *out, rf_error *why)
 
 rf_status rf_reader_next(rf_reader *r, rf_document *out, rf_error *why)
 {
+    if (!(r && out)) return rf__missing("rf_reader_next", "reader, out", why);
     *out = (rf_document){NULL, 0, r->now, 0, 0};
     if (!r->stuck.code) next(r, out, &r->stuck);
     return r->stuck.code ? rf_fail(why, r->stuck.code, "%s", r->stuck.text) : RF_OK;
@@ -411,6 +412,7 @@ rf_reader_position rf_reader_tell(const rf_reader *r) { return (rf_reader_positi
 
 rf_status rf_reader_seek(rf_reader *r, rf_reader_position position, rf_error *why)
 {
+    if (!r) return rf__missing("rf_reader_seek", "reader", why);
     if (position.file < 0 || position.file > r->files || position.index < 0 ||
         (position.file == r->files && position.index))
         return rf_fail(why, RF_EARG, "seek: file %d, document %lld: there are %d files", position.file,
@@ -460,6 +462,7 @@ static uint64_t add_file(const rf_reader *r, int i, uint64_t content, uint64_t h
 
 rf_status rf_reader_fingerprint(const rf_reader *r, uint64_t *out, rf_error *why)
 {
+    if (!(r && out)) return rf__missing("rf_reader_fingerprint", "reader, out", why);
     uint64_t hash = hash_of_options(r);
     for (int i = 0; i < r->files; i++) {
         uint64_t content = 0;

@@ -34,6 +34,7 @@ void rf_graph_free(rf_graph *g)
 
 rf_status rf_graph_reset(rf_graph *g)
 {
+    if (!g) return RF_EARG;
     g->last = NULL;
     g->spare = NULL;
     g->walked = false;
@@ -370,6 +371,7 @@ void rf__walk(rf_graph *g)
 
 rf_status rf_backward(rf_graph *g, rf_tensor *loss, rf_error *why)
 {
+    if (!g) return rf__missing("rf_backward", "graph", why);
     const bool eager = g->last && loss == g->last->out && g->last->op == RF_OP(vocab_loss);
     if (g->error.code) ;
     else if (!loss || rf__size(loss) != 1 || !loss->rank)

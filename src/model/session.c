@@ -123,6 +123,7 @@ static rf_status finish(rf_session *s, const rf_tensor *x, const float **out, rf
 rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **out, rf_error *why)
 {
     rf_tensor *h;
+    if (!(s && out)) return rf__missing("rf_session_hidden", "session, hidden", why);
     const rf_status status = hidden(s, batch, &h, why);
     return status ? status : finish(s, h, out, why);
 }
@@ -130,6 +131,7 @@ rf_status rf_session_hidden(rf_session *s, const rf_batch *batch, const float **
 rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how, const float **out, rf_error *why)
 {
     rf_tensor *h;
+    if (!(s && out)) return rf__missing("rf_session_embed", "session, vectors", why);
     const rf_status status = hidden(s, batch, &h, why);
     return status ? status : finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
 }
@@ -150,6 +152,7 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
                             rf_error *why)
 {
     rf_tensor *h;
+    if (!(s && out)) return rf__missing("rf_session_scores", "session, logits", why);
     rf_status status = check_rows(row, n, why);
     if (!status) status = get_head(s, why);
     if (!status) status = hidden(s, batch, &h, why);
@@ -158,6 +161,7 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
 
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
 {
+    if (!(s && out && rows)) return rf__missing("rf_session_logits", "session, logits, rows", why);
     if (rf_model_task(s->model) == RF_HEAD_MLM)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model has not been fine-tuned: no head for texts, tokens, answers or choices");

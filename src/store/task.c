@@ -196,6 +196,7 @@ rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, 
 
 void rf_labels_free(rf_labels *l)
 {
+    if (!l) return;
     for (int64_t i = 0; l->name && i < l->n; i++) rf__free(l->ctx, l->name[i]);
     if (l->name) rf__free(l->ctx, l->name);
     l->name = NULL;

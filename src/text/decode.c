@@ -40,5 +40,5 @@ char *rf_decode(const rf_tokenizer *t, const int32_t id[], size_t n, int skip_sp
 
 void rf_text_free(const rf_tokenizer *t, char *text)
 {
-    rf__free(t->ctx, text);
+    if (t) rf__free(t->ctx, text);
 }

@@ -21,6 +21,7 @@ static void drop_own(const rf_encoding *e, scratch *s)
 
 void rf_encoding_clear(rf_encoding *e)
 {
+    if (!e) return;
     if (e->scratch) drop_own(e, e->scratch);
     rf__free(e->ctx, e->scratch);
     rf__free(e->ctx, e->id);

@@ -427,6 +427,7 @@ static rf_status count_words(rf_vocab_trainer *v, const char *text, size_t size,
 
 rf_status rf_vocab_trainer_feed(rf_vocab_trainer *v, const char *text, size_t size, rf_error *why)
 {
+    if (!(v && (text || !size))) return rf__missing("rf_vocab_trainer_feed", "trainer, text", why);
     const rf_status status = rf__training_text(text, size, why);
     return status ? status : count_words(v, text, size, why);
 }
@@ -435,6 +436,7 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
                                  void (*progress)(void *user, int32_t done, int32_t size), void *user,
                                  char **vocab, size_t *bytes, rf_error *why)
 {
+    if (!(v && vocab && bytes)) return rf__missing("rf_vocab_trainer_learn", "trainer, vocab, bytes", why);
     if (size < 6 || alphabet < 1 || alphabet > 0x110000)
         return rf_fail(why, RF_EARG, "vocabulary: %d tokens with an alphabet of %d, at least 6 and 1 are needed",
                        (int)size, (int)alphabet);
@@ -450,7 +452,7 @@ rf_status rf_vocab_trainer_learn(rf_vocab_trainer *v, int32_t size, int32_t alph
 
 void rf_vocab_trainer_release(rf_vocab_trainer *v, char *vocab)
 {
-    rf__free(v->ctx, vocab);
+    if (v) rf__free(v->ctx, vocab);
 }
 
 /* ---- as a tokenizer's training ----------------------------------------------------------------------------------- */

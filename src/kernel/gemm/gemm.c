@@ -190,6 +190,7 @@ rf_status rf__gemm_by(const rf__products *by, const rf_ctx *ctx, const rf_gemm_c
 
 rf_status rf_gemm(const rf_ctx *ctx, const rf_gemm_call *call, rf_error *why)
 {
+    if (!(ctx && call)) return rf__missing("rf_gemm", "ctx, call", why);
     return rf__gemm_by(rf__products_for(ctx, call->type), ctx, call, why);
 }
 
@@ -223,6 +224,7 @@ rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w,
                        rf_error *why)
 {
     rf_packed *p = NULL;
+    if (!(ctx && out)) return rf__missing("rf_pack_int8", "ctx, out", why);
     if (n && k && !scale) return rf_fail(why, RF_EARG, "pack: the scales are NULL");
     rf_status s = packed_new(&rf__products_i8, ctx, RF_I8, n, k, w, &p, why);
     if (!s) s = p->by == &rf__products_i8 ? rf__i8_pack(ctx, p, w, scale, why) : p->by->pack(ctx, p, NULL, why);
@@ -233,6 +235,7 @@ rf_status rf_pack_int8(const rf_ctx *ctx, int64_t n, int64_t k, const int8_t *w,
 
 rf_status rf_pack(const rf_ctx *ctx, rf_type type, int64_t n, int64_t k, const float *w, rf_packed **out, rf_error *why)
 {
+    if (!(ctx && out && (w || n < 1 || k < 1))) return rf__missing("rf_pack", "ctx, w, out", why);
     return rf__pack_by(rf__products_for(ctx, type), ctx, type, n, k, w, out, why);
 }
 
@@ -248,6 +251,8 @@ rf_status rf_packed_product(const rf_ctx *ctx, const rf_packed *w, int64_t m, co
                             const float *bias, rf_act act, float *y, int64_t ldy, rf_error *why)
 {
     rf_status s;
+    if (!(ctx && w && (x || m < 1 || w->k < 1) && (y || m < 1 || w->n < 1)))
+        return rf__missing("rf_packed_product", "ctx, w, x, y", why);
     if ((s = check_sizes("packed product", m, w->n, w->k, why))) return s;
     if ((s = check_stride("packed product", "x", ldx, w->k, why))) return s;
     if ((s = check_stride("packed product", "y", ldy, w->n, why))) return s;
