@@ -7,6 +7,7 @@
 #include "roformer/checkpoint.h"
 #include "roformer/comm.h"
 #include "roformer/context.h"
+#include "roformer/convert.h"
 #include "roformer/finetune.h"
 #include "roformer/gemm.h"
 #include "roformer/generate.h"

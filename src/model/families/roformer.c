@@ -48,6 +48,9 @@ static const rf_head_row heads[] = {
 static const rf_class_row classes[] = {
     {RF_HEAD_MLM, "RoFormerForMaskedLM", false, false},
     {RF_HEAD_MLM, "RoFormerForCausalLM", true, false},
+    {RF_HEAD_MLM, "RoFormerForPreTraining", false, false},
+    {RF_HEAD_MLM, "RoFormerModel", false, false},
+    {RF_HEAD_MLM, "RoFormerMaskedLM", false, false},      /* as one published folder has it */
     {RF_HEAD_SEQUENCE, "RoFormerForSequenceClassification", false, false},
     {RF_HEAD_POOLED, "RoFormerPooledForSequenceClassification", false, true},
     {RF_HEAD_TOKEN, "RoFormerForTokenClassification", false, false},

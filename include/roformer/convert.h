@@ -1,0 +1,44 @@
+/* convert.h — a model folder as it was published becomes one of today: model.safetensors, today's names, today's keys.
+ *
+ * threads   one conversion, one thread; inside it uses the workers of its context                                    */
+#ifndef ROFORMER_CONVERT_H
+#define ROFORMER_CONVERT_H
+/* home: src/pipeline */
+
+#include "roformer/checkpoint.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Told of every tensor of the source, in the order of what is written: `to` is its new name, NULL when it is passed
+ * over because it is computed, a copy, or dropped. */
+typedef void rf_convert_report(void *user, const rf_weight *tensor, const char *to);
+
+typedef struct rf_convert_options {
+    size_t size;                /* of this struct, set by rf_convert_defaults                                         */
+    int keep_type;              /* 1: the type of the source's word embeddings, whatever `type` says; 1               */
+    rf_type type;               /* of what is written: RF_F32, RF_BF16, RF_F16                                        */
+    const char *const *drop;    /* names of tensors that may be left out; "name*" stands for all that begin so        */
+    size_t drops;
+    int overwrite;              /* weights that are in the target are replaced; 0                                     */
+    rf_convert_report *report;  /* or NULL                                                                            */
+    void *user;
+} rf_convert_options;
+void rf_convert_options_init(rf_convert_options *o, size_t size);
+#define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
+
+/* Reads the folder `from`, writes config.json, the tokenizer and model.safetensors to `to`, reads it back and compares.
+ *
+ *   options          NULL: the defaults
+ *   RF_EDATA         tensors are left over that the model has no use for, and that no `drop` names; missing or
+ *                    misshapen ones; a tied head that differs from the word embeddings; what was read back differs.
+ *                    Nothing was written but in the last case
+ *   RF_EIO           the target holds weights already, or cannot be written                                          */
+rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
+                     rf_error *why);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

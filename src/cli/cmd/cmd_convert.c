@@ -1,0 +1,71 @@
+/* cmd_convert.c — roformer convert: a folder as it was published becomes one of today. */
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/convert.h"
+
+struct args {
+    cli_list folder, drop;
+    int type, overwrite;
+};
+
+static void show(void *user, const rf_weight *t, const char *to)
+{
+    (void)user;
+    char shape[96] = "";
+    size_t n = 0;
+    for (int i = 0; i < t->rank && n < sizeof shape; i++)
+        n += (size_t)snprintf(shape + n, sizeof shape - n, "%s%lld", i ? "," : "", (long long)t->dim[i]);
+    if (!to) printf("%s  %s [%s]  not written\n", t->name, t->dtype, shape);
+    else if (!strcmp(t->name, to)) printf("%s  %s [%s]\n", t->name, t->dtype, shape);
+    else printf("%s  %s [%s]  as %s\n", t->name, t->dtype, shape, to);
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    static const rf_type type[] = {RF_F32, RF_F32, RF_BF16, RF_F16};
+    rf_convert_options o;
+    rf_convert_defaults(&o);
+    o.keep_type = !a->type;
+    o.type = type[a->type];
+    o.drop = a->drop.item;
+    o.drops = (size_t)a->drop.n;
+    o.overwrite = a->overwrite;
+    o.report = show;
+    if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
+        cli_note(io, "%s: written, read back, the same", a->folder.item[1]);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    {"SRC DST", 0, CLI_OPERANDS, A(folder), NULL, NULL, 2, 2, NULL, "", NULL},
+    {"dtype", 0, CLI_CHOICE, A(type), "same|f32|bf16|f16", "same", 0, 0, NULL, "of the weights that are written",
+     "torch_dtype"},
+    {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
+     "a tensor that the model has no use for and that may be left out; NAME* stands for all that begin so", NULL},
+    {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace weights that are in DST", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer convert roformer_chinese_base my-model --drop 'roformer.pooler.*'",
+    "roformer convert my-model small --dtype bf16",
+    NULL,
+};
+
+const cli_command cmd_convert = {
+    "convert",
+    "SRC DST",
+    "rewrite a published model folder as one of today",
+    "Reads pytorch_model.bin or safetensors, one file or shards, with the names of older files (gamma, beta), and "
+    "writes config.json, the tokenizer and model.safetensors, which transformers loads.  Says of every tensor what "
+    "becomes of it; a tensor that the model has no use for is refused unless --drop names it.  What was written is "
+    "read back and compared.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

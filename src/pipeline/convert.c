@@ -1,0 +1,208 @@
+/* convert.c — a published folder rewritten: every tensor of the source is used, known to be of no use, or named by the
+ * caller; every tensor that is written is read back. */
+#include <stdio.h>
+
+#include "model/family.h"
+#include "model/params.h"
+#include "roformer/convert.h"
+#include "roformer/files.h"
+#include "roformer/tokenizer.h"
+#include "store/store.h"
+#include "train/checkpoint/folder.h"
+
+struct conversion {
+    const rf_ctx *ctx;
+    const char *from, *to;
+    rf_convert_options o;
+    rf_config config;
+    rf_labels labels;
+    rf_tokenizer *tokenizer;
+    rf_weights *w;
+    rf_params params;
+    const rf_weight **match;
+    float *slab;
+    rf_error *why;
+};
+
+void rf_convert_options_init(rf_convert_options *o, size_t size)
+{
+    const rf_convert_options own = {.keep_type = 1, .type = RF_F32};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+/* ---- what the source has --------------------------------------------------------------------------------------- */
+
+static bool is_dropped(const struct conversion *c, const char *name, size_t size)
+{
+    for (size_t i = 0; i < c->o.drops; i++) {
+        const char *pattern = c->o.drop[i];
+        const size_t n = strlen(pattern);
+        const bool open = n && pattern[n - 1] == '*';
+        if (open ? size >= n - 1 && !memcmp(name, pattern, n - 1) : size == n && !memcmp(name, pattern, n)) return true;
+    }
+    return false;
+}
+
+static rf_status check_left_over(const struct conversion *c)
+{
+    char *ignored = rf__params_ignored(&c->params, c->w, c->match), left[192] = "";
+    size_t n = 0, count = 0;
+    if (!ignored) return rf_fail(c->why, RF_ENOMEM, "out of memory: names of tensors");
+    for (const char *name = ignored; *name;) {
+        const char *comma = strstr(name, ", ");
+        const size_t size = comma ? (size_t)(comma - name) : strlen(name);
+        if (!is_dropped(c, name, size)) {
+            count++;
+            if (n + size + 3 < sizeof left)
+                n += (size_t)snprintf(left + n, sizeof left - n, "%s%.*s", n ? ", " : "", (int)size, name);
+        }
+        name += size + (comma ? 2 : 0);
+    }
+    rf__free(c->ctx, ignored);
+    if (!count) return RF_OK;
+    return rf_fail(c->why, RF_EDATA,
+                   "%s: %zu tensors are left over, for which %s has no use: %s; --drop NAME leaves one out",
+                   rf__weights_name(c->w), count, c->config.architecture, rf__printable(left).text);
+}
+
+/* A head that is tied has its matrix twice in many files: they must be one. */
+static rf_status check_tied(const struct conversion *c)
+{
+    const rf_weight *copy = rf_weights_find(c->w, "cls.predictions.decoder.weight");
+    const rf_weight *word = c->match[c->params.word];
+    if (!copy || !c->config.tie_word_embeddings || copy == word || !word || copy->data == word->data) return RF_OK;
+    if (copy->count != word->count)
+        return rf_fail(c->why, RF_EDATA,
+                       "%s: %s: not of the word embeddings' shape, though "
+                       "tie_word_embeddings is true",
+                       rf__weights_name(c->w), copy->name);
+    float *x = rf__alloc(c->ctx, copy->count * sizeof *x);
+    if (!x) return rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", copy->count);
+    rf_status status = rf_weights_read(c->w, copy, x, 1, c->why);
+    if (!status && memcmp(x, c->slab + c->params.p[c->params.word].offset, copy->count * sizeof *x) != 0)
+        status = rf_fail(c->why, RF_EDATA, "%s: %s differs from the word embeddings, but tie_word_embeddings is true",
+                         rf__weights_name(c->w), copy->name);
+    rf__free(c->ctx, x);
+    return status;
+}
+
+static rf_status read_weights(struct conversion *c)
+{
+    bool head = false;
+    rf_status status = rf_weights_open(c->ctx, c->from, &c->w, c->why);
+    if (!status) status = rf__params_new_head(c->ctx, &c->config, rf_config_head(&c->config), &c->params, c->why);
+    if (status) return status;
+    c->match = rf__calloc(c->ctx, c->params.n, sizeof *c->match);
+    if (!c->match) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
+    status = rf__params_match(&c->params, c->w, c->match, &head, c->why);
+    if (!status) status = check_left_over(c);
+    if (status) return status;
+    c->slab = rf__calloc(c->ctx, c->params.total, sizeof *c->slab);
+    if (!c->slab)
+        return rf_fail(c->why, RF_ENOMEM, "out of memory: %.0f MB of weights", (double)c->params.total * 4e-6);
+    for (size_t i = 0; i < c->params.n && !status; i++)
+        if (c->match[i]) status = rf_weights_read(c->w, c->match[i], c->slab + c->params.p[i].offset, 1, c->why);
+    if (!status) status = check_tied(c);
+    while (!head && c->params.n && c->params.p[c->params.n - 1].head) c->params.n--; /* an encoder alone         */
+    return status;
+}
+
+static rf_status read_source(struct conversion *c)
+{
+    rf_status status = rf_config_read(c->ctx, c->from, &c->config, c->why);
+    if (status) return status;
+    const rf_head head = rf_config_head(&c->config);
+    rf_config_set_head(&c->config, head);
+    if (head != RF_HEAD_MLM) {
+        if ((status = rf_labels_read(c->ctx, c->from, &c->labels, c->why))) return status;
+        c->config.label = (const char *const *)c->labels.name;
+    }
+    if (rf_tokenizer_found(c->ctx, c->from)) status = rf_tokenizer_open(c->ctx, c->from, &c->tokenizer, c->why);
+    if (!status && c->tokenizer) status = rf_tokenizer_savable(c->tokenizer, c->to, c->why);
+    return status ? status : read_weights(c);
+}
+
+static void report(const struct conversion *c)
+{
+    if (!c->o.report) return;
+    for (size_t i = 0; i < c->params.n; i++)
+        if (c->match[i]) c->o.report(c->o.user, c->match[i], c->params.p[i].name);
+    for (size_t k = 0; k < rf_weights_count(c->w); k++) {
+        const rf_weight *t = rf_weights_at(c->w, k);
+        bool used = false;
+        for (size_t i = 0; i < c->params.n && !used; i++) used = c->match[i] == t;
+        if (!used) c->o.report(c->o.user, t, NULL);
+    }
+}
+
+/* ---- what is written --------------------------------------------------------------------------------------------- */
+
+static float rounded(rf_type type, float x)
+{
+    return type == RF_BF16 ? rf__from_bf16(rf__bf16(x)) : type == RF_F16 ? rf__from_f16(rf__f16(x)) : x;
+}
+
+static rf_status read_back(const struct conversion *c, const char *path)
+{
+    rf_weights *w = NULL;
+    rf_status status = rf_weights_open(c->ctx, path, &w, c->why);
+    for (size_t i = 0; i < c->params.n && !status; i++) {
+        const rf_param *p = &c->params.p[i];
+        const rf_weight *t = rf_weights_find(w, p->name);
+        float *x = t && t->count == p->count ? rf__alloc(c->ctx, p->count * sizeof *x) : NULL;
+        if (!x)
+            status = t ? rf_fail(c->why, RF_ENOMEM, "out of memory: %zu numbers", p->count)
+                       : rf_fail(c->why, RF_EDATA, "%s: %s is missing after it was written", path, p->name);
+        if (!status) status = rf_weights_read(w, t, x, 1, c->why);
+        for (size_t k = 0; k < p->count && !status; k++)
+            if (x[k] != rounded(c->o.type, c->slab[p->offset + k]))
+                status = rf_fail(c->why, RF_EDATA, "%s: %s: element %zu is not what was written", path, p->name, k);
+        rf__free(c->ctx, x);
+    }
+    rf_weights_close(w);
+    return status;
+}
+
+static rf_status write_target(struct conversion *c)
+{
+    char path[4096];
+    rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
+    if (!status) status = rf__folder_make(c->to, c->why);
+    if (!status) status = rf_config_write(c->ctx, c->to, &c->config, c->why);
+    if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
+    if (!status) status = rf__params_save(&c->params, c->slab, c->o.type, path, c->why);
+    return status ? status : read_back(c, path);
+}
+
+static rf_status convert(struct conversion *c)
+{
+    if (!c->o.overwrite && rf__holds_weights(c->to))
+        return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);
+    const rf_status status = read_source(c);
+    if (status) return status;
+    const rf_weight *word = c->match[c->params.word];
+    if (c->o.keep_type && word) c->o.type = word->type;
+    report(c);
+    return write_target(c);
+}
+
+rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
+                     rf_error *why)
+{
+    if (!(ctx && from && to)) return rf__missing("rf_convert", "ctx, from, to", why);
+    rf_error local = {0};
+    struct conversion c = {.ctx = ctx, .from = from, .to = to, .why = why ? why : &local};
+    rf_convert_defaults(&c.o);
+    if (rf__options_read(&c.o, sizeof c.o, RF_SIZE_TO(rf_convert_options, user), options, "rf_convert_options", why))
+        return RF_EARG;
+    if (c.o.type != RF_F32 && c.o.type != RF_BF16 && c.o.type != RF_F16)
+        return rf_fail(why, RF_EARG, "rf_convert: type %d, expected RF_F32, RF_BF16 or RF_F16", (int)c.o.type);
+    const rf_status status = convert(&c);
+    rf__free(ctx, c.slab);
+    rf__free(ctx, (void *)c.match);
+    rf__params_free(&c.params);
+    rf_weights_close(c.w);
+    rf_tokenizer_free(c.tokenizer);
+    rf_labels_free(&c.labels);
+    return status;
+}

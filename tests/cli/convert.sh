@@ -1,0 +1,61 @@
+#!/bin/sh
+# convert.sh — folders as torch.save left them become today's: what is left over is refused, what is written is what was read.
+golden=$(cd "$(dirname "$0")/../golden" && pwd)
+. "$(dirname "$0")/lib"
+
+# The same weights by safetensors, by the old pickles, by the zip (where libzip is), by shards: the same bytes.
+expect 0 'plain: written, read back, the same' "$program" convert "$golden/models/plain" plain
+holds out 'roformer.embeddings.word_embeddings.weight  F32 [101,32]'
+expect 3 '2 tensors are left over, for which RoFormerForMaskedLM has no use: roformer.pooler.dense.weight, roformer.pooler.dense.bias; --drop' \
+    "$program" convert "$golden/torch/old" old
+[ ! -e old ] || fail "something was written although it was refused"
+expect 0 'old: written' "$program" convert "$golden/torch/old" old --drop 'roformer.pooler.*'
+holds out 'roformer.embeddings.LayerNorm.gamma  F32 [32]  as roformer.embeddings.LayerNorm.weight'
+holds out 'roformer.pooler.dense.bias  F32 [32]  not written'
+holds out 'roformer.encoder.embed_positions.weight  F32 [40,8]  not written'
+same plain/model.safetensors old/model.safetensors
+holds old/config.json '"RoFormerForMaskedLM"'
+expect 0 '' "$program" verify old
+if "$program" info -m "$golden/torch/zip" > /dev/null 2> err; then
+    expect 0 'zip: written' "$program" convert "$golden/torch/zip" zip --drop roformer.pooler.dense.weight --drop roformer.pooler.dense.bias
+    same plain/model.safetensors zip/model.safetensors
+    expect 0 '' "$program" convert -q "$golden/torch/sharded" sharded
+    expect 0 '' "$program" convert -q "$golden/models/sharded" shards
+    same shards/model.safetensors sharded/model.safetensors
+    expect 0 '' "$program" convert -q "$golden/torch/zip_f16" f16
+    holds out 'F16'
+    expect 0 '' "$program" info -m f16 --json
+    holds out '"type": "F16"'
+else
+    grep -q 'made without libzip' err || fail "the zip is not read: $(cat err)"
+fi
+
+# Half the bytes; again; into what is there; what does not exist.
+expect 0 '' "$program" convert -q old half --dtype bf16
+expect 0 '' "$program" info -m half --json
+holds out '"type": "BF16"'
+expect 4 'old: holds weights already' "$program" convert half old
+expect 0 '' "$program" convert -q half old --dtype f32 --overwrite
+expect 4 'nowhere' "$program" convert nowhere x
+[ ! -e x ] || fail "a folder was made for nothing"
+
+# A tokenizer goes along; a head with labels keeps their names.
+mkdir words
+cp "$golden/torch/old_bf16"/* words
+cp "$golden/text/jieba/vocab.txt" "$golden/text/jieba/tokenizer_config.json" words
+expect 0 '' "$program" dictionary -q "$golden/text/jieba/dict.txt" -o words/dictionary.words
+expect 0 '' "$program" convert -q words today
+same words/vocab.txt today/vocab.txt
+same words/dictionary.words today/dictionary.words
+holds today/tokenizer_config.json '"tokenizer_class": "RoFormerTokenizer"'
+expect 0 '' "$program" fill-mask -m today --top-k 2 '今天[MASK]'
+
+# Bad files: a sentence, nothing written, nothing executed.
+mkdir bad
+cp "$golden/torch/old/config.json" bad
+printf '\200\002\212\nl\374\234\106\371 j\250P\031.\200\002M\351\003.\200\002}(X\r\000\000\000little_endian\210u.\200\002cos\nsystem\n(X\016\000\000\000touch executedtR.' > bad/pytorch_model.bin
+expect 3 'refused: the object os.system at byte 48, which no state dict needs; nothing was executed' "$program" convert bad x
+head -c 5000 "$golden/torch/old/pytorch_model.bin" > bad/pytorch_model.bin
+expect 3 'pytorch_model.bin: ' "$program" convert bad x
+{ [ ! -e x ] && [ ! -e executed ]; } || fail "something was written or executed"
+done_testing
