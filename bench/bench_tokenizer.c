@@ -6,8 +6,10 @@
  * times (5) over the first 32 MiB; the first round starts with an empty cache of words.  tools/speed_tokenizer.py runs
  * this in turns with Hugging Face's.                                                                                 */
 #define _GNU_SOURCE
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <string.h>
 #include <time.h>
 
@@ -117,17 +119,20 @@ static void lines(const rf_ctx *ctx, const rf_tokenizer *t, const char *path, in
 int main(int count, char **arg)
 {
     if (count < 2 || count > 4) {
-        fprintf(stderr, "usage: bench_tokenizer VOCAB [TEXT [ROUNDS]]\n");
+        fprintf(stderr, "usage: bench_tokenizer VOCAB|FOLDER [TEXT [ROUNDS]]\n");
         return 2;
     }
     rf_ctx *ctx = NULL;
     rf_tokenizer *t = NULL;
     rf_error why = {0};
-    size_t size;
-    char *vocab = read_file(arg[1], 64 << 20, &size);
+    struct stat st;
+    size_t size = 0;
+    const bool folder = !stat(arg[1], &st) && S_ISDIR(st.st_mode);
+    char *vocab = folder ? NULL : read_file(arg[1], 64 << 20, &size);
     check(rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, &why), &why);
     const double start = seconds();
-    check(rf_tokenizer_new(ctx, vocab, size, arg[1], NULL, &t, &why), &why);
+    if (folder) check(rf_tokenizer_open(ctx, arg[1], &t, &why), &why);
+    else check(rf_tokenizer_new(ctx, vocab, size, arg[1], NULL, &t, &why), &why);
     printf("%d tokens opened in %.2f ms\n", (int)rf_tokenizer_size(t), 1e3 * (seconds() - start));
     if (count == 2) hard(ctx, t);
     else lines(ctx, t, arg[2], count == 4 ? atoi(arg[3]) : 5);

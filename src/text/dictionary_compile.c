@@ -14,7 +14,7 @@ enum { MAX_TEXT = 256 << 20 };
 typedef struct node {
     uint64_t key;
     uint64_t frequency;
-    bool word;
+    bool word, goes_on;
 } node;
 
 typedef struct builder {
@@ -48,6 +48,7 @@ static uint32_t child_of(builder *b, uint32_t parent, uint32_t c)
     if (b->table[at]) return b->table[at];
     if (!rf__grow(b->ctx, &b->node, &b->capacity, b->nodes + 1, sizeof *b->node)) return 0;
     b->node[b->nodes] = (node){.key = key};
+    if (parent) b->node[parent - 1].goes_on = true;
     return b->table[at] = (uint32_t)++b->nodes;
 }
 
@@ -141,7 +142,7 @@ static bool fill(const builder *b, rf_dictionary_first *first, rf_dictionary_slo
     for (size_t i = 0; i < b->nodes; i++) {
         const node *n = &b->node[i];
         if (n->key < RF_DICTIONARY_FIRST) {
-            first[n->key] = (rf_dictionary_first){value_of(n), i + 1};
+            first[n->key] = (rf_dictionary_first){value_of(n), n->goes_on ? i + 1 : 0};
             continue;
         }
         uint32_t at = rf_dictionary_place(n->key, b->header.slots);
@@ -149,7 +150,7 @@ static bool fill(const builder *b, rf_dictionary_first *first, rf_dictionary_slo
         for (; slot[at].key && probe < RF_DICTIONARY_PROBES; probe++)
             if (++at == b->header.slots) at = 0;
         if (slot[at].key) return false;
-        slot[at] = (rf_dictionary_slot){n->key << 22 | (i + 1), value_of(n)};
+        slot[at] = (rf_dictionary_slot){n->key << 22 | (n->goes_on ? i + 1 : 0), value_of(n)};
     }
     return true;
 }

@@ -31,7 +31,8 @@ static bool in_run(rf_jieba kind, uint32_t c)
 
 /* ---- the dictionary ---------------------------------------------------------------------------------------------- */
 
-static uint32_t step(const rf_dictionary *d, uint32_t parent, uint32_t c, double *value)
+/* What is read when c follows `parent`, 0 when nothing goes on from there; *value is set when it is a word. */
+static inline uint32_t step(const rf_dictionary *d, uint32_t parent, uint32_t c, double *value)
 {
     const uint64_t key = rf_dictionary_key(parent, c);
     uint32_t at = rf_dictionary_place(key, d->header->slots);
@@ -47,30 +48,41 @@ static uint32_t step(const rf_dictionary *d, uint32_t parent, uint32_t c, double
     return 0;
 }
 
-static uint32_t begin(const rf_dictionary *d, uint32_t c, double *value)
+static inline uint32_t begin(const rf_dictionary *d, uint32_t c, double *value)
 {
     if (c >= RF_DICTIONARY_FIRST) return step(d, 0, c, value);
     *value = d->first[c].value;
     return (uint32_t)d->first[c].child;
 }
 
+/* The table is larger than caches: what will be asked for a few characters on is fetched meanwhile. */
+static inline void fetch(const rf_dictionary *d, const uint32_t *s, size_t i)
+{
+    double value;
+    const uint32_t read = s[i] < RF_DICTIONARY_FIRST ? begin(d, s[i], &value) : 0;
+    if (read) __builtin_prefetch(&d->slot[rf_dictionary_place(rf_dictionary_key(read, s[i + 1]), d->header->slots)]);
+}
+
 /* The best way from each character of [from, to) on. */
 static void find_route(rf_jieba_cutter *c, const rf_dictionary *d, double ln_total, bool zeros, size_t from, size_t to)
 {
+    enum { AHEAD = 6 };
     const uint32_t *s = c->scalar;
-    double *route = c->route, value;
+    double *route = c->route;
     route[to] = 0;
     for (size_t i = to; i-- > from;) {
         const size_t end = to - i < d->header->longest ? to : i + d->header->longest;
-        double best = 0;
+        double best = 0, value = INFINITY;
         size_t best_end = 0;
+        if (i >= from + AHEAD) fetch(d, s, i - AHEAD);
         uint32_t read = begin(d, s[i], &value);
-        for (size_t j = i + 1; read; read = step(d, read, s[j++], &value)) {
+        for (size_t j = i + 1;; read = step(d, read, s[j++], &value)) {
             if (value < INFINITY && (zeros || value > -INFINITY)) {
                 const double p = value - ln_total + route[j];
                 if (!best_end || p >= best) best = p, best_end = j;
             }
-            if (j == end) break;
+            if (!read || j == end) break;
+            value = INFINITY;
         }
         route[i] = best_end ? best : 0.0 - ln_total + route[i + 1];
         c->next[i] = (uint32_t)(best_end ? best_end : i + 1);
