@@ -31,13 +31,21 @@ bf16='
     done
     "$0/bench/bench_gemm" --type bf16'
 
+# The three types that answers are computed in, in turns, and products of packed weights alone.
+int8='
+    for shape in 8x128 4x512 1x16; do
+        for type in f32 bf16 int8; do "$0/roformer" bench forward --shape $shape --dtype $type; done
+    done
+    "$0/bench/bench_gemm" --type int8 --only base'
+
 python() { "${PEERS:-build/peers}/v/bin/python" "$@"; }
 
 # With names behind BUILD, only those.
-chosen=${2:-kernels attention relative encodings gemm tokenizer forward train bf16}
+chosen=${2:-kernels attention relative encodings gemm tokenizer forward train bf16 int8}
 for what in $chosen; do
     case $what in
     bf16) into bf16 sh -xc "$bf16" "$build" ;;
+    int8) into int8 sh -xc "$int8" "$build" ;;
     finetune) into peers-finetune python bench/peers/finetune.py --roformer "$build/roformer" ;;
     forward | train) into "$what" "$build/roformer" bench "$what" ;;
     relative) into relative sh -xc '"$0" --rounds 5; "$0" --rounds 3 --type bf16' "$build/bench/bench_relative" ;;

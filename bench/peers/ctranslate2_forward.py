@@ -1,4 +1,4 @@
-"""CTranslate2, f32.  It has no RoFormer: a BERT of the same size, which does a little less (no rotation)."""
+"""CTranslate2, f32, or int8 as argument.  It has no RoFormer: a BERT of the same size, which does a little less (no rotation)."""
 import shutil
 import sys
 from peer import *

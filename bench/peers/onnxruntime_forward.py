@@ -1,9 +1,25 @@
-"""ONNX Runtime, all graph optimisations, f32; reads what export_onnx.py wrote."""
+"""ONNX Runtime, all graph optimisations, f32, or with weights in int8 (dynamic quantisation, per channel) as argument;
+reads what export_onnx.py wrote."""
+import sys
 from peer import *
 import onnxruntime
 
+def quantized(plain):
+    """The same model with weights in int8, made once."""
+    import onnx
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    to = os.path.join(PEERS, "roformer-int8.onnx")
+    if not os.path.exists(to):
+        ready = os.path.join(PEERS, "roformer-ready.onnx")
+        onnx.save(onnx.load(plain), ready)              # one file: its tools do not follow links to another
+        quantize_dynamic(ready, to, weight_type=QuantType.QInt8, per_channel=True)
+        os.remove(ready)
+    return to
+
+how = sys.argv[1] if len(sys.argv) > 1 else "f32"
+model = os.path.join(PEERS, "roformer.onnx")
 options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = THREADS
 options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_ALL
-session = onnxruntime.InferenceSession(os.path.join(PEERS, "roformer.onnx"), options, providers=["CPUExecutionProvider"])
-serve("onnxruntime f32", onnxruntime.__version__, forward=forward(lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})))
+session = onnxruntime.InferenceSession(quantized(model) if how == "int8" else model, options, providers=["CPUExecutionProvider"])
+serve(f"onnxruntime {how}", onnxruntime.__version__, forward=forward(lambda ids, mask: session.run(None, {"ids": ids, "mask": mask})))

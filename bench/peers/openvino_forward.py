@@ -1,11 +1,24 @@
-"""OpenVINO, f32 (or bf16 as argument); reads what export_onnx.py wrote."""
+"""OpenVINO, f32 (or bf16, or int8 quantised by NNCF, as argument); reads what export_onnx.py wrote."""
 import sys
 from peer import *
 import openvino
 
+def quantized(model):
+    """Weights and activations in int8, calibrated on random texts; made once."""
+    import nncf
+    texts = np.random.RandomState(2).randint(200, 20000, (16, 1, 128)).astype(np.int64)
+    data = [{"ids": ids, "mask": np.ones((1, 128), np.int64)} for ids in texts]
+    return nncf.quantize(model, nncf.Dataset(data), model_type=nncf.ModelType.TRANSFORMER, subset_size=16)
+
 how = sys.argv[1] if len(sys.argv) > 1 else "f32"
 core = openvino.Core()
-model = core.compile_model(core.read_model(os.path.join(PEERS, "roformer.onnx")), "CPU",
-                           {"INFERENCE_PRECISION_HINT": how, "INFERENCE_NUM_THREADS": THREADS, "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"})
+model = core.read_model(os.path.join(PEERS, "roformer.onnx"))
+if how == "int8":
+    kept = os.path.join(PEERS, "roformer-int8.xml")
+    if not os.path.exists(kept):
+        openvino.save_model(quantized(model), kept, compress_to_fp16=False)
+    model = core.read_model(kept)
+model = core.compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32" if how == "int8" else how, "INFERENCE_NUM_THREADS": THREADS,
+                                          "NUM_STREAMS": 1, "PERFORMANCE_HINT": "LATENCY"})
 request = model.create_infer_request()
 serve(f"openvino {how}", openvino.__version__, forward=forward(lambda ids, mask: request.infer({0: ids, 1: mask})))

@@ -65,6 +65,18 @@ holds out '"parameters"'
 holds out '"shift_invariant": true'
 holds out '"shape": ['
 expect 0 '' "$program" info --env
+# Every unit that this kind of processor may have is named, with what becomes of it.
+case $(uname -m) in x86_64) units="avx2 fma avx512_vnni avx512_bf16 amx_tile" ;; *) units="asimd i8mm" ;; esac
+for unit in $units; do
+    line=$(sed -n "s/^  $unit  *//p" out)
+    if grep -qE "^(flags|Features).* $unit( |\$)" /proc/cpuinfo; then
+        case $line in 'used ('* | 'not used: '*) ;; *) fail "$unit: $line" ;; esac
+    else
+        [ "$line" = "not there" ] || fail "$unit: $line"
+    fi
+done
+expect 0 '' "$program" --isa ref info --env
+grep -qE '^  [a-z0-9_]+ +used \(' out && fail "units are used on the rung ref"
 holds out 'rungs'
 rm -rf bare && mkdir bare
 expect 4 'bare/config.json' "$program" info -m bare

@@ -9,6 +9,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "cli/cmd/info_units.h"
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 #include "roformer/folder.h"
@@ -69,25 +70,17 @@ static bool proc_value(const char *path, const char *key, char *out, size_t size
     return found;
 }
 
-static json_t *cpu_features(void)
+/* What the kernel says that the processor has, and what becomes of it here. */
+static void processor_units(json_t **o, const cli_io *io)
 {
-    json_t *list = json_array();
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-#define FEATURE(name) if (__builtin_cpu_supports(name)) cli_json_add(&list, json_string(name))
-    FEATURE("avx2");
-    FEATURE("fma");
-    FEATURE("avx512f");
-    FEATURE("avx512bw");
-    FEATURE("avx512dq");
-    FEATURE("avx512vl");
-    FEATURE("avx512vnni");
-    FEATURE("avx512bf16");
-#undef FEATURE
-#elif defined(__aarch64__)
-    cli_json_add(&list, json_string("neon"));
-#endif
-    return list;
+    char flags[4096], spaced[4096 + 2];
+    static const char *const key[] = {"flags", "Features"};
+    for (size_t i = 0; i < CLI_COUNT(key); i++)
+        if (proc_value("/proc/cpuinfo", key[i], flags, sizeof flags)) {
+            snprintf(spaced, sizeof spaced, " %s ", flags);
+            cli_json_set(o, "units", info_units(spaced, rf_ctx_isa(io->ctx)));
+            return;
+        }
 }
 
 static json_t *environment(const cli_io *io)
@@ -110,7 +103,7 @@ static json_t *environment(const cli_io *io)
     }
     if (proc_value("/proc/cpuinfo", "model name", text, sizeof text))
         cli_json_set(&o, "processor", cli_text_json(text, strlen(text)));
-    cli_json_set(&o, "features", cpu_features());
+    processor_units(&o, io);
     json_t *missing = json_object();
     const char *rung, *lacks;
     for (int i = 0; (rung = rfk_rung_name(i, &lacks)); i++)

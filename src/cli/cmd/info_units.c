@@ -1,0 +1,71 @@
+/* info_units.c — roformer info --env: the processor's units for arithmetic, and what each of them is used for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cmd/info_units.h"
+#include "roformer/kernels.h"
+
+/* A unit as /proc/cpuinfo calls it.  With a rung: what that uses it for; without: why nothing does. */
+static const struct unit { const char *flag, *rung, *what; } units[] = {
+#if defined(__x86_64__)
+    {"avx2", "avx2", "vectors of 8 numbers"},
+    {"fma", "avx2", "multiply-adds"},
+    {"f16c", "avx2", "weights in f16"},
+    {"avx_vnni", NULL, "there are no kernels for it: products in int8 go through avx512_vnni, or widened through avx2"},
+    {"avx512f", "avx512", "vectors of 16 numbers"},
+    {"avx512bw", "avx512", "bytes and halves in them"},
+    {"avx512dq", "avx512", "doubles and words in them"},
+    {"avx512vl", "avx512", "its instructions on shorter vectors"},
+    {"avx512_vnni", "avx512vnni", "products in int8"},
+    {"avx512_bf16", "avx512bf16", "products and attention in bf16"},
+    {"avx512_fp16", NULL, "nothing is computed in f16: it has too few digits for sums"},
+    {"avx512ifma", NULL, "whole numbers of 52 bits have no use here"},
+    {"avx512vbmi", NULL, "bytes are not permuted: weights lie as they are multiplied"},
+    {"amx_tile", NULL, "there are no kernels for tiles: products in bf16 and int8 go through AVX-512"},
+    {"amx_bf16", NULL, "there are no kernels for tiles"},
+    {"amx_int8", NULL, "there are no kernels for tiles"},
+#elif defined(__aarch64__)
+    {"asimd", "neon", "vectors of 4 numbers"},
+    {"asimdhp", NULL, "nothing is computed in f16: it has too few digits for sums"},
+    {"asimddp", NULL, "there are no kernels for it: products in int8 are widened to 16 bits"},
+    {"i8mm", NULL, "there are no kernels for it: products in int8 are widened to 16 bits"},
+    {"bf16", NULL, "there are no kernels for it: products in bf16 are widened to f32"},
+    {"sve", NULL, "there are no kernels for it: neon is used"},
+    {"sme", NULL, "there are no kernels for tiles: neon is used"},
+#endif
+    {NULL, NULL, NULL},
+};
+
+/* The rungs up to the context's are in use, those above are not. */
+static bool in_use(const char *rung, const char *best)
+{
+    const char *name;
+    bool found = false;
+    for (int i = 0; (name = rfk_rung_name(i, NULL)); i++) {
+        found = found || !strcmp(name, rung);
+        if (!strcmp(name, best)) return found;
+    }
+    return false;
+}
+
+/* flags: " avx2 fma ... ", with a space around each. */
+static bool has(const char *flags, const char *flag)
+{
+    char word[64];
+    snprintf(word, sizeof word, " %s ", flag);
+    return strstr(flags, word) != NULL;
+}
+
+json_t *info_units(const char *flags, const char *best)
+{
+    json_t *o = json_object();
+    for (const struct unit *u = units; u->flag; u++) {
+        json_t *says;
+        if (!has(flags, u->flag)) says = json_string("not there");
+        else if (!u->rung) says = json_sprintf("not used: %s", u->what);
+        else if (in_use(u->rung, best)) says = json_sprintf("used (%s): %s", u->rung, u->what);
+        else says = json_sprintf("not used: %s is the rung that was chosen, %s is above it", best, u->rung);
+        cli_json_set(&o, u->flag, says);
+    }
+    return o;
+}
