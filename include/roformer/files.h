@@ -20,6 +20,7 @@
 /* Its tokenizer: known to src/text alone; others ask rf_tokenizer_files, rf_tokenizer_found. */
 #define RF_FILE_VOCAB "vocab.txt"
 #define RF_FILE_VOCAB_JSON "vocab.json"
+#define RF_FILE_SUBWORDS "spiece.model"
 #define RF_FILE_TOKENIZER "tokenizer.json"
 #define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"

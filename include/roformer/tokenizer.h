@@ -125,6 +125,24 @@ enum {
 rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                     size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why);
 
+/* Another segmentation than the likeliest, for training that shall not depend on one (Kudo 2018, Provilkov et al.
+ * 2020): of a unigram model one of the `nbest` best (below 0: of all) with a probability of p^alpha, of a BPE model one
+ * that leaves merges out with probability alpha.  The same text and seed give the same tokens, whatever came before.
+ * Otherwise as rf_encode without a limit.
+ *
+ *   RF_EUNSUPPORTED  a tokenizer with one segmentation alone
+ *   RF_EARG          alpha not in 0 .. 1000, nbest 0                                                                 */
+typedef struct rf_sample_options {
+    size_t size;                /* of this struct, set by rf_sample_defaults                                         */
+    int nbest;                  /* unigram: -1                                                                       */
+    float alpha;                /* 0.1                                                                               */
+    uint64_t seed;              /* 0                                                                                 */
+} rf_sample_options;
+void rf_sample_options_init(rf_sample_options *o, size_t size);
+#define rf_sample_defaults(o) rf_sample_options_init((o), sizeof *(o))
+rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
+                           int flags, rf_encoding *e, rf_error *why);
+
 /* The first byte at which `text` is not UTF-8 (shortest form, no surrogates, at most U+10FFFF); `size` when all is.
  * NULL is a text of no bytes. */
 size_t rf_utf8_check(const char *text, size_t size);
@@ -146,6 +164,9 @@ typedef struct rf_tokenizer_train_options {
     uint64_t least;             /* what occurs less often becomes no token; 0: the type's own (WordPiece: pairs that
                                    occur 2 times; characters: 1); 0                                                  */
     uint64_t max_words;         /* different words kept in memory; the rarest are forgotten: 4,000,000               */
+    double coverage;            /* sub-words: share of the text's characters that pieces are made of: 0.9995         */
+    int byte_fallback;          /* sub-words: other characters become their bytes, not the unknown token: 0          */
+    const char *normalization;  /* sub-words: "nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"; NULL: first  */
     const rf_tokenizer_options *words;  /* WordPiece's; NULL: the defaults; its strings must outlive the trainer     */
     void (*progress)(void *user, int32_t done, int32_t tokens);     /* or NULL                                       */
     void *user;
@@ -154,17 +175,18 @@ void rf_tokenizer_train_options_init(rf_tokenizer_train_options *o, size_t size)
 #define rf_tokenizer_train_defaults(o) rf_tokenizer_train_options_init((o), sizeof *(o))
 
 /* Which of these options a type's training goes by, besides `tokens`; -1: no type that learns from text. */
-enum { RF_TRAIN_ALPHABET = 1, RF_TRAIN_LEAST = 2, RF_TRAIN_MAX_WORDS = 4, RF_TRAIN_WORDS = 8 };
+enum { RF_TRAIN_ALPHABET = 1, RF_TRAIN_LEAST = 2, RF_TRAIN_MAX_WORDS = 4, RF_TRAIN_WORDS = 8,
+       RF_TRAIN_SUBWORDS = 16 };
 int rf_tokenizer_type_uses(const char *type);
 
 typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
 
-/* A trainer for a type ("wordpiece", "chars"), fed any number of texts, then finished once.  Texts are cut where they
- * end, so feed whole lines.  Deterministic: the same texts in the same order give the same tokenizer.
+/* A trainer for a type ("wordpiece", "chars", "unigram", "bpe"), fed any number of texts, then finished once.  Texts
+ * are cut where they end: feed whole lines.  Deterministic: the same texts in one order give the same tokenizer.
  *
  *   options    NULL: the defaults
  *   RF_EARG          no such type, or an option outside its limits
- *   RF_EUNSUPPORTED  a type that learns nothing (rf_tokenizer_make)
+ *   RF_EUNSUPPORTED  a type that learns nothing (rf_tokenizer_make); sub-words in a build without SentencePiece
  *   RF_EDATA         the text is not UTF-8, the message names the byte; or there was nothing to learn from           */
 rf_status rf_tokenizer_trainer_new(const rf_ctx *ctx, const char *type, const rf_tokenizer_train_options *options,
                                    rf_tokenizer_trainer **out, rf_error *why);

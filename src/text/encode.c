@@ -129,14 +129,16 @@ static const rf_added *next_added(const rf_tokenizer *t, const char *text, size_
     return NULL;
 }
 
-static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t size, int flags)
+static bool encode_text(const rf_tokenizer *t, rf_encoding *e, const char *text, size_t size,
+                        const rf_sample_options *sample, int flags)
 {
     scratch *s = e->scratch;
     const bool plain = flags & RF_ENCODE_NO_SPECIALS;
     for (size_t at = 0; at < size;) {
         size_t from = size, to = size;
         const rf_added *a = plain ? NULL : next_added(t, text, at, size, &from, &to);
-        if (from > at && !t->row->encode(t, e, &(rf_passage){text, at, from, size, plain}, s->own)) return false;
+        if (from > at && !t->row->encode(t, e, &(rf_passage){text, at, from, size, plain, sample}, s->own))
+            return false;
         if (a) {
             if (!rf__reserve_tokens(e, 1)) return false;
             rf__put_token(e, a->id, (uint32_t)from, (uint32_t)to, false);
@@ -186,18 +188,18 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
 }
 
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
-                       size_t limit, int flags, rf_encoding *e, size_t *dropped)
+                       const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped)
 {
     const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
     const size_t base = e->n, around = frame ? 2 + (pair != NULL) : 0;
     if (!scratch_for(e, t) || !rf__reserve_tokens(e, 2)) return false;
     if (frame) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
     const size_t a = e->n;
-    if (!encode_text(t, e, text, size, flags)) return false;
+    if (!encode_text(t, e, text, size, sample, flags)) return false;
     size_t na = e->n - a, nb = 0;
     const size_t b = e->n;
     if (pair) {
-        if (!encode_text(t, e, pair, pair_size, flags)) return false;
+        if (!encode_text(t, e, pair, pair_size, sample, flags)) return false;
         nb = e->n - b;
     }
     const size_t all = na + nb;
@@ -217,10 +219,10 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     return true;
 }
 
-rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
-                    size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why)
+static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
+                        const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped,
+                        rf_error *why)
 {
-    if (!(t && (text || !size) && e)) return rf__missing("rf_encode", "tokenizer, text, encoding", why);
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
@@ -230,10 +232,39 @@ rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const 
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;
     const size_t before = e->n;
     size_t cut = 0;
-    if (!encode_all(t, text, size, pair, pair_size, limit, flags, e, &cut)) {
+    if (!encode_all(t, text, size, pair, pair_size, sample, limit, flags, e, &cut)) {
         e->n = before;
         return rf_fail(why, RF_ENOMEM, "encode: no memory for %zu bytes of text", size);
     }
     if (dropped) *dropped = cut;
     return RF_OK;
+}
+
+rf_status rf_encode(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
+                    size_t limit, int flags, rf_encoding *e, size_t *dropped, rf_error *why)
+{
+    if (!(t && (text || !size) && e)) return rf__missing("rf_encode", "tokenizer, text, encoding", why);
+    return encode(t, text, size, pair, pair_size, NULL, limit, flags, e, dropped, why);
+}
+
+void rf_sample_options_init(rf_sample_options *o, size_t size)
+{
+    const rf_sample_options own = {.nbest = -1, .alpha = 0.1f};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size, const rf_sample_options *options,
+                           int flags, rf_encoding *e, rf_error *why)
+{
+    if (!(t && (text || !size) && e)) return rf__missing("rf_encode_sample", "tokenizer, text, encoding", why);
+    rf_sample_options o;
+    rf_sample_defaults(&o);
+    const rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_sample_options", why);
+    if (status) return status;
+    if (!t->row->samples)
+        return rf_fail(why, RF_EUNSUPPORTED, "encode: a tokenizer of %s has one segmentation alone", t->row->title);
+    if (!(o.alpha >= 0 && o.alpha <= 1000) || !o.nbest)
+        return rf_fail(why, RF_EARG, "encode: alpha %g and nbest %d, expected 0 to 1000, and not 0", (double)o.alpha,
+                       o.nbest);
+    return encode(t, text, size, NULL, 0, &o, 0, flags, e, NULL, why);
 }

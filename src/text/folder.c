@@ -88,12 +88,27 @@ static rf_status row_of_json(rf_tokenizer_folder *f, const rf_tokenizer_row **ro
     return status;
 }
 
-/* The row of the settings' class; the first one when there is none. */
+static bool has_file(const char *folder, const char *name)
+{
+    char path[RF_PATH];
+    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
+}
+
+/* The file by which a folder holds a tokenizer, and its row; NULL: there is none. */
+static const char *file_found(const char *folder, const rf_tokenizer_row **row)
+{
+    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
+        for (const char *const *name = (*r)->holds; name && *name; name++)
+            if (has_file(folder, *name)) return *row = *r, *name;
+    return NULL;
+}
+
+/* The row of the settings' class; without one that of the folder's files, or the first one. */
 static rf_status find_row(rf_tokenizer_folder *f, const rf_tokenizer_row **row)
 {
     const json_t *x = json_object_get(f->config, "tokenizer_class");
     *row = rf__tokenizer_rows[0];
-    if (!x || json_is_null(x)) return RF_OK;
+    if (!x || json_is_null(x)) return file_found(f->path, row), RF_OK;
     f->class = json_string_value(x);
     if (!f->class) return rf_fail(f->why, RF_EDATA, "%s: tokenizer_class: a string was expected", f->config_path);
     for (size_t i = 0; i < RF_COUNT(json_classes); i++) f->all |= !strcmp(f->class, json_classes[i]);
@@ -203,20 +218,13 @@ rf_status rf_tokenizer_open(const rf_ctx *ctx, const char *path, rf_tokenizer **
     return status;
 }
 
-static bool has_file(const char *folder, const char *name)
-{
-    char path[RF_PATH];
-    return !rf__path(path, sizeof path, folder, name, NULL) && !access(path, F_OK);
-}
-
 const char *rf_tokenizer_found(const rf_ctx *ctx, const char *folder)
 {
-    for (const rf_tokenizer_row *const *r = rf__tokenizer_rows; *r; r++)
-        for (const char *const *name = (*r)->holds; name && *name; name++)
-            if (has_file(folder, *name)) return *name;
+    const rf_tokenizer_row *row = NULL;
+    const char *file = file_found(folder, &row);
+    if (file) return file;
     rf_error unread = {0};
     rf_tokenizer_folder f = {.ctx = ctx, .path = folder, .why = &unread};
-    const rf_tokenizer_row *row = NULL;
     const bool named =
         !rf__folder_json(&f, RF_FILE_TOKENIZER_CONFIG, f.config_path, &f.config) && !find_row(&f, &row) && !row->holds;
     close_folder(&f);

@@ -78,6 +78,7 @@ typedef struct rf_passage {
     const char *text;
     size_t from, to, size;
     bool plain;
+    const rf_sample_options *sample;    /* NULL: the likeliest segmentation                                           */
 } rf_passage;
 
 /* A hook that may be NULL says so. */
@@ -107,6 +108,7 @@ struct rf_tokenizer_row {
     /* Appends a passage's tokens (rf__reserve_tokens, rf__put_token): start and end are bytes of the text and do not
      * cut a character.  `scratch` is what the hook `scratch` gave.  False: no memory. */
     bool (*encode)(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch);
+    bool samples;                       /* it goes by a passage's `sample`                                            */
     /* Scratch of an encoding: `own` is NULL at first, and later what was given before; `others`: when another tokenizer
      * used it last.  NULL: no memory.  Both hooks or neither. */
     void *(*scratch)(const rf_ctx *ctx, void *own, bool others);

@@ -3,7 +3,7 @@
 
 void rf_tokenizer_train_options_init(rf_tokenizer_train_options *o, size_t size)
 {
-    const rf_tokenizer_train_options own = {.tokens = 8192, .alphabet = 1000, .max_words = 4000000};
+    const rf_tokenizer_train_options own = {.tokens = 8192, .alphabet = 1000, .max_words = 4000000, .coverage = 0.9995};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -20,6 +20,8 @@ static rf_status read_options(rf_tokenizer_train_options *o, const rf_tokenizer_
     if (status) return status;
     if (o->tokens < 6) return rf_fail(why, RF_EARG, "tokens: %d, expected 6 or more", (int)o->tokens);
     if (o->alphabet < 1) return rf_fail(why, RF_EARG, "alphabet: %d, expected 1 or more", (int)o->alphabet);
+    if (!(o->coverage > 0 && o->coverage <= 1))
+        return rf_fail(why, RF_EARG, "coverage: %g, expected more than 0 and at most 1", o->coverage);
     return RF_OK;
 }
 

@@ -12,7 +12,8 @@ struct args {
     cli_list text;
     const char *output, *type;
     int64_t size, alphabet, least, max_words;
-    int cased, rules, overwrite;
+    double coverage;
+    int cased, rules, overwrite, byte_fallback, normalization;
     rf_train_options t;         /* how the text is read */
 };
 
@@ -90,7 +91,10 @@ static rf_status save(job *j, const rf_tokenizer *t)
 /* Why the vocabulary has another size than was asked for, where that says something about the options. */
 static void explain_size(const job *j, int64_t size)
 {
-    if (!(rf_tokenizer_type_uses(j->type) & RF_TRAIN_ALPHABET)) return;
+    const int uses = rf_tokenizer_type_uses(j->type);
+    if (size < j->a->size && uses & RF_TRAIN_SUBWORDS)
+        cli_note(j->io, "fewer than the %lld asked for: the text has no more sub-words", (long long)j->a->size);
+    if (!(uses & RF_TRAIN_ALPHABET)) return;
     if (size < j->a->size)
         cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
                  (long long)j->a->size, (long long)(j->a->least ? j->a->least : 2));
@@ -145,7 +149,8 @@ static rf_status check_options(const job *j, int learns)
         {"text_format", 0},    {"text_field", 0},
         {"alphabet", RF_TRAIN_ALPHABET},       {"min-frequency", RF_TRAIN_LEAST},
         {"max-words", RF_TRAIN_MAX_WORDS},     {"cased", RF_TRAIN_WORDS},
-        {"rules", RF_TRAIN_WORDS},
+        {"rules", RF_TRAIN_WORDS},             {"character-coverage", RF_TRAIN_SUBWORDS},
+        {"byte-fallback", RF_TRAIN_SUBWORDS},  {"normalization", RF_TRAIN_SUBWORDS},
     };
     const int uses = learns ? rf_tokenizer_type_uses(j->type) : 0;
     rf_error *why = &j->io->why;
@@ -171,8 +176,10 @@ static rf_status make(job *j)
     return status;
 }
 
+#define NORMALIZATIONS "nmt_nfkc|nfkc|nmt_nfkc_cf|nfkc_cf|identity"
 static rf_status open_trainer(job *j)
 {
+    static const char *const rules[] = {"nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"};
     const struct args *a = j->a;
     rf_tokenizer_train_options o;
     rf_tokenizer_train_defaults(&o);
@@ -183,6 +190,9 @@ static rf_status open_trainer(job *j)
     o.alphabet = (int32_t)a->alphabet;
     o.least = (uint64_t)a->least;
     o.max_words = (uint64_t)a->max_words;
+    o.coverage = a->coverage;
+    o.byte_fallback = a->byte_fallback;
+    o.normalization = rules[a->normalization];
     o.progress = learning;
     o.user = j;
     return rf_tokenizer_trainer_new(j->io->ctx, j->type, &o, &j->trainer, &j->io->why);
@@ -239,6 +249,12 @@ static const cli_option options[] = {
     {"cased", 0, CLI_FLAG, A(cased), NULL, NULL, 0, 0, NULL, "keep upper case and accents", NULL},
     {"rules", 0, CLI_CHOICE, A(rules), "rust|python", "rust", 0, 0, NULL,
      "whose Unicode rules: those of transformers' fast tokenizers or of its slow ones", NULL},
+    {"character-coverage", 0, CLI_REAL, A(coverage), "X", "0.9995", 1e-6, 1, NULL,
+     "sub-words: share of the text's characters that pieces are made of", NULL},
+    {"byte-fallback", 0, CLI_FLAG, A(byte_fallback), NULL, NULL, 0, 0, NULL,
+     "sub-words: other characters become bytes, and none is unknown", NULL},
+    {"normalization", 0, CLI_CHOICE, A(normalization), NORMALIZATIONS, "nmt_nfkc", 0, 0, NULL,
+     "sub-words: what is done to text; _cf: capitals become small", "normalization_rule_name"},
     {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace a tokenizer that is there", NULL},
     {0},
 };
@@ -249,6 +265,7 @@ static const char *const examples[] = {
     "roformer vocab --text corpus.txt --size 1000 -o my-model",
     "roformer vocab --text wiki/*.jsonl.gz --cased --size 30000 -o cased",
     "roformer vocab --type chars --text corpus.txt -o letters",
+    "roformer vocab --type unigram --text corpus.txt --size 300 -o pieces",
     NULL,
 };
 
@@ -258,7 +275,8 @@ const cli_command cmd_vocab = {
     "make a tokenizer: learn its vocabulary from text",
     "WordPiece, the usual type: counts the words of all files and joins the pairs of pieces that occur most often "
     "until the vocabulary is full.  The folder can then be trained with roformer pretrain, and read by transformers.  "
-    "--type chars takes the characters of the text, the --size most frequent.  A --type that learns nothing from text "
+    "--type unigram and --type bpe learn sub-words with SentencePiece.  --type chars takes the characters of the text, "
+    "the --size most frequent.  A --type that learns nothing from text "
     "needs -o alone.",
     examples,
     options,

@@ -1,0 +1,349 @@
+/* subwords.c — sub-words, joint BPE (Sennrich et al. 2016) and unigram (Kudo 2018), by SentencePiece.
+ *
+ *     id < n       pieces of the model, as SentencePiece numbers them
+ *     id >= n      special tokens that the model has not, then added tokens
+ *
+ * A folder has the model as spiece.model, ours or another's.  Models that are learned here have [PAD] [UNK] [CLS] [SEP]
+ * [MASK] as 0 to 4.  A piece that begins with U+2581, which stands for white space, begins a word.                   */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "spm.h"
+#include "tokenizer.h"
+
+typedef struct subwords {
+    rf_tokenizer base;
+    rf__spm *spm;
+    char *model;                        /* as it is in the file                                                       */
+    size_t bytes;
+    int32_t own;                        /* pieces of the model                                                        */
+} subwords;
+
+static const subwords *as_subwords(const rf_tokenizer *t) { return (const subwords *)(const void *)t; }
+
+const rf_tokenizer_row rf__tokenizer_bpe, rf__tokenizer_unigram;
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------- */
+
+typedef struct target { rf_encoding *e; size_t from; } target;
+
+static bool put(void *user, int32_t id, uint32_t begin, uint32_t end)
+{
+    const target *t = user;
+    if (!rf__reserve_tokens(t->e, 1)) return false;
+    rf__put_token(t->e, id, (uint32_t)(t->from + begin), (uint32_t)(t->from + end), false);
+    return true;
+}
+
+static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch)
+{
+    (void)scratch;
+    target to = {e, p->from};
+    const rf_sample_options *s = p->sample;
+    const uint64_t at = p->from;
+    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
+    return !rf__spm_encode(as_subwords(t)->spm, p->text + p->from, p->to - p->from, s ? s->nbest : 0, s ? s->alpha : 0,
+                           seed, put, &to, NULL);
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------- */
+
+typedef struct text { const rf_ctx *ctx; char *at; size_t n, capacity; } text;
+
+static bool append(void *user, const char *data, size_t size)
+{
+    text *t = user;
+    if (!rf__grow(t->ctx, &t->at, &t->capacity, t->n + size + 1, 1)) return false;
+    if (size) memcpy(t->at + t->n, data, size);
+    t->n += size;
+    t->at[t->n] = 0;
+    return true;
+}
+
+static bool begins_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
+
+/* A piece of the model that is text. */
+static bool is_text(const rf_tokenizer *t, int32_t id)
+{
+    return id >= 0 && id < as_subwords(t)->own && !rf_tokenizer_is_special(t, id) &&
+           !rf__spm_control(as_subwords(t)->spm, id);
+}
+
+/* Runs of text go to the library, which takes the space before a run away: it stays where something is before it. */
+static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size)
+{
+    const rf__spm *m = as_subwords(t)->spm;
+    text out = {.ctx = t->ctx};
+    bool good = append(&out, "", 0);
+    for (size_t i = 0, to; i < n && good; i = to) {
+        for (to = i; to < n && is_text(t, id[to]);) to++;
+        if (to > i) {
+            if (out.n && begins_word(rf__spm_piece(m, id[i]))) good = append(&out, " ", 1);
+            good = good && !rf__spm_decode(m, id + i, to - i, append, &out, NULL);
+            continue;
+        }
+        to = i + 1;
+        const char *token = rf_tokenizer_token(t, id[i]);
+        if (token && !(skip && (rf_tokenizer_is_special(t, id[i]) || id[i] < as_subwords(t)->own)))
+            good = append(&out, token, strlen(token));
+    }
+    if (!good) rf__free(t->ctx, out.at), out.at = NULL;
+    *size = out.n;
+    return out.at;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static const char *token_of(const rf_tokenizer *t, int32_t id)
+{
+    return id < as_subwords(t)->own ? rf__spm_piece(as_subwords(t)->spm, id) : NULL;
+}
+
+static int32_t id_of(const rf_tokenizer *t, const char *token) { return rf__spm_id(as_subwords(t)->spm, token); }
+
+static bool continues(const rf_tokenizer *t, int32_t id)
+{
+    return is_text(t, id) && !begins_word(rf__spm_piece(as_subwords(t)->spm, id));
+}
+
+static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
+{
+    return rf__hash64(as_subwords(t)->model, as_subwords(t)->bytes, seed);
+}
+
+static void describe(const rf_tokenizer *t, json_t **about)
+{
+    rf__json_set(about, "pieces", json_integer(as_subwords(t)->own));
+}
+
+/* ---- the model's type -------------------------------------------------------------------------------------------- */
+
+/* A number of protobuf's at *at; 0 and *at = size where it does not end. */
+static uint64_t varint(const unsigned char *p, size_t size, size_t *at)
+{
+    uint64_t x = 0;
+    for (unsigned shift = 0; *at < size && shift < 64; shift += 7) {
+        const unsigned char byte = p[(*at)++];
+        x |= (uint64_t)(byte & 127) << shift;
+        if (byte < 128) return x;
+    }
+    *at = size;
+    return 0;
+}
+
+/* The last field `number` of a message: of length (wire type 2) its bytes, of type 0 its value. */
+static bool field(const unsigned char *p, size_t size, unsigned number, size_t *from, uint64_t *value)
+{
+    bool found = false;
+    for (size_t at = 0; at < size;) {
+        const uint64_t tag = varint(p, size, &at);
+        uint64_t x = 0;
+        if ((tag & 7) == 0 || (tag & 7) == 2) x = varint(p, size, &at);
+        const size_t begin = at;
+        const uint64_t skip = (tag & 7) == 2 ? x : (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : 0;
+        if ((tag & 7) > 2 && (tag & 7) != 5) return false;
+        if (skip > size - at) return false;
+        at += (size_t)skip;
+        if (tag >> 3 != number) continue;
+        found = true;
+        *from = begin;
+        *value = x;
+    }
+    return found;
+}
+
+/* ModelProto.trainer_spec (2) .model_type (3): 1 unigram, 2 BPE, 3 words, 4 characters. */
+static const rf_tokenizer_row *row_of(const char *model, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)model;
+    size_t from = 0, unused;
+    uint64_t bytes = 0, type = 1;
+    if (field(p, size, 2, &from, &bytes)) field(p + from, (size_t)bytes, 3, &unused, &type);
+    return type == 1 ? &rf__tokenizer_unigram : type == 2 ? &rf__tokenizer_bpe : NULL;
+}
+
+/* ---- making one -------------------------------------------------------------------------------------------------- */
+
+static void clear(rf_tokenizer *any)
+{
+    subwords *t = (subwords *)(void *)any;
+    rf__spm_free(t->spm);
+    rf__free(any->ctx, t->model);
+}
+
+/* Of `model`, of which it becomes the owner, on failure too; not begun. */
+static rf_status load(const rf_ctx *ctx, char *model, size_t size, const char *name, subwords **out, rf_error *why)
+{
+    rf__spm *spm = NULL;
+    rf_status status = rf__spm_load(model, size, name, &spm, why);
+    const rf_tokenizer_row *row = status ? NULL : row_of(model, size);
+    if (!status && !row)
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "%s: a SentencePiece model of words or characters; BPE and unigram are read", name);
+    subwords *t = status ? NULL : (subwords *)(void *)rf__tokenizer_alloc(ctx, row, why);
+    if (!status && !t) status = RF_ENOMEM;
+    if (status) {
+        rf__spm_free(spm);
+        rf__free(ctx, model);
+        return status;
+    }
+    t->spm = spm;
+    t->model = model;
+    t->bytes = size;
+    t->base.n = t->own = rf__spm_size(spm);
+    *out = t;
+    return RF_OK;
+}
+
+static bool is_there(const subwords *t, const rf_tokenizer_parts *parts, const char *name)
+{
+    if (rf__spm_id(t->spm, name) >= 0) return true;
+    for (size_t i = 0; i < parts->added_n; i++)
+        if (!strcmp(parts->added[i].text, name)) return true;
+    return false;
+}
+
+/* The model's own name for a special token that the settings do not name; NULL: it has none. */
+static const char *name_in(const subwords *t, const rf_tokenizer_parts *parts, int special)
+{
+    static const struct { const char *name[2]; int role; } row[RF_SPECIALS] = {
+        [RF_UNK] = {{"[UNK]", "<unk>"}, RF_SPM_UNK}, [RF_CLS] = {{"[CLS]", "<cls>"}, RF_SPM_BOS},
+        [RF_SEP] = {{"[SEP]", "<sep>"}, RF_SPM_EOS}, [RF_PAD] = {{"[PAD]", "<pad>"}, RF_SPM_PAD},
+        [RF_MASK] = {{"[MASK]", "<mask>"}, -1},
+    };
+    for (int i = 0; i < 2; i++)
+        if (is_there(t, parts, row[special].name[i])) return row[special].name[i];
+    const int32_t id = row[special].role < 0 ? -1 : rf__spm_reserved(t->spm, (rf__spm_role)row[special].role);
+    return id < 0 ? NULL : rf__spm_piece(t->spm, id);
+}
+
+/* Special tokens that neither settings nor model have follow its pieces, and what was added, as [PAD] ... */
+static rf_status begin(subwords *t, const rf_tokenizer_parts *given, rf_tokenizer **out, rf_error *why)
+{
+    static const char *const usual[RF_SPECIALS] = {
+        [RF_UNK] = "[UNK]", [RF_CLS] = "[CLS]", [RF_SEP] = "[SEP]", [RF_PAD] = "[PAD]", [RF_MASK] = "[MASK]"};
+    rf_tokenizer_parts parts = *given;
+    rf_status status = RF_OK;
+    int32_t next = t->own;
+    parts.added = rf__calloc(t->base.ctx, given->added_n + RF_SPECIALS, sizeof *parts.added);
+    if (!parts.added) status = rf_fail(why, RF_ENOMEM, "tokenizer: out of memory");
+    for (size_t i = 0; i < given->added_n && !status; i++) {
+        parts.added[i] = given->added[i];
+        if (given->added[i].id >= next) next = given->added[i].id + 1;
+    }
+    for (int i = 0; i < RF_SPECIALS && !status; i++) {
+        if (!parts.special[i]) parts.special[i] = name_in(t, &parts, i);
+        if (parts.special[i]) continue;
+        parts.special[i] = usual[i];
+        parts.added[parts.added_n++] = (rf_added){usual[i], strlen(usual[i]), next++, true, false, false};
+    }
+    if (!status) status = rf__tokenizer_begin(&t->base, &parts, why);
+    if (!status) status = rf__tokenizer_follow(&t->base, t->own, parts.name, why);
+    rf__free(t->base.ctx, parts.added);
+    if (status) rf_tokenizer_free(&t->base);
+    else *out = &t->base;
+    return status;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------------- */
+
+static const char *const files[] = {RF_FILE_SUBWORDS, RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, NULL};
+static const char *const holds[] = {RF_FILE_SUBWORDS, NULL};
+
+static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    char path[RF_PATH], *model;
+    size_t size;
+    subwords *t = NULL;
+    rf_status status = rf__path(path, sizeof path, f->path, RF_FILE_SUBWORDS, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &model, &size, f->why);
+    if (!status) status = load(f->ctx, model, size, path, &t, f->why);
+    return status ? status : begin(t, &f->parts, out, f->why);
+}
+
+static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
+{
+    const subwords *own = as_subwords(t);
+    char *copy = rf__alloc(t->ctx, own->bytes + 1);
+    if (!copy) return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+    memcpy(copy, own->model, own->bytes);
+    to->file[to->n].name = RF_FILE_SUBWORDS;
+    to->file[to->n].text = copy;
+    to->file[to->n++].size = own->bytes;
+    return RF_OK;
+}
+
+/* ---- learning ---------------------------------------------------------------------------------------------------- */
+
+static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
+{
+    text *lines = rf__calloc(t->ctx, 1, sizeof *lines);
+    if (!lines) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory");
+    lines->ctx = t->ctx;
+    t->own = lines;
+    return RF_OK;
+}
+
+static rf_status feed(rf_tokenizer_trainer *t, const char *data, size_t size, rf_error *why)
+{
+    if (append(t->own, data, size) && append(t->own, "\n", 1)) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu bytes of text", ((text *)t->own)->n);
+}
+
+static void clear_training(rf_tokenizer_trainer *t)
+{
+    rf__free(t->ctx, ((text *)t->own)->at);
+    rf__free(t->ctx, t->own);
+}
+
+static rf_status train(rf_tokenizer_trainer *t, const char *type, text *model, rf_error *why)
+{
+    const rf_tokenizer_train_options *o = &t->options;
+    const text *lines = t->own;
+    char size[16], coverage[32];
+    snprintf(size, sizeof size, "%d", (int)o->tokens);
+    snprintf(coverage, sizeof coverage, "%.9g", o->coverage);
+    /* As many threads whatever the machine: sums are added in the order of threads. */
+    const char *const option[] = {
+        "model_type", type, "vocab_size", size, "character_coverage", coverage,
+        "byte_fallback", o->byte_fallback ? "true" : "false",
+        "normalization_rule_name", o->normalization ? o->normalization : "nmt_nfkc",
+        "pad_id", "0", "pad_piece", "[PAD]", "unk_id", "1", "unk_piece", "[UNK]", "bos_id", "2", "bos_piece", "[CLS]",
+        "eos_id", "3", "eos_piece", "[SEP]", "control_symbols", "[MASK]", "hard_vocab_limit", "false",
+        "max_sentence_length", "1048576", "num_threads", "16", "minloglevel", "5", NULL};
+    if (!lines->n) return rf_fail(why, RF_EDATA, "vocabulary: there is no text to learn from");
+    return rf__spm_train(option, lines->at, lines->n, append, model, why);
+}
+
+static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_error *why)
+{
+    text model = {.ctx = trainer->ctx};
+    subwords *t = NULL;
+    rf_status status = train(trainer, trainer->row->name, &model, why);
+    if (status) rf__free(trainer->ctx, model.at);
+    else status = load(trainer->ctx, model.at, model.n, "vocabulary", &t, why);
+    return status ? status : begin(t, &(rf_tokenizer_parts){.name = "vocabulary"}, out, why);
+}
+
+static const rf_tokenizer_training training = {
+    .uses = RF_TRAIN_SUBWORDS,
+    .begin = begin_training,
+    .feed = feed,
+    .finish = finish,
+    .clear = clear_training,
+};
+
+/* ---- the rows ---------------------------------------------------------------------------------------------------- */
+
+static const char *const bpe_classes[] = {"RoFormerBPETokenizer", NULL};
+static const char *const unigram_classes[] = {"RoFormerUnigramTokenizer", NULL};
+
+#define SHARED                                                                                                        \
+    .files = files, .holds = holds, .size = sizeof(subwords), .open = open_folder, .training = &training,             \
+    .save = save, .describe = describe, .fingerprint = fingerprint, .clear = clear, .encode = encode,                 \
+    .samples = true, .decode = decode, .token = token_of, .id = id_of, .continues = continues
+
+const rf_tokenizer_row rf__tokenizer_unigram = {
+    .name = "unigram", .title = "sub-words, unigram (SentencePiece)", .classes = unigram_classes, SHARED};
+const rf_tokenizer_row rf__tokenizer_bpe = {
+    .name = "bpe", .title = "sub-words, BPE (SentencePiece)", .classes = bpe_classes, SHARED};
