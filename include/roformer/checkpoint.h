@@ -95,7 +95,8 @@ typedef enum rf_head {
     RF_HEAD_POOLED,             /* the same with BERT's pooler                                                        */
     RF_HEAD_TOKEN,              /* TokenClassification: K logits for each token                                       */
     RF_HEAD_SPAN,               /* QuestionAnswering: begin and end for each token                                    */
-    RF_HEAD_CHOICE              /* MultipleChoice: one logit for each candidate                                       */
+    RF_HEAD_CHOICE,             /* MultipleChoice: one logit for each candidate                                       */
+    RF_HEAD_SEQ2SEQ             /* of an encoder and a decoder: the next word of the target                           */
 } rf_head;
 
 /* The vector of a text that MultipleChoice looks at (summary_type). */
@@ -190,6 +191,17 @@ typedef struct rf_config {
     double feature_epsilon;      /* added to features; below 0: the map's own                                         */
     int64_t feature_seed;        /* of random features; below 0: not known                                            */
     int64_t feature_redraw_interval, feature_draw;  /* steps of training for which they are kept; which draw they are */
+    /* Models of an encoder and a decoder: num_hidden_layers, num_attention_heads and intermediate_size are the
+     * encoder's. */
+    int is_encoder_decoder;
+    int64_t decoder_layers, decoder_attention_heads, decoder_ffn_dim;
+    int64_t decoder_start_token_id, eos_token_id;    /* before a target's first word, and behind its last             */
+    int64_t decoder_vocab_size;                      /* -1: vocab_size, which it must be                              */
+    int share_encoder_decoder_embeddings;            /* one table of words for both sides                             */
+    int normalize_before;                            /* norms stand before sub-layers, and one behind the last layer  */
+    int rotary_cross_attention;                      /* rotation by places in target and source there, too            */
+    double activation_dropout;                       /* inside the feed-forward                                       */
+    char decoder_position_embedding_type[32];        /* "": position_embedding_type                                   */
 } rf_config;
 
 /* RoFormerConfig's own defaults. */

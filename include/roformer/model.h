@@ -72,6 +72,12 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **logits,
                             rf_error *why);
 
+/* Models of an encoder and a decoder: logits [n,V] of what follows the tokens at row[0..n) of the targets, lent until
+ * the next call.  Pair b is sequence b of `source` and sequence b of `target`, which begins with
+ * decoder_start_token_id.  RF_EUNSUPPORTED: the model has no decoder. */
+rf_status rf_session_pair_scores(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
+                                 int64_t n, const float **logits, rf_error *why);
+
 /* Logits of a fine-tuned head, [rows,K], lent until the next call: K is the config's num_labels (1 for choices), rows
  * are the sequences of the batch, or its tokens for RF_HEAD_TOKEN and RF_HEAD_SPAN.  RF_EUNSUPPORTED without such a
  * head. */

@@ -1,4 +1,5 @@
-/* encoder.c — an encoder of any family: its tensors bound to their members, its layers one after the other.
+/* encoder.c — an encoder of any family: its tensors bound to their members, its layers one after the other; and, where
+ * the family has one, the decoder that looks at what it made.
  *
  *     h_0     = embed(batch)
  *     h_l+1   = layer(h_l)                      as the family's row says (family.h); BERT's kind is in post_norm.c
@@ -14,6 +15,15 @@
 #include "model/linear.h"
 #include "store/store.h"
 
+/* One side: its tensors, and what its encoding keeps. */
+typedef struct side {
+    const rf_stack *is;
+    char *embedding, *layer;               /* the family's structs: of the embeddings, of each layer                  */
+    rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer        */
+    size_t per_embedding, per_layer;       /* how many                                                                */
+    rf_positions *kept;
+} side;
+
 struct rf_encoder {
     const rf_ctx *ctx;
     const rf_params *params;
@@ -24,11 +34,8 @@ struct rf_encoder {
     int64_t frozen;                        /* embeddings and so many layers get no gradient                           */
     bool recompute;                        /* layers are computed again in the backward                               */
     rf_tensor *word;
-    char *embedding, *layer;               /* the family's structs: of the embeddings, of each layer                  */
     rf_head_weights head;
-    rf_tensor **position;                  /* the encoding's parameters: of the embeddings, then of each layer        */
-    size_t per_embedding, per_layer;       /* how many                                                                */
-    rf_positions *kept;
+    side side[RF_STACKS];
     rf__observer *observer;
     void *observer_user;
     int64_t underflows;                    /* of linear attention's denominators, in all batches                      */
@@ -36,27 +43,39 @@ struct rf_encoder {
 
 /* ---- binding ---- */
 
+static rf_status make_side(const rf_params *params, int number, side *out, rf_error *why)
+{
+    const rf_ctx *ctx = params->ctx;
+    const rf_stack *is = &params->stack[number];
+    const size_t layers = (size_t)is->config.num_hidden_layers;
+    *out = (side){.is = is};
+    out->embedding = rf__calloc(ctx, 1, params->family->embedding_size);
+    out->layer = rf__calloc(ctx, layers, params->family->layer_size);
+    for (size_t i = 0; i < params->n; i++) {
+        const rf_param *p = &params->p[i];
+        out->per_embedding += p->position && p->stack == number && p->layer == -1;
+        out->per_layer += p->position && p->stack == number && p->layer == is->first;
+    }
+    out->position = rf__calloc(ctx, out->per_embedding + layers * out->per_layer + 1, sizeof(rf_tensor *));
+    if (!out->embedding || !out->layer || !out->position) return RF_ENOMEM;
+    return rf__positions_new(ctx, &is->config, &out->kept, why);
+}
+
 static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
-    const size_t layers = (size_t)params->config.num_hidden_layers;
     rf_encoder *e = rf__calloc(ctx, 1, sizeof *e);
+    bool whole = e != NULL;
     if (e) {
         e->ctx = ctx;
         e->params = params;
         e->value = rf__calloc(ctx, params->n, sizeof *e->value);
         e->grad = rf__calloc(ctx, params->n, sizeof *e->grad);
         e->packed = rf__calloc(ctx, params->n, sizeof *e->packed);
-        e->embedding = rf__calloc(ctx, 1, params->family->embedding_size);
-        e->layer = rf__calloc(ctx, layers, params->family->layer_size);
-        for (size_t i = 0; i < params->n; i++) {
-            e->per_embedding += params->p[i].position && params->p[i].layer == -1;
-            e->per_layer += params->p[i].position && params->p[i].layer == 0;
-        }
-        e->position = rf__calloc(ctx, e->per_embedding + layers * e->per_layer + 1, sizeof *e->position);
+        whole = e->value && e->grad && e->packed;
     }
-    if (!e || !e->value || !e->grad || !e->packed || !e->embedding || !e->layer || !e->position ||
-        rf__positions_new(ctx, &params->config, &e->kept, why)) {
+    for (int s = 0; s < params->stacks && whole; s++) whole = !make_side(params, s, &e->side[s], why);
+    if (!whole) {
         rf__encoder_free(e);
         return rf_fail(why, RF_ENOMEM, "out of memory: an encoder of %zu parameters", params->n);
     }
@@ -93,13 +112,15 @@ rf_status rf__encoder_view(const rf_params *params, float *const value[], const 
 void rf__encoder_free(rf_encoder *e)
 {
     if (!e) return;
-    rf__positions_free(e->kept);
-    rf__free(e->ctx, e->position);
+    for (int i = 0; i < RF_STACKS; i++) {
+        rf__positions_free(e->side[i].kept);
+        rf__free(e->ctx, e->side[i].position);
+        rf__free(e->ctx, e->side[i].embedding);
+        rf__free(e->ctx, e->side[i].layer);
+    }
     rf__free(e->ctx, e->value);
     rf__free(e->ctx, e->grad);
     rf__free(e->ctx, (void *)e->packed);
-    rf__free(e->ctx, e->embedding);
-    rf__free(e->ctx, e->layer);
     rf__free(e->ctx, e);
 }
 
@@ -137,9 +158,10 @@ void rf__encoder_freeze(rf_encoder *e, int64_t layers)
 static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t span)
 {
     const rf_param *p = &e->params->p[i];
-    int64_t dim[2] = {0, p->dim[1]};
-    for (size_t j = 0; j < span; j++) dim[0] += p[j].dim[0];
-    rf_tensor *t = rf_parameter(g, e->value[i], e->grad[i], p->rank, dim);
+    const bool flat = p->flags & RF_ROW_FLAT;
+    int64_t dim[2] = {flat ? p->dim[1] : 0, p->dim[1]};
+    for (size_t j = 0; j < span && !flat; j++) dim[0] += p[j].dim[0];
+    rf_tensor *t = rf_parameter(g, e->value[i], e->grad[i], flat ? 1 : p->rank, dim);
     if (t->rank) t->packed = e->packed[i];
     if (t->rank && e->bf16) t->bf16 = e->bf16 + p->offset;
     return t;
@@ -148,22 +170,26 @@ static rf_tensor *tensor_of(rf_graph *g, const rf_encoder *e, size_t i, size_t s
 /* The struct that p is a member of. */
 static void *owner_of(rf_encoder *e, const rf_param *p)
 {
+    const side *s = &e->side[p->stack];
     if (p->head) return &e->head;
-    return p->layer < 0 ? e->embedding : e->layer + (size_t)p->layer * e->params->family->layer_size;
+    return p->layer < 0 ? s->embedding : s->layer + (size_t)(p->layer - s->is->first) * e->params->family->layer_size;
 }
+
+static rf_tensor **member(void *weights, size_t at) { return (rf_tensor **)(void *)((char *)weights + at); }
 
 static void bind(rf_graph *g, rf_encoder *e)
 {
     const rf_params *params = e->params;
-    rf_tensor **position = e->position;
+    rf_tensor **position[RF_STACKS] = {e->side[0].position, e->side[1].position};
     for (size_t i = 0, span; i < params->n; i += span) {
         const rf_param *p = &params->p[i];
         span = rf__params_span(params, i);
         rf_tensor *t = tensor_of(g, e, i, span);
         if (i == params->word) e->word = t;
-        if (p->position) *position++ = t;
-        else *(rf_tensor **)(void *)((char *)owner_of(e, p) + p->member) = t;
+        if (p->position) *position[p->stack]++ = t;
+        else *member(owner_of(e, p), p->member) = t;
     }
+    if (params->stacks > 1) *member(e->side[1].embedding, params->family->decoder->word) = e->word;
 }
 
 /* ---- the equations ---- */
@@ -188,26 +214,32 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     return is->unrotate ? is->unrotate(g, &b->at, a) : a;
 }
 
+rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q, rf_tensor *key_value)
+{
+    rf_attention_spec spec = b->cross;
+    spec.key_value = key_value;
+    return rf_attention(g, q, &spec);
+}
+
 static rf_tensor *layer_of(rf_graph *g, rf_tensor *h, const void *arg)
 {
     const rf_block *b = arg;
     return b->family->layer_forward(g, b, h);
 }
 
-static rf_tensor *member(const void *weights, size_t at)
-{
-    return *(rf_tensor *const *)(const void *)((const char *)weights + at);
-}
+/* What the decoder looks at: the encoder's last h, and where its sequences begin. */
+typedef struct looked_at { rf_tensor *h; const rf_layer_context *at; } looked_at;
 
 /* Layer i, from what all have in common. */
-static rf_block block_of(const rf_encoder *e, const rf_block *common, int64_t i)
+static rf_block block_of(const side *s, const rf_block *common, int64_t i)
 {
     rf_block b = *common;
-    b.weights = e->layer + (size_t)i * b.family->layer_size;
+    char *weights = s->layer + (size_t)i * b.family->layer_size;
+    b.weights = weights;
     b.at.layer = i;
-    b.at.weight = e->position + e->per_embedding + (size_t)i * e->per_layer;
-    b.at.qkv = member(b.weights, b.family->qkv);
-    b.at.qkv_bias = member(b.weights, b.family->qkv_bias);
+    b.at.weight = s->position + s->per_embedding + (size_t)i * s->per_layer;
+    b.at.qkv = *member(weights, b.family->qkv);
+    b.at.qkv_bias = *member(weights, b.family->qkv_bias);
     b.at.features = rf__linear_rotary(b.config, i);
     b.spec = (rf_attention_spec){.heads = b.config->num_attention_heads,
                                  .B = b.at.B,
@@ -218,39 +250,75 @@ static rf_block block_of(const rf_encoder *e, const rf_block *common, int64_t i)
     return b;
 }
 
-static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
-                         int64_t rows)
+/* Attention to the source: unrotated, or by the angles that self-attention has, at the places on each side. */
+static void look(rf_graph *g, rf_block *b, const looked_at *source)
 {
-    const rf_config *c = &e->params->config;
-    bind(g, e);
-    const rf_position *is = e->params->position;
-    const int64_t L = c->num_hidden_layers;
-    rf_error why = {0};
-    rf_block common = {.config = c,
-                       .family = e->params->family,
-                       .is = is,
-                       .weights = e->embedding,
-                       .observer = e->observer,
-                       .observer_user = e->observer_user,
-                       .underflows = &e->underflows,
-                       .row = row,
-                       .rows = rows};
-    rf_block *l = rf__push(g, (size_t)L, sizeof *l);
-    if (!rf__positions_bind(g, e->kept, c, b, &common.at)) return &g->nil.t;
-    common.at.cache = cache;
-    common.at.still = e->still;
-    common.at.weight = common.at.shared = e->position;
-    for (int64_t i = 0; i < L; i++) {
-        l[i] = block_of(e, &common, i);
-        if (!why.code && is->angles && is->angles(g, &l[i].at, &l[i].spec, &why)) rf__stop(g, why.code, "%s", why.text);
+    b->source = source->h;
+    b->cross = (rf_attention_spec){.heads = b->config->num_attention_heads,
+                                   .B = b->at.B,
+                                   .start = b->at.start,
+                                   .key_start = source->at->start,
+                                   .drop = b->config->attention_probs_dropout_prob};
+    if (!b->config->rotary_cross_attention) return;
+    if (!b->spec.rope || b->spec.row != b->at.position) {
+        rf__stop(g, RF_EUNSUPPORTED,
+                 "rotary_cross_attention: the decoder's encoding does not rotate all heads by their position alone");
+        return;
     }
+    b->cross.rope = b->spec.rope;
+    b->cross.row = b->spec.row;
+    b->cross.key_row = source->at->position;
+}
+
+/* The layers of a side, from what they have in common; `source` NULL: they look at no other. */
+static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_block *common, const looked_at *source)
+{
+    const rf_family *family = common->family;
+    const int64_t L = common->config->num_hidden_layers;
+    rf_error why = {0};
+    rf_block *l = rf__push(g, (size_t)L, sizeof *l);
+    for (int64_t i = 0; i < L && l; i++) {
+        l[i] = block_of(s, common, i);
+        if (!why.code && common->is->angles && common->is->angles(g, &l[i].at, &l[i].spec, &why))
+            rf__stop(g, why.code, "%s", why.text);
+        if (source) look(g, &l[i], source);
+    }
+    if (!l || g->error.code) return &g->nil.t;
     const rf_graph_mark mark = rf_graph_here(g);
-    rf_tensor *h = common.family->embed(g, &common);
+    rf_tensor *h = family->embed(g, common);
     for (int64_t i = 0; i < L; i++) {
         h = e->recompute ? rf_recompute(g, h, layer_of, &l[i], sizeof l[i]) : layer_of(g, h, &l[i]);
         h = rf_keep(g, mark, h);
     }
-    return h;                                                                                    /* [N, C]  */
+    return family->finish ? family->finish(g, common, h) : h;                                    /* [N, C]  */
+}
+
+/* What the layers of a side have in common.  false: the graph has stopped. */
+static bool common_of(rf_graph *g, rf_encoder *e, side *s, const rf_batch *b, rf_block *out)
+{
+    *out = (rf_block){.config = &s->is->config,
+                      .family = e->params->family,
+                      .is = s->is->position,
+                      .weights = s->embedding,
+                      .observer = e->observer,
+                      .observer_user = e->observer_user,
+                      .underflows = &e->underflows};
+    if (!rf__positions_bind(g, s->kept, out->config, b, &out->at)) return false;
+    out->at.still = e->still;
+    out->at.weight = out->at.shared = s->position;
+    return true;
+}
+
+static rf_tensor *encode(rf_graph *g, rf_encoder *e, const rf_batch *b, rf_cache *cache, const int32_t row[],
+                         int64_t rows)
+{
+    rf_block common;
+    bind(g, e);
+    if (!common_of(g, e, &e->side[0], b, &common)) return &g->nil.t;
+    common.at.cache = cache;
+    common.row = row;
+    common.rows = rows;
+    return run(g, e, &e->side[0], &common, NULL);
 }
 
 int64_t rf__encoder_underflows(const rf_encoder *e) { return e->underflows; }
@@ -261,6 +329,20 @@ rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *
     return encode(g, e, b, cache, NULL, 0);
 }
 
+rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target)
+{
+    rf_block from, to;
+    if (e->params->stacks < 2) return rf__stop(g, RF_EUNSUPPORTED, "this model has no decoder: it reads no pairs");
+    bind(g, e);
+    if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
+    if (source->B != target->B)
+        return rf__stop(g, RF_EARG, "pairs: %lld sources, but %lld targets", (long long)source->B,
+                        (long long)target->B);
+    if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
+    const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
+    return run(g, e, &e->side[1], &to, &seen);
+}
+
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)
 {
     return encode(g, e, b, NULL, row, n);
@@ -269,7 +351,7 @@ rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n)
 {
     const rf_params *p = e->params;
-    return rf__family_head(p->family, RF_HEAD_MLM)->forward(g, &p->config, &e->head, rf_rows(g, h, row, n));
+    return p->family->head->forward(g, &p->config, &e->head, rf_rows(g, h, row, n));
 }
 
 static rf_tensor *decoder(const rf_encoder *e) { return e->head.out ? e->head.out : e->word; }

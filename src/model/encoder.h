@@ -53,6 +53,11 @@ rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *
  * caller commits. */
 rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *batch, struct rf_cache *cache);
 
+/* Last hidden states of the decoder, [N of the target, C]: pair b reads sequence b of `source`, and each token of its
+ * sequence of `target` sees those before it.  Both are packed; lengths differ as they like.  RF_EUNSUPPORTED: the
+ * family has no decoder. */
+rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target);
+
 /* What the family makes of the tokens at row[0..n) before the decoder, [n,E]; in BERT LayerNorm(act(h W^T + b)). */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 

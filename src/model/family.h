@@ -7,10 +7,14 @@
  *
  *     e     = embed(batch)                  [N,C]    weights: the struct of the rows `embedding`
  *     h     = layer(h), L times             [N,C]    weights: the struct of the rows `layer`
+ *     h     = finish(h)                     [N,C]    weights: those of the embeddings
  *     x     = head->forward(h)              [n,K]    weights: rf_head_weights; of masked tokens [n,E], for the decoder
  *
  * Names of tensors are the prefix ("bert."), for a layer "encoder.layer.<number>.", and the row's name; a head's are
- * the row's alone, unless RF_ROW_BASE is set. */
+ * the row's alone, unless RF_ROW_BASE is set.
+ *
+ * Families with a `decoder` have two stacks of layers, "encoder.layers.<number>." and "decoder.layers.<number>.".  The
+ * same functions run both; those of the decoder are given the encoder's last h, to attend to. */
 #ifndef RF_FAMILY_H
 #define RF_FAMILY_H
 
@@ -33,6 +37,8 @@ typedef struct rf_block {
     const void *weights;                /* the family's struct                                                        */
     rf_layer_context at;
     rf_attention_spec spec;
+    rf_attention_spec cross;            /* ... to the source; its keys and values are the layer's to make             */
+    rf_tensor *source;                  /* [M,C] what the encoder made of it; NULL: there is none                     */
     rf__observer *observer;
     void *observer_user;
     int64_t *underflows;                /* of linear attention's denominators: added to                               */
@@ -66,13 +72,20 @@ typedef struct rf_footprint {
     double forward, forward_last;       /* the most at once when nothing is recorded; of a last layer as above        */
 } rf_footprint;
 
+/* The other stack of an encoder and a decoder; rows of the structs that the first one has. */
+typedef struct rf_family_decoder {
+    const rf_family_row *embedding, *layer;
+    size_t word;                        /* in the struct of the embeddings: takes the words of both sides             */
+} rf_family_decoder;
+
 typedef struct rf_family {
     rf_family_config config;            /* first: the rows of rf__config_families                                     */
     const char *prefix;
     const rf_family_row *embedding, *layer; /* ended by a row without a name                                          */
     size_t embedding_size, layer_size;  /* bytes of the structs                                                       */
     size_t qkv, qkv_bias;               /* in the layer's: [query, key, value] together, which encodings ask for      */
-    const rf_head_row *head;            /* ended by a row without forward; the first is that of masked tokens         */
+    const rf_family_decoder *decoder;   /* NULL: there is none                                                        */
+    const rf_head_row *head;            /* ended by a row without forward; the first says which word                  */
     const rf_spelling *spelling;        /* ended by a row without a name                                              */
     /* names (without the prefix) of tensors that need no mention when they are unused; NULL at the end */
     const char *const *silent;
@@ -80,6 +93,7 @@ typedef struct rf_family {
     rf_norm_kind norm;
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
     rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
+    rf_tensor *(*finish)(rf_graph *g, const rf_block *b, rf_tensor *h);             /* NULL: nothing to do            */
     rf_footprint (*footprint)(const rf_config *c, bool bf16);
 } rf_family;
 
@@ -101,6 +115,9 @@ rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *
 /* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it: [N,3C] -> [N,C] (encoder.c). */
 rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
 
+/* softmax(q k^T / sqrt D) v over the source of each sequence: q [N,C], keys and values [M,2C] -> [N,C] (encoder.c). */
+rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q, rf_tensor *key_value);
+
 /* Heads (heads.c): dropout, dense, act, dropout, out | dense, tanh, dropout, out | dropout, out | out | dense, act,
  * norm. */
 rf_tensor *rf__head_dense(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
@@ -108,6 +125,7 @@ rf_tensor *rf__head_pooled(rf_graph *g, const rf_config *c, const rf_head_weight
 rf_tensor *rf__head_token(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_plain(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
 rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);
+rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x);      /* x itself   */
 
 /* Rows of several families' heads, named as transformers' classes name them. */
 extern const rf_family_row rf__rows_masked[], rf__rows_dense[], rf__rows_label[], rf__rows_span[], rf__rows_choice[];

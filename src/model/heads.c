@@ -69,12 +69,18 @@ rf_tensor *rf__head_masked(rf_graph *g, const rf_config *c, const rf_head_weight
     return rf_norm(g, x, NULL, 0, w->norm, w->norm_bias, c->layer_norm_eps, RF_NORM_LAYER);
 }
 
+rf_tensor *rf__head_none(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
+{
+    (void)g, (void)c, (void)w;
+    return x;
+}
+
 /* ---- asked by a task ---- */
 
 static rf_tensor *logits(rf_graph *g, const rf_encoder *e, rf_tensor *x)
 {
     const rf_params *p = rf__encoder_params(e);
-    if (p->head == RF_HEAD_MLM)
+    if (p->head == RF_HEAD_MLM || p->head == RF_HEAD_SEQ2SEQ)
         return rf__stop(g, RF_EUNSUPPORTED, "this model has no head for texts, tokens, answers or choices");
     return rf__family_head(p->family, p->head)->forward(g, &p->config, rf__encoder_head(e), x);
 }

@@ -3,9 +3,11 @@
  *
  * Names and shapes are those of transformers' classes.  In the slab, query, key and value of a layer lie side by
  * side (`joined`), so that one product [N,C] x [C,3C] makes all three. */
+#include <math.h>
 #include <stdio.h>
 
 #include "model/family.h"
+#include "model/linear.h"
 #include "roformer/folder.h"
 #include "store/store.h"
 
@@ -34,14 +36,32 @@ static bool required(const rf_param_row *r, const rf_config *c)
 {
     if ((r->flags & PROJECTED) && c->embedding_size == c->hidden_size) return false;
     if ((r->flags & RF_ROW_UNSHARED) && c->share_att_key) return false;
+    if ((r->flags & RF_ROW_BOTH_SIDES) && !c->share_encoder_decoder_embeddings) return false;
+    if ((r->flags & RF_ROW_ONE_SIDE) && c->share_encoder_decoder_embeddings) return false;
+    if ((r->flags & RF_ROW_BEFORE) && !c->normalize_before) return false;
     return !((r->flags & UNTIED) && c->tie_word_embeddings);
 }
 
-typedef struct section { int layer; const char *prefix; bool head, position; } section;
+int rf__config_stacks(const rf_config *c) { return c->is_encoder_decoder ? RF_STACKS : 1; }
+
+void rf__config_stack(const rf_config *c, int stack, rf_config *out)
+{
+    *out = *c;
+    if (!stack) return;
+    out->is_decoder = 1;
+    out->num_hidden_layers = c->decoder_layers;
+    out->num_attention_heads = c->decoder_attention_heads;
+    out->intermediate_size = c->decoder_ffn_dim;
+    if (*c->decoder_position_embedding_type)
+        memcpy(out->position_embedding_type, c->decoder_position_embedding_type, sizeof out->position_embedding_type);
+}
+
+typedef struct section { int stack, layer; const char *prefix; bool head, position; } section;
 
 static bool append(rf_params *out, const rf_param_row *r, size_t member, const section *in)
 {
-    if (!required(r, &out->config)) return true;
+    const rf_stack *stack = &out->stack[in->stack];
+    if (!required(r, &stack->config)) return true;
     rf_param *p = &out->p[out->n];
     const bool base = !in->head || r->flags & RF_ROW_BASE;
     *p = (rf_param){.init = r->init,
@@ -50,15 +70,16 @@ static bool append(rf_params *out, const rf_param_row *r, size_t member, const s
                     .head = in->head,
                     .position = in->position,
                     .layer = in->layer,
+                    .stack = in->stack,
                     .member = member};
     p->joined = (r->flags & JOINED) != 0;
-    p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS) || in->position;
+    p->looked_up = r->flags & (RF_ROW_TABLE | RF_ROW_WORDS | RF_ROW_FLAT) || in->position;
     if (r->flags & RF_ROW_WORDS) out->word = out->n;
     out->n++;
     snprintf(p->name, sizeof p->name, "%s%s%s", base ? out->family->prefix : "", in->prefix, r->name);
     p->count = 1;
     for (const char *s = r->shape; *s; s++) {
-        p->dim[p->rank] = extent(&out->config, out->position, *s);
+        p->dim[p->rank] = extent(&stack->config, stack->position, *s);
         if (!rf__checked_mul(p->count, (size_t)p->dim[p->rank++], &p->count)) return false;
     }
     size_t at = out->total;
@@ -77,7 +98,7 @@ static bool append_family(rf_params *out, const rf_family_row *r, const section 
 static bool append_position(rf_params *out, const rf_param_row *r, const section *in)
 {
     bool fits = true;
-    for (; r && r->name; r++) fits &= append(out, r, 0, &(section){in->layer, in->prefix, false, true});
+    for (; r && r->name; r++) fits &= append(out, r, 0, &(section){in->stack, in->layer, in->prefix, false, true});
     return fits;
 }
 
@@ -97,48 +118,89 @@ static size_t family_length(const rf_family_row *r)
 
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why)
 {
-    return rf__params_new_head(ctx, config, RF_HEAD_MLM, out, why);
+    const rf_family *family;
+    const rf_status status = rf__family_find(config, &family, why);
+    return status ? status : rf__params_new_head(ctx, config, family->head->head, out, why);
 }
 
-/* Family, head and encoding; what they cannot be together. */
+/* Rows of the embeddings of a side, and of one of its layers. */
+static const rf_family_row *embedding_of(const rf_family *f, int stack)
+{
+    return stack ? f->decoder->embedding : f->embedding;
+}
+
+static const rf_family_row *layer_of(const rf_family *f, int stack) { return stack ? f->decoder->layer : f->layer; }
+
+/* Family, head and encodings; what they cannot be together. */
 static rf_status choose(const rf_config *config, rf_head head, rf_params *out, const rf_head_row **is, rf_error *why)
 {
     if (head == RF_HEAD_SPAN && config->num_labels != 2)
         return rf_fail(why, RF_EDATA, "config: num_labels is %lld, an answer has 2 ends",
                        (long long)config->num_labels);
     rf_status status = rf__family_find(config, &out->family, why);
-    if (!status) status = rf__position_find(config, &out->position, why);
+    out->stacks = rf__config_stacks(config);
+    for (int s = 0, first = 0; s < out->stacks && !status; first += (int)out->stack[s++].config.num_hidden_layers) {
+        rf__config_stack(config, s, &out->stack[s].config);
+        out->stack[s].first = first;
+        status = rf__position_find(&out->stack[s].config, &out->stack[s].position, why);
+    }
     if (status) return status;
+    out->position = out->stack[0].position;
     *is = rf__family_head(out->family, head);
     return *is ? RF_OK
                : rf_fail(why, RF_EUNSUPPORTED, "config: a %s has no head of this kind", out->family->config.title);
 }
 
+static size_t most_rows(const rf_params *p, const rf_head_row *top)
+{
+    size_t most = family_length(top->row);
+    for (int s = 0; s < p->stacks; s++)
+        most += family_length(embedding_of(p->family, s)) + length(p->stack[s].position->embedding) +
+                (size_t)p->stack[s].config.num_hidden_layers *
+                    (family_length(layer_of(p->family, s)) + length(p->stack[s].position->layer));
+    return most;
+}
+
+/* Embeddings first, then layers: the backward comes by in the opposite order. */
+static bool append_embeddings(rf_params *out, int s)
+{
+    const section in = {s, -1, "", false, false}, named = {s, -1, s ? "decoder." : "encoder.", false, false};
+    const bool fits = append_family(out, embedding_of(out->family, s), &in);
+    return append_position(out, out->stack[s].position->embedding, out->stacks > 1 ? &named : &in) && fits;
+}
+
+static bool append_layers(rf_params *out, int s)
+{
+    const rf_stack *is = &out->stack[s];
+    bool fits = true;
+    for (int l = 0; l < (int)is->config.num_hidden_layers; l++) {
+        char name[64];
+        if (out->stacks > 1) snprintf(name, sizeof name, "%scoder.layers.%d.", s ? "de" : "en", l);
+        else snprintf(name, sizeof name, "encoder.layer.%d.", l);
+        const section in = {s, is->first + l, name, false, false};
+        fits &= append_family(out, layer_of(out->family, s), &in);
+        fits &= append_position(out, is->position->layer, &in);
+    }
+    return fits;
+}
+
 rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why)
 {
-    const int64_t L = config->num_hidden_layers;
     const rf_head_row *top = NULL;
     *out = (rf_params){.ctx = ctx, .config = *config, .head = head};
     const rf_status status = choose(config, head, out, &top, why);
     if (status) return status;
-    const rf_family *family = out->family;
-    const rf_position *position = out->position;
-    const size_t most = family_length(family->embedding) + length(position->embedding) + family_length(top->row) +
-                        (size_t)L * (family_length(family->layer) + length(position->layer));
+    const size_t most = most_rows(out, top);
     out->p = rf__calloc(ctx, most, sizeof *out->p);
     if (!out->p) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %zu parameters", most);
 
-    const section first = {-1, "", false, false}, last = {(int)L, "", true, false};
-    bool fits = append_family(out, family->embedding, &first);
-    fits &= append_position(out, position->embedding, &first);
-    for (int l = 0; l < (int)L; l++) {
-        char name[64];
-        snprintf(name, sizeof name, "encoder.layer.%d.", l);
-        const section in = {l, name, false, false};
-        fits &= append_family(out, family->layer, &in);
-        fits &= append_position(out, position->layer, &in);
-    }
-    fits &= append_family(out, top->row, &last);
+    const rf_stack *last = &out->stack[out->stacks - 1];
+    bool fits = true;
+    for (int s = 0; s < out->stacks; s++) fits &= append_embeddings(out, s);
+    for (int s = 0; s < out->stacks; s++) fits &= append_layers(out, s);
+    fits &= append_family(
+        out, top->row,
+        &(section){out->stacks - 1, last->first + (int)last->config.num_hidden_layers, "", true, false});
     out->total = (out->total + 15) & ~(size_t)15;
     if (fits && out->total <= SIZE_MAX / sizeof(float)) return RF_OK;
     rf__params_free(out);
@@ -187,9 +249,14 @@ int64_t rf_config_parameters(const rf_config *given)
     rf_config own, *c = &own;
     if (!given || rf__config_given(c, given, NULL) || rf__family_find(c, &f, NULL)) return 0;
     const rf_head_row *head = rf__family_head(f, rf_config_head(c));
-    const int64_t rest = count_family(c, f->embedding) + c->num_hidden_layers * count_family(c, f->layer) +
-                         (head ? count_family(c, head->row) : 0);
-    return rf__position_find(c, &p, NULL) ? rest : rest + rf_position_parameters(p, c);
+    int64_t sum = head ? count_family(c, head->row) : 0;
+    for (int s = 0; s < rf__config_stacks(c); s++) {
+        rf_config side;
+        rf__config_stack(c, s, &side);
+        sum += count_family(&side, embedding_of(f, s)) + side.num_hidden_layers * count_family(&side, layer_of(f, s));
+        if (!rf__position_find(&side, &p, NULL)) sum += rf_position_parameters(p, &side);
+    }
+    return sum;
 }
 
 void rf__params_free(rf_params *p)
@@ -210,7 +277,11 @@ static void fill_block(void *arg, int64_t block, int worker)
     (void)worker;
     const struct filling *f = arg;
     const size_t from = (size_t)block * BLOCK, to = from + BLOCK < f->p->count ? from + BLOCK : f->p->count;
-    const float deviation = (float)f->params->config.initializer_range;
+    const rf_param *p = f->p;
+    const double columns = (double)p->dim[p->rank - 1], both = (double)p->dim[0] + columns;
+    const float deviation = (float)(p->init == RF_INIT_GLOROT  ? sqrt(2 / both)
+                                    : p->init == RF_INIT_WIDTH ? sqrt(1 / columns)
+                                                               : f->params->config.initializer_range);
     rf_rng r;
     rf_rng_init(&r, f->seed, (uint64_t)f->index << 32 | (uint64_t)block);
     for (size_t i = from; i < to; i++) f->to[i] = deviation * rf_rng_normal(&r);
@@ -220,15 +291,15 @@ void rf__param_init(const rf_params *params, size_t index, float *to, uint64_t s
 {
     const rf_param *p = &params->p[index];
     const int64_t pad = params->config.pad_token_id, E = params->config.embedding_size;
-    if (p->init == RF_INIT_NORMAL) {
+    if (p->init == RF_INIT_NORMAL || p->init == RF_INIT_GLOROT || p->init == RF_INIT_WIDTH) {
         struct filling f = {params, p, to, seed, index};
         rf__parallel(params->ctx, (int64_t)((p->count + BLOCK - 1) / BLOCK), fill_block, &f);
     } else if (p->init == RF_INIT_MADE) {
-        params->position->fill(&params->config, p, to);
+        params->stack[p->stack].position->fill(&params->stack[p->stack].config, p, to);
     } else {
         for (size_t j = 0; j < p->count; j++) to[j] = p->init == RF_INIT_ONES;
     }
-    if (index == params->word && pad >= 0 && pad < params->config.vocab_size)
+    if (p->flags & RF_ROW_WORDS && pad >= 0 && pad < params->config.vocab_size)
         memset(to + pad * E, 0, (size_t)E * sizeof *to);
 }
 
@@ -446,4 +517,10 @@ rf_status rf__params_write(const rf_params *params, const float *slab, rf_type t
     const rf_status status = rf__weights_stream(params->ctx, path, out, n, NULL, NULL, NULL, fd, why);
     rf__free(params->ctx, out);
     return status;
+}
+
+void rf__params_draw(rf_params *p, int64_t step)
+{
+    rf__linear_draw(&p->config, step);
+    for (int i = 0; i < p->stacks; i++) rf__linear_draw(&p->stack[i].config, step);
 }

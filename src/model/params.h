@@ -12,7 +12,9 @@ typedef enum rf_init {
     RF_INIT_NORMAL,
     RF_INIT_ZEROS,
     RF_INIT_ONES,
-    RF_INIT_MADE /* by the position encoding */
+    RF_INIT_GLOROT, /* normal of variance 2 / (rows + columns)                       Glorot and Bengio 2010, Eq. 16 */
+    RF_INIT_WIDTH,  /* normal of variance 1 / columns                                                                */
+    RF_INIT_MADE    /* by the position encoding                                                                      */
 } rf_init;
 
 /* A row of a parameter table.  shape: one letter for each dimension, V vocabulary, T types, E embedding, C hidden,
@@ -35,6 +37,10 @@ enum {
     RF_ROW_WORDS = 64,          /* the word embeddings: a table, and the decoder of a tied head                       */
     RF_ROW_TWICE = 128,         /* untied, written under its other spelling, too                                      */
     RF_ROW_PRETRAINED = 256,    /* of a head, but read for every head from a file that has it: BERT's pooler          */
+    RF_ROW_BOTH_SIDES = 512,    /* only with share_encoder_decoder_embeddings                                         */
+    RF_ROW_ONE_SIDE = 1024,     /* only without                                                                       */
+    RF_ROW_BEFORE = 2048,       /* only with normalize_before                                                         */
+    RF_ROW_FLAT = 4096,         /* [1,n] in files, a vector of n here                                                 */
 };
 
 typedef struct rf_param {
@@ -49,27 +55,47 @@ typedef struct rf_param {
     bool joined;                /* lies directly behind the parameter before it                                       */
     bool head;                  /* belongs to the head, not to the encoder                                            */
     bool position;              /* belongs to the position encoding                                                   */
-    int layer;                  /* -1 embeddings, 0.. encoder layers, num_hidden_layers the head                      */
+    int layer;                  /* -1 embeddings, 0.. layers, stack after stack, then the head                        */
+    int stack;                  /* the stack that it belongs to                                                       */
     size_t member;              /* of the family's struct of its layer (family.h); not of position's                  */
 } rf_param;
+
+/* The layers of one side: all there are, or those of the encoder, or of the decoder.  Each side has a config of its
+ * own, in which the keys that both have (layers, heads, feed-forward, encoding, is_decoder) are its. */
+enum { RF_STACKS = 2 };
+typedef struct rf_stack {
+    rf_config config;
+    const struct rf_position *position;     /* the encoding that its config names (position.h)                        */
+    int first;                              /* number of its first layer                                              */
+} rf_stack;
 
 typedef struct rf_params {
     const rf_ctx *ctx;
     rf_config config;
     rf_head head;
     const struct rf_family *family;         /* the row that config names (family.h)                                   */
-    const struct rf_position *position;     /* the encoding that config names (position.h)                            */
+    const struct rf_position *position;     /* that of the first stack                                                */
+    rf_stack stack[RF_STACKS];
+    int stacks;
     size_t n, total;            /* parameters; floats of the slab, padding (zeros) included                           */
-    size_t word;                /* the index of the word embeddings                                                   */
+    size_t word;                /* the index of the word embeddings; the decoder's where each side has its own        */
     rf_param *p;
 } rf_params;
+
+/* The config of a side, of `rf__config_stacks` that there are. */
+int rf__config_stacks(const rf_config *c);
+void rf__config_stack(const rf_config *c, int stack, rf_config *out);
+
+/* The random features of linear attention, in each config, are those of training's step (rf__linear_draw). */
+void rf__params_draw(rf_params *p, int64_t step);
 
 /* Parameters that make one matrix with p[i], itself counted: 3 for a query's, 0 for what is joined to another. */
 size_t rf__params_span(const rf_params *p, size_t i);
 
+/* With the head that says which word: of masked tokens, or of a target. */
 rf_status rf__params_new(const rf_ctx *ctx, const rf_config *config, rf_params *out, rf_error *why);
 
-/* The same with another head than the one for masked tokens. */
+/* The same with another head. */
 rf_status rf__params_new_head(const rf_ctx *ctx, const rf_config *config, rf_head head, rf_params *out, rf_error *why);
 void rf__params_free(rf_params *p);
 

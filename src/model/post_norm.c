@@ -7,7 +7,15 @@
  *     h   = norm(h + drop(a W_o))
  *     h   = norm(h + drop(act(h W_1) W_2))
  *
- * Biases and the norms' scales are there or not, as the family's rows say; the norm is the family's. */
+ * Biases and the norms' scales are there or not, as the family's rows say; the norm is the family's.
+ *
+ * Layers of a decoder have attention to the source s between the two, without rotation       Vaswani et al. 2017, 3.1
+ *
+ *     h   = norm(h + drop(softmax(q k^T / sqrt D) v W_o)),   q = h W_q,   k, v = s W_k, s W_v
+ *
+ * With normalize_before the norm stands before each sub-layer f, and once behind the last       Xiong et al. 2020
+ *
+ *     h   = h + drop(f(norm(h))) */
 #include <math.h>
 
 #include "model/post_norm.h"
@@ -21,6 +29,7 @@ rf_tensor *rf__post_norm_embed(rf_graph *g, const rf_block *b)
     const int32_t *const id[] = {b->at.id};
     rf_tensor *word = c->scale_embedding ? rf_mix(g, w->word, 1, &scale, id, N) : rf_embed(g, w->word, b->at.id, N);
     if (b->is->embed) word = b->is->embed(g, &b->at, word);
+    if (!w->type) return rf_dropout(g, word, c->hidden_dropout_prob);              /* neither types nor a norm */
     rf_tensor *type = rf_embed(g, w->type, b->at.type, N);
     rf_tensor *h =
         rf_norm(g, rf_spend(word), rf_spend(type), 0, w->norm, w->norm_bias, c->layer_norm_eps, b->family->norm);
@@ -28,20 +37,59 @@ rf_tensor *rf__post_norm_embed(rf_graph *g, const rf_block *b)
     return w->project ? rf_linear(g, h, w->project, w->project_bias, RF_ACT_NONE) : h;
 }
 
+static rf_tensor *norm(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+{
+    return rf_norm(g, h, NULL, 0, gamma, beta, b->config->layer_norm_eps, b->family->norm);
+}
+
+/* What a sub-layer reads of h, */
+static rf_tensor *before(rf_graph *g, const rf_block *b, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+{
+    return b->config->normalize_before ? norm(g, b, h, gamma, beta) : h;
+}
+
+/* and what becomes of h with its result x. */
+static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor *h, rf_tensor *gamma, rf_tensor *beta)
+{
+    const rf_config *c = b->config;
+    if (c->normalize_before) return rf_add(g, rf_dropout(g, x, c->hidden_dropout_prob), h);
+    return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
+}
+
+static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_post_norm_layer *w = b->weights;
+    rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
+    rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
+    rf_tensor *kv = rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);     /* [M, 2C] */
+    rf_tensor *a = rf__block_cross_attention(g, b, q, kv);
+    a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
+    return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias);
+}
+
 rf_tensor *rf__post_norm_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_config *c = b->config;
     const rf_post_norm_layer *w = b->weights;
-    const double p = c->hidden_dropout_prob, eps = c->layer_norm_eps;
-    rf_tensor *qkv = rf_linear(g, h, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
+    rf_tensor *x = before(g, b, h, w->norm, w->norm_bias);
+    rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
     rf_tensor *a = rf__block_attention(g, b, qkv);
     if (b->row) a = rf_rows(g, a, b->row, b->rows);
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                                    /* N: those that are asked for */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
-    h = rf_norm(g, rf_spend(a), h, p, w->norm, w->norm_bias, eps, b->family->norm);
-    rf_tensor *f = rf_linear(g, h, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
+    h = behind(g, b, a, h, w->norm, w->norm_bias);
+    if (b->source) h = look_at_source(g, b, h);
+    x = before(g, b, h, w->norm2, w->norm2_bias);
+    rf_tensor *f = rf_linear(g, x, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
+    if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);
     f = rf_linear(g, rf_spend(f), w->down, w->down_bias, RF_ACT_NONE);
-    return rf_norm(g, rf_spend(f), h, p, w->norm2, w->norm2_bias, eps, b->family->norm);
+    return behind(g, b, f, h, w->norm2, w->norm2_bias);
+}
+
+rf_tensor *rf__pre_norm_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
+{
+    const rf_post_norm_embedding *w = b->weights;
+    return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
 }
 
 /* Of a layer: query, key, value; attention and its log-sum-exp; the sums that the norms saw, their means and

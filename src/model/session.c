@@ -136,16 +136,21 @@ rf_status rf_session_embed(rf_session *s, const rf_batch *batch, rf_pooling how,
     return status ? status : finish(s, rf_pool(s->graph, h, batch->start, batch->B, how), out, why);
 }
 
-static rf_status get_head(rf_session *s, rf_error *why)
+/* The words as the head's matrix join this session's view. */
+static rf_status get_words(rf_session *s, rf_error *why)
 {
-    if (!rf_model_has_head(s->model))
-        return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
     const rf_packed **packed = &s->packed[s->model->params.word];
     if (*packed || !s->model->config.tie_word_embeddings) return RF_OK;
     rf_status status = rf__model_head(s->model, packed, why);
     if (!status) status = bind(s, why);
     if (status) *packed = NULL;
     return status;
+}
+
+static rf_status get_head(rf_session *s, rf_error *why)
+{
+    if (rf_model_has_head(s->model)) return get_words(s, why);
+    return rf_fail(why, RF_EUNSUPPORTED, "this model has no language-model head (cls.predictions.*)");
 }
 
 rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t row[], int64_t n, const float **out,
@@ -159,10 +164,25 @@ rf_status rf_session_scores(rf_session *s, const rf_batch *batch, const int32_t 
     return status ? status : finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
+rf_status rf_session_pair_scores(rf_session *s, const rf_batch *source, const rf_batch *target, const int32_t row[],
+                                 int64_t n, const float **out, rf_error *why)
+{
+    if (!(s && out)) return rf__missing("rf_session_pair_scores", "session, logits", why);
+    if (!s->model->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder: it reads texts, not pairs of them");
+    rf_status status = check(source, why);
+    if (!status) status = check_rows(row, n, why);
+    if (!status) status = get_words(s, why);
+    if (!status) status = begin(s, target, why);
+    if (status) return status;
+    rf_tensor *h = rf__pair_forward(s->graph, s->encoder, source, target);
+    return finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
+}
+
 rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **out, int64_t *rows, rf_error *why)
 {
     if (!(s && out && rows)) return rf__missing("rf_session_logits", "session, logits, rows", why);
-    if (rf_model_task(s->model) == RF_HEAD_MLM)
+    if (rf_model_task(s->model) == RF_HEAD_MLM || rf_model_task(s->model) == RF_HEAD_SEQ2SEQ)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model has not been fine-tuned: no head for texts, tokens, answers or choices");
     const rf_status status = begin(s, batch, why);

@@ -124,7 +124,8 @@ static const rf_config_key *key_of(const rf_family_config *f, size_t i)
 
 static void set_defaults(const rf_family_config *f, rf_config *c)
 {
-    *c = (rf_config){.size = sizeof *c, .hidden_act = RF_ACT_GELU, .classifier_dropout = -1, .num_labels = 2};
+    const rf_act act = f->usual_act ? f->usual_act : RF_ACT_GELU;
+    *c = (rf_config){.size = sizeof *c, .hidden_act = act, .classifier_dropout = -1, .num_labels = 2};
     snprintf(c->family, sizeof c->family, "%s", f->name);
     snprintf(c->architecture, sizeof c->architecture, "%s", f->class->name);
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
@@ -132,6 +133,7 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     for (size_t i = 0; i < RF_COUNT(keys); i++) set_at(c, &keys[i], keys[i].normal);
     for (size_t i = 0; i < key_count(f); i++)
         if (key_of(f, i)) set_at(c, key_of(f, i), key_of(f, i)->normal);
+    if (f->one_width) c->embedding_size = c->hidden_size;
 }
 
 _Static_assert(sizeof(rf_rope_scaling) <= RF_ROPE_SCALING_MOST, "it stays within what a config keeps free for it");
@@ -210,7 +212,7 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     const struct { const char *name, *text; size_t size; } texts[] = {
         TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
         TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
-        TEXT(feature_map),
+        TEXT(feature_map),     TEXT(decoder_position_embedding_type),
     };
 #undef TEXT
     for (size_t i = 0; i < RF_COUNT(lists); i++)
@@ -229,6 +231,41 @@ rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error
     return RF_OK;
 }
 
+/* The heads of one side. */
+static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
+{
+    const long long C = c->hidden_size, H = heads;
+    if (C % H)
+        return rf_fail(why, RF_EDATA, "%s: %s is %lld, which does not divide hidden_size %lld", name, key, H, C);
+    if (C / H % 2)
+        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / %s %lld is %lld, rotation needs an even head", name, C,
+                       key, H, C / H);
+    return RF_OK;
+}
+
+/* What ranges of single keys cannot say of an encoder and a decoder. */
+static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why)
+{
+    const struct { const char *key; int64_t id; } ids[] = {{"decoder_start_token_id", c->decoder_start_token_id},
+                                                           {"eos_token_id", c->eos_token_id}};
+    for (size_t i = 0; i < RF_COUNT(ids); i++)
+        if (ids[i].id >= c->vocab_size)
+            return rf_fail(why, RF_EDATA, "%s: %s is %lld, vocab_size is %lld", name, ids[i].key, (long long)ids[i].id,
+                           (long long)c->vocab_size);
+    if (c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder is true: a decoder without its encoder is not computed",
+                       name);
+    if (c->decoder_vocab_size >= 0 && c->decoder_vocab_size != c->vocab_size)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: decoder_vocab_size is %lld, vocab_size %lld: both sides have one vocabulary here", name,
+                       (long long)c->decoder_vocab_size, (long long)c->vocab_size);
+    if (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: attention_type: linear attention is for models of one side, \"softmax\" expected here",
+                       name);
+    return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
+}
+
 static rf_status check(const rf_config *c, const char *name, rf_error *why)
 {
     const rf_status arrays = rf__config_check_arrays(c, name, why);
@@ -241,17 +278,13 @@ static rf_status check(const rf_config *c, const char *name, rf_error *why)
         const rf_status s = k ? check_key(c, k, name, why) : RF_OK;
         if (s) return s;
     }
-    const long long C = c->hidden_size, H = c->num_attention_heads;
+    const long long C = c->hidden_size;
     if (f->one_width && c->embedding_size != C)
         return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,
                        (long long)c->embedding_size, C, f->title);
-    if (C % H)
-        return rf_fail(why, RF_EDATA, "%s: num_attention_heads is %lld, which does not divide hidden_size %lld", name,
-                       H, C);
-    if (C / H % 2)
-        return rf_fail(why, RF_EDATA,
-                       "%s: hidden_size %lld / num_attention_heads %lld is %lld, rotation needs an even head", name, C,
-                       H, C / H);
+    rf_status status = check_heads(c, "num_attention_heads", c->num_attention_heads, name, why);
+    if (!status && f->pairs) status = check_pairs(c, name, why);
+    if (status) return status;
     if (c->pad_token_id >= c->vocab_size)
         return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
                        (long long)c->vocab_size);
@@ -299,15 +332,15 @@ static rf_status read_key(const char *file, const rf_config_key *k, const json_t
     return check_key(c, k, file, why);
 }
 
-/* Keys of what no family here has: decoders that look at an encoder, quantized weights. */
-static rf_status refuse_relatives(const char *file, const json_t *root, rf_error *why)
+/* Keys of what the family has not: decoders that look at an encoder, quantized weights. */
+static rf_status refuse_relatives(const rf_family_config *f, const char *file, const json_t *root, rf_error *why)
 {
     static const struct { const char *key, *text; int truth; } accepted[] = {
         {"add_cross_attention", NULL, 0}, {"is_encoder_decoder", NULL, 0}, {"quantization_config", NULL, -1},
     };
     for (size_t i = 0; i < RF_COUNT(accepted); i++) {
         const json_t *v = json_object_get(root, accepted[i].key);
-        if (!v || json_is_null(v)) continue;
+        if (!v || json_is_null(v) || (f->pairs && !strcmp(accepted[i].key, "is_encoder_decoder"))) continue;
         if (accepted[i].text && json_is_string(v) && !strcmp(json_string_value(v), accepted[i].text)) continue;
         if (accepted[i].truth >= 0 && json_is_boolean(v) && json_is_true(v) == accepted[i].truth) continue;
         if (accepted[i].truth >= 0 && !json_is_boolean(v))
@@ -319,31 +352,46 @@ static rf_status refuse_relatives(const char *file, const json_t *root, rf_error
     return RF_OK;
 }
 
-static rf_status read_act(const char *file, const json_t *v, rf_config *c, rf_error *why)
+static const char *act_key(const rf_family_config *f) { return f->act ? f->act : "hidden_act"; }
+
+static rf_status read_act(const char *file, const char *key, const json_t *v, rf_config *c, rf_error *why)
 {
     if (!v) return RF_OK;
-    if (!json_is_string(v)) return rf__wrong_type(file, "hidden_act", v, "a string", why);
+    if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     for (size_t i = 0; i < RF_COUNT(acts); i++)
         if (!strcmp(json_string_value(v), acts[i].name)) {
             c->hidden_act = acts[i].act;
             return RF_OK;
         }
     return rf_fail(why, RF_EUNSUPPORTED,
-                   "%s: hidden_act is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh",
-                   file, rf__printable(json_string_value(v)).text);
+                   "%s: %s is \"%s\", known are gelu, gelu_new, gelu_pytorch_tanh, relu, silu, swish, tanh", file, key,
+                   rf__printable(json_string_value(v)).text);
 }
 
-static rf_status read_position(const char *file, const json_t *v, rf_config *c, rf_error *why)
+/* The name of an encoding, into one of the two texts of a config. */
+static rf_status read_position(const char *file, const json_t *root, const char *key, char *to, size_t size,
+                               rf_error *why)
 {
+    const json_t *v = json_object_get(root, key);
     if (!v) return RF_OK;
-    if (!json_is_string(v)) return rf__wrong_type(file, "position_embedding_type", v, "a string", why);
+    if (!json_is_string(v)) return rf__wrong_type(file, key, v, "a string", why);
     const char *name = json_string_value(v);
-    if (strlen(name) >= sizeof c->position_embedding_type)
-        return rf_fail(why, RF_EDATA,
-                       "%s: position_embedding_type is \"%s\", which is not known (`roformer positions` lists all)",
-                       file, rf__printable(name).text);
-    memcpy(c->position_embedding_type, name, strlen(name) + 1);
+    if (strlen(name) >= size)
+        return rf_fail(why, RF_EDATA, "%s: %s is \"%s\", which is not known (`roformer positions` lists all)", file,
+                       key, rf__printable(name).text);
+    memcpy(to, name, strlen(name) + 1);
     return RF_OK;
+}
+
+static rf_status read_positions(const rf_family_config *f, const char *file, const json_t *root, rf_config *c,
+                                rf_error *why)
+{
+    rf_status s = read_position(file, root, "position_embedding_type", c->position_embedding_type,
+                                sizeof c->position_embedding_type, why);
+    if (!s && f->pairs)
+        s = read_position(file, root, "decoder_position_embedding_type", c->decoder_position_embedding_type,
+                          sizeof c->decoder_position_embedding_type, why);
+    return s;
 }
 
 /* Keys of DeBERTa's own config.json that would change the mathematics; where they are not given, they are as we compute
@@ -387,7 +435,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     bool embedding = false;
     const rf_family_config *f = NULL;
     rf_status s = rf__config_pick(file, root, &f, why);
-    if (!s) s = refuse_relatives(file, root, why);
+    if (!s) s = refuse_relatives(f, file, root, why);
     if (s) return s;
     set_defaults(f, c);
     for (size_t i = 0; i < key_count(f) && !s; i++) {
@@ -397,10 +445,10 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
         s = read_key(file, k, v, c, why);
         if (!strcmp(k->name, "embedding_size")) embedding = true;
     }
-    if (!s) s = read_act(file, json_object_get(root, "hidden_act"), c, why);
+    if (!s) s = read_act(file, act_key(f), json_object_get(root, act_key(f)), c, why);
     if (!s) s = rf__config_read_rope(ctx, file, root, c, why);
     if (!s) s = rf__config_read_attention(ctx, file, root, c, why);
-    if (!s) s = read_position(file, json_object_get(root, "position_embedding_type"), c, why);
+    if (!s) s = read_positions(f, file, root, c, why);
     if (!s) s = refuse_debertas(file, root, c, why);
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
@@ -526,15 +574,24 @@ static char *architectures(const rf_config *c)
 }
 
 /* A name as it stands in JSON; only names of the registry get here through a model, any through rf_config_write. */
-static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
+static bool put_position(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const char *key,
+                         const char *position, const char *usual)
 {
-    if (!strcmp(c->position_embedding_type, rf__config_family(c)->position)) return true;
-    json_t *v = json_string(c->position_embedding_type);
+    if (!strcmp(position, usual)) return true;
+    json_t *v = json_string(position);
     char *name = v ? rf__json_dump(v, JSON_ENCODE_ANY) : NULL;
-    const bool fine = name && put(ctx, text, size, capacity, "position_embedding_type", name);
+    const bool fine = name && put(ctx, text, size, capacity, key, name);
     free(name);
     json_decref(v);
     return fine;
+}
+
+static bool put_positions(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
+{
+    return put_position(ctx, text, size, capacity, "position_embedding_type", c->position_embedding_type,
+                        rf__config_family(c)->position) &&
+           put_position(ctx, text, size, capacity, "decoder_position_embedding_type",
+                        c->decoder_position_embedding_type, "");
 }
 
 static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c)
@@ -587,10 +644,10 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
     if (fine) size = (size_t)snprintf(text, capacity, "{\n");
     fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
-           put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, "hidden_act", act);
+           put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, act_key(f), act);
     for (size_t i = 0; i < key_count(f) && fine; i++)
         if (key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, key_of(f, i));
-    fine = fine && put_position(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
+    fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));
     rf_status s = RF_OK;

@@ -45,6 +45,9 @@ typedef struct rf_family_config {
     const rf_class_row *class;           /* the first of a head is the one that is written                           */
     const char *position;       /* position_embedding_type where config.json names none                               */
     bool one_width;             /* embedding_size is hidden_size                                                      */
+    bool pairs;                 /* an encoder and a decoder: a source is read, a target written                       */
+    const char *act;            /* the key of hidden_act; NULL: by that name                                          */
+    rf_act usual_act;           /* its default; RF_ACT_NONE: gelu                                                     */
     const char *elsewhere;      /* why transformers does not load what is written; NULL: it does                      */
 } rf_family_config;
 

@@ -20,8 +20,9 @@ const rf_class_row *rf__config_class(const rf_config *c)
 
 rf_head rf_config_head(const rf_config *c)
 {
+    const rf_family_config *f = rf__config_family(c);
     const rf_class_row *is = rf__config_class(c);
-    return is ? is->head : RF_HEAD_MLM;
+    return is ? is->head : f ? f->class->head : RF_HEAD_MLM;
 }
 
 void rf_config_set_head(rf_config *c, rf_head head)
@@ -233,7 +234,7 @@ json_t *rf__task_json(const rf_config *c)
 {
     json_t *all = json_object();
     const rf_head head = rf_config_head(c);
-    if (!all || head == RF_HEAD_MLM) return all;
+    if (!all || head == RF_HEAD_MLM || head == RF_HEAD_SEQ2SEQ) return all;
     bool fine = add_labels(all, c) && (!c->task_label || add_task_labels(all, c));
     if (fine && *c->problem_type) fine = !json_object_set_new(all, "problem_type", json_string(c->problem_type));
     if (fine && *c->finetuning_task)

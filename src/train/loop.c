@@ -14,7 +14,6 @@
 #include <stdio.h>
 
 #include "graph/graph.h"
-#include "model/linear.h"
 #include "train/save.h"
 #include "optim/schedule.h"
 
@@ -165,7 +164,7 @@ static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 {
     const double begin = rf__seconds();
     *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
-    rf__linear_draw(&r->params.config, r->state.step + 1);
+    rf__params_draw(&r->params, r->state.step + 1);
     rf_status status = pack(r, s, why);
     s->wait = rf__seconds() - begin;
     round_weights(r);
@@ -417,7 +416,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
 {
     rf__run *r = l->run;
     r->began = rf__seconds();
-    rf__linear_draw(&r->params.config, r->state.step);
+    rf__params_draw(&r->params, r->state.step);
     if (handle_requests(r, why)) return why->code;
     if (r->state.eval_owed && !r->stop && end_step(l, true, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {

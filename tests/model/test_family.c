@@ -17,6 +17,11 @@ static rf_config small(const char *family)
     c.intermediate_size = 12;
     c.max_position_embeddings = 16;
     c.num_labels = 2;
+    if (!c.is_encoder_decoder) return c;
+    c.decoder_layers = 3;
+    c.decoder_attention_heads = 4;
+    c.decoder_ffn_dim = 20;
+    c.pad_token_id = c.decoder_start_token_id = 12;
     return c;
 }
 
@@ -28,7 +33,7 @@ static void check_rows(const rf_family_row *row, size_t size, int *words)
         assert_true(r->at % sizeof(void *) == 0 && r->at < size);
         *words += (r->row.flags & RF_ROW_WORDS) != 0;
         for (const rf_family_row *s = row; s < r; s++)
-            assert_true(s->at != r->at || r->row.flags & RF_ROW_JOINED);
+            assert_true(s->at != r->at || r->row.flags & (RF_ROW_JOINED | RF_ROW_ONE_SIDE));
     }
 }
 
@@ -41,15 +46,21 @@ static void rows_are_bound_to_members(void **state)
         int words = 0;
         assert_int_equal(rf__family_find(&c, &family, NULL), RF_OK);
         assert_ptr_equal(&family->config, *f);
+        for (const rf_class_row *is = (*f)->class; is->name; is++) assert_non_null(rf__family_head(family, is->head));
         check_rows(family->embedding, family->embedding_size, &words);
         check_rows(family->layer, family->layer_size, &words);
-        assert_int_equal(words, 1);
-        assert_int_equal(family->head[0].head, RF_HEAD_MLM);
+        const int tables = (*f)->pairs ? 2 : 1;                 /* of both sides together, or the source's own */
+        assert_int_equal(words, tables);
+        assert_int_equal(family->head[0].head, (*f)->pairs ? RF_HEAD_SEQ2SEQ : RF_HEAD_MLM);
         for (const rf_head_row *h = family->head; h->forward; h++) {
             check_rows(h->row, sizeof(rf_head_weights), &words);
-            assert_int_equal(words, 1);
+            assert_int_equal(words, tables);
         }
-        for (const rf_class_row *is = (*f)->class; is->name; is++) assert_non_null(rf__family_head(family, is->head));
+        assert_int_equal(family->decoder != NULL, (*f)->pairs);
+        if (!family->decoder) continue;
+        check_rows(family->decoder->embedding, family->embedding_size, &words);
+        check_rows(family->decoder->layer, family->layer_size, &words);
+        assert_int_equal(words, 3);
     }
 }
 
@@ -204,7 +215,7 @@ static void every_tensor_has_its_gradient(void **state)
     (void)state;
     rf_ctx *ctx = t_ctx(2, NULL);
     for (const rf_family_config *const *f = rf__config_families; *f; f++)
-        for (const rf_class_row *is = (*f)->class; is->name; is++) {
+        for (const rf_class_row *is = (*f)->class; is->name && !(*f)->pairs; is++) {
             rf_config c = small((*f)->name);
             c.hidden_act = RF_ACT_GELU;
             c.hidden_dropout_prob = c.attention_probs_dropout_prob = 0;

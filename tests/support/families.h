@@ -1,5 +1,6 @@
 /* families.h — the golden folders of families: tests/golden/<family>/<name>, each with a golden.txt that begins with
- * `word` behind its first line.  A family without any fails; RoFormer's are in tests/golden/models and heads. */
+ * `word` behind its first line.  A family without any fails; RoFormer's are in tests/golden/models and heads, those of
+ * pairs ("pairs") are of transformers' Marian. */
 #ifndef T_FAMILIES_H
 #define T_FAMILIES_H
 
@@ -31,6 +32,8 @@ static inline t_goldens t_family_goldens(const char *word)
     for (const rf_family_config *const *f = rf__config_families + 1; *f; f++) {
         char root[128];
         const int before = all.n;
+        const bool pairs = word && !strcmp(word, "pairs");
+        if (word ? (*f)->pairs != pairs || (pairs && (*f)->elsewhere) : (*f)->pairs && (*f)->elsewhere) continue;
         snprintf(root, sizeof root, "tests/golden/%s", (*f)->name);
         DIR *d = opendir(root);
         if (!d) fail_msg("family %s has no golden folder %s", (*f)->name, root);

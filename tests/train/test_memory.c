@@ -78,7 +78,7 @@ static void families_are_counted(void **state)
 {
     (void)state;
     for (const rf_family_config *const *f = rf__config_families; *f; f++)
-        for (int many = 0; many < 2; many++) {
+        for (int many = 0; many < 2 && !(*f)->pairs; many++) {
             const shape s = {.V = 500, .B = 8, .T = 64};
             rf_ctx *ctx = t_ctx(2, NULL);
             rf_config c;

@@ -43,12 +43,6 @@ static const rf_family_row masked[] = {
     {{0}, 0},
 };
 
-static rf_tensor *as_it_is(rf_graph *g, const rf_config *c, const rf_head_weights *w, rf_tensor *x)
-{
-    (void)g, (void)c, (void)w;
-    return x;
-}
-
 /* Without a transform a label's row and its adjoint are all. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
@@ -58,7 +52,7 @@ static rf_footprint footprint(const rf_config *c, bool bf16)
 }
 
 static const rf_head_row heads[] = {
-    {RF_HEAD_MLM, RF_LOOK_ALL, masked, as_it_is},
+    {RF_HEAD_MLM, RF_LOOK_ALL, masked, rf__head_none},
     {RF_HEAD_SEQUENCE, RF_LOOK_FIRST, rf__rows_dense, rf__head_dense},
     {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
     {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},

@@ -1,0 +1,42 @@
+/* marian.c — Marian's translators.                   Junczys-Dowmunt et al. 2018; transformers' MarianMTModel (opus-mt)
+ *
+ * The encoder and decoder of seq2seq.c, sines and cosines added to the words of each side, the first half of a vector
+ * sines, the other cosines.  A target begins with pad_token_id, which decoder_start_token_id names.
+ *
+ *     logits = h word^T + final_logits_bias */
+#include "model/seq2seq.h"
+
+static const rf_family_row which[] = {
+    {{"lm_head.weight", "VE", RF_INIT_GLOROT, true, RF_ROW_UNTIED}, offsetof(rf_head_weights, out)},
+    {{"final_logits_bias", "1V", RF_INIT_ZEROS, false, RF_ROW_FLAT}, offsetof(rf_head_weights, out_bias)},
+    {{0}, 0},
+};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
+static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "MarianMTModel", false, false}, {0}};
+
+/* Keys of the folders that BART's class once loaded as Marian's. */
+static const rf_config_sign signs[] = {
+    {"normalize_before", NULL, false, false},
+    {"normalize_embedding", NULL, false, false},
+    {"add_final_layer_norm", NULL, false, false},
+    {"rotary_cross_attention", NULL, false, false},
+    {0},
+};
+static const rf_config_key keys[] = {RF_SEQ2SEQ_KEYS(1024, 12, 16, 4096, 58101, 58100, 0, 0)};
+static const char *const positions[] = {"sinusoidal_halves", NULL};
+
+const rf_family rf__family_marian = {
+    .config = {.name = "marian",
+               .model_type = "marian",
+               .title = "Marian",
+               .sign = signs,
+               .key = keys,
+               .class = classes,
+               .position = "sinusoidal_halves",
+               .one_width = true,
+               .pairs = true,
+               .act = "activation_function"},
+    .head = heads,
+    .positions = positions,
+    RF_SEQ2SEQ,
+};

@@ -1,0 +1,35 @@
+/* transformer.c — the Transformer of an encoder and a decoder.           Vaswani et al. 2017; RoFormer, Section 4.1
+ *
+ * The encoder and decoder of seq2seq.c with any encoding of `roformer positions` on either side: RoFormer's rotates
+ * queries and keys of self-attention on both, and leaves attention to the source as it is, unless
+ * rotary_cross_attention asks for rotation by the places in source and target there, too.
+ *
+ *     logits = h word^T */
+#include "model/seq2seq.h"
+
+static const rf_family_row which[] = {
+    {{"lm_head.weight", "VE", RF_INIT_GLOROT, true, RF_ROW_UNTIED}, offsetof(rf_head_weights, out)},
+    {{0}, 0},
+};
+static const rf_head_row heads[] = {{RF_HEAD_SEQ2SEQ, RF_LOOK_ALL, which, rf__head_none}, {0}};
+static const rf_class_row classes[] = {{RF_HEAD_SEQ2SEQ, "TransformerForConditionalGeneration", false, true}, {0}};
+
+/* Transformer-base, with the 37,000 sub-words of the paper. */
+static const rf_config_key keys[] = {RF_SEQ2SEQ_KEYS(512, 6, 8, 2048, 37000, 0, 0, 1)};
+
+const rf_family rf__family_transformer = {
+    .config = {.name = "transformer",
+               .model_type = "transformer",
+               .title = "Transformer",
+               .key = keys,
+               .class = classes,
+               .position = "rotary",
+               .one_width = true,
+               .pairs = true,
+               .act = "activation_function",
+               .usual_act = RF_ACT_RELU,
+               .elsewhere = "transformers has no class for model_type `transformer`; the names of tensors and keys are "
+                            "those of its MarianMTModel."},
+    .head = heads,
+    RF_SEQ2SEQ,
+};

@@ -1,0 +1,86 @@
+/* seq2seq.c — an encoder and a decoder: tensors and keys as transformers' MarianMTModel has them.
+ *
+ *     s = encoder(source),   h = decoder(target, s)                layers: post_norm.c;  the order of rows is theirs
+ *     logits = h word^T
+ *
+ * Words are one table for source, target and logits (share_encoder_decoder_embeddings and tie_word_embeddings: the
+ * usual), or the source has its own, or the logits, or each.  Matrices start as normal numbers of variance
+ * 2 / (rows + columns), words as such of 1 / columns. */
+#include "model/seq2seq.h"
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+    }
+const rf_family_row rf__rows_source_words[] = {
+    ROW("shared.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_BOTH_SIDES, word),
+    ROW("encoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_ONE_SIDE, word),
+    ROW("encoder.layer_norm.weight", "C", ONES, false, RF_ROW_BEFORE, last),
+    ROW("encoder.layer_norm.bias", "C", ZEROS, false, RF_ROW_BEFORE, last_bias),
+    {{0}, 0},
+};
+static const rf_family_row target_words[] = {
+    ROW("decoder.embed_tokens.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_ONE_SIDE, word),
+    ROW("decoder.layer_norm.weight", "C", ONES, false, RF_ROW_BEFORE, last),
+    ROW("decoder.layer_norm.bias", "C", ZEROS, false, RF_ROW_BEFORE, last_bias),
+    {{0}, 0},
+};
+#undef ROW
+
+#define ROW(name, shape, init, decay, flags, member) \
+    { \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_layer, member) \
+    }
+#define SELF \
+    ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv), \
+        ROW("self_attn.k_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
+        ROW("self_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, qkv), \
+        ROW("self_attn.q_proj.bias", "C", ZEROS, false, 0, qkv_bias), \
+        ROW("self_attn.k_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
+        ROW("self_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, qkv_bias), \
+        ROW("self_attn.out_proj.weight", "CC", GLOROT, true, 0, out), \
+        ROW("self_attn.out_proj.bias", "C", ZEROS, false, 0, out_bias), \
+        ROW("self_attn_layer_norm.weight", "C", ONES, false, 0, norm), \
+        ROW("self_attn_layer_norm.bias", "C", ZEROS, false, 0, norm_bias)
+#define CROSS \
+    ROW("encoder_attn.q_proj.weight", "CC", GLOROT, true, 0, cross_query), \
+        ROW("encoder_attn.q_proj.bias", "C", ZEROS, false, 0, cross_query_bias), \
+        ROW("encoder_attn.k_proj.weight", "CC", GLOROT, true, 0, cross_keys), \
+        ROW("encoder_attn.v_proj.weight", "CC", GLOROT, true, RF_ROW_JOINED, cross_keys), \
+        ROW("encoder_attn.k_proj.bias", "C", ZEROS, false, 0, cross_keys_bias), \
+        ROW("encoder_attn.v_proj.bias", "C", ZEROS, false, RF_ROW_JOINED, cross_keys_bias), \
+        ROW("encoder_attn.out_proj.weight", "CC", GLOROT, true, 0, cross_out), \
+        ROW("encoder_attn.out_proj.bias", "C", ZEROS, false, 0, cross_out_bias), \
+        ROW("encoder_attn_layer_norm.weight", "C", ONES, false, 0, cross_norm), \
+        ROW("encoder_attn_layer_norm.bias", "C", ZEROS, false, 0, cross_norm_bias)
+#define FEED_FORWARD \
+    ROW("fc1.weight", "FC", GLOROT, true, 0, up), ROW("fc1.bias", "F", ZEROS, false, 0, up_bias), \
+        ROW("fc2.weight", "CF", GLOROT, true, 0, down), ROW("fc2.bias", "C", ZEROS, false, 0, down_bias), \
+        ROW("final_layer_norm.weight", "C", ONES, false, 0, norm2), \
+        ROW("final_layer_norm.bias", "C", ZEROS, false, 0, norm2_bias), \
+    { \
+        {0}, 0 \
+    }
+const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD};
+static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
+#undef ROW
+
+const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_post_norm_embedding, word)};
+
+/* Tables that are computed, and copies of tied tensors, as older folders have them. */
+const char *const rf__seq2seq_silent[] = {
+    "encoder.embed_positions.weight",
+    "decoder.embed_positions.weight",
+    "encoder.embed_tokens.weight",
+    "decoder.embed_tokens.weight",
+    "lm_head.weight",
+    NULL,
+};
+
+/* Of a layer of the encoder; a label is its row and its adjoint. */
+rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
+{
+    rf_footprint f = rf__post_norm_footprint(c, bf16);
+    f.label = 4 * 2 * (double)c->hidden_size;
+    return f;
+}
