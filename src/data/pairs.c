@@ -1,0 +1,276 @@
+/* pairs.c — parallel text as ids, and its batches of two packed sides.
+ *
+ *     source   s_1 .. s_m </s>        target   <s> t_1 .. t_n        labels   t_1 .. t_n </s>
+ *
+ * Nothing is padded: texts of a side lie end to end, whatever their lengths. */
+#include <stdio.h>
+
+#include "data/pairs.h"
+#include "roformer/source.h"
+
+enum { LINE = 64 << 20, CHUNK = 1 << 16 };
+
+/* ---- lines ---- */
+
+typedef struct lines {
+    const rf_ctx *ctx;
+    const char *path;
+    rf_source *from;
+    char *text;                         /* what was read and not used yet: [at, end)                                  */
+    size_t at, end, capacity;
+    uint64_t number;                    /* of the line that was read last                                             */
+    bool done;
+} lines;
+
+static rf_status fill(lines *l, rf_error *why)
+{
+    size_t got = 0;
+    if (l->end - l->at > LINE)
+        return rf_fail(why, RF_EDATA, "%s:%llu: a line of more than %d MiB", l->path,
+                       (unsigned long long)l->number + 1, LINE >> 20);
+    if (l->at) memmove(l->text, l->text + l->at, l->end - l->at);
+    l->end -= l->at;
+    l->at = 0;
+    if (!rf__grow(l->ctx, &l->text, &l->capacity, l->end + CHUNK, 1))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %s", l->path);
+    const rf_status status = rf_source_read(l->from, l->text + l->end, CHUNK, &got, why);
+    l->end += got;
+    l->done = !status && !got;
+    return status;
+}
+
+/* The next line without its end, lent until the next call; *text NULL: there is none. */
+static rf_status next(lines *l, const char **text, size_t *size, rf_error *why)
+{
+    size_t seen = 0;
+    *text = NULL;
+    for (;;) {
+        const size_t left = l->end - l->at;
+        const char *from = l->text ? l->text + l->at : NULL;
+        const char *stop = left > seen ? memchr(from + seen, '\n', left - seen) : NULL;
+        if (!stop && !l->done) {
+            seen = left;
+            const rf_status status = fill(l, why);
+            if (status) return status;
+            continue;
+        }
+        if (!stop && !left) return RF_OK;
+        *size = stop ? (size_t)(stop - from) : left;
+        l->at += *size + (stop != NULL);
+        *size -= *size && from[*size - 1] == '\r';
+        *text = from;
+        l->number++;
+        return RF_OK;
+    }
+}
+
+/* ---- reading ---- */
+
+typedef struct reading {
+    const rf_ctx *ctx;
+    const rf_tokenizer *tokenizer;
+    const rf__pair_limits *limits;
+    lines side[RF__SIDES];
+    rf_encoding ids[RF__SIDES];
+    size_t capacity[RF__SIDES], pairs[RF__SIDES];        /* of the lists of `out`                                     */
+    rf__pairs *out;
+} reading;
+
+static rf_status out_of_memory(size_t pairs, rf_error *why)
+{
+    return rf_fail(why, RF_ENOMEM, "out of memory: %zu pairs of texts", pairs);
+}
+
+/* Drops the pair?  A pair of two empty lines is one that is empty, too. */
+static bool drops(reading *r, rf__drop *reason)
+{
+    const rf__pair_limits *o = r->limits;
+    const double m = (double)r->ids[0].n, n = (double)r->ids[1].n;
+    *reason = RF__DROP_EMPTY;
+    if (m < 1 || n < 1) return true;
+    *reason = RF__DROP_LONG;
+    for (int s = 0; s < RF__SIDES; s++)
+        if (o->max_length[s] && (int64_t)r->ids[s].n > o->max_length[s]) return true;
+    *reason = RF__DROP_RATIO;
+    return o->max_ratio > 0 && (m > n ? m / n : n / m) > o->max_ratio;
+}
+
+static bool keep(reading *r)
+{
+    rf__pairs *p = r->out;
+    for (int s = 0; s < RF__SIDES; s++) {
+        const rf_encoding *e = &r->ids[s];
+        const size_t at = p->n ? p->start[s][p->n] : 0;
+        if (!rf__grow(r->ctx, &p->id[s], &r->capacity[s], at + e->n, sizeof *p->id[s]) ||
+            !rf__grow(r->ctx, &p->start[s], &r->pairs[s], p->n + 2, sizeof *p->start[s]))
+            return false;
+        memcpy(p->id[s] + at, e->id, e->n * sizeof *e->id);
+        p->start[s][p->n] = at;
+        p->start[s][p->n + 1] = at + e->n;
+        p->hash = rf__hash64(e->id, e->n * sizeof *e->id, p->hash + e->n);
+    }
+    p->n++;
+    return true;
+}
+
+static rf_status encode(reading *r, int s, const char *text, size_t size, rf_error *why)
+{
+    rf_error own = {0};
+    const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
+    const rf_status status = rf_encode(r->tokenizer, text, size, NULL, 0, 0, flags, &r->ids[s], NULL, &own);
+    if (!status) return RF_OK;
+    return rf_fail(why, status, "%s:%llu: %s", r->side[s].path, (unsigned long long)r->side[s].number, own.text);
+}
+
+/* One file has ended, the other goes on: how many lines has each? */
+static rf_status other_lengths(reading *r, rf_error *why)
+{
+    const char *text;
+    size_t size;
+    for (int s = 0; s < RF__SIDES; s++)
+        do {
+            const rf_status status = next(&r->side[s], &text, &size, why);
+            if (status) return status;
+        } while (text);
+    return rf_fail(why, RF_EDATA,
+                   "%s has %llu lines, %s %llu: parallel texts have as many lines, each the translation of the other's",
+                   r->side[0].path, (unsigned long long)r->side[0].number, r->side[1].path,
+                   (unsigned long long)r->side[1].number);
+}
+
+static rf_status read_pair(reading *r, bool *more, rf_error *why)
+{
+    const char *text[RF__SIDES];
+    size_t size[RF__SIDES];
+    rf_status status = RF_OK;
+    for (int s = 0; s < RF__SIDES && !status; s++) status = next(&r->side[s], &text[s], &size[s], why);
+    *more = !status && text[0] && text[1];
+    if (!*more) return status || (!text[0] && !text[1]) ? status : other_lengths(r, why);
+    for (int s = 0; s < RF__SIDES && !status; s++) status = encode(r, s, text[s], size[s], why);
+    if (status) return status;
+    rf__drop reason;
+    if (!drops(r, &reason)) return keep(r) ? RF_OK : out_of_memory(r->out->n, why);
+    rf__dropped *d = &r->out->dropped[reason];
+    if (d->n < RF__DROPS_LISTED) d->line[d->n] = r->side[0].number;
+    d->n++;
+    return RF_OK;
+}
+
+rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const path[RF__SIDES],
+                         const rf__pair_limits *limits, rf__pairs *out, rf_error *why)
+{
+    *out = (rf__pairs){0};
+    reading r = {.ctx = ctx, .tokenizer = t, .limits = limits, .out = out};
+    rf_status status = RF_OK;
+    for (int s = 0; s < RF__SIDES; s++) {
+        r.side[s] = (lines){.ctx = ctx, .path = path[s]};
+        rf_encoding_init(&r.ids[s], ctx);
+        if (!status) status = rf_source_open(ctx, path[s], &r.side[s].from, why);
+    }
+    for (bool more = true; more && !status;) status = read_pair(&r, &more, why);
+    for (int s = 0; s < RF__SIDES; s++) {
+        rf_source_close(r.side[s].from);
+        rf__free(ctx, r.side[s].text);
+        rf_encoding_clear(&r.ids[s]);
+    }
+    char dropped[256];
+    if (!status && !out->n)
+        status = rf_fail(why, RF_EDATA, "%s, %s: no pair of texts to train on%s%s", path[0], path[1],
+                         *rf__pairs_dropped(out, dropped, sizeof dropped) ? ": " : "", dropped);
+    if (status) rf__pairs_free(ctx, out);
+    return status;
+}
+
+void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p)
+{
+    for (int s = 0; s < RF__SIDES; s++) {
+        rf__free(ctx, p->id[s]);
+        rf__free(ctx, p->start[s]);
+    }
+    *p = (rf__pairs){0};
+}
+
+const char *rf__pairs_dropped(const rf__pairs *p, char *to, size_t size)
+{
+    static const char *const reasons[] = {"have an empty side", "are longer than the limit",
+                                          "have sides of too different lengths"};
+    size_t n = 0;
+    *to = 0;
+    for (int d = 0; d < RF__DROPS; d++) {
+        const rf__dropped *is = &p->dropped[d];
+        if (!is->n || n >= size) continue;
+        n += (size_t)snprintf(to + n, size - n, "%s%llu %s (lines", n ? "; " : "", (unsigned long long)is->n,
+                              reasons[d]);
+        for (uint64_t i = 0; i < is->n && i < RF__DROPS_LISTED && n < size; i++)
+            n += (size_t)snprintf(to + n, size - n, " %llu", (unsigned long long)is->line[i]);
+        if (n < size) n += (size_t)snprintf(to + n, size - n, "%s)", is->n > RF__DROPS_LISTED ? " ..." : "");
+    }
+    return to;
+}
+
+/* ---- batches ---- */
+
+rf_status rf__pair_batch_new(const rf_ctx *ctx, int64_t capacity, rf__pair_batch *out, rf_error *why)
+{
+    const size_t n = (size_t)capacity;
+    rf__pair_batch b = {.capacity = capacity};
+    for (int s = 0; s < RF__SIDES; s++) {
+        b.id[s] = rf__calloc(ctx, n, sizeof *b.id[s]);
+        b.start[s] = rf__calloc(ctx, n / 4 + 2, sizeof *b.start[s]);     /* a pair has at least two tokens a side */
+    }
+    b.label = rf__calloc(ctx, n, sizeof *b.label);
+    b.row = rf__calloc(ctx, n, sizeof *b.row);
+    for (size_t i = 0; b.row && i < n; i++) b.row[i] = (int32_t)i;
+    *out = b;
+    if (b.id[0] && b.id[1] && b.start[0] && b.start[1] && b.label && b.row) return RF_OK;
+    rf__pair_batch_free(ctx, out);
+    return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)capacity);
+}
+
+void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b)
+{
+    for (int s = 0; s < RF__SIDES; s++) {
+        rf__free(ctx, b->id[s]);
+        rf__free(ctx, b->start[s]);
+    }
+    rf__free(ctx, b->label);
+    rf__free(ctx, b->row);
+    *b = (rf__pair_batch){0};
+}
+
+rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side)
+{
+    return (rf_batch){.N = b->N[side], .B = b->B, .id = b->id[side], .start = b->start[side]};
+}
+
+static void add(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
+{
+    const size_t m = rf__pair_length(p, RF__SOURCE_SIDE, i), n = rf__pair_length(p, RF__TARGET_SIDE, i);
+    const int32_t *source = p->id[RF__SOURCE_SIDE] + p->start[RF__SOURCE_SIDE][i],
+                  *target = p->id[RF__TARGET_SIDE] + p->start[RF__TARGET_SIDE][i];
+    int32_t *from = b->id[RF__SOURCE_SIDE] + b->N[RF__SOURCE_SIDE];
+    int32_t *to = b->id[RF__TARGET_SIDE] + b->N[RF__TARGET_SIDE], *label = b->label + b->N[RF__TARGET_SIDE];
+    memcpy(from, source, m * sizeof *from);
+    from[m] = marks->end;
+    to[0] = marks->begin;
+    memcpy(to + 1, target, n * sizeof *to);
+    memcpy(label, target, n * sizeof *label);
+    label[n] = marks->end;
+    b->N[RF__SOURCE_SIDE] += (int64_t)m + 1;
+    b->N[RF__TARGET_SIDE] += (int64_t)n + 1;
+    b->B++;
+    for (int s = 0; s < RF__SIDES; s++) b->start[s][b->B] = (int32_t)b->N[s];
+}
+
+void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
+                    rf__pair_batch *b)
+{
+    b->N[0] = b->N[1] = b->B = b->start[0][0] = b->start[1][0] = 0;
+    for (; at->index < (int64_t)p->n; at->index++) {
+        const size_t i = (size_t)rf__shuffled((uint64_t)at->index, p->n, order, (uint64_t)at->epoch);
+        const size_t tokens = rf__pair_length(p, 0, i) + rf__pair_length(p, 1, i) + 2;
+        if (b->N[0] + b->N[1] + (int64_t)tokens > b->capacity) return;
+        add(p, i, marks, b);
+    }
+    *at = (rf__pair_position){.epoch = at->epoch + 1};
+}

@@ -1,0 +1,70 @@
+/* pairs.h — parallel text: line n of one file is the translation of line n of the other; as ids, and as batches of two
+ * packed sides. */
+#ifndef RF_PAIRS_H
+#define RF_PAIRS_H
+
+#include "data/pieces.h"
+#include "roformer/model.h"
+#include "roformer/tokenizer.h"
+
+enum { RF__SOURCE_SIDE, RF__TARGET_SIDE, RF__SIDES };
+
+/* What a pair may be.  Lengths are tokens without those that stand before and behind a text; 0: no limit. */
+typedef struct rf__pair_limits {
+    int64_t max_length[RF__SIDES];
+    double max_ratio;                   /* of the longer side to the shorter one                                      */
+} rf__pair_limits;
+
+/* Why pairs were dropped: a side without a token, a side that is too long, sides of too different lengths. */
+typedef enum rf__drop { RF__DROP_EMPTY, RF__DROP_LONG, RF__DROP_RATIO, RF__DROPS } rf__drop;
+enum { RF__DROPS_LISTED = 5 };
+typedef struct rf__dropped { uint64_t n, line[RF__DROPS_LISTED]; } rf__dropped;     /* how many, the first lines      */
+
+typedef struct rf__pairs {
+    size_t n;
+    int32_t *id[RF__SIDES];
+    size_t *start[RF__SIDES];           /* [n+1] of id                                                                */
+    rf__dropped dropped[RF__DROPS];
+    uint64_t hash;                      /* of all ids                                                                 */
+} rf__pairs;
+
+/* Reads two files, each as they are or as .gz or .zst.
+ *
+ *   RF_EDATA   the files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
+ *              message names file and line                                                                           */
+rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const path[RF__SIDES],
+                         const rf__pair_limits *limits, rf__pairs *out, rf_error *why);
+void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p);
+
+/* A sentence about what was dropped, or "" when nothing was. */
+const char *rf__pairs_dropped(const rf__pairs *p, char *to, size_t size);
+
+static inline size_t rf__pair_length(const rf__pairs *p, int side, size_t i)
+{
+    return p->start[side][i + 1] - p->start[side][i];
+}
+
+/* ---- batches ----------------------------------------------------------------------------------------------------- */
+
+/* source:  ids end        target:  begin ids        label:  ids end        all three by token, pair after pair */
+typedef struct rf__pair_batch {
+    int64_t capacity, N[RF__SIDES], B;  /* tokens of both sides together, at most; those that there are; pairs        */
+    int32_t *id[RF__SIDES], *start[RF__SIDES], *label, *row;
+} rf__pair_batch;
+
+rf_status rf__pair_batch_new(const rf_ctx *ctx, int64_t capacity, rf__pair_batch *out, rf_error *why);
+void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b);
+rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side);
+
+/* Tokens that stand before a target and behind every text. */
+typedef struct rf__pair_marks { int32_t begin, end; } rf__pair_marks;
+
+/* Where a run is among its pairs. */
+typedef struct rf__pair_position { int64_t epoch, index; } rf__pair_position;
+
+/* The next batch in the order of the epoch, up to the end of it: a function of the pairs, the key and the position,
+ * which moves on.  Every pair of `p` fits into an empty batch. */
+void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
+                    rf__pair_batch *b);
+
+#endif

@@ -1,0 +1,253 @@
+/* test_pairs.c — mirrors src/data/pairs.c: parallel text as ids, what is dropped and refused, batches of two sides. */
+#include "t.h"
+
+#include "data/pairs.h"
+
+static const char *written(const char *name, const char *text)
+{
+    static char path[4][512];
+    static int turn;
+    char *to = path[turn++ % 4];
+    snprintf(to, sizeof path[0], "%s/%s", t_folder(), name);
+    FILE *f = fopen(to, "wb");
+    if (!f || fputs(text, f) < 0 || fclose(f)) fail_msg("%s", to);
+    return to;
+}
+
+static rf_tokenizer *bytes(const rf_ctx *ctx)
+{
+    rf_tokenizer *t;
+    rf_error why = {0};
+    if (rf_tokenizer_make(ctx, "bytes", &t, &why)) fail_msg("%s", why.text);
+    return t;
+}
+
+static rf_status read(const rf_ctx *ctx, const rf_tokenizer *t, const char *source, const char *target,
+                      const rf__pair_limits *limits, rf__pairs *out, rf_error *why)
+{
+    const char *const path[] = {written("text.de", source), written("text.en", target)};
+    return rf__pairs_read(ctx, t, path, limits, out, why);
+}
+
+/* The text of a side of pair i is that of the line that it came from. */
+static void side_is(const rf_tokenizer *t, const rf__pairs *p, int side, size_t i, const char *text)
+{
+    char *got = rf_decode(t, p->id[side] + p->start[side][i], rf__pair_length(p, side, i), 0, 0, NULL);
+    assert_string_equal(got, text);
+    rf_text_free(t, got);
+}
+
+static void lines_are_pairs(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p, same;
+    rf_error why = {0};
+    const rf__pair_limits none = {0};
+    if (read(ctx, t, "ein Hund\nzwei [SEP]\r\nß", "a dog\ntwo\nss\n", &none, &p, &why)) fail_msg("%s", why.text);
+    assert_int_equal(p.n, 3);
+    side_is(t, &p, 0, 0, "ein Hund");
+    side_is(t, &p, 1, 0, "a dog");
+    side_is(t, &p, 0, 1, "zwei [SEP]");                  /* of a text, not a token that separates */
+    assert_int_equal(rf__pair_length(&p, 0, 1), 10);
+    side_is(t, &p, 0, 2, "ß");
+    side_is(t, &p, 1, 2, "ss");
+    if (read(ctx, t, "ein Hund\nzwei [SEP]\nß\n", "a dog\ntwo\nss", &none, &same, &why)) fail_msg("%s", why.text);
+    assert_true(same.hash == p.hash);
+    rf__pairs_free(ctx, &same);
+    if (read(ctx, t, "ein Hund\nzwei [SEP]\nß\n", "a dog\ntwos\ns", &none, &same, &why)) fail_msg("%s", why.text);
+    assert_true(same.hash != p.hash);
+    rf__pairs_free(ctx, &same);
+    rf__pairs_free(ctx, &p);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+static void what_does_not_fit_is_counted(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p;
+    rf_error why = {0};
+    char text[256];
+    const rf__pair_limits limits = {{8, 6}, 3};
+    if (read(ctx, t, "abc\n\nabcdefghi\nabcdefgh\na\nabc\n\n", "abc\nabc\nabc\nabcdefg\nabcd\n\n\n", &limits, &p, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(p.n, 1);
+    assert_int_equal(p.dropped[RF__DROP_EMPTY].n, 3);
+    assert_int_equal(p.dropped[RF__DROP_LONG].n, 2);
+    assert_int_equal(p.dropped[RF__DROP_RATIO].n, 1);
+    assert_string_equal(rf__pairs_dropped(&p, text, sizeof text),
+                        "3 have an empty side (lines 2 6 7); 2 are longer than the limit (lines 3 4); 1 have sides of "
+                        "too different lengths (lines 5)");
+    assert_true(strlen(rf__pairs_dropped(&p, text, 12)) < 12);
+    rf__pairs_free(ctx, &p);
+    assert_int_equal(read(ctx, t, "a\n", "abcd\n", &limits, &p, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "no pair of texts to train on: 1 have sides of too different lengths (lines 1)");
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+static void what_is_refused(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p;
+    const rf__pair_limits none = {0};
+    static const struct { const char *source, *target, *part; } cases[] = {
+        {"a\nb\nc\n", "a\nb\n", "text.de has 3 lines, "},
+        {"a\nb\n", "a\nb\nc\nd", "text.en 4: parallel texts have as many lines"},
+        {"a\nb\n", "a\nb\n\n", "text.en 3:"},
+        {"", "", "no pair of texts to train on"},
+        {"a\nb\xff\n", "a\nb\n", "text.de:2: "},
+    };
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        rf_error why = {0};
+        assert_int_equal(read(ctx, t, cases[i].source, cases[i].target, &none, &p, &why), RF_EDATA);
+        t_failed(&why, RF_EDATA, cases[i].part);
+        assert_null(p.id[0]);
+    }
+    rf_error why = {0};
+    const char *const path[] = {"/nowhere/de", "/nowhere/en"};
+    assert_int_equal(rf__pairs_read(ctx, t, path, &none, &p, &why), RF_EIO);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+/* Lines longer than what is read at once, and as many of them. */
+static void long_lines(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p;
+    rf_error why = {0};
+    const rf__pair_limits none = {0};
+    enum { LINES = 40, LONG = 5000 };
+    static char text[LINES * (LONG + 1) + 1];
+    for (int i = 0; i < LINES; i++) {
+        memset(text + i * (LONG + 1), 'a' + i % 26, LONG);
+        text[i * (LONG + 1) + LONG] = '\n';
+    }
+    if (read(ctx, t, text, text, &none, &p, &why)) fail_msg("%s", why.text);
+    assert_int_equal(p.n, LINES);
+    for (size_t i = 0; i < LINES; i++) {
+        assert_int_equal(rf__pair_length(&p, 0, i), LONG);
+        assert_memory_equal(p.id[0] + p.start[0][i], p.id[1] + p.start[1][i], LONG * sizeof(int32_t));
+    }
+    rf__pairs_free(ctx, &p);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+/* Memory may end anywhere: nothing is lost. */
+static void memory_that_ends(void **state)
+{
+    (void)state;
+    rf_status status = RF_ENOMEM;
+    for (long fail = 1; status; fail++) {
+        t_memory memory = {0};
+        rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+        rf_tokenizer *t = bytes(ctx);
+        rf__pairs p;
+        rf__pair_batch b;
+        rf_error why = {0};
+        const rf__pair_limits none = {0};
+        const long before = memory.live;
+        memory.fail = memory.calls + fail;
+        status = read(ctx, t, "a\nb\nc\n", "a\nb\nc\n", &none, &p, &why);
+        if (!status) {
+            status = rf__pair_batch_new(ctx, 64, &b, &why);
+            if (!status) rf__pair_batch_free(ctx, &b);
+            rf__pairs_free(ctx, &p);
+        }
+        if (status) assert_int_equal(status, RF_ENOMEM);
+        assert_int_equal(memory.live, before);
+        memory.fail = 0;
+        rf_tokenizer_free(t);
+        rf_ctx_free(ctx);
+    }
+}
+
+/* Every pair once an epoch, whole, with its marks, in another order each time; a batch stays within its tokens and
+ * leaves no pair out that would have fitted; and the place alone says what comes. */
+static void batches(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p;
+    rf__pair_batch b, again;
+    rf_error why = {0};
+    const rf__pair_limits none = {0};
+    enum { PAIRS = 97, CAPACITY = 90 };
+    char source[PAIRS * 32], target[PAIRS * 32];
+    size_t m = 0, n = 0;
+    for (int i = 0; i < PAIRS; i++) {
+        m += (size_t)sprintf(source + m, "%0*d\n", 3 + i % 17, i);
+        n += (size_t)sprintf(target + n, "%0*d\n", 2 + i % 5, i);
+    }
+    if (read(ctx, t, source, target, &none, &p, &why) || rf__pair_batch_new(ctx, CAPACITY, &b, &why) ||
+        rf__pair_batch_new(ctx, CAPACITY, &again, &why))
+        fail_msg("%s", why.text);
+    const rf__pair_marks marks = {1, 2};
+    const rf_key order = rf__make_key(3, 0x6f726472);
+    rf__pair_position at = {0};
+    int first[2] = {-1, -1};
+    for (int epoch = 0; epoch < 2; epoch++) {
+        int seen[PAIRS] = {0}, batches = 0;
+        while (at.epoch == epoch) {
+            rf__pair_position same = at;
+            rf__pairs_pack(&p, order, &marks, &at, &b);
+            rf__pairs_pack(&p, order, &marks, &same, &again);
+            assert_memory_equal(&same, &at, sizeof at);
+            assert_true(b.B > 0 && b.N[0] + b.N[1] <= CAPACITY);
+            assert_true(at.epoch > epoch || b.N[0] + b.N[1] + 20 + 7 > CAPACITY);
+            batches++;
+            for (int s = 0; s < RF__SIDES; s++) {
+                const rf_batch view = rf__pair_batch_side(&b, s);
+                assert_int_equal(view.start[0], 0);
+                assert_int_equal(view.start[view.B], view.N);
+                assert_memory_equal(b.id[s], again.id[s], (size_t)b.N[s] * sizeof(int32_t));
+            }
+            for (int64_t i = 0; i < b.B; i++) {
+                const int32_t *from = b.id[0] + b.start[0][i], *to = b.id[1] + b.start[1][i];
+                const int32_t *label = b.label + b.start[1][i];
+                const int S = b.start[0][i + 1] - b.start[0][i], T = b.start[1][i + 1] - b.start[1][i];
+                assert_int_equal(from[S - 1], 2);
+                assert_int_equal(to[0], 1);
+                assert_int_equal(label[T - 1], 2);
+                assert_memory_equal(to + 1, label, (size_t)(T - 1) * sizeof *to);
+                char *text[2] = {rf_decode(t, from, (size_t)S - 1, 0, 0, NULL),
+                                 rf_decode(t, label, (size_t)T - 1, 0, 0, NULL)};
+                const int which = atoi(text[0]);
+                assert_int_equal(which, atoi(text[1]));
+                assert_int_equal(S - 1, rf__pair_length(&p, 0, (size_t)which));
+                if (first[epoch] < 0) first[epoch] = which;
+                seen[which]++;
+                for (int s = 0; s < 2; s++) rf_text_free(t, text[s]);
+            }
+        }
+        assert_true(batches > 10);
+        for (int i = 0; i < PAIRS; i++) assert_int_equal(seen[i], 1);
+    }
+    assert_int_not_equal(first[0], first[1]);
+    rf__pair_batch_free(ctx, &b);
+    rf__pair_batch_free(ctx, &again);
+    rf__pairs_free(ctx, &p);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_are_pairs), cmocka_unit_test(what_does_not_fit_is_counted),
+        cmocka_unit_test(what_is_refused), cmocka_unit_test(long_lines),
+        cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches),
+    };
+    return cmocka_run_group_tests_name("data/pairs", tests, NULL, NULL);
+}
