@@ -136,6 +136,19 @@ static bool rotates(const rf_config *c)
     return !rf_position_of(c, NULL, &p, NULL) && (rf_position_flags(p) & RF_POSITION_ROPE);
 }
 
+/* What the other side has of its own; heads, layers and feed-forward above are the encoder's. */
+static void add_decoder(json_t **o, const rf_config *c)
+{
+    const char *own = c->decoder_position_embedding_type;
+    cli_json_set(o, "decoder_layers", json_integer(c->decoder_layers));
+    cli_json_set(o, "decoder_heads", json_integer(c->decoder_attention_heads));
+    cli_json_set(o, "decoder_intermediate_size", json_integer(c->decoder_ffn_dim));
+    cli_json_set(o, "decoder_position", json_string(*own ? own : c->position_embedding_type));
+    cli_json_set(o, "norm", json_string(c->normalize_before ? "before sub-layers" : "behind sub-layers"));
+    cli_json_set(o, "shared_words", json_boolean(c->share_encoder_decoder_embeddings));
+    cli_json_set(o, "tied_logits", json_boolean(c->tie_word_embeddings));
+}
+
 static json_t *config_json(const rf_config *c)
 {
     json_t *o = json_object();
@@ -149,13 +162,14 @@ static json_t *config_json(const rf_config *c)
     cli_json_set(&o, "intermediate_size", json_integer(c->intermediate_size));
     cli_json_set(&o, "activation", json_string(act_name(c->hidden_act)));
     cli_json_set(&o, "vocabulary", json_integer(c->vocab_size));
-    cli_json_set(&o, "token_types", json_integer(c->type_vocab_size));
+    if (!c->is_encoder_decoder) cli_json_set(&o, "token_types", json_integer(c->type_vocab_size));
     cli_json_set(&o, "max_position_embeddings", json_integer(c->max_position_embeddings));
     if (rotates(c)) {
         cli_json_set(&o, "rope_theta", json_real(c->rope_theta));
         cli_json_set(&o, "rotary_value", json_boolean(c->rotary_value));
     }
     cli_json_set(&o, "layer_norm_eps", json_real(c->layer_norm_eps));
+    if (c->is_encoder_decoder) add_decoder(&o, c);
     cli_json_set(&o, "parameters", json_integer(rf_config_parameters(c)));
     return o;
 }
