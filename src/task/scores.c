@@ -153,6 +153,7 @@ static void ranks(const double x[], size_t n, ranked *sorted, double *rank)
 
 rf_status rf_spearman(const rf_ctx *ctx, const double x[], const double y[], size_t n, double *out, rf_error *why)
 {
+    if (!(ctx && out && ((x && y) || !n))) return rf__missing("rf_spearman", "ctx, x, y, out", why);
     *out = NAN;
     for (size_t i = 0; i < n; i++)
         if (isnan(x[i]) || isnan(y[i])) return RF_OK;
