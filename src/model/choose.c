@@ -191,13 +191,18 @@ int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_
         double score = (double)logits[i];
         if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
         if (flag[i] & RF__SEEN) score = score > 0 ? score / o->repetition_penalty : score * o->repetition_penalty;
-        c[n] = (rf__candidate){.p = score, .id = (int32_t)i};
-        if (before(&c[n], &c[best])) best = n;
+        const rf__candidate x = {.p = score, .id = (int32_t)i};
+        if (!o->do_sample) {                                        /* the best alone, without a list of all */
+            if (!n++ || before(&x, &c[0])) c[0] = x;
+            continue;
+        }
+        c[n] = x;
+        if (before(&x, &c[best])) best = n;
         n++;
     }
     if (!n) return 0;
     if (!o->do_sample) {
-        c[0] = (rf__candidate){.p = 1, .id = c[best].id};
+        c[0].p = 1;
         return 1;
     }
     const double most = c[best].p;      /* first: what is left is at most 0 and may be divided */
