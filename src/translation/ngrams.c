@@ -26,7 +26,7 @@ void rf__mt_scratch_clear(rf__mt_scratch *s)
 void rf__mt_segment_begin(rf__mt_scratch *s)
 {
     s->all.n = s->begin.n = s->end.n = s->symbol.n = s->seen.n = 0;
-    memset(s->word.at, 0, s->word.n * sizeof *s->word.at);
+    if (s->word.n) memset(s->word.at, 0, s->word.n * sizeof *s->word.at);
     s->gram.n = 0;
     if (++s->gram.now) return;
     memset(s->gram.lap, 0, s->gram.slots * sizeof *s->gram.lap);

@@ -342,7 +342,7 @@ struct part {
 
 static void number(unsigned char **to, uint64_t x, int bytes)
 {
-    for (int i = 0; i < bytes; i++) *(*to)++ = (unsigned char)(x >> 8 * i);
+    for (int i = 0; i < bytes; i++, x >>= 8) *(*to)++ = (unsigned char)x;
 }
 
 /* A zip of these entries; `at` (or -1) is where the list says that the last one is. */

@@ -72,7 +72,7 @@ static bool append(output *x, const char *text, size_t n)
 
 static bool print(output *x)
 {
-    const bool good = fwrite(x->text, 1, x->n, stdout) == x->n;
+    const bool good = !x->n || fwrite(x->text, 1, x->n, stdout) == x->n;
     x->n = 0;
     return good;
 }
