@@ -12,121 +12,61 @@
 #endif
 
 /* Twelve chains hide a latency of 4-6 cycles at two multiply-adds a cycle. */
-#define CHAINS(X) X(a) X(b) X(c) X(d) X(e) X(f) X(g) X(h) X(i) X(j) X(k) X(l)
+#define CHAINS(X, A) X(a, A) X(b, A) X(c, A) X(d, A) X(e, A) X(f, A) X(g, A) X(h, A) X(i, A) X(j, A) X(k, A) X(l, A)
 enum { CHAIN_COUNT = 12 };
 
-#define KEEP_X86(v) __asm__ volatile("" : "+v"(v));
+#define START(v, FIRST) vector v = FIRST;
+#define STEP(v, MULTIPLY_ADD) v = MULTIPLY_ADD(v, x);
+#define KEEP(v, REGISTER) __asm__ volatile("" : REGISTER(v));
+
+/* static double NAME(n): n rounds of v = v x + x on every chain; FLOPS that one MULTIPLY_ADD does. */
+#define SPIN(NAME, TARGET, TYPE, FIRST, X, MULTIPLY_ADD, REGISTER, FLOPS) \
+    TARGET static double NAME(int64_t n)                                  \
+    {                                                                     \
+        typedef TYPE vector;                                              \
+        const vector x = X;                                               \
+        CHAINS(START, FIRST)                                              \
+        for (int64_t r = 0; r < n; r++) {                                 \
+            CHAINS(STEP, MULTIPLY_ADD)                                    \
+            CHAINS(KEEP, REGISTER)                                        \
+        }                                                                 \
+        return (double)(FLOPS) * CHAIN_COUNT * (double)n;                 \
+    }
 
 #if defined(__x86_64__)
-__attribute__((target("avx512f"))) static double spin_avx512(int64_t n)
-{
-#define START(v) __m512 v = _mm512_set1_ps(1.0F);
-#define STEP(v) v = _mm512_fmadd_ps(v, x, y);
-    __m512 x = _mm512_set1_ps(0.5F), y = _mm512_set1_ps(0.5F);
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP_X86)
-    }
-    return 16.0 * 2 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-}
-
-/* Two multiply-adds of bf16 numbers in each lane. */
-__attribute__((target("avx512f,avx512bf16"))) static double spin_bf16(int64_t n)
-{
-#define START(v) __m512 v = _mm512_set1_ps(1.0F);
-#define STEP(v) v = _mm512_dpbf16_ps(v, x, y);
-    const __m512bh x = (__m512bh)_mm512_set1_epi32(0x3e803e80), y = x;              /* 1/4 each */
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP_X86)
-    }
-    return 16.0 * 4 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-}
-
-/* Four multiply-adds of bytes in each lane. */
-__attribute__((target("avx512f,avx512vnni"))) static double spin_i8(int64_t n)
-{
-#define START(v) __m512i v = _mm512_setzero_si512();
-#define STEP(v) v = _mm512_dpbusd_epi32(v, x, x);
-    const __m512i x = _mm512_set1_epi8(1);
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP_X86)
-    }
-    return 16.0 * 8 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-}
-
-__attribute__((target("avx2,fma"))) static double spin_avx2(int64_t n)
-{
-#define START(v) __m256 v = _mm256_set1_ps(1.0F);
-#define STEP(v) v = _mm256_fmadd_ps(v, x, y);
-#define KEEP(v) __asm__ volatile("" : "+x"(v));
-    __m256 x = _mm256_set1_ps(0.5F), y = _mm256_set1_ps(0.5F);
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP)
-    }
-    return 8.0 * 2 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-#undef KEEP
-}
+#define FOR(UNITS) __attribute__((target(UNITS)))
+#define FMA_512(v, x) _mm512_fmadd_ps(v, x, x)
+#define FMA_256(v, x) _mm256_fmadd_ps(v, x, x)
+#define DOT_BF16(v, x) _mm512_dpbf16_ps(v, (__m512bh)(x), (__m512bh)(x))              /* two in each lane */
+#define DOT_I8(v, x) _mm512_dpbusd_epi32(v, x, x)                                     /* four in each lane */
+SPIN(spin_avx512, FOR("avx512f"), __m512, _mm512_set1_ps(1.0F), _mm512_set1_ps(0.5F), FMA_512, "+v", 16 * 2)
+SPIN(spin_avx2, FOR("avx2,fma"), __m256, _mm256_set1_ps(1.0F), _mm256_set1_ps(0.5F), FMA_256, "+x", 8 * 2)
+SPIN(spin_bf16, FOR("avx512f,avx512bf16"), __m512, _mm512_set1_ps(1.0F), (__m512)_mm512_set1_epi32(0x3e803e80),
+     DOT_BF16, "+v", 16 * 4)
+SPIN(spin_i8, FOR("avx512f,avx512vnni"), __m512i, _mm512_setzero_si512(), _mm512_set1_epi8(1), DOT_I8, "+v", 16 * 8)
 #elif defined(__aarch64__)
-static double spin_neon(int64_t n)
-{
-#define START(v) float32x4_t v = vdupq_n_f32(1.0F);
-#define STEP(v) v = vfmaq_f32(y, v, x);
-#define KEEP(v) __asm__ volatile("" : "+w"(v));
-    float32x4_t x = vdupq_n_f32(0.5F), y = vdupq_n_f32(0.5F);
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP)
-    }
-    return 4.0 * 2 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-#undef KEEP
-}
+#define FMA_128(v, x) vfmaq_f32(x, v, x)
+SPIN(spin_neon, , float32x4_t, vdupq_n_f32(1.0F), vdupq_n_f32(0.5F), FMA_128, "+w", 4 * 2)
 #else
-static double spin_scalar(int64_t n)
-{
-#define START(v) float v = 1.0F;
-#define STEP(v) v = v * x + y;
-#define KEEP(v) __asm__ volatile("" : "+r"(v));
-    float x = 0.5F, y = 0.5F;
-    CHAINS(START)
-    for (int64_t r = 0; r < n; r++) {
-        CHAINS(STEP)
-        CHAINS(KEEP)
-    }
-    return 2.0 * CHAIN_COUNT * (double)n;
-#undef START
-#undef STEP
-#undef KEEP
-}
+#define FMA_1(v, x) ((v) * (x) + (x))
+SPIN(spin_scalar, , float, 1.0F, 0.5F, FMA_1, "+r", 2)
 #endif
 
-static double spin(int64_t n)
+/* The loop of a type's widest unit; NULL: the processor has none. */
+typedef double spin(int64_t n);
+
+static spin *spin_of(rf_type type)
 {
 #if defined(__x86_64__)
-    if (__builtin_cpu_supports("avx512f")) return spin_avx512(n);
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return spin_avx2(n);
-    return 0;
+    if (type == RF_BF16) return __builtin_cpu_supports("avx512bf16") ? spin_bf16 : NULL;
+    if (type == RF_I8) return __builtin_cpu_supports("avx512vnni") ? spin_i8 : NULL;
+    if (type != RF_F32) return NULL;
+    if (__builtin_cpu_supports("avx512f")) return spin_avx512;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? spin_avx2 : NULL;
 #elif defined(__aarch64__)
-    return spin_neon(n);
+    return type == RF_F32 ? spin_neon : NULL;
 #else
-    return spin_scalar(n);
+    return type == RF_F32 ? spin_scalar : NULL;
 #endif
 }
 
@@ -146,44 +86,22 @@ static double rate(const passes *p, double seconds)
     return done / (now - start);
 }
 
+typedef struct spinning { spin *loop; int64_t rounds; } spinning;
+
 static void spin_body(void *arg, int64_t i, int worker)
 {
     (void)i, (void)worker;
-    spin(*(const int64_t *)arg);
+    const spinning *s = arg;
+    s->loop(s->rounds);
 }
-
-double rf_peak_flops(const rf_ctx *ctx, double seconds)
-{
-    int64_t n = 1 << 17;                                              /* about half a millisecond */
-    return rate(&(passes){ctx, spin_body, &n, spin(n) * ctx->threads}, seconds);
-}
-
-#if defined(__x86_64__)
-static void bf16_body(void *arg, int64_t i, int worker)
-{
-    (void)i, (void)worker;
-    spin_bf16(*(const int64_t *)arg);
-}
-
-static void i8_body(void *arg, int64_t i, int worker)
-{
-    (void)i, (void)worker;
-    spin_i8(*(const int64_t *)arg);
-}
-#endif
 
 double rf_peak_of(const rf_ctx *ctx, rf_type type, double seconds)
 {
-    if (type == RF_F32) return rf_peak_flops(ctx, seconds);
-#if defined(__x86_64__)
-    int64_t n = 1 << 17;
-    if (type == RF_BF16 && __builtin_cpu_supports("avx512bf16"))
-        return rate(&(passes){ctx, bf16_body, &n, spin_bf16(n) * ctx->threads}, seconds);
-    if (type == RF_I8 && __builtin_cpu_supports("avx512vnni"))
-        return rate(&(passes){ctx, i8_body, &n, spin_i8(n) * ctx->threads}, seconds);
-#endif
-    return 0;
+    spinning s = {spin_of(type), 1 << 17};                            /* about half a millisecond */
+    return s.loop ? rate(&(passes){ctx, spin_body, &s, s.loop(s.rounds) * ctx->threads}, seconds) : 0;
 }
+
+double rf_peak_flops(const rf_ctx *ctx, double seconds) { return rf_peak_of(ctx, RF_F32, seconds); }
 
 /* ---- memory ------------------------------------------------------------------------------------------------------ */
 
