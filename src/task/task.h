@@ -70,6 +70,12 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
 
 /* ---- for the tasks' files ---- */
 
+bool rf__task_any(const rf_config *c);   /* recognise: the head says it all                                           */
+
+/* loss: the mean over labelled rows y of  class_weight[y] (-log softmax(z)[y]) */
+rf_tensor *rf__task_row_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
+                             double weight, double *sum);
+
 struct rf__task_objective {
     const rf__task *task;
     const float *class_weight;          /* [K] or NULL                                                                */

@@ -135,3 +135,17 @@ rf_status rf__task_of_model(const rf_config *c, const rf__task **task, rf_error 
     return rf_fail(why, RF_EUNSUPPORTED,
                    "the model has not been fine-tuned: it has no head for texts, tokens, answers or choices");
 }
+
+/* ---- what several tasks' files share ---- */
+
+bool rf__task_any(const rf_config *c)
+{
+    (void)c;
+    return true;
+}
+
+rf_tensor *rf__task_row_loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o,
+                             double weight, double *sum)
+{
+    return rf_row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
+}

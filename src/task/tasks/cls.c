@@ -23,12 +23,6 @@ static bool recognise(const rf_config *c)
            (c->num_labels > 1 || *c->problem_type);
 }
 
-static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
-                       double *sum)
-{
-    return rf_row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
-}
-
 static bool has_metric(const rf__labelled *l, const char *name) { return l->n == 2 || strcmp(name, "f1"); }
 
 static void add_scores(const int32_t gold[], const int32_t predicted[], size_t n, int32_t K, const rf_class_score c[],
@@ -97,7 +91,7 @@ const rf__task rf__task_cls = {
     .problem_type = "single_label_classification",
     .options = options,
     .recognise = recognise,
-    .loss = loss,
+    .loss = rf__task_row_loss,
     .metric = "accuracy",
     .score = score,
     .has_metric = has_metric,

@@ -22,12 +22,6 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status ? status : rf__items_end(out, (int32_t)label, NULL, why);
 }
 
-static bool recognise(const rf_config *c)
-{
-    (void)c;                                                             /* the head says it */
-    return true;
-}
-
 static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum)
 {
@@ -69,7 +63,7 @@ const rf__task rf__task_mc = {
     },
     .head = RF_HEAD_CHOICE,
     .problem_type = "",
-    .recognise = recognise,
+    .recognise = rf__task_any,
     .loss = loss,
     .metric = "accuracy",
     .score = score,

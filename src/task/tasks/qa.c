@@ -81,12 +81,6 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status;
 }
 
-static bool recognise(const rf_config *c)
-{
-    (void)c;                                                             /* the head says it */
-    return true;
-}
-
 static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum)
 {
@@ -185,7 +179,7 @@ const rf__task rf__task_qa = {
     .head = RF_HEAD_SPAN,
     .problem_type = "",
     .options = options,
-    .recognise = recognise,
+    .recognise = rf__task_any,
     .loss = loss,
     .metric = "f1",
     .score = score,

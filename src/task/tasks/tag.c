@@ -46,18 +46,6 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
     return status;
 }
 
-static bool recognise(const rf_config *c)
-{
-    (void)c;                                                             /* the head says it */
-    return true;
-}
-
-static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
-                       double *sum)
-{
-    return rf_row_loss(g, z, b->label, o->class_weight, weight, sum, NULL);
-}
-
 /* ---- scores ---- */
 
 static bool has_entities(const rf__labelled *l) { return rf__tags_are_entities(rf__labelled_names(l), (int64_t)l->n); }
@@ -153,8 +141,8 @@ const rf__task rf__task_tag = {
     .head = RF_HEAD_TOKEN,
     .problem_type = "",
     .options = options,
-    .recognise = recognise,
-    .loss = loss,
+    .recognise = rf__task_any,
+    .loss = rf__task_row_loss,
     .metric = "f1",
     .score = score,
     .has_metric = has_metric,
