@@ -231,57 +231,45 @@ static void far_sines_need_no_table(void **state)
 }
 
 /* The n-th allocation fails, for n = 1, 2, ... until everything passes: a status each time, nothing leaked. */
+static rf_status score_a_random_model(const rf_ctx *ctx, void *config, rf_error *why)
+{
+    const int32_t id[3] = {1, 2, 3}, start[2] = {0, 3}, row[1] = {1};
+    const rf_batch b = {.N = 3, .B = 1, .id = id, .start = start};
+    rf_model *model = NULL;
+    rf_session *session = NULL;
+    const float *v;
+    rf_status status = rf_model_random(ctx, config, 1, &model, why);
+    if (!status) status = rf_session_open(model, &session, why);
+    if (!status) status = rf_session_scores(session, &b, row, 1, &v, why);
+    rf_session_close(session);
+    rf_model_close(model);
+    return status;
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const rf_config c = small();
-    const int32_t id[3] = {1, 2, 3}, start[2] = {0, 3}, row[1] = {1};
-    const rf_batch b = {.N = 3, .B = 1, .id = id, .start = start};
-    for (int forever = 0; forever < 2; forever++)
-        for (long n = 1;; n++) {
-            t_memory memory = {.fail = n, .forever = forever};
-            rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
-            rf_model *model = NULL;
-            rf_session *session = NULL;
-            const float *v;
-            rf_error why = {0};
-            rf_status status = rf_model_random(ctx, &c, 1, &model, &why);
-            if (!status) status = rf_session_open(model, &session, &why);
-            if (!status) status = rf_session_scores(session, &b, row, 1, &v, &why);
-            rf_session_close(session);
-            rf_model_close(model);
-            rf_ctx_free(ctx);
-            assert_int_equal(memory.live, 0);
-            if (memory.calls < n) {
-                assert_int_equal(status, RF_OK);
-                break;
-            }
-            if (status) assert_int_equal(status, RF_ENOMEM);
-        }
+    rf_config c = small();
+    t_fail_allocations(1, "ref", score_a_random_model, &c);
 }
 
 /* The same for opening a folder: config, weights, then a session over them. */
+static rf_status open_a_folder(const rf_ctx *ctx, void *arg, rf_error *why)
+{
+    (void)arg;
+    rf_model *model = NULL;
+    rf_session *session = NULL;
+    rf_status status = rf_model_open(ctx, "tests/golden/models/projected", &model, why);
+    if (!status) status = rf_session_open(model, &session, why);
+    rf_session_close(session);
+    rf_model_close(model);
+    return status;
+}
+
 static void opening_may_find_no_memory(void **state)
 {
     (void)state;
-    for (long n = 1;; n++) {
-        t_memory memory = {.fail = n};
-        rf_ctx *ctx = t_counting_ctx(1, "ref", &memory);
-        rf_model *model = NULL;
-        rf_session *session = NULL;
-        rf_error why = {0};
-        rf_status status = rf_model_open(ctx, "tests/golden/models/projected", &model, &why);
-        if (!status) status = rf_session_open(model, &session, &why);
-        rf_session_close(session);
-        rf_model_close(model);
-        rf_ctx_free(ctx);
-        assert_int_equal(memory.live, 0);
-        if (memory.calls < n) {
-            assert_int_equal(status, RF_OK);
-            break;
-        }
-        assert_int_equal(status, RF_ENOMEM);
-    }
+    assert_int_equal(t_fail_allocations(1, "ref", open_a_folder, NULL), 0);
 }
 
 /* Two threads with a session each, one context: nobody waits for good, and the bits are those of a session alone. */

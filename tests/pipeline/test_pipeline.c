@@ -499,31 +499,25 @@ static void what_is_missing_is_refused(void **state)
 }
 
 /* Every allocation of open, vectors, masks and closing fails once: RF_ENOMEM, and nothing is left. */
+static rf_status ask_a_folder(const rf_ctx *ctx, void *folder, rf_error *why)
+{
+    const char *text[] = {"the [MASK] cat is [MASK]", "the [MASK]"};
+    rf_pipeline *p = NULL;
+    const float *v;
+    const rf_mask *mask;
+    int64_t masks;
+    rf_status status = rf_pipeline_open(ctx, folder, RF_F32, &p, why);
+    if (!status) status = rf_embed_texts(p, text, NULL, 2, NULL, &v, NULL, why);
+    if (!status) status = rf_fill_mask(p, text, NULL, 2, NULL, &mask, &masks, NULL, why);
+    rf_pipeline_close(p);
+    return status;
+}
+
 static void memory_that_ends(void **state)
 {
     (void)state;
     setup s = begin_in(t_ctx(1, NULL), "");
-    const char *text[] = {"the [MASK] cat is [MASK]", "the [MASK]"};
-    long calls = 1;
-    for (long fail = 1; fail <= calls; fail++) {
-        t_memory memory = {.fail = fail, .forever = true};
-        rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
-        rf_pipeline *p = NULL;
-        rf_error why = {0};
-        const float *v;
-        const rf_mask *mask;
-        int64_t masks;
-        const rf_status status = rf_pipeline_open(ctx, s.folder, RF_F32, &p, &why) ||
-                                         rf_embed_texts(p, text, NULL, 2, NULL, &v, NULL, &why) ||
-                                         rf_fill_mask(p, text, NULL, 2, NULL, &mask, &masks, NULL, &why)
-                                     ? why.code : RF_OK;
-        rf_pipeline_close(p);
-        if (memory.calls >= fail) assert_int_equal(status, RF_ENOMEM);
-        else assert_int_equal(status, RF_OK);
-        calls = memory.calls >= fail ? fail + 1 : fail;
-        rf_ctx_free(ctx);
-        assert_int_equal(memory.live, 0);
-    }
+    t_fail_allocations(1, NULL, ask_a_folder, s.folder);
     end(&s);
 }
 

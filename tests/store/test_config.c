@@ -1,4 +1,4 @@
-/* test_config.c — mirrors src/store/config.c. */
+/* test_config.c — mirrors src/store/config.c and config_check.c. */
 #include "roformer/checkpoint.h"
 #include "one_context.h"
 #include "roformer/model.h"
@@ -211,25 +211,20 @@ static void arrays_are_not_left(void **state)
     }
 }
 
+static rf_status write_and_read(const rf_ctx *c, void *folder, rf_error *why)
+{
+    rf_config config;
+    rf_config_defaults(&config);
+    const rf_status status = rf_config_write(c, folder, &config, why);
+    return status ? status : rf_config_read(c, folder, &config, why);
+}
+
 static void allocations_fail(void **state)
 {
     (void)state;
-    const char *folder = t_folder();
-    bool passed = false;
-    for (long n = 2; !passed && n < 50; n++) {
-        t_memory m = {.fail = n};
-        rf_ctx *c = t_counting_ctx(1, NULL, &m);
-        rf_config config;
-        rf_config_defaults(&config);
-        rf_error why = {0};
-        rf_status s = rf_config_write(c, folder, &config, &why);
-        if (!s) s = rf_config_read(c, folder, &config, &why);
-        passed = !s;
-        if (s) t_failed(&why, RF_ENOMEM, "out of memory");
-        rf_ctx_free(c);
-        assert_int_equal(m.live, 0);
-    }
-    assert_true(passed);
+    char folder[256];
+    snprintf(folder, sizeof folder, "%s", t_folder());
+    assert_int_equal(t_fail_allocations(1, NULL, write_and_read, folder), 0);
 }
 
 int main(void)

@@ -71,6 +71,30 @@ rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory)
     return ctx;
 }
 
+/* One call whose n-th allocation fails; false: it has fewer than n. */
+static bool fail_one(long n, bool forever, int threads, const char *isa, t_body *body, void *arg, long *without)
+{
+    t_memory memory = {.fail = n, .forever = forever};
+    rf_error why = {0};
+    rf_ctx *ctx = t_counting_ctx(threads, isa, &memory);
+    const rf_status status = body(ctx, arg, &why);
+    const bool failed = memory.calls >= n;
+    rf_ctx_free(ctx);
+    if (memory.live) fail_msg("allocation %ld: %ld blocks are lost", n, memory.live);
+    if (status && (!failed || status != RF_ENOMEM)) fail_msg("allocation %ld: status %d, \"%s\"", n, status, why.text);
+    if (forever && failed && !status) fail_msg("allocation %ld and all after it fail, the call does not", n);
+    *without += failed && !status;
+    return failed;
+}
+
+long t_fail_allocations(int threads, const char *isa, t_body *body, void *arg)
+{
+    long without = 0;
+    for (int forever = 0; forever < 2; forever++)
+        for (long n = 1; fail_one(n, forever, threads, isa, body, arg, &without); n++) continue;
+    return without;
+}
+
 /* ---- fenced buffers ---- */
 
 enum { FENCE = 64, BUFFERS = 4096 };

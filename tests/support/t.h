@@ -38,6 +38,12 @@ const rf_ctx *t_shared(void);                   /* one of a single thread, which
 typedef struct t_memory { long calls, live; size_t bytes, peak; long fail; bool forever; } t_memory;
 rf_ctx *t_counting_ctx(int threads, const char *isa, t_memory *memory);
 
+/* Calls `body` with contexts whose n-th allocation fails, alone or with all after it, for n = 1, 2, ... until a call
+ * has fewer.  A call whose allocations fail returns RF_ENOMEM; one of which a single one fails may do without it, and
+ * return RF_OK.  Each gives back all it took.  Returns how many did without. */
+typedef rf_status t_body(const rf_ctx *ctx, void *arg, rf_error *why);
+long t_fail_allocations(int threads, const char *isa, t_body *body, void *arg);
+
 /* Buffers whose ends are fenced: t_check_fences fails the test when something was written outside one.  t_free_all
  * gives all of them back (call it last in a test). */
 float *t_floats(int64_t n);                                   /* filled with NaN                                    */

@@ -261,33 +261,29 @@ static void one_encoding_serves_several_tokenizers(void **state)
 }
 
 /* The n-th allocation fails, for every n: a status and no leak. */
+static rf_status pair_and_back(const rf_ctx *c, void *arg, rf_error *why)
+{
+    (void)arg;
+    static const char text[] = "ab a\xCC\x81\xE6\xBC\xA2 abababababababababababababababababab \xC3\xA9\xC3\xA9[MASK] !";
+    rf_tokenizer *t = NULL;
+    rf_encoding x;
+    rf_encoding_init(&x, c);
+    rf_status status = rf_tokenizer_new(c, small, sizeof small - 1, "v", NULL, &t, why);
+    if (!status) status = rf_encode(t, text, sizeof text - 1, text, sizeof text - 1, 0, 0, &x, NULL, why);
+    if (!status) {
+        char *back = rf_decode(t, x.id, x.n, 0, 1, NULL);
+        if (!back) status = RF_ENOMEM;
+        rf_text_free(t, back);
+    }
+    rf_encoding_clear(&x);
+    rf_tokenizer_free(t);
+    return status;
+}
+
 static void failing_memory(void **state)
 {
     (void)state;
-    static const char text[] = "ab a\xCC\x81\xE6\xBC\xA2 abababababababababababababababababab \xC3\xA9\xC3\xA9[MASK] !";
-    for (long n = 1;; n++) {
-        t_memory m = {.fail = n, .forever = n % 2};
-        rf_ctx *c = t_counting_ctx(1, NULL, &m);
-        if (!c) continue;
-        rf_tokenizer *t = NULL;
-        rf_encoding x;
-        rf_error why = {0};
-        rf_encoding_init(&x, c);
-        rf_status status = rf_tokenizer_new(c, small, sizeof small - 1, "v", NULL, &t, &why);
-        if (!status) status = rf_encode(t, text, sizeof text - 1, text, sizeof text - 1, 0, 0, &x, NULL, &why);
-        if (!status) {
-            char *back = rf_decode(t, x.id, x.n, 0, 1, NULL);
-            if (!back) status = RF_ENOMEM;
-            rf_text_free(t, back);
-        }
-        const long calls = m.calls;
-        rf_encoding_clear(&x);
-        rf_tokenizer_free(t);
-        rf_ctx_free(c);
-        assert_int_equal(m.live, 0);
-        assert_true(status == RF_OK || status == RF_ENOMEM);
-        if (!status && calls < n) break;
-    }
+    t_fail_allocations(1, NULL, pair_and_back, NULL);
 }
 
 /* ---- threads ---- */

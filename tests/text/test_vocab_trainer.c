@@ -229,28 +229,25 @@ static void refusals(void **state)
     rf_vocab_trainer_free(v);
 }
 
+static rf_status learn_a_little(const rf_ctx *c, void *arg, rf_error *why)
+{
+    (void)arg;
+    static const char text_of_it[] = "banana bandana \xC3\xA9t\xC3\xA9 banana !";
+    rf_vocab_trainer *v = NULL;
+    char *text = NULL;
+    size_t bytes;
+    rf_status status = rf_vocab_trainer_new(c, NULL, 100, &v, why);
+    if (!status) status = rf_vocab_trainer_feed(v, text_of_it, sizeof text_of_it - 1, why);
+    if (!status) status = rf_vocab_trainer_learn(v, 40, 100, 1, NULL, NULL, &text, &bytes, why);
+    if (text) rf_vocab_trainer_release(v, text);
+    rf_vocab_trainer_free(v);
+    return status;
+}
+
 static void failing_memory(void **state)
 {
     (void)state;
-    for (long n = 1;; n++) {
-        t_memory m = {.fail = n};
-        rf_ctx *c = t_counting_ctx(1, NULL, &m);
-        if (!c) continue;
-        rf_vocab_trainer *v = NULL;
-        char *text = NULL;
-        size_t bytes;
-        rf_status status = rf_vocab_trainer_new(c, NULL, 100, &v, NULL);
-        static const char text_of_it[] = "banana bandana \xC3\xA9t\xC3\xA9 banana !";
-        if (!status) status = rf_vocab_trainer_feed(v, text_of_it, sizeof text_of_it - 1, NULL);
-        if (!status) status = rf_vocab_trainer_learn(v, 40, 100, 1, NULL, NULL, &text, &bytes, NULL);
-        const long calls = m.calls;
-        if (text) rf_vocab_trainer_release(v, text);
-        rf_vocab_trainer_free(v);
-        rf_ctx_free(c);
-        assert_int_equal(m.live, 0);
-        assert_true(status == RF_OK || status == RF_ENOMEM);
-        if (!status && calls < n) break;
-    }
+    t_fail_allocations(1, NULL, learn_a_little, NULL);
 }
 
 int main(void)
