@@ -1,9 +1,9 @@
 /* config.c — config.json as transformers' classes read and write it.
  *
  * One table holds the keys that families have in common, with member, default and range; a family's row
- * (store/family.h) has others in the place of some, or beside them.  Reading, checking and writing walk both.  Keys
- * that are not in it are ignored, except those that would change the mathematics: these are refused by name, because
- * a model that loads and computes something else is worse than one that does not load. */
+ * (store/family.h) has others in the place of some, or beside them.  Reading, checking (config_check.c) and writing
+ * walk both.  Keys that are not in it are ignored, except those that would change the mathematics: these are refused
+ * by name, because a model that loads and computes something else is worse than one that does not load. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,14 @@ static const struct { const char *name; rf_act act; } acts[] = {
     {"tanh", RF_ACT_TANH},
 };
 
-static double value_at(const rf_config *c, const rf_config_key *k)
+const char *rf__config_act_name(rf_act act)
+{
+    for (size_t i = 0; i < RF_COUNT(acts); i++)
+        if (acts[i].act == act) return acts[i].name;
+    return NULL;
+}
+
+double rf__config_value(const rf_config *c, const rf_config_key *k)
 {
     const void *at = (const char *)c + k->at;
     return k->kind == RF_KEY_WHOLE    ? (double)*(const int64_t *)at
@@ -96,16 +103,14 @@ static void set_at(rf_config *c, const rf_config_key *k, double x)
     else *(int *)at = x != 0;
 }
 
-/* The keys of a family: the common ones in their order, then its own.  NULL: the family has no such key, or it was
- * given in the place of the common one. */
-static size_t key_count(const rf_family_config *f)
+size_t rf__config_key_count(const rf_family_config *f)
 {
     size_t n = RF_COUNT(keys);
     for (const rf_config_key *own = f->key; own && own->name; own++) n++;
     return n;
 }
 
-static const rf_config_key *key_of(const rf_family_config *f, size_t i)
+const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i)
 {
     const rf_config_key *own = f->key;
     if (i < RF_COUNT(keys)) {
@@ -131,8 +136,8 @@ static void set_defaults(const rf_family_config *f, rf_config *c)
     snprintf(c->position_embedding_type, sizeof c->position_embedding_type, "%s", f->position);
     snprintf(c->feature_map, sizeof c->feature_map, "favor");
     for (size_t i = 0; i < RF_COUNT(keys); i++) set_at(c, &keys[i], keys[i].normal);
-    for (size_t i = 0; i < key_count(f); i++)
-        if (key_of(f, i)) set_at(c, key_of(f, i), key_of(f, i)->normal);
+    for (size_t i = 0; i < rf__config_key_count(f); i++)
+        if (rf__config_key_of(f, i)) set_at(c, rf__config_key_of(f, i), rf__config_key_of(f, i)->normal);
     if (f->one_width) c->embedding_size = c->hidden_size;
 }
 
@@ -168,137 +173,13 @@ bool rf__config_same_positions(const rf_config *a, const rf_config *b)
     for (size_t i = 0; i < RF_COUNT(text); i += 2)
         same = same && !strcmp(text[i] ? text[i] : "", text[i + 1] ? text[i + 1] : "");
     for (size_t i = 0; i < RF_COUNT(keys) && same; i++) {
-        const double x = value_at(a, &keys[i]), y = value_at(b, &keys[i]);
+        const double x = rf__config_value(a, &keys[i]), y = rf__config_value(b, &keys[i]);
         same = !(keys[i].flags & RF_KEY_OURS) || keys[i].flags & RF_KEY_STATE || (x <= y && x >= y);
     }
     for (int64_t l = 0; l < a->rope_thetas && same; l++)
         same = a->rope_theta_per_layer[l] == b->rope_theta_per_layer[l];
     for (size_t i = 0; i < RF_COUNT(text); i++) free(text[i]);
     return same;
-}
-
-/* ---- checking ---------------------------------------------------------------------------------------------------- */
-
-static bool inside(const rf_config_key *k, double x)
-{
-    if (k->flags & RF_KEY_NULL && x >= -1 && x <= -1) return true;
-    return (k->flags & RF_KEY_OPEN_LOW ? x > k->low : x >= k->low) &&
-           (k->flags & RF_KEY_OPEN_HIGH ? x < k->high : x <= k->high);
-}
-
-static rf_status check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why)
-{
-    const double x = value_at(c, k);
-    if (inside(k, x)) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
-                   k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']');
-}
-
-rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
-{
-    const rf_rope_scaling *s = &c->rope_scaling;
-    const struct {
-        const char *name;
-        int64_t n, most;
-        const void *is;
-    } lists[] = {
-        {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS, c->rope_theta_per_layer},
-        {"short_factor", s->shorts, RF_ROPE_LIST, s->short_factor},
-        {"long_factor", s->longs, RF_ROPE_LIST, s->long_factor},
-        {"mrope_section", s->sections, RF_ROPE_SECTIONS, s->mrope_section},
-        {"attention_type", c->attention_types, c->num_hidden_layers, c->attention_type_per_layer},
-    };
-#define TEXT(member) {#member, c->member, sizeof c->member}
-    const struct { const char *name, *text; size_t size; } texts[] = {
-        TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
-        TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
-        TEXT(feature_map),     TEXT(decoder_position_embedding_type),
-    };
-#undef TEXT
-    for (size_t i = 0; i < RF_COUNT(lists); i++)
-        if (lists[i].n < 0 || lists[i].n > lists[i].most)
-            return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
-                           (long long)lists[i].n, (long long)lists[i].most);
-    if (c->attention_types && c->attention_types != c->num_hidden_layers)
-        return rf__config_wrong_layers(c->attention_types, c, name, why);
-    for (size_t i = 0; i < RF_COUNT(lists); i++)
-        if (lists[i].n && !lists[i].is)
-            return rf_fail(why, RF_EARG, "%s: %s is NULL, expected %lld numbers", name, lists[i].name,
-                           (long long)lists[i].n);
-    for (size_t i = 0; i < RF_COUNT(texts); i++)
-        if (!memchr(texts[i].text, 0, texts[i].size))
-            return rf_fail(why, RF_EARG, "%s: %s has no end within %zu bytes", name, texts[i].name, texts[i].size);
-    return RF_OK;
-}
-
-/* The heads of one side. */
-static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
-{
-    const long long C = c->hidden_size, H = heads;
-    if (C % H)
-        return rf_fail(why, RF_EDATA, "%s: %s is %lld, which does not divide hidden_size %lld", name, key, H, C);
-    if (C / H % 2)
-        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / %s %lld is %lld, rotation needs an even head", name, C,
-                       key, H, C / H);
-    return RF_OK;
-}
-
-/* What ranges of single keys cannot say of an encoder and a decoder. */
-static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why)
-{
-    const struct { const char *key; int64_t id; } ids[] = {{"decoder_start_token_id", c->decoder_start_token_id},
-                                                           {"eos_token_id", c->eos_token_id}};
-    for (size_t i = 0; i < RF_COUNT(ids); i++)
-        if (ids[i].id >= c->vocab_size)
-            return rf_fail(why, RF_EDATA, "%s: %s is %lld, vocab_size is %lld", name, ids[i].key, (long long)ids[i].id,
-                           (long long)c->vocab_size);
-    if (c->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder is true: a decoder without its encoder is not computed",
-                       name);
-    if (c->decoder_vocab_size >= 0 && c->decoder_vocab_size != c->vocab_size)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: decoder_vocab_size is %lld, vocab_size %lld: both sides have one vocabulary here", name,
-                       (long long)c->decoder_vocab_size, (long long)c->vocab_size);
-    if (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "%s: attention_type: linear attention is for models of one side, \"softmax\" expected here",
-                       name);
-    return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
-}
-
-static rf_status check(const rf_config *c, const char *name, rf_error *why)
-{
-    const rf_status arrays = rf__config_check_arrays(c, name, why);
-    if (arrays) return arrays;
-    const rf_family_config *f = rf__config_family(c);
-    rf_config other;
-    if (!f) return rf_config_defaults_of(c->family, &other, why);
-    for (size_t i = 0; i < key_count(f); i++) {
-        const rf_config_key *k = key_of(f, i);
-        const rf_status s = k ? check_key(c, k, name, why) : RF_OK;
-        if (s) return s;
-    }
-    const long long C = c->hidden_size;
-    if (f->one_width && c->embedding_size != C)
-        return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,
-                       (long long)c->embedding_size, C, f->title);
-    rf_status status = check_heads(c, "num_attention_heads", c->num_attention_heads, name, why);
-    if (!status && f->pairs) status = check_pairs(c, name, why);
-    if (status) return status;
-    if (c->pad_token_id >= c->vocab_size)
-        return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
-                       (long long)c->vocab_size);
-    for (size_t i = 0; i < RF_COUNT(acts); i++)
-        if (acts[i].act == c->hidden_act) return RF_OK;
-    return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
-}
-
-rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
-{
-    rf_config own;
-    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
-    const rf_status status = rf__config_given(&own, c, why);
-    return status ? status : check(&own, name, why);
 }
 
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
@@ -329,7 +210,7 @@ static rf_status read_key(const char *file, const rf_config_key *k, const json_t
         if (!json_is_integer(v)) return rf__wrong_type(file, k->name, v, "an integer", why);
         *(int64_t *)(void *)((char *)c + k->at) = json_integer_value(v);
     }
-    return check_key(c, k, file, why);
+    return rf__config_check_key(c, k, file, why);
 }
 
 /* Keys of what the family has not: decoders that look at an encoder, quantized weights. */
@@ -438,8 +319,8 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = refuse_relatives(f, file, root, why);
     if (s) return s;
     set_defaults(f, c);
-    for (size_t i = 0; i < key_count(f) && !s; i++) {
-        const rf_config_key *k = key_of(f, i);
+    for (size_t i = 0; i < rf__config_key_count(f) && !s; i++) {
+        const rf_config_key *k = rf__config_key_of(f, i);
         const json_t *v = k ? json_object_get(root, k->name) : NULL;
         if (!v || (json_is_null(v) && !strcmp(k->name, "embedding_size"))) continue;
         s = read_key(file, k, v, c, why);
@@ -453,7 +334,7 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     if (!s) s = read_architecture(file, json_object_get(root, "architectures"), c, why);
     if (!s) s = rf__task_read(file, root, c, why);
     if (!embedding) c->embedding_size = c->hidden_size;
-    return s ? s : check(c, file, why);
+    return s ? s : rf__config_check_all(c, file, why);
 }
 
 rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
@@ -537,7 +418,7 @@ static bool put(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, 
 static bool put_key(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, const rf_config *c,
                     const rf_config_key *k)
 {
-    const double x = value_at(c, k);
+    const double x = rf__config_value(c, k);
     if (k->flags & RF_KEY_OURS && x >= k->normal && x <= k->normal) return true;
     if (k->flags & RF_KEY_NULL && x < 0) return put(ctx, text, size, capacity, k->name, "null");
     if (k->kind == RF_KEY_TRUTH) return put(ctx, text, size, capacity, k->name, x > 0 ? "true" : "false");
@@ -606,13 +487,6 @@ static bool put_rope(const rf_ctx *ctx, char **text, size_t *size, size_t *capac
     return fine;
 }
 
-static const char *act_name(rf_act act)
-{
-    for (size_t i = 0; i < RF_COUNT(acts); i++)
-        if (acts[i].act == act) return acts[i].name;
-    return "gelu";
-}
-
 /* The members of an object, which is given back. */
 static bool put_all(const rf_ctx *ctx, char **text, size_t *size, size_t *capacity, json_t *all)
 {
@@ -637,16 +511,16 @@ rf_status rf_config_write(const rf_ctx *ctx, const char *folder, const rf_config
     if (!why) why = &local;
     rf_config own, *c = &own;
     if (rf__config_given(c, given, why) || rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why) ||
-        check(c, path, why))
+        rf__config_check_all(c, path, why))
         return why->code;
-    snprintf(act, sizeof act, "\"%s\"", act_name(c->hidden_act));
+    snprintf(act, sizeof act, "\"%s\"", rf__config_act_name(c->hidden_act));
     const rf_family_config *f = rf__config_family(c);
     bool fine = rf__grow(ctx, &text, &capacity, 256, 1) && (list = architectures(c)) != NULL;
     if (fine) size = (size_t)snprintf(text, capacity, "{\n");
     fine = fine && put(ctx, &text, &size, &capacity, "architectures", list) &&
            put_signs(ctx, &text, &size, &capacity, f) && put(ctx, &text, &size, &capacity, act_key(f), act);
-    for (size_t i = 0; i < key_count(f) && fine; i++)
-        if (key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, key_of(f, i));
+    for (size_t i = 0; i < rf__config_key_count(f) && fine; i++)
+        if (rf__config_key_of(f, i)) fine = put_key(ctx, &text, &size, &capacity, c, rf__config_key_of(f, i));
     fine = fine && put_positions(ctx, &text, &size, &capacity, c) && put_rope(ctx, &text, &size, &capacity, c) &&
            put_all(ctx, &text, &size, &capacity, rf__config_attention_json(c)) &&
            put_all(ctx, &text, &size, &capacity, rf__task_json(c));

@@ -56,6 +56,13 @@ extern const rf_family_config *const rf__config_families[];              /* NULL
 /* The row that c->family names; NULL: none. */
 const rf_family_config *rf__config_family(const rf_config *c);
 
+/* The keys of a family: the common ones in their order, then its own (config.c).  NULL: the family has no such key, or
+ * it was given in the place of the common one. */
+size_t rf__config_key_count(const rf_family_config *f);
+const rf_config_key *rf__config_key_of(const rf_family_config *f, size_t i);
+double rf__config_value(const rf_config *c, const rf_config_key *k);
+rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why);
+
 /* All names, or all values of model_type, with commas between them; returns `to`. */
 char *rf__config_family_names(char *to, size_t size, bool types);
 

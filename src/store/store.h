@@ -33,6 +33,9 @@ bool rf__torch_is(const unsigned char *data, size_t size);
 rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                          rf_error *why);
 
+/* Is it a configuration that can be computed? (config_check.c)  `name` begins a message: the file, or what made it. */
+rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why);
+
 /* RF_EARG: a list of a config made in memory is longer than its array, or a text has no end. */
 rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why);
 
@@ -42,6 +45,8 @@ rf_status rf__config_given(rf_config *own, const rf_config *given, rf_error *why
 
 /* Lists, wherever they are, become the context's.  RF_ENOMEM. */
 rf_status rf__config_keep(const rf_ctx *ctx, rf_config *c, rf_error *why);
+
+const char *rf__config_act_name(rf_act act);                      /* as transformers calls it; NULL: there is none    */
 
 /* RF_EDATA: the value of a key is of another type than `expected` says. */
 rf_status rf__wrong_type(const char *file, const char *key, const json_t *v, const char *expected, rf_error *why);

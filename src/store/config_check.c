@@ -1,0 +1,126 @@
+/* config_check.c — is a configuration one that can be computed?  Every key within its range (the rows of config.c and
+ * of the family), then what the ranges cannot say: heads that divide the width, ids within the vocabulary, lists that
+ * are there.                                                                                                         */
+#include "store/family.h"
+#include "store/store.h"
+
+static bool inside(const rf_config_key *k, double x)
+{
+    if (k->flags & RF_KEY_NULL && x >= -1 && x <= -1) return true;
+    return (k->flags & RF_KEY_OPEN_LOW ? x > k->low : x >= k->low) &&
+           (k->flags & RF_KEY_OPEN_HIGH ? x < k->high : x <= k->high);
+}
+
+rf_status rf__config_check_key(const rf_config *c, const rf_config_key *k, const char *name, rf_error *why)
+{
+    const double x = rf__config_value(c, k);
+    if (inside(k, x)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: %s is %.15g, allowed is %c%.15g, %.15g%c", name, k->name, x,
+                   k->flags & RF_KEY_OPEN_LOW ? '(' : '[', k->low, k->high, k->flags & RF_KEY_OPEN_HIGH ? ')' : ']');
+}
+
+rf_status rf__config_check_arrays(const rf_config *c, const char *name, rf_error *why)
+{
+    const rf_rope_scaling *s = &c->rope_scaling;
+    const struct {
+        const char *name;
+        int64_t n, most;
+        const void *is;
+    } lists[] = {
+        {"rope_theta_per_layer", c->rope_thetas, RF_ROPE_LAYERS, c->rope_theta_per_layer},
+        {"short_factor", s->shorts, RF_ROPE_LIST, s->short_factor},
+        {"long_factor", s->longs, RF_ROPE_LIST, s->long_factor},
+        {"mrope_section", s->sections, RF_ROPE_SECTIONS, s->mrope_section},
+        {"attention_type", c->attention_types, c->num_hidden_layers, c->attention_type_per_layer},
+    };
+#define TEXT(member) {#member, c->member, sizeof c->member}
+    const struct { const char *name, *text; size_t size; } texts[] = {
+        TEXT(family),          TEXT(position_embedding_type), TEXT(architecture),     TEXT(problem_type),
+        TEXT(finetuning_task), TEXT(task_text_column),        TEXT(task_pair_column), TEXT(task_label_column),
+        TEXT(feature_map),     TEXT(decoder_position_embedding_type),
+    };
+#undef TEXT
+    for (size_t i = 0; i < RF_COUNT(lists); i++)
+        if (lists[i].n < 0 || lists[i].n > lists[i].most)
+            return rf_fail(why, RF_EARG, "%s: %s has %lld numbers, expected 0 to %lld", name, lists[i].name,
+                           (long long)lists[i].n, (long long)lists[i].most);
+    if (c->attention_types && c->attention_types != c->num_hidden_layers)
+        return rf__config_wrong_layers(c->attention_types, c, name, why);
+    for (size_t i = 0; i < RF_COUNT(lists); i++)
+        if (lists[i].n && !lists[i].is)
+            return rf_fail(why, RF_EARG, "%s: %s is NULL, expected %lld numbers", name, lists[i].name,
+                           (long long)lists[i].n);
+    for (size_t i = 0; i < RF_COUNT(texts); i++)
+        if (!memchr(texts[i].text, 0, texts[i].size))
+            return rf_fail(why, RF_EARG, "%s: %s has no end within %zu bytes", name, texts[i].name, texts[i].size);
+    return RF_OK;
+}
+
+/* The heads of one side. */
+static rf_status check_heads(const rf_config *c, const char *key, int64_t heads, const char *name, rf_error *why)
+{
+    const long long C = c->hidden_size, H = heads;
+    if (C % H)
+        return rf_fail(why, RF_EDATA, "%s: %s is %lld, which does not divide hidden_size %lld", name, key, H, C);
+    if (C / H % 2)
+        return rf_fail(why, RF_EDATA, "%s: hidden_size %lld / %s %lld is %lld, rotation needs an even head", name, C,
+                       key, H, C / H);
+    return RF_OK;
+}
+
+/* What ranges of single keys cannot say of an encoder and a decoder. */
+static rf_status check_pairs(const rf_config *c, const char *name, rf_error *why)
+{
+    const struct { const char *key; int64_t id; } ids[] = {{"decoder_start_token_id", c->decoder_start_token_id},
+                                                           {"eos_token_id", c->eos_token_id}};
+    for (size_t i = 0; i < RF_COUNT(ids); i++)
+        if (ids[i].id >= c->vocab_size)
+            return rf_fail(why, RF_EDATA, "%s: %s is %lld, vocab_size is %lld", name, ids[i].key, (long long)ids[i].id,
+                           (long long)c->vocab_size);
+    if (c->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: is_decoder is true: a decoder without its encoder is not computed",
+                       name);
+    if (c->decoder_vocab_size >= 0 && c->decoder_vocab_size != c->vocab_size)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: decoder_vocab_size is %lld, vocab_size %lld: both sides have one vocabulary here", name,
+                       (long long)c->decoder_vocab_size, (long long)c->vocab_size);
+    if (c->attention_type == RF_ATTENTION_LINEAR || c->attention_types)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "%s: attention_type: linear attention is for models of one side, \"softmax\" expected here",
+                       name);
+    return check_heads(c, "decoder_attention_heads", c->decoder_attention_heads, name, why);
+}
+
+rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why)
+{
+    const rf_status arrays = rf__config_check_arrays(c, name, why);
+    if (arrays) return arrays;
+    const rf_family_config *f = rf__config_family(c);
+    rf_config other;
+    if (!f) return rf_config_defaults_of(c->family, &other, why);
+    for (size_t i = 0; i < rf__config_key_count(f); i++) {
+        const rf_config_key *k = rf__config_key_of(f, i);
+        const rf_status s = k ? rf__config_check_key(c, k, name, why) : RF_OK;
+        if (s) return s;
+    }
+    const long long C = c->hidden_size;
+    if (f->one_width && c->embedding_size != C)
+        return rf_fail(why, RF_EDATA, "%s: embedding_size is %lld, expected hidden_size %lld: a %s has one width", name,
+                       (long long)c->embedding_size, C, f->title);
+    rf_status status = check_heads(c, "num_attention_heads", c->num_attention_heads, name, why);
+    if (!status && f->pairs) status = check_pairs(c, name, why);
+    if (status) return status;
+    if (c->pad_token_id >= c->vocab_size)
+        return rf_fail(why, RF_EDATA, "%s: pad_token_id is %lld, vocab_size is %lld", name, (long long)c->pad_token_id,
+                       (long long)c->vocab_size);
+    if (rf__config_act_name(c->hidden_act)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: hidden_act %d is not known", name, (int)c->hidden_act);
+}
+
+rf_status rf_config_check(const rf_config *c, const char *name, rf_error *why)
+{
+    rf_config own;
+    if (!(c && name)) return rf__missing("rf_config_check", "config, name", why);
+    const rf_status status = rf__config_given(&own, c, why);
+    return status ? status : rf__config_check_all(&own, name, why);
+}
