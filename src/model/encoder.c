@@ -2,7 +2,7 @@
  * the family has one, the decoder that looks at what it made.
  *
  *     h_0     = embed(batch)
- *     h_l+1   = layer(h_l)                      as the family's row says (family.h); BERT's kind is in post_norm.c
+ *     h_l+1   = layer(h_l)                      as the family's row says (family.h); BERT's kind is in bert_layer.c
  *     logits  = head(h) word^T + bias           of masked tokens; those of other heads are in heads.c
  *
  * The softmax of attention is over all tokens of a text, or, with is_decoder, over those up to m: then h_m is a

@@ -1,6 +1,6 @@
 /* seq2seq.c — an encoder and a decoder: tensors and keys as transformers' MarianMTModel has them.
  *
- *     s = encoder(source),   h = decoder(target, s)                layers: post_norm.c;  the order of rows is theirs
+ *     s = encoder(source),   h = decoder(target, s)                layers: bert_layer.c;  the order of rows is theirs
  *     logits = h word^T
  *
  * Words are one table for source, target and logits (share_encoder_decoder_embeddings and tie_word_embeddings: the
@@ -10,7 +10,7 @@
 
 #define ROW(name, shape, init, decay, flags, member) \
     { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_embedding, member) \
     }
 const rf_family_row rf__rows_source_words[] = {
     ROW("shared.weight", "VE", WIDTH, true, RF_ROW_WORDS | RF_ROW_BOTH_SIDES, word),
@@ -29,7 +29,7 @@ static const rf_family_row target_words[] = {
 
 #define ROW(name, shape, init, decay, flags, member) \
     { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_layer, member) \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_layer, member) \
     }
 #define SELF \
     ROW("self_attn.q_proj.weight", "CC", GLOROT, true, 0, qkv), \
@@ -65,7 +65,7 @@ const rf_family_row rf__rows_source_layer[] = {SELF, FEED_FORWARD};
 static const rf_family_row target_layer[] = {SELF, CROSS, FEED_FORWARD};
 #undef ROW
 
-const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_post_norm_embedding, word)};
+const rf_family_decoder rf__seq2seq_decoder = {target_words, target_layer, offsetof(rf_bert_embedding, word)};
 
 /* Tables that are computed, and copies of tied tensors, as older folders have them. */
 const char *const rf__seq2seq_silent[] = {
@@ -80,7 +80,7 @@ const char *const rf__seq2seq_silent[] = {
 /* Of a layer of the encoder; a label is its row and its adjoint. */
 rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
 {
-    rf_footprint f = rf__post_norm_footprint(c, bf16);
+    rf_footprint f = rf__bert_footprint(c, bf16);
     f.label = 4 * 2 * (double)c->hidden_size;
     return f;
 }

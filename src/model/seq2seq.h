@@ -3,7 +3,7 @@
 #ifndef RF_SEQ2SEQ_H
 #define RF_SEQ2SEQ_H
 
-#include "model/post_norm.h"
+#include "model/bert_layer.h"
 
 extern const rf_family_row rf__rows_source_words[], rf__rows_source_layer[];
 extern const rf_family_decoder rf__seq2seq_decoder;
@@ -14,7 +14,7 @@ rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
 #define RF_SEQ2SEQ \
     .prefix = "model.", .embedding = rf__rows_source_words, .layer = rf__rows_source_layer, \
     .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
-    .footprint = rf__seq2seq_footprint, .finish = rf__pre_norm_finish, RF_POST_NORM
+    .footprint = rf__seq2seq_footprint, .finish = rf__bert_finish, RF_BERT_LAYER
 
 /* Keys by transformers' names, with the family's defaults; what it does not have is written only when it is not the
  * default. */

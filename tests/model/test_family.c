@@ -1,4 +1,4 @@
-/* test_family.c — mirrors src/model/family.c, src/model/post_norm.c and src/model/families (each file: its rows and
+/* test_family.c — mirrors src/model/family.c, src/model/bert_layer.c and src/model/families (each file: its rows and
  * its equations). */
 #include "families.h"
 

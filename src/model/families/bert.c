@@ -1,16 +1,16 @@
 /* bert.c — BERT.                                                   Devlin et al. 2019; transformers' BertFor...
  *
- * The layers of post_norm.c, with a learned vector for each of max_position_embeddings positions (positions/absolute.c)
- * added to the words. Texts and candidates are answered by the pooler, tanh(h_[CLS] W_p + b_p), which pre-training on
- * sentence pairs has trained: it is read for every head that has one.  The head for that task itself
- * (cls.seq_relationship) has no use here and is passed over.
+ * The layers of bert_layer.c, with a learned vector for each of max_position_embeddings positions
+ * (positions/absolute.c) added to the words.  Texts and candidates are answered by the pooler,
+ * tanh(h_[CLS] W_p + b_p), which pre-training on sentence pairs has trained: it is read for every head that has one.
+ * The head for that task itself (cls.seq_relationship) has no use here and is passed over.
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
-#include "model/post_norm.h"
+#include "model/bert_layer.h"
 
 #define ROW(name, shape, init, decay, flags, member) \
     { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_embedding, member) \
     }
 static const rf_family_row embedding[] = {
     ROW("embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS, word),
@@ -88,12 +88,12 @@ const rf_family rf__family_bert = {
                .one_width = true},
     .prefix = "bert.",
     .embedding = embedding,
-    .layer = rf__rows_post_norm,
+    .layer = rf__rows_bert_layer,
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = silent,
     .positions = positions,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__post_norm_footprint,
-    RF_POST_NORM,
+    .footprint = rf__bert_footprint,
+    RF_BERT_LAYER,
 };

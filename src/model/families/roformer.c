@@ -1,14 +1,14 @@
 /* roformer.c — RoFormer.                                            Su et al. 2021; transformers' RoFormerFor...
  *
- * BERT's post-norm layers (post_norm.c) without positions in the embeddings: they enter by rotation of queries and
+ * BERT's post-norm layers (bert_layer.c) without positions in the embeddings: they enter by rotation of queries and
  * keys, or as another row of `roformer positions` says.  Embeddings may be narrower than the layers.
  *
  *     logits  = norm(act(h W_t + b_t)) word^T + b */
-#include "model/post_norm.h"
+#include "model/bert_layer.h"
 
 #define ROW(name, shape, init, decay, flags, member) \
     { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_embedding, member) \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_embedding, member) \
     }
 static const rf_family_row embedding[] = {
     ROW("embeddings.word_embeddings.weight", "VE", NORMAL, true, RF_ROW_WORDS, word),
@@ -79,11 +79,11 @@ const rf_family rf__family_roformer = {
                .position = "rotary"},
     .prefix = "roformer.",
     .embedding = embedding,
-    .layer = rf__rows_post_norm,
+    .layer = rf__rows_bert_layer,
     .head = heads,
     .spelling = rf__spelling_bert,
     .silent = silent,
     .norm = RF_NORM_LAYER,
-    .footprint = rf__post_norm_footprint,
-    RF_POST_NORM,
+    .footprint = rf__bert_footprint,
+    RF_BERT_LAYER,
 };

@@ -10,11 +10,11 @@
  *
  * Heads of tasks have biases as RoFormer's.  Its config.json says model_type roformer with norm_type and use_bias,
  * two keys that transformers passes over: there the weights load without a word and compute something else. */
-#include "model/post_norm.h"
+#include "model/bert_layer.h"
 
 #define ROW(name, shape, flags, member) \
     { \
-        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_post_norm_embedding, member) \
+        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_bert_embedding, member) \
     }
 static const rf_family_row embedding[] = {
     ROW("embeddings.word_embeddings.weight", "VE", RF_ROW_WORDS, word),
@@ -25,7 +25,7 @@ static const rf_family_row embedding[] = {
 
 #define ROW(name, shape, flags, member) \
     { \
-        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_post_norm_layer, member) \
+        {name, shape, RF_INIT_NORMAL, true, flags}, offsetof(rf_bert_layer, member) \
     }
 static const rf_family_row layer[] = {
     ROW("attention.self.query.weight", "CC", 0, qkv),
@@ -46,7 +46,7 @@ static const rf_family_row masked[] = {
 /* Without a transform a label's row and its adjoint are all. */
 static rf_footprint footprint(const rf_config *c, bool bf16)
 {
-    rf_footprint f = rf__post_norm_footprint(c, bf16);
+    rf_footprint f = rf__bert_footprint(c, bf16);
     f.label = 4 * 2 * (double)c->hidden_size;
     return f;
 }
@@ -93,5 +93,5 @@ const rf_family rf__family_roformer_v2 = {
     .silent = silent,
     .norm = RF_NORM_RMS,
     .footprint = footprint,
-    RF_POST_NORM,
+    RF_BERT_LAYER,
 };

@@ -1,4 +1,4 @@
-/* post_norm.c — embeddings and layers as BERT has them.                        Devlin et al. 2019; Su et al. 2021
+/* bert_layer.c — embeddings and layers as BERT has them.                        Devlin et al. 2019; Su et al. 2021
  * (RoFormer)
  *
  *     h_0 = norm(word[id] + type[tt])  ( W_p + b_p  when embeddings are narrower than the model )
@@ -18,12 +18,12 @@
  *     h   = h + drop(f(norm(h))) */
 #include <math.h>
 
-#include "model/post_norm.h"
+#include "model/bert_layer.h"
 
-rf_tensor *rf__post_norm_embed(rf_graph *g, const rf_block *b)
+rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b)
 {
     const rf_config *c = b->config;
-    const rf_post_norm_embedding *w = b->weights;
+    const rf_bert_embedding *w = b->weights;
     const float scale = sqrtf((float)c->embedding_size);
     const int64_t N = b->at.N;
     const int32_t *const id[] = {b->at.id};
@@ -58,7 +58,7 @@ static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor
 
 static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
-    const rf_post_norm_layer *w = b->weights;
+    const rf_bert_layer *w = b->weights;
     rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
     rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
     rf_tensor *kv = rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);     /* [M, 2C] */
@@ -67,10 +67,10 @@ static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
     return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias);
 }
 
-rf_tensor *rf__post_norm_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
+rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_config *c = b->config;
-    const rf_post_norm_layer *w = b->weights;
+    const rf_bert_layer *w = b->weights;
     rf_tensor *x = before(g, b, h, w->norm, w->norm_bias);
     rf_tensor *qkv = rf_linear(g, x, w->qkv, w->qkv_bias, RF_ACT_NONE);                          /* [N, 3C] */
     rf_tensor *a = rf__block_attention(g, b, qkv);
@@ -86,9 +86,9 @@ rf_tensor *rf__post_norm_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     return behind(g, b, f, h, w->norm2, w->norm2_bias);
 }
 
-rf_tensor *rf__pre_norm_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
+rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
-    const rf_post_norm_embedding *w = b->weights;
+    const rf_bert_embedding *w = b->weights;
     return b->config->normalize_before ? norm(g, b, h, w->last, w->last_bias) : h;
 }
 
@@ -97,7 +97,7 @@ rf_tensor *rf__pre_norm_finish(rf_graph *g, const rf_block *b, rf_tensor *h)
  * activation; adjoints of a norm's sum and of what was dropped of it; those of query, key and value.  Of a label:
  * its row, transform (twice), norm and adjoint.  Forward: a layer beside the embeddings that it reads, query, key,
  * value; attention and its projection; the feed-forward inside and out; both norms. */
-rf_footprint rf__post_norm_footprint(const rf_config *c, bool bf16)
+rf_footprint rf__bert_footprint(const rf_config *c, bool bf16)
 {
     const double C = (double)c->hidden_size, E = (double)c->embedding_size, F = (double)c->intermediate_size,
                  H = (double)c->num_attention_heads;
@@ -115,9 +115,9 @@ rf_footprint rf__post_norm_footprint(const rf_config *c, bool bf16)
 
 #define ROW(name, shape, init, decay, flags, member) \
     { \
-        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_post_norm_layer, member) \
+        {name, shape, RF_INIT_##init, decay, flags}, offsetof(rf_bert_layer, member) \
     }
-const rf_family_row rf__rows_post_norm[] = {
+const rf_family_row rf__rows_bert_layer[] = {
     ROW("attention.self.query.weight", "CC", NORMAL, true, 0, qkv),
     ROW("attention.self.key.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
     ROW("attention.self.value.weight", "CC", NORMAL, true, RF_ROW_JOINED, qkv),
