@@ -6,7 +6,7 @@
 /* home: src/base */
 
 #define ROFORMER_VERSION_MAJOR 0
-#define ROFORMER_VERSION_MINOR 1
+#define ROFORMER_VERSION_MINOR 2
 #define ROFORMER_VERSION_PATCH 0
 
 /* #if ROFORMER_VERSION_NUMBER >= ROFORMER_VERSION_MAKE(0, 2, 0) */
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* "0.1.0": of the library that runs, which may be later than the headers.  Static storage. */
+/* "0.2.0": of the library that runs, which may be later than the headers.  Static storage. */
 const char *rf_version(void);
 
 #ifdef __cplusplus
