@@ -147,6 +147,10 @@ rf_status rf_encode_sample(const rf_tokenizer *t, const char *text, size_t size,
  * NULL is a text of no bytes. */
 size_t rf_utf8_check(const char *text, size_t size);
 
+/* The end of a message about text that is not UTF-8: which older encoding it looks like and what converts it, or "".
+ * Give it as much of the text as there is: a line.  Static storage. */
+const char *rf_utf8_advice(const char *text, size_t size);
+
 /* The text of ids, those outside the vocabulary left out, special tokens too if asked; `clean_up` tidies it by
  * transformers' list (clean_up_tokenization_spaces).  WordPiece joins pieces as transformers 5 does.  It ends with a
  * zero that *size (or NULL) does not count; freed with rf_text_free; NULL: no memory.

@@ -130,8 +130,8 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
     r->at += *n + (newline != NULL);
     const size_t bad = rf_utf8_check(*p, *n);
     if (bad < *n)
-        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8", name_of(r),
-                       (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad]);
+        return rf_fail(why, RF_EDATA, "%s:%lld: byte %zu of the line (0x%02X) is not UTF-8%s", name_of(r),
+                       (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad], rf_utf8_advice(*p, *n));
     r->column += *n;
     if (*whole && *n && (*p)[*n - 1] == '\r') --*n;
     return RF_OK;

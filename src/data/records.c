@@ -81,8 +81,8 @@ bool rf__records_clean(rf__records *r, uint64_t line, const char *at, size_t siz
         }
     if (bad < fine) rf__records_bad(r, line, "byte %zu of the line is NUL, which no text holds", bad - begin + 1);
     else
-        rf__records_bad(r, line, "byte %zu of the line (0x%02X) is not UTF-8", bad - begin + 1,
-                        (unsigned)(unsigned char)at[bad]);
+        rf__records_bad(r, line, "byte %zu of the line (0x%02X) is not UTF-8%s", bad - begin + 1,
+                        (unsigned)(unsigned char)at[bad], rf_utf8_advice(at + begin, size - begin));
     return false;
 }
 

@@ -179,8 +179,9 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
             if (n && at[n - 1] == '\r') n--;
             const size_t good = rf_utf8_check(at, n);
             if (good < n)
-                return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8", l->name,
-                               (unsigned long long)l->number, good + 1, (unsigned char)at[good]);
+                return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
+                               (unsigned long long)l->number, good + 1, (unsigned char)at[good],
+                               rf_utf8_advice(at, n));
             *line = at;
             *size = n;
             return RF_OK;
@@ -220,8 +221,8 @@ rf_status cli_texts_next(cli_texts *t, const char **text, size_t *size, rf_error
     const char *at = t->operands->item[t->next++];
     const size_t n = strlen(at), good = rf_utf8_check(at, n);
     if (good < n)
-        return rf_fail(why, RF_EDATA, "text %d: byte %zu (0x%02x) is not UTF-8", t->next, good + 1,
-                       (unsigned char)at[good]);
+        return rf_fail(why, RF_EDATA, "text %d: byte %zu (0x%02x) is not UTF-8%s", t->next, good + 1,
+                       (unsigned char)at[good], rf_utf8_advice(at, n));
     *text = at;
     *size = n;
     return RF_OK;
