@@ -289,6 +289,9 @@ static void clear(rf_tokenizer *any)
 
 static const char *const classes[] = {"RoFormerTokenizer", "RoFormerTokenizerFast", NULL};
 static const char *const files[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB, NULL};
+static const char *const files_with_own[] = {RF_FILE_SPECIAL_TOKENS, RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB,
+                                             RF_FILE_DICTIONARY, NULL};
+static const char *const *files_of(const rf_tokenizer *t) { return as_jieba(t)->own ? files_with_own : files; }
 static const char *const holds[] = {RF_FILE_VOCAB, RF_FILE_TOKENIZER, NULL};
 
 const rf_tokenizer_row rf__tokenizer_jieba = {
@@ -296,6 +299,7 @@ const rf_tokenizer_row rf__tokenizer_jieba = {
     .title = "Chinese words by jieba, WordPiece",
     .classes = classes,
     .files = files,
+    .files_of = files_of,
     .holds = holds,
     .transformers = "RoFormerTokenizer",
     .size = sizeof(jieba),

@@ -60,7 +60,7 @@ static char *json_text(json_t *value, size_t *size)
 
 static bool is_mine(const rf_tokenizer *t, const char *name)
 {
-    for (const char *const *mine = t->row->files; *mine; mine++)
+    for (const char *const *mine = rf_tokenizer_files(t); *mine; mine++)
         if (!strcmp(*mine, name)) return true;
     return false;
 }

@@ -177,7 +177,10 @@ rf_status rf_tokenizer_make(const rf_ctx *ctx, const char *type, rf_tokenizer **
     return rf_fail(why, RF_EUNSUPPORTED, "a tokenizer of type %s is learned from text", type);
 }
 
-const char *const *rf_tokenizer_files(const rf_tokenizer *t) { return t->row->files; }
+const char *const *rf_tokenizer_files(const rf_tokenizer *t)
+{
+    return t->row->files_of ? t->row->files_of(t) : t->row->files;
+}
 const char *rf_tokenizer_transformers(const rf_tokenizer *t) { return t->row->transformers; }
 
 /* ---- questions ------------------------------------------------------------------------------------------------- */

@@ -87,6 +87,7 @@ struct rf_tokenizer_row {
     const char *title;                  /* for readers: "WordPiece (BERT)"                                            */
     const char *const *classes;         /* the values of tokenizer_class that mean it, NULL at the end                */
     const char *const *files;           /* what saving writes, by name, NULL at the end                               */
+    const char *const *(*files_of)(const rf_tokenizer *t);       /* where that depends on the tokenizer; or NULL      */
     const char *const *holds;           /* a folder with one of these files holds such a tokenizer, whatever its
                                            settings say; NULL: its settings name it                                   */
     const char *model;                  /* the "type" of tokenizer.json's model that it reads; or NULL                */

@@ -35,6 +35,7 @@ holds mlm/tokenizer_config.json '"name": "small"'
 holds mlm/tokenizer_config.json '"tokenizer_class": "RoFormerTokenizer"'
 same base/dictionary.words mlm/dictionary.words "the dictionary of the trained model"
 same base/vocab.txt mlm/vocab.txt "the vocabulary of the trained model"
+holds mlm/checksums.json dictionary.words
 expect 0 '' "$program" verify mlm
 expect 0 '' "$program" info -m mlm
 holds out 'Chinese words by jieba'
