@@ -32,6 +32,7 @@ CASES = {
     "attention-bf16": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused bf16", "torch_kernels.py eager bf16"]),
     "relative": ([f"{kind} {shape}{both}" for shape in ("8x128", "4x512") for both in ("", " both ways")
                   for kind in ("alibi", "t5", "shaw", "nezha", "transformer_xl", "xlnet", "deberta")], None, ["torch_relative.py"]),
+    "linear": (["causal 4096", "encoder 4096", "encoder 4096 both ways", "causal 1024 both ways"], None, ["performer_linear.py"]),
     "rope": (["4096x12x64", "512x12x64"], "pairs", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "tokenize": ([""], None, ["tokenizers_encode.py lines", "tokenizers_encode.py batch"]),
 }
@@ -80,19 +81,22 @@ class Roformer:
     def __init__(self, options, row):
         self.options, self.row = options, row
 
-    def relative(self, case):
-        """Attention with a relative encoding is measured by bench_relative, beside the program."""
+    def beside(self, bench, options, wanted):
+        """The first wanted line of one of the benches that lie beside the program."""
         o = self.options
-        command = [os.path.join(os.path.dirname(o.roformer), "bench", "bench_relative"), "--json", "--rounds", "3", "--threads", str(o.threads),
-                   "--shape", case["shape"], "--only", case["kind"]]
+        command = [os.path.join(os.path.dirname(o.roformer), "bench", bench), "--json", "--rounds", "3", "--threads", str(o.threads), *options]
         done = subprocess.run(command, capture_output=True, text=True)
-        rows = [json.loads(line) for line in done.stdout.splitlines()]
-        rows = [r for r in rows if r["what"] == ("both ways" if case["both"] else "with tables")]
+        rows = [r for r in map(json.loads, done.stdout.splitlines()) if wanted(r)]
         return rows[0] if rows else {"error": done.stderr.strip()[:300] or "no such row"}
 
     def turn(self, case):
         if case["bench"].startswith("relative/"):
-            return self.relative(case)
+            what = "both ways" if case["both"] else "with tables"
+            return self.beside("bench_relative", ["--shape", case["shape"], "--only", case["kind"]], lambda r: r["what"] == what)
+        if case["bench"] == "linear":
+            what = "linear both" if case["both"] else "linear forward"
+            tokens = ["--shortest", str(case["tokens"]), "--longest", str(case["tokens"])]
+            return self.beside("bench_linear", tokens + ([] if case["causal"] else ["--encoder"]), lambda r: r["case"] == what)
         o = self.options
         command = [o.roformer, "bench", case["bench"], "--json", "--seconds", str(case["seconds"]), "--threads", str(o.threads)]
         if "dtype" in case:
@@ -121,6 +125,9 @@ def work_of(bench, shape, o):
     if bench == "relative":
         kind, shape, *both = shape.split(" ", 2)
         case.update(bench=f"relative/{kind}", kind=kind, shape=shape, both=bool(both))
+    if bench == "linear":
+        kind, tokens, *both = shape.split(" ", 2)
+        case.update(causal=kind == "causal", tokens=int(tokens), both=bool(both))
     return case
 
 
@@ -140,7 +147,7 @@ def measure(bench, o, out):
         for r in range(o.rounds):
             for shape in shapes:
                 case = work_of(bench, shape, o)
-                label = shape if bench == "relative" else case["shape"]
+                label = shape if bench in ("relative", "linear") else case["shape"]
                 for e in engines[r % len(engines):] + engines[:r % len(engines)]:
                     got = dict(e.turn(case), bench=bench, shape=label, engine=e.name, round=r)
                     out.write(json.dumps(got) + "\n")

@@ -42,7 +42,7 @@ static inline struct head head_of(const char *name, int64_t T, int64_t D, int64_
     rfk_table k;
     size_t panels = 0, scratch = 0;
     for (EACH_RUNG(k)) {
-        const rfk__linear a = {.k = &k, .width = D, .features = f};
+        const rfk__linear a = {.k = &k, .map = h.map, .width = D, .features = f, .causal = causal, .tokens = T};
         panels = panels > rfk__linear_panels(&k, f, D) ? panels : rfk__linear_panels(&k, f, D);
         scratch = scratch > rfk__linear_scratch(&a) ? scratch : rfk__linear_scratch(&a);
     }

@@ -84,22 +84,21 @@ void rfk__key_powers(const rfk__mapping *m, float *u, float h)
     m->k->exp(u, u, (float)(h + m->exponent * ln2), epsilon_of(m), m->features);
 }
 
-static float back(float *dy, const float *y, float epsilon, int64_t n)
+/* dy (y - epsilon) */
+static float back(const rfk__mapping *m, float *dy, float *y, float epsilon)
 {
-    float sum = 0;
-    for (int64_t i = 0; i < n; i++) {
-        dy[i] *= y[i] - epsilon;
-        sum += dy[i];
-    }
-    return sum;
+    m->k->mul(y, dy, y, m->features);
+    if (epsilon > 0) m->k->axpy(y, -epsilon, dy, m->features);
+    memcpy(dy, y, (size_t)m->features * sizeof *dy);
+    return m->k->sum(dy, m->features);
 }
 
-float rfk__query_powers_back(const rfk__mapping *m, float *dy, const float *y)
+float rfk__query_powers_back(const rfk__mapping *m, float *dy, float *y)
 {
-    return back(dy, y, m->epsilon, m->features);
+    return back(m, dy, y, m->epsilon);
 }
 
-float rfk__key_powers_back(const rfk__mapping *m, float *dy, const float *y)
+float rfk__key_powers_back(const rfk__mapping *m, float *dy, float *y)
 {
-    return back(dy, y, epsilon_of(m), m->features);
+    return back(m, dy, y, epsilon_of(m));
 }

@@ -30,9 +30,13 @@ static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
     struct work w;
     w.query.x = rfk__carve_rows(tile, &c, a->width);
     w.key.x = rfk__carve_rows(tile, &c, a->width);
-    w.query.u = rfk__floats(&c, CHUNK * wide);
     w.key.u = rfk__floats(&c, CHUNK * wide);
+    w.key.stride = w.query.stride = wide;
+    w.key.all = rfk__surveyed(a) ? rfk__floats(&c, rfk__surveyed(a)) : NULL;
     w.left = rfk__carve_rows(tile, &c, f);
+    w.query.u = f > tile->depth ? rfk__floats(&c, CHUNK * wide) : w.left.x;     /* made where they are read */
+    if (f <= tile->depth) w.query.stride = tile->stride;
+    w.query.all = NULL;
     w.score = rfk__floats(&c, CHUNK * tile->stride);
     w.num = rfk__floats(&c, CHUNK * Dw);
     w.inverse = rfk__floats(&c, CHUNK);
@@ -57,12 +61,12 @@ size_t rfk__linear_scratch(const rfk__linear *a)
 /* A query's features, its denominator from z, and then the features rotated as the left side of products. */
 static void take_query(rfk__linear *a, struct work *w, const rfk__mapping *m, const float *z, int64_t t, int64_t i)
 {
-    float *u = w->query.u + i * rfk__padded(&a->tile, a->features);
+    float *u = w->query.u + i * w->query.stride;
     a->map->query(m, u, w->query.x.x + i * a->tile.stride);
     w->inverse[i] = rfk__inverse(a->k->dot(u, z, a->features));
     if (w->inverse[i] == 0) a->underflows++;
     rfk__rotate_features(a, u, u, t, 1);
-    rfk__put_row(&a->tile, &w->left, i, u);
+    if (a->features > a->tile.depth) rfk__put_row(&a->tile, &w->left, i, u);
 }
 
 /* num = (R phi(q)) S, in the unit of each token. */
@@ -124,7 +128,7 @@ static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, 
         state->exponent = v.deck.exponent[at + t] = m->exponent;
         take_query(a, w, m, v.z, first + t, t);
     }
-    rfk__take_keys(a, &w->key, &v.deck, w->row, first, n, at);
+    rfk__take_keys(a, &w->key, &v.deck, w->row, first, n, at, true);
     meet_state(a, w, &v.s, v.deck.exponent + at, n);
     meet_chunk(a, w, &v.deck, at, n);
     put_out(a, w, first, n);

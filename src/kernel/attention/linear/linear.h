@@ -16,7 +16,8 @@
 
 #include "kernel/attention/linear/feature_maps.h"
 
-enum { RFK_LINEAR_CHUNK = 128, RFK__WIDEST = 768 };
+/* The backward's chunks are shorter: what one has there is to stay in the second-level cache. */
+enum { RFK_LINEAR_CHUNK = 128, RFK_LINEAR_BACK_CHUNK = 64, RFK__WIDEST = 768 };
 
 /* A table with the sizes of its panels, and a chunk filled up to whole ones. */
 typedef struct rfk__tiles { const rfk_table *k; int64_t columns, stride, depth, chunk; } rfk__tiles;
@@ -76,15 +77,21 @@ void rfk__linear_back(const rfk__linear *a, const rfk__linear_grad *d, void *scr
 enum {
     RFK__CHUNK = RFK_LINEAR_CHUNK,
     RFK__RISE = 64,                     /* features that go into a state at a time                                    */
+    RFK__SURVEYED = 1 << 22,            /* floats of u that a survey leaves, at most: beyond, u is made twice         */
     RFK__NEVER = -(1 << 29)             /* exponent of an empty sum                                                   */
 };
 
 /* S [D panels][f][columns] or its adjoint, in units of 2^exponent; two floats for each number. */
 typedef struct rfk__sum { float *high, *low; int32_t exponent; } rfk__sum;
 
-/* Features of a chunk's tokens, by columns: [chunk panels][f][columns], with the values that go with them, by rows:
- * [D panels][chunk][columns], and the unit of each token. */
-typedef struct rfk__deck { float *feature, *value; int32_t *exponent; } rfk__deck;
+/* Features of a chunk's tokens, by columns: [chunk panels][f][columns], or where `row` is given in rows that are
+ * `stride` apart; the values that go with them, by rows: [D panels][chunk][columns]; and the unit of each token. */
+typedef struct rfk__deck {
+    float *feature, *value;
+    int32_t *exponent;
+    const float *row;
+    int64_t stride;
+} rfk__deck;
 
 /* One head's state: offsets are functions of f and D alone. */
 typedef struct rfk__head_state {
@@ -128,8 +135,9 @@ void rfk__put_row(const rfk__tiles *tile, const rfk__rows *to, int64_t i, const 
 void rfk__multiply(const rfk__tiles *tile, float *c, int64_t ldc, const rfk__rows *a, int64_t first, int64_t n,
                    const float *panel, bool add);
 
-/* n tokens from `first` on: x as the map takes it, and u. x: [CHUNK] rows; u: [CHUNK, padded f]. */
-typedef struct rfk__features { rfk__rows x; float *u; } rfk__features;
+/* n tokens from `first` on: x as the map takes it, and u.  x: [CHUNK] rows; u: [CHUNK, f], rows `stride` apart.  all: u
+ * of all tokens, where these have been surveyed and there is memory for them; or NULL. */
+typedef struct rfk__features { rfk__rows x; float *u; int64_t stride; float *all; } rfk__features;
 void rfk__load(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n);
 void rfk__load_row(const rfk__linear *a, float *x, const float *from);          /* rounded where that is asked for    */
 
@@ -146,6 +154,10 @@ rfk__mapping rfk__mapping_of(const rfk__linear *a);
 /* What M or the columns need to know of all keys of an encoder; column: [3, f]. */
 void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column);
 
+/* The same of u that a survey left, where it did. */
+rfk__features rfk__load_surveyed(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first,
+                                 int64_t n);
+
 /* Columns at .. at + n - 1 of a deck from rows of f features that are `stride` apart; values of row i. */
 void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, int64_t stride, int64_t at, int64_t n,
                         int64_t features);
@@ -156,9 +168,13 @@ void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const floa
 void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit, bool reverse,
                   int64_t features, int64_t width, float *block, float *part);
 
-/* Features and values of n keys from `first` on, mapped already, into columns `at`.. of a deck; row: [D]. */
-void rfk__take_keys(const rfk__linear *a, const rfk__features *key, const rfk__deck *deck, float *row, int64_t first,
-                    int64_t n, int64_t at);
+/* Features and values of n keys from `first` on, mapped already, into columns `at`.. of a deck, or with columns false
+ * as rows where they are; row: [D]. */
+void rfk__take_keys(const rfk__linear *a, const rfk__features *key, rfk__deck *deck, float *row, int64_t first,
+                    int64_t n, int64_t at, bool columns);
+
+/* Floats that a survey leaves: 0 where there is none, or too many. */
+int64_t rfk__surveyed(const rfk__linear *a);
 
 /* S and z of all keys, in the unit of m. */
 void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,

@@ -11,7 +11,7 @@
 
 #include "kernel/attention/linear/linear.h"
 
-enum { CHUNK = RFK__CHUNK };
+enum { CHUNK = RFK_LINEAR_BACK_CHUNK };
 
 /* What one side, queries or keys, has in a chunk. */
 struct side {
@@ -45,7 +45,9 @@ static struct side carve_side(rfk__carving *c, const rfk__linear *a)
     const int64_t wide = rfk__padded(&a->tile, a->features);
     struct side s;
     s.is.x = rfk__carve_rows(&a->tile, c, a->width);
-    s.is.u = rfk__floats(c, CHUNK * wide);
+    s.is.stride = wide;
+    s.is.all = NULL;
+    s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward's chunks, too */
     s.rotated = rfk__floats(c, CHUNK * wide);
     s.by_row = rfk__floats(c, a->tile.chunk * wide);
     s.d = rfk__floats(c, CHUNK * wide);
@@ -58,13 +60,22 @@ static int64_t kept_floats(const rfk__linear *a)
     return a->features * rfk__padded(&a->tile, a->width) + 2 * rfk__padded(&a->tile, a->features);
 }
 
+/* Floats of u of all keys: what an encoder's survey leaves, and what a causal model's first pass does. */
+static int64_t kept_u(const rfk__linear *a)
+{
+    const int64_t wide = rfk__padded(&a->tile, a->features);
+    const bool few = a->causal && a->map->projects && a->tokens <= RFK__SURVEYED / wide;
+    return few ? a->tokens * wide : rfk__surveyed(a);
+}
+
 static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
 {
     const rfk__tiles *tile = &a->tile;
     const int64_t f = a->features, wide = rfk__padded(tile, f), D = a->width, Dw = rfk__padded(tile, D);
     const int64_t chunks = (a->tokens + CHUNK - 1) / CHUNK;
     rfk__carving c = {scratch, 0};
-    struct work w = {.q = carve_side(&c, a), .k = carve_side(&c, a)};
+    struct work w = {.deck = {.row = NULL}, .q = carve_side(&c, a), .k = carve_side(&c, a)};
+    if (kept_u(a)) w.k.is.all = rfk__floats(&c, kept_u(a));
     w.left = rfk__carve_rows(tile, &c, f);
     w.a = rfk__carve_rows(tile, &c, D);
     w.v = rfk__carve_rows(tile, &c, D);
@@ -261,6 +272,7 @@ static void keep_states(const rfk__linear *a, struct work *w)
         w->risen[chunk] = (struct rise){exponent, v.s.exponent, m.top};
         if (first + n == a->tokens) break;
         rfk__load(a, &w->k.is, a->key, first, n);
+        if (w->k.is.all) memcpy(w->k.is.all + first * wide, w->k.is.u, (size_t)(n * wide) * sizeof *w->k.is.u);
         for (int64_t t = 0; t < n; t++) {
             float *k = w->k.is.u + t * wide;
             rfk__see(a->map, &m, k);
@@ -268,7 +280,7 @@ static void keep_states(const rfk__linear *a, struct work *w)
             a->k->accumulate(v.z, v.z_low, rfk__power(exponent - m.exponent), k, f);
             exponent = v.deck.exponent[t] = m.exponent;
         }
-        rfk__take_keys(a, &w->k.is, &v.deck, w->row, first, n, 0);
+        rfk__take_keys(a, &w->k.is, &v.deck, w->row, first, n, 0, false);
         rfk__advance(&a->tile, &v.s, &v.deck, n, m.exponent, false, f, a->width, w->block, w->part);
     }
 }
@@ -283,7 +295,9 @@ static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct w
     m.top = before->top;
     int32_t exponent = before->exponent;
     if (first) m.exponent = exponent;
-    rfk__load(a, &w->k.is, a->key, first, n);
+    const bool again = !w->k.is.all || first + n == a->tokens;          /* the first pass ends before the last chunk */
+    if (again) rfk__load(a, &w->k.is, a->key, first, n);
+    else w->k.is.u = rfk__load_surveyed(a, &w->k.is, a->key, first, n).u;
     rfk__load(a, &w->q.is, a->q, first, n);
     for (int64_t i = 0; i < n; i++) {
         float *k = w->k.is.u + i * wide;
@@ -420,6 +434,7 @@ static void everywhere(const rfk__linear *a, const rfk__linear_grad *d, struct w
     rfk__linear_begin(a->k, w->state, a->features, a->width);
     rfk__survey(a, &m, &w->k.is, w->column);
     rfk__linear_keys(a, &w->k.is, &m, w->state, w->row, w->block, w->part);
+    w->k.is.all = NULL;                                 /* it holds features by now */
     all_queries(a, d, w, &m);
     all_keys(a, d, w, &m);
 }

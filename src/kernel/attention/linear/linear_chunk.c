@@ -128,19 +128,37 @@ void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float directi
     if (a->cos && !a->after) rotate(a, x, x, t, direction, a->width);
 }
 
-void rfk__load(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n)
+static void load_x(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
     const float scale = a->map->quarter ? (float)pow((double)a->width, -0.25) : 1;
     for (int64_t i = 0; i < n; i++) {
         float *x = to->x.x + i * a->tile.stride;
         rfk__load_row(a, x, from + (first + i) * a->stride);
         rfk__rotate_vector(a, x, first + i, 1);
         if (a->map->quarter) a->k->scale(x, x, scale, a->width);
-        if (!a->map->projects) memcpy(to->u + i * wide, x, (size_t)a->width * sizeof *x);
     }
+}
+
+void rfk__load(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n)
+{
+    load_x(a, to, from, first, n);
+    for (int64_t i = 0; !a->map->projects && i < n; i++)
+        memcpy(to->u + i * to->stride, to->x.x + i * a->tile.stride, (size_t)a->width * sizeof *to->u);
     for (int64_t j = 0; a->map->projects && j < a->features; j += a->tile.columns)
-        rfk__multiply(&a->tile, to->u + j, wide, &to->x, 0, n, a->w + j * a->width, false);
+        rfk__multiply(&a->tile, to->u + j, to->stride, &to->x, 0, n, a->w + j * a->width, false);
+}
+
+rfk__features rfk__load_surveyed(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first,
+                                 int64_t n)
+{
+    rfk__features is = *to;
+    if (to->all) {
+        load_x(a, to, from, first, n);
+        is.u = to->all + first * to->stride;
+    } else {
+        rfk__load(a, to, from, first, n);
+    }
+    return is;
 }
 
 rfk__mapping rfk__mapping_of(const rfk__linear *a)
@@ -168,7 +186,7 @@ void rfk__see(const rfk__feature_map *map, rfk__mapping *m, const float *u)
 /* Largest and sum of powers of each column. */
 static void survey_columns(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
+    const int64_t f = a->features;
     float *top = column, *sum = column + f, *term = column + 2 * f;
     for (int64_t i = 0; i < f; i++) top[i] = -INFINITY, sum[i] = 0;
     for (int pass = 0; pass < 2; pass++)
@@ -176,7 +194,7 @@ static void survey_columns(const rfk__linear *a, rfk__mapping *m, const rfk__fea
             const int64_t n = rf__min64(CHUNK, a->tokens - first);
             rfk__load(a, work, a->key, first, n);
             for (int64_t t = 0; t < n; t++) {
-                float *u = work->u + t * wide;
+                float *u = work->u + t * work->stride;
                 if (pass == 0) {
                     for (int64_t i = 0; i < f; i++) top[i] = u[i] > top[i] ? u[i] : top[i];
                     continue;
@@ -191,6 +209,13 @@ static void survey_columns(const rfk__linear *a, rfk__mapping *m, const rfk__fea
     m->exponent = 0;
 }
 
+int64_t rfk__surveyed(const rfk__linear *a)
+{
+    const int64_t wide = rfk__padded(&a->tile, a->features);
+    const bool surveyed = !a->causal && a->map->grows && a->map->projects && a->tokens <= RFK__SURVEYED / wide;
+    return surveyed ? a->tokens * wide : 0;
+}
+
 void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *work, float *column)
 {
     if (a->map->columns) {
@@ -200,8 +225,10 @@ void rfk__survey(const rfk__linear *a, rfk__mapping *m, const rfk__features *wor
     if (!a->map->grows) m->exponent = 0;
     for (int64_t first = 0; a->map->grows && first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
-        rfk__load(a, work, a->key, first, n);
-        for (int64_t t = 0; t < n; t++) rfk__see(a->map, m, work->u + t * rfk__padded(&a->tile, a->features));
+        rfk__features to = *work;
+        if (work->all) to.u = work->all + first * work->stride;
+        rfk__load(a, &to, a->key, first, n);
+        for (int64_t t = 0; t < n; t++) rfk__see(a->map, m, to.u + t * to.stride);
     }
 }
 
@@ -229,6 +256,10 @@ void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const floa
 static void gather(const rfk__tiles *tile, float *block, const rfk__deck *deck, int64_t i, int64_t rows, int64_t n,
                    const float *scale, int64_t f)
 {
+    if (deck->row) tile->k->transpose(block, tile->stride, deck->row + i, deck->stride, n, rows);
+    for (int64_t r = 0; deck->row && scale && r < rows; r++)
+        tile->k->mul(block + r * tile->stride, block + r * tile->stride, scale, n);
+    if (deck->row) return;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t t = 0; t < n; t += tile->columns) {
             const float *from = deck->feature + t * f + (i + r) * tile->columns;
@@ -290,17 +321,18 @@ float rfk__inverse(float den)
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-void rfk__take_keys(const rfk__linear *a, const rfk__features *key, const rfk__deck *deck, float *row, int64_t first,
-                    int64_t n, int64_t at)
+void rfk__take_keys(const rfk__linear *a, const rfk__features *key, rfk__deck *deck, float *row, int64_t first,
+                    int64_t n, int64_t at, bool columns)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
     for (int64_t t = 0; t < n; t++) {
-        float *u = key->u + t * wide;
+        float *u = key->u + t * key->stride;
         rfk__rotate_features(a, u, u, first + t, 1);
         rfk__load_row(a, row, a->v + (first + t) * a->stride);
         rfk__deal_value(&a->tile, deck->value, at + t, row, a->width);
     }
-    rfk__deal_features(&a->tile, deck->feature, key->u, wide, at, n, a->features);
+    deck->row = columns ? NULL : key->u;
+    deck->stride = key->stride;
+    if (columns) rfk__deal_features(&a->tile, deck->feature, key->u, key->stride, at, n, a->features);
 }
 
 void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,
@@ -310,14 +342,14 @@ void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mappi
     rfk__view v = rfk__state_view(&a->tile, state, f, a->width);
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
-        rfk__load(a, key, a->key, first, n);
+        const rfk__features is = rfk__load_surveyed(a, key, a->key, first, n);
         for (int64_t t = 0; t < n; t++) {
-            float *k = key->u + t * rfk__padded(&a->tile, f);
+            float *k = is.u + t * is.stride;
             a->map->key(m, k, key->x.x + t * a->tile.stride);
             a->k->accumulate(v.z, v.z_low, 1, k, f);
             v.deck.exponent[t] = m->exponent;
         }
-        rfk__take_keys(a, key, &v.deck, row, first, n, 0);
+        rfk__take_keys(a, &is, &v.deck, row, first, n, 0, false);
         rfk__advance(&a->tile, &v.s, &v.deck, n, m->exponent, false, f, a->width, block, part);
     }
 }
