@@ -222,6 +222,8 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
  *   random     [features, D], rows of random features for "favor" and "relu"; else NULL
  *   rotate_features  1: features are rotated, in the numerator alone (Eq. 19; the table is for `features` columns,
  *              those of a head where the map takes none at random); 0: queries and keys are, before the map
+ *   decay      [columns / 2] in a causal pass with rotate_features: what lies d tokens back counts decay[i]^d in plane
+ *              i of the numerator (xPos, whose factors they are); NULL: none
  *   epsilon    added to the features of "favor", "relu", "squared_relu"; below 0: the map's own (1e-4, 1e-3, 0)
  *   past, next       [B] what a causal sequence's earlier tokens left, and what it leaves now, of a size that map and
  *              widths decide; past[b] NULL: nothing yet.  Both or neither, not while recording.  Token by token, in
@@ -241,6 +243,7 @@ typedef struct rf_linear_attention_spec {
     const float *const *past;
     float *const *next;
     int64_t *underflows;
+    const double *decay;
 } rf_linear_attention_spec;
 rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec);
 

@@ -8,8 +8,9 @@
  * begins every feature_redraw_interval steps; feature_draw says which one a model's features are.
  *
  * Positions.  What is added to words is there before attention.  Rotation is that of rotary positions, with angles for
- * the columns of a row of features where these are rotated.  Terms of scores have no place, for there are no scores;
- * and angles that go by the length of the whole text would have to change behind a sum over its keys. */
+ * the columns of a row of features where these are rotated, or of xPos, whose decay the sums over keys carry on from
+ * chunk to chunk.  Terms of scores have no place, for there are no scores; angles that go by the length of the whole
+ * text would have to change behind a sum over its keys. */
 #include "model/linear.h"
 
 #include "base/context.h"
@@ -23,9 +24,14 @@ int64_t rf__linear_features(const rf_config *c)
     return rf__linear_attention_features(c->feature_map, c->num_random_features, width_of(c));
 }
 
+/* (0.4 / 1.4)^-(127 / 4) = 2e17 is the largest factor of a key in its chunk. */
+enum { LEAST_SCALE = 4 };
+
+static bool is_xpos(const rf_config *c) { return !strcmp(c->position_embedding_type, "xpos"); }
+
 static bool rotates(const rf_config *c)
 {
-    return !strcmp(c->position_embedding_type, "rotary") && c->rotation_order == RF_ROTATE_FEATURES;
+    return (!strcmp(c->position_embedding_type, "rotary") || is_xpos(c)) && c->rotation_order == RF_ROTATE_FEATURES;
 }
 
 int64_t rf__linear_rotary(const rf_config *c, int64_t layer)
@@ -36,6 +42,24 @@ int64_t rf__linear_rotary(const rf_config *c, int64_t layer)
 int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c)
 {
     return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_features(c), width_of(c));
+}
+
+double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T)
+{
+    if (!rf__config_linear(c, -1)) return 0;
+    const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
+    const rfk__linear a = {.k = ctx->k, .map = map, .width = width_of(c), .features = rf__linear_features(c),
+                           .causal = c->is_decoder, .tokens = T};
+    const double panels = map->projects ? 4 * (double)rfk__linear_panels(ctx->k, a.features, a.width) : 0;
+    return panels + (double)rf_ctx_threads(ctx) * (double)rfk__linear_back_scratch(&a);
+}
+
+double rf__linear_kept(const rf_config *c, int64_t T)
+{
+    if (!rf__config_linear(c, -1)) return 0;
+    const double f = (double)rf__linear_features(c), L = (double)c->num_hidden_layers;
+    const double random = rfk__feature_map_named(c->feature_map)->projects ? L * (f + 1) * (double)width_of(c) : 0;
+    return 4 * (random + (rotates(c) ? f * (double)rf__max64(T, 512) : 0));
 }
 
 void rf__linear_draw(rf_config *c, int64_t steps)
@@ -61,11 +85,12 @@ static const char *odd_key(const rf_config *c)
 
 static rf_status check_position(const rf_position *p, const rf_config *c, rf_error *why)
 {
-    const bool axial = !strcmp(p->name, "rotary_axial"), rotary = axial || !strcmp(p->name, "rotary");
+    const bool axial = !strcmp(p->name, "rotary_axial"), rotary = axial || !strcmp(p->name, "rotary") || is_xpos(c);
     if (p->relate || p->attend || ((p->angles || p->rotate || p->unrotate) && !rotary))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: attention_type \"linear\" with position_embedding_type \"%s\": there are no "
-                       "scores that it could act on; encodings that are added to words, and \"rotary\", go with it",
+                       "scores that it could act on; encodings that are added to words, \"rotary\" and \"xpos\", go "
+                       "with it",
                        p->name);
     if (rotary && rf__rope_by_length(c))
         return rf_fail(why, RF_EUNSUPPORTED,
@@ -76,6 +101,16 @@ static rf_status check_position(const rf_position *p, const rf_config *c, rf_err
         return rf_fail(why, RF_EUNSUPPORTED,
                        "config.json: rotation_order \"eq19\" with position_embedding_type \"rotary_axial\": features "
                        "lie on no axes; \"before\" goes with it");
+    if (is_xpos(c) && !rotates(c))
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: position_embedding_type \"xpos\" with rotation_order \"%s\": queries and keys "
+                       "before the map would grow with their position; \"eq19\" goes with it",
+                       c->rotation_order == RF_ROTATE_BEFORE ? "before" : "none");
+    if (is_xpos(c) && c->xpos_scale_base < LEAST_SCALE)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "config.json: xpos_scale_base is %g: with attention_type \"linear\" at least %d, since powers "
+                       "within a chunk of keys leave f32 below it",
+                       c->xpos_scale_base, LEAST_SCALE);
     if (rotary && odd_key(c))
         return rf_fail(why, RF_EUNSUPPORTED, "config.json: %s does not go with attention_type \"linear\"%s", odd_key(c),
                        c->rotary_value ? "" : " and rotation_order \"eq19\"");
@@ -163,6 +198,7 @@ rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor 
         .features = rf__linear_features(c),
         .epsilon = c->feature_epsilon,
         .underflows = underflows,
+        .decay = at->decay,
     };
     if (g->error.code) return &g->nil.t;
     if (rfk__feature_map_named(c->feature_map)->projects && !(is.random = random_features(g, at))) return &g->nil.t;

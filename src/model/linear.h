@@ -22,6 +22,11 @@ void rf__linear_draw(rf_config *c, int64_t steps);
 /* Floats that a sequence of a layer keeps. */
 int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c);
 
+/* Bytes that training on texts of T tokens takes besides what stays for each token: of all workers while one layer is
+ * computed, backward; and what is kept from step to step, random features and tables of angles.  0: no linear layer. */
+double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T);
+double rf__linear_kept(const rf_config *c, int64_t T);
+
 /* [N,3C] -> [N,C]; spec has the angles.  underflows is added to. */
 rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec,
                              int64_t *underflows);

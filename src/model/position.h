@@ -45,6 +45,7 @@ typedef struct rf_layer_context {
     rf_tensor *const *weight;           /* the encoding's parameters here, in the order of its rows                   */
     rf_tensor *const *shared;           /* those of the embeddings, wherever the place is                             */
     int64_t features;                   /* of linear attention, where these are rotated in q's and k's place; 0: not  */
+    const double *decay;                /* made by `angles` for these: rf_linear_attention_spec.decay; NULL: none     */
     rf_tensor *qkv, *qkv_bias;          /* [3C,C], [3C]: the layer's matrices of queries, keys and values             */
     rf_positions *kept;
     uint64_t batch;                     /* the number of this batch among those of `kept`                             */

@@ -1,10 +1,12 @@
 /* memory.c — an estimate of what a run needs, made before anything big is allocated. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "graph/graph.h"
 #include "model/family.h"
+#include "model/linear.h"
 #include "dist/exchange.h"
 #include "train/memory.h"
 #include "optim/optimizer.h"
@@ -33,7 +35,8 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
     const rf_config *c = &p->config;
     const int64_t T = rf__min64(o->max_length, o->tokens_per_batch), D = c->hidden_size / c->num_attention_heads;
     const rfk_attention a = {.queries = T, .keys = T, .width = D, .rotary = D};
-    return (double)rf_ctx_threads(p->ctx) * (double)rfk_attention_back_scratch(&a);
+    const double threads = (double)rf_ctx_threads(p->ctx);
+    return fmax(threads * (double)rfk_attention_back_scratch(&a), rf__linear_scratch(p->ctx, c, T));
 }
 
 /* Of an encoding in front of the layers: its vectors, and their sum with the words. */
@@ -50,10 +53,12 @@ double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t t
         4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
     const double kept = N * (f.embeddings + in_front(p)) + labels * f.label + task_head(p, N);
     const double last = rf__task_rows(p) ? f.last : f.layer;
+    const double features = rf__linear_kept(c, rf__min64(o->max_length, o->tokens_per_batch));
     if (!o->gradient_checkpointing)
-        return kept + N * ((L - 1) * f.layer + last) + fmax(logits + N * 4 * F, N * (f.passing + 4 * C) + scratch);
+        return features + kept + N * ((L - 1) * f.layer + last) +
+               fmax(logits + N * 4 * F, N * (f.passing + 4 * C) + scratch);
     const double again = N * (f.layer + f.passing) + scratch;
-    return kept + N * 4 * L * C + N * 8 * C + fmax(logits, again);
+    return features + kept + N * 4 * L * C + N * 8 * C + fmax(logits, again);
 }
 
 /* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is
@@ -107,7 +112,13 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
     int64_t fits = o->tokens_per_batch;
     while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) + rf__memory_buffers(p, o, fits) > left)
         fits /= 2;
-    if (fits < rf__max64(example, 8)) return rf_fail(why, RF_ENOMEM, "out of memory: %s; no batch fits", note);
+    if (fits < rf__max64(example, 8)) {
+        char features[96] = "";
+        if (2 * rf__linear_scratch(p->ctx, &p->config, o->max_length) > batch)
+            snprintf(features, sizeof features, ", most of it for %" PRId64 " features of linear attention",
+                     rf__linear_features(&p->config));
+        return rf_fail(why, RF_ENOMEM, "out of memory: %s%s; no batch fits", note, features);
+    }
     return rf_fail(why, RF_ENOMEM, "out of memory: %s; %s %lld would fit", note,
                    example ? "per_device_train_batch_size" : "tokens_per_batch",
                    (long long)(example ? fits / example : fits));

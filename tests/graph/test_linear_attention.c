@@ -8,7 +8,14 @@ enum { HEADS = 2, B = 4, D = 6, F = 10, N = 19 };
 static const int32_t start[B + 1] = {0, 1, 8, 8, N};         /* of one, seven, none and eleven tokens */
 static const int32_t row[N] = {0, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
 
-struct linear { const char *map; bool causal; enum linear_order order; float random[F * D]; rf_rope *rope; };
+struct linear {
+    const char *map;
+    bool causal;
+    enum linear_order order;
+    float random[F * D];
+    rf_rope *rope;
+    double decay[F / 2];
+};
 
 static rf_linear_attention_spec spec_of(const struct linear *c)
 {
@@ -17,7 +24,8 @@ static rf_linear_attention_spec spec_of(const struct linear *c)
                                       .start = start,
                                       .rope = c->rope,
                                       .row = c->rope ? row : NULL,
-                                      .rotate_features = c->order == LINEAR_EQ19,
+                                      .rotate_features = linear_after(c->order),
+                                      .decay = c->order == LINEAR_XPOS ? c->decay : NULL,
                                       .causal = c->causal,
                                       .feature_map = c->map,
                                       .features = F,
@@ -60,12 +68,14 @@ static void values_and_gradients(void **state)
     (void)state;
     rf_ctx *ctx = t_ctx(1, NULL);
     for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++)
-        for (int i = 0; i < 6; i++) {
-            struct linear c = {.map = (*m)->name, .causal = i % 2, .order = i / 2};
+        for (int i = 0; i < 7; i++) {
+            struct linear c = {.map = (*m)->name, .causal = i == 6 || i % 2, .order = i / 2};
+            const int64_t f = (*m)->projects ? F : D;
             double work[D * D];
+            for (int64_t j = 0; j < f / 2; j++) c.decay[j] = linear_zeta(j, f);
             rfk__random_features(4, 1, F, D, c.random, work);
             if (c.order != LINEAR_NONE)
-                c.rope = t_angles(ctx, c.order == LINEAR_EQ19 && (*m)->projects ? F : D, 16);
+                c.rope = t_angles(ctx, linear_after(c.order) ? f : D, 16);
             t_gradient(&(t_gradient_case){.op = RF_OP_linear_attention,
                                           .in = {{2, {N, 3 * HEADS * D}}},
                                           .ys = N * HEADS * D,
@@ -82,8 +92,9 @@ static void refusals(void **state)
 {
     (void)state;
     static const char *const says[] = {"\"gelu\" is not a feature map", "goes by random features", "more than can be",
-                                       "rope and row", "angles for 6 columns", "past and next go together", "row 16"};
-    static const rf_status codes[] = {RF_EARG, RF_EARG, RF_ERANGE, RF_EARG, RF_ESHAPE, RF_EARG, RF_ERANGE};
+                                       "rope and row", "angles for 6 columns", "past and next go together", "row 16",
+                                       "decay is for features that are rotated"};
+    static const rf_status codes[] = {RF_EARG, RF_EARG, RF_ERANGE, RF_EARG, RF_ESHAPE, RF_EARG, RF_ERANGE, RF_EARG};
     static const int32_t far[N] = {16};
     rf_ctx *ctx = t_ctx(1, NULL);
     rf_rope *rope = t_angles(ctx, D, 16);
@@ -98,6 +109,7 @@ static void refusals(void **state)
         if (i == 3) spec.row = NULL;
         if (i == 5) spec.past = (const float *const[]){NULL}, spec.rope = NULL, spec.row = NULL;
         if (i == 6) spec.rotate_features = 0, spec.row = far;
+        if (i == 7) spec.decay = c.decay;
         rf_linear_attention(g, qkv, &spec);
         t_failed(rf_graph_error(g), codes[i], says[i]);
         rf_graph_free(g);

@@ -12,7 +12,7 @@ struct head {
     const rfk__feature_map *map;
     rf_ctx *ctx;
     rf_rope *rope;
-    float *qkv, *w, *panels;            /* qkv [T, 3D] */
+    float *qkv, *w, *panels, *decay;    /* qkv [T, 3D] */
     void *scratch;
     double *q, *k, *v, *wide;           /* the same numbers */
     int32_t *row;
@@ -53,8 +53,14 @@ static inline struct head head_of(const char *name, int64_t T, int64_t D, int64_
     h.p = (linear_printed){.map = name, .causal = causal, .order = order, .T = T, .D = D, .f = f, .w = h.wide,
                            .epsilon = (double)(float)h.map->epsilon, .base = 10000};
     if (order != LINEAR_NONE)
-        assert_int_equal(rf_rope_new(h.ctx, &(rf_rope_spec){order == LINEAR_EQ19 ? f : D, 10000, RF_ROPE_PAIRS}, T,
+        assert_int_equal(rf_rope_new(h.ctx, &(rf_rope_spec){linear_after(order) ? f : D, 10000, RF_ROPE_PAIRS}, T,
                                      &h.rope, NULL), RF_OK);
+    if (order == LINEAR_XPOS) {
+        double *z = t_bytes((size_t)f / 2 * sizeof *z);
+        for (int64_t i = 0; i < f / 2; i++) z[i] = linear_zeta(i, f);
+        h.decay = t_floats((int64_t)rfk__linear_decays(f));
+        rfk__linear_decay(z, f, RF_ROPE_PAIRS, h.decay);
+    }
     return h;
 }
 
@@ -72,7 +78,8 @@ static inline rfk__linear call_of(const struct head *h, const rfk_table *k, floa
         .k = k, .map = h->map, .width = D, .features = h->p.f, .w = h->panels,
         .epsilon = (float)h->p.epsilon, .causal = h->p.causal,
         .cos = h->rope ? rf_rope_cos(h->rope) : NULL, .sin = h->rope ? rf_rope_sin(h->rope) : NULL,
-        .row = h->row + first, .rotary = h->p.order == LINEAR_EQ19 ? h->p.f : D, .after = h->p.order == LINEAR_EQ19,
+        .row = h->row + first, .rotary = linear_after(h->p.order) ? h->p.f : D, .after = linear_after(h->p.order),
+        .decay = h->decay,
         .q = h->qkv + first * 3 * D, .key = h->qkv + first * 3 * D + D, .v = h->qkv + first * 3 * D + 2 * D,
         .stride = 3 * D, .tokens = n, .out = out + first * D, .out_stride = D,
     };

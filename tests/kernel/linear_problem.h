@@ -3,7 +3,8 @@
  *
  *     w(m,n) = <R(m) phi(q_m), R(n) psi(k_n)>,   out_m = sum_n w(m,n) v_n / sum_n <phi(q_m), psi(k_n)>   Eqs. 17-19
  *
- * The maps are written once more here, from their papers.  M (see feature_maps.h) may be given, so that differences can
+ * With xPos the numerator's features are R(m) zeta^(m/s) phi(q_m), R(n) zeta^(-n/s) psi(k_n), by the plane.  The maps
+ * are written once more here, from their papers.  M (see feature_maps.h) may be given, so that differences can
  * be taken with it held constant. */
 #ifndef LINEAR_PROBLEM_H
 #define LINEAR_PROBLEM_H
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum linear_order { LINEAR_NONE, LINEAR_BEFORE, LINEAR_EQ19 };
+enum linear_order { LINEAR_NONE, LINEAR_BEFORE, LINEAR_EQ19, LINEAR_XPOS };
+enum { LINEAR_SCALE = 20 };             /* s */
 
 typedef struct linear_printed {
     const char *map;
@@ -39,6 +41,13 @@ static inline void linear_rotate(double *x, int64_t n, int64_t m, double base)
         x[2 * i + 1] = x1 * cos(a) + x0 * sin(a);
     }
 }
+
+static inline double linear_zeta(int64_t i, int64_t n)
+{
+    return pow((2 * (double)i / (double)n + 0.4) / 1.4, 1.0 / LINEAR_SCALE);
+}
+
+static inline bool linear_after(enum linear_order order) { return order >= LINEAR_EQ19; }
 
 /* u [T,f], half a square [T] of each row, from q or k [T,D]. */
 static inline void linear_project(const linear_printed *p, const double *x, double *u, double *half)
@@ -111,8 +120,8 @@ static inline void linear_key_features(const linear_printed *p, double *u, const
     free(M);
 }
 
-/* out [T,D]; size [T] or NULL: sum_n |phi| |psi| |v| / den, what a rounding is relative to; tops of queries and keys,
- * or NULL. */
+/* out [T,D], NaN for a query without a denominator; size [T] or NULL: sum_n |phi| |psi| |v| / den, what a rounding is
+ * relative to; tops of queries and keys, or NULL. */
 static inline void linear_formula(const linear_printed *p, double *out, double *size, const double *q, const double *k,
                                   const double *v, double *query_top, double *key_top)
 {
@@ -126,9 +135,13 @@ static inline void linear_formula(const linear_printed *p, double *out, double *
     linear_key_features(p, b, half, key_top);
     memcpy(ar, a, (size_t)(T * f) * sizeof *a);
     memcpy(br, b, (size_t)(T * f) * sizeof *b);
-    for (int64_t t = 0; t < T && p->order == LINEAR_EQ19; t++) {
+    for (int64_t t = 0; t < T && linear_after(p->order); t++) {
         linear_rotate(ar + t * f, f, t, p->base);
         linear_rotate(br + t * f, f, t, p->base);
+        for (int64_t i = 0; i < f && p->order == LINEAR_XPOS; i++) {
+            ar[t * f + i] *= pow(linear_zeta(i / 2, f), (double)t);
+            br[t * f + i] *= pow(linear_zeta(i / 2, f), -(double)t);
+        }
     }
     for (int64_t m = 0; m < T; m++) {
         double den = 0;
@@ -148,7 +161,7 @@ static inline void linear_formula(const linear_printed *p, double *out, double *
             }
             if (size) size[m] += magnitude * most;
         }
-        for (int64_t j = 0; j < D; j++) out[m * D + j] /= den;
+        for (int64_t j = 0; j < D; j++) out[m * D + j] = den == 0 ? NAN : out[m * D + j] / den;
         if (size) size[m] /= den;
     }
     free(a), free(b), free(ar), free(br), free(half);

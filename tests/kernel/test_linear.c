@@ -54,6 +54,16 @@ static void every_map_is_its_formula(void **state)
                     formula_of((*m)->name, lengths[i], i % 2 ? 8 : 20, i % 3 ? 40 : 22, causal, order);
 }
 
+/* xPos over chunks: with s = 20 the first plane keeps 3e-4 of what lies 128 tokens back. */
+static void decay_goes_on_across_chunks(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {1, 33, 128, 129, 300};
+    for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++)
+        for (size_t i = 0; i < RF_COUNT(lengths); i++)
+            formula_of((*m)->name, lengths[i], i % 2 ? 8 : 20, i % 3 ? 40 : 22, true, LINEAR_XPOS);
+}
+
 /* More features than one product is deep, heads of other widths. */
 static void features_beyond_one_product(void **state)
 {
@@ -84,7 +94,8 @@ static void tokens_come_as_they_like(void **state)
     (void)state;
     static const int64_t parts[] = {0, 1, 7, 128, 150};
     for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++) {
-        struct head h = head_of((*m)->name, 290, 12, 26, true, LINEAR_EQ19);
+        const bool even = (m - rfk__feature_map_list) % 2;
+        struct head h = head_of((*m)->name, 290, 12, 26, true, even ? LINEAR_XPOS : LINEAR_EQ19);
         for (int64_t i = 0; i < 290; i++) h.qkv[i * 36 + 12 + i % 12] += (float)i / 20;      /* maxima that rise */
         rfk_table k;
         for (EACH_RUNG(k)) {
@@ -192,6 +203,38 @@ static void half_inputs_are_rounded_inputs(void **state)
     t_free_all();
 }
 
+/* The same with xPos, whose sums are a geometric series: the text repeats, and the last weights are those of the first
+ * period but for what lies farther back. */
+static void a_decayed_million(void **state)
+{
+    (void)state;
+    enum { PERIOD = 1000, D = 8, CALLS = 1000 };
+    struct head h = head_of("elu", PERIOD, D, 0, true, LINEAR_XPOS);
+    rfk_table k;
+    for (int i = 0; rfk_rung(i, &k); i++) {}
+    rfk__linear a = call_of(&h, &k, t_floats(PERIOD * D), 0, PERIOD);
+    a.state = t_bytes(rfk__linear_state_bytes(&k, D, D));
+    memset(h.row, 0, PERIOD * sizeof *h.row);               /* all at angle 0: what rotates is another test's */
+    rfk__linear_begin(&k, a.state, D, D);
+    for (int i = 0; i < CALLS; i++) rfk__linear_forward(&a, h.scratch);
+    double num[D] = {0}, den = 0, size = 0, worst = 0;
+    for (int64_t back = 0; back < (int64_t)PERIOD * CALLS; back++)
+        for (int i = 0; i < D; i++) {
+            const int64_t n = PERIOD - 1 - back % PERIOD;
+            const double q = h.q[(PERIOD - 1) * D + i], u = h.k[n * D + i];
+            const double w = (q > 0 ? q + 1 : exp(q)) * (u > 0 ? u + 1 : exp(u));
+            const double z = back < 100 * PERIOD ? pow(linear_zeta(i / 2, D), (double)back) : 0;
+            den += w, size += w * z;
+            for (int j = 0; j < D; j++) num[j] += w * z * h.v[n * D + j];
+        }
+    for (int j = 0; j < D; j++)
+        worst = fmax(worst, fabs((double)a.out[(PERIOD - 1) * D + j] - num[j] / den) / (size / den));
+    print_message("after a million tokens of xPos: error %.1e of what is summed\n", worst);
+    assert_true(worst < 1e-5);
+    end_head(&h);
+    t_free_all();
+}
+
 /* A million tokens in calls of 1000, against sums in double.  The text repeats after 1000 tokens, so what its
  * sums make is what those of 1000 make. */
 static void a_million_tokens(void **state)
@@ -286,6 +329,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_map_is_its_formula),
+        cmocka_unit_test(decay_goes_on_across_chunks),
         cmocka_unit_test(features_beyond_one_product),
         cmocka_unit_test(tokens_come_as_they_like),
         cmocka_unit_test(a_prefix_does_not_see_what_follows),
@@ -293,6 +337,7 @@ int main(void)
         cmocka_unit_test(no_denominator_gives_zeros),
         cmocka_unit_test(half_inputs_are_rounded_inputs),
         cmocka_unit_test(a_million_tokens),
+        cmocka_unit_test(a_decayed_million),
         cmocka_unit_test(random_features_are_orthogonal),
         cmocka_unit_test(favor_estimates_softmax),
     };

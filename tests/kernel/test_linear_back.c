@@ -92,6 +92,16 @@ static void every_map(void **state)
             }
 }
 
+/* xPos, within a chunk and over several. */
+static void decays(void **state)
+{
+    (void)state;
+    for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++) {
+        gradients_of((*m)->name, 20, 6, 10, true, LINEAR_XPOS, 0, 1);
+        gradients_of((*m)->name, 200, 6, 10, true, LINEAR_XPOS, 12, 1);
+    }
+}
+
 /* Features beyond one product's depth, heads of other widths. */
 static void other_sizes(void **state)
 {
@@ -132,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_map),
+        cmocka_unit_test(decays),
         cmocka_unit_test(other_sizes),
         cmocka_unit_test(rising_maxima),
         cmocka_unit_test(no_denominator_no_gradient),

@@ -47,6 +47,9 @@ static const char *const variants[] = {
     "\"attention_type\":\"linear\",\"feature_map\":\"exp\",\"rotation_order\":\"none\"",
     ("\"attention_type\":\"linear\",\"feature_map\":\"squared_relu\",\"feature_epsilon\":0.01,"
      "\"position_embedding_type\":\"recurrent\""),
+    "\"attention_type\":\"linear\",\"feature_seed\":7,\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":8",
+    ("\"attention_type\":[\"softmax\",\"linear\"],\"feature_map\":\"elu\",\"position_embedding_type\":\"xpos\","
+     "\"rope_interleave\":false"),
 };
 
 /* Configuration i: a row of the registry, then the variants.  false: there is none. */

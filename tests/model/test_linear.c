@@ -56,6 +56,33 @@ static void only_distances_count(void **state)
         }
 }
 
+/* xPos: an own weight of 1, and a text that is far longer than softmax attention's powers reach. */
+static void xpos_has_no_end(void **state)
+{
+    (void)state;
+    static const char keys[] = "\"attention_type\":\"linear\",\"feature_map\":\"elu\",\"position_embedding_type\":"
+                               "\"xpos\",\"xpos_scale_base\":8";
+    int32_t id[T];
+    fill(2, id, T);
+    const float *here = logits(keys, true, 0, id, T, 1);
+    const double moved = farthest(here, logits(keys, true, 10000000, id, T, 1), T * V);
+    if (!(moved < 1e-3)) fail_msg("logits move by %g", moved);
+    assert_true(farthest(here, logits(keys, true, 0, id, T, 3), T * V) == 0);
+    const float *plain = logits("\"attention_type\":\"linear\",\"feature_map\":\"elu\"", true, 0, id, T, 1);
+    assert_true(farthest(here, plain, V) < 1e-4 && farthest(here + 90 * V, plain + 90 * V, V) > 1e-2);
+
+    rf_config c = small(keys);
+    struct work w = begin(&c, 1, NULL);
+    const int32_t start[2] = {0, 2}, apart[2] = {0, 2};
+    const rf_batch b = {.N = 2, .B = 1, .id = id, .start = start, .position = apart};
+    const float *y;
+    rf_error why = {0};
+    rf_session_hidden(w.session, &b, &y, &why);
+    t_failed(&why, RF_ERANGE, "xpos: positions must rise by one");
+    end(&w);
+    t_free_all();
+}
+
 /* Without rotation the order of earlier tokens is nothing; with it, either way, it counts. */
 static void rotation_tells_order(void **state)
 {
@@ -119,7 +146,12 @@ static void refusals(void **state)
         {LINEAR "\"num_random_features\":15", RF_EDATA, "needs an even number"},
         WRONG("\"position_embedding_type\":\"alibi\"", "\"alibi\": there are no scores"),
         WRONG("\"position_embedding_type\":\"rerope\"", "\"rerope\": there are no scores"),
-        WRONG("\"position_embedding_type\":\"xpos\"", "\"xpos\": there are no scores"),
+        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"before\"", "before the map would grow"),
+        WRONG("\"position_embedding_type\":\"xpos\",\"rotation_order\":\"none\"", "\"eq19\" goes with it"),
+        WRONG("\"position_embedding_type\":\"xpos\",\"xpos_scale_base\":3.9", "xpos_scale_base is 3.9"),
+        WRONG("\"position_embedding_type\":\"t5\"", "\"t5\": there are no scores"),
+        WRONG("\"rope_scaling\":{\"rope_type\":\"longrope\",\"original_max_position_embeddings\":36,"
+              "\"short_factor\":[1,1,1,1],\"long_factor\":[2,2,2,2]}", "\"longrope\": its angles go by the length"),
         WRONG("\"position_embedding_type\":\"rotary_axial\"", "features lie on no axes"),
         WRONG("\"rope_scaling\":{\"rope_type\":\"dynamic\",\"factor\":2}", "\"dynamic\": its angles go by the length"),
         WRONG("\"rotary_heads\":2", "rotary_heads does not go with attention_type \"linear\" and rotation_order"),
@@ -179,7 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_distances_count),     cmocka_unit_test(rotation_tells_order),
-        cmocka_unit_test(features_are_seed_and_draw), cmocka_unit_test(refusals),
+        cmocka_unit_test(features_are_seed_and_draw), cmocka_unit_test(refusals), cmocka_unit_test(xpos_has_no_end),
         cmocka_unit_test(states_have_one_size),       cmocka_unit_test(nothing_to_look_at),
     };
     return cmocka_run_group_tests_name("model/linear", tests, NULL, NULL);

@@ -3,8 +3,11 @@
  *     score(m,n) = sum_i zeta_i^((m-n)/s) <R_i(m) q_m, R_i(n) k_n> / sqrt D,     zeta_i = (2i/r + 0.4) / 1.4,  s = 512
  *
  * Queries are scaled by zeta^(m/s), keys by zeta^(-n/s), whatever tokens follow: FARTHEST s keeps the powers within
- * e^75, far from the ends of f32.  For n > m the weights grow with distance: causal attention only. */
-#include "model/position.h"
+ * e^75, far from the ends of f32.  For n > m the weights grow with distance: causal attention only.
+ *
+ * Linear attention, whose sums go by the chunk, takes the factors zeta^(1/s) and the plain angles of its features: a
+ * text may be of any length there (rf_linear_attention_spec.decay). */
+#include "model/linear.h"
 
 #include <math.h>
 
@@ -12,18 +15,35 @@ enum { FARTHEST = 60 };
 
 struct plan { const rf_config *c; int64_t r; double sign; };
 
+static double zeta(int64_t i, int64_t r) { return (2 * (double)i / (double)r + 0.4) / 1.4; }
+
 static void angle(const void *what, int64_t position, int64_t length, int64_t i, double *out, double *gain)
 {
     const struct plan *p = what;
     (void)length;
-    const double zeta = (2 * (double)i / (double)p->r + 0.4) / 1.4;
     *out = (double)position * rf__rope_theta(p->c, p->c->rope_theta, p->r, 0, i);
-    *gain = pow(zeta, p->sign * (double)position / p->c->xpos_scale_base);
+    *gain = pow(zeta(i, p->r), p->sign * (double)position / p->c->xpos_scale_base);
+}
+
+/* The factors of f columns of features, and their angles without gain. */
+static rf_status feature_angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
+{
+    const rf_config *c = at->config;
+    const struct plan p = {c, at->features, 0};
+    double *decay = rf__push(g, (size_t)(p.r / 2), sizeof *decay);
+    rf_layer_context shared = *at;
+    shared.layer = 0;
+    rf__relative_reach(g, at);                              /* places in a chunk stand for positions */
+    if (rf_graph_error(g)->code) return rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
+    for (int64_t i = 0; i < p.r / 2; i++) decay[i] = pow(zeta(i, p.r), 1 / c->xpos_scale_base);
+    at->decay = decay;
+    return rf__positions_rope(g, &shared, 2, p.r, c->rope_interleave ? RF_ROPE_PAIRS : RF_ROPE_HALVES,
+                              at->cache != NULL, angle, &p, &spec->rope, &spec->row, why);
 }
 
 static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *spec, rf_error *why)
 {
-    (void)spec;
+    if (at->features) return feature_angles(g, at, spec, why);
     const rf_config *c = at->config;
     const int64_t H = c->num_attention_heads;
     const double most = FARTHEST * c->xpos_scale_base;
@@ -44,7 +64,7 @@ static rf_status angles(rf_graph *g, rf_layer_context *at, rf_attention_spec *sp
 
 static rf_tensor *rotate(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv)
 {
-    return rf_rotate_parts(g, qkv, &at->rotate);
+    return at->features ? qkv : rf_rotate_parts(g, qkv, &at->rotate);
 }
 
 static rf_status check(const rf_config *c, rf_error *why)

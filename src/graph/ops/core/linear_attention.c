@@ -21,7 +21,7 @@ struct saved {
 struct pass {
     const struct saved *s;
     const rfk_table *k;
-    const float *qkv, *panels;
+    const float *qkv, *panels, *powers;
     float *out;
     const float *d_out;                 /* backward */
     float *d_qkv;
@@ -53,6 +53,7 @@ static rfk__linear problem(const struct pass *a, int64_t b, int64_t h)
         .rotary = rope ? rope->rotary : 0,
         .layout = rope ? rope->layout : RF_ROPE_PAIRS,
         .after = p->rotate_features,
+        .decay = a->powers,
         .q = q,
         .key = q ? q + C : NULL,
         .v = q ? q + 2 * C : NULL,
@@ -124,6 +125,10 @@ static void get_scratch(rf_graph *g, struct pass *a, size_t (*needs)(const rfk__
     float *panels = floats ? rf__push(g, floats, sizeof *panels) : NULL;
     if (panels) rfk__linear_pack(a->k, s->spec.random, s->features, s->D, panels);
     a->panels = panels;
+    float *powers = s->spec.decay ? rf__push(g, rfk__linear_decays(s->features), sizeof *powers) : NULL;
+    if (powers)
+        rfk__linear_decay(s->spec.decay, s->features, rf_rope_spec_of(s->spec.rope)->layout, powers);
+    a->powers = powers;
     for (int64_t b = 0; b < s->spec.B; b++) {
         const rfk__linear p = problem(a, b, 0);
         const size_t bytes = needs(&p);
@@ -164,6 +169,8 @@ static rf_tensor *refuse_rotation(rf_graph *g, const struct saved *s)
 {
     const rf_linear_attention_spec *p = &s->spec;
     RF_NEED(g, !p->rope == !p->row, RF_EARG, "linear_attention: rope and row belong together");
+    RF_NEED(g, !p->decay || (p->causal && p->rope && p->rotate_features), RF_EARG,
+            "linear_attention: decay is for features that are rotated, in causal attention");
     if (!p->rope) return NULL;
     const int64_t r = rf_rope_spec_of(p->rope)->rotary, rows = rf_rope_rows(p->rope);
     RF_NEED(g, p->rotate_features ? r == s->features : r <= s->D, RF_ESHAPE,
@@ -218,6 +225,7 @@ rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_atte
     if (!track) return g->error.code ? &g->nil.t : y;
     s.spec.start = rf__copy(g, spec->start, (size_t)spec->B + 1, sizeof *spec->start);
     if (spec->row) s.spec.row = rf__copy(g, spec->row, (size_t)s.N, sizeof *spec->row);
+    if (spec->decay) s.spec.decay = rf__copy(g, spec->decay, (size_t)(s.features / 2), sizeof *spec->decay);
     if (map->projects) s.spec.random = rf__copy(g, spec->random, (size_t)(s.features * D), sizeof *spec->random);
     s.spec.underflows = NULL;
     rf__needed(qkv);

@@ -59,13 +59,14 @@ size_t rfk__linear_scratch(const rfk__linear *a)
 }
 
 /* A query's features, its denominator from z, and then the features rotated as the left side of products. */
-static void take_query(rfk__linear *a, struct work *w, const rfk__mapping *m, const float *z, int64_t t, int64_t i)
+static void take_query(rfk__linear *a, struct work *w, const rfk__mapping *m, const float *z, int64_t t, int64_t i,
+                       int64_t place)
 {
     float *u = w->query.u + i * w->query.stride;
     a->map->query(m, u, w->query.x.x + i * a->tile.stride);
     w->inverse[i] = rfk__inverse(a->k->dot(u, z, a->features));
     if (w->inverse[i] == 0) a->underflows++;
-    rfk__rotate_features(a, u, u, t, 1);
+    rfk__rotate_features(a, u, u, t, 1, RFK__QUERY, place);
     if (a->features > a->tile.depth) rfk__put_row(&a->tile, &w->left, i, u);
 }
 
@@ -126,15 +127,17 @@ static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, 
         a->map->key(m, k, w->key.x.x + t * a->tile.stride);
         a->k->accumulate(v.z, v.z_low, rfk__power(state->exponent - m->exponent), k, f);
         state->exponent = v.deck.exponent[at + t] = m->exponent;
-        take_query(a, w, m, v.z, first + t, t);
+        take_query(a, w, m, v.z, first + t, t, at + t);
     }
     rfk__take_keys(a, &w->key, &v.deck, w->row, first, n, at, true);
     meet_state(a, w, &v.s, v.deck.exponent + at, n);
     meet_chunk(a, w, &v.deck, at, n);
     put_out(a, w, first, n);
     state->count += n;
-    if (state->count % CHUNK == 0)
+    if (state->count % CHUNK == 0) {
         rfk__advance(&a->tile, &v.s, &v.deck, CHUNK, m->exponent, false, f, a->width, w->block, w->part);
+        rfk__fade(a, &v.s, false);
+    }
     state->sum_exponent = v.s.exponent;
     state->top = m->top;
 }
@@ -161,7 +164,7 @@ static void everywhere(rfk__linear *a, struct work *w)
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
         rfk__load(a, &w->query, a->q, first, n);
-        for (int64_t t = 0; t < n; t++) take_query(a, w, &m, v.z, first + t, t);
+        for (int64_t t = 0; t < n; t++) take_query(a, w, &m, v.z, first + t, t, 0);
         meet_state(a, w, &v.s, NULL, n);
         put_out(a, w, first, n);
     }

@@ -10,6 +10,10 @@
  * in which tokens come: a state keeps what it has of an unfinished chunk.  Sums over chunks and over keys are kept in
  * two floats.
  *
+ * Decay (xPos).  With factors z of the columns of a row, R(m) phi is z^m R(m) phi for queries and z^-m R(m) psi for
+ * keys, in the numerator: what lies d tokens back counts z^d.  Powers go by a token's place in its chunk, from 0, and S
+ * is multiplied by z^c behind a chunk of c tokens: no power is far from 1, however long the text.
+ *
  * A denominator that is zero, subnormal or not a number gives zeros, without gradient, and is counted. */
 #ifndef RF_LINEAR_H
 #define RF_LINEAR_H
@@ -38,6 +42,7 @@ typedef struct rfk__linear {
     int64_t rotary;
     rf_rope_layout layout;
     bool after;
+    const float *decay;                 /* causal, after the map: powers (rfk__linear_decay); NULL: none              */
 
     const float *q, *key, *v;
     int64_t stride, tokens;
@@ -68,6 +73,10 @@ int64_t rfk__linear_count(const void *state);                           /* token
 /* Floats of the panels of W^T, and behind them of W [f, D]; and the panels. */
 size_t rfk__linear_panels(const rfk_table *k, int64_t features, int64_t width);
 void rfk__linear_pack(const rfk_table *k, const float *w, int64_t features, int64_t width, float *panels);
+
+/* Powers of z, of one factor for each plane: floats of their table, and the table. */
+size_t rfk__linear_decays(int64_t features);
+void rfk__linear_decay(const double *z, int64_t features, rf_rope_layout layout, float *table);
 
 void rfk__linear_forward(rfk__linear *a, void *scratch);
 void rfk__linear_back(const rfk__linear *a, const rfk__linear_grad *d, void *scratch);
@@ -141,8 +150,14 @@ typedef struct rfk__features { rfk__rows x; float *u; int64_t stride; float *all
 void rfk__load(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n);
 void rfk__load_row(const rfk__linear *a, float *x, const float *from);          /* rounded where that is asked for    */
 
-/* A row of features rotated by token t's angles, in y (may be x); a copy where features are not rotated. */
-void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction);
+/* A row of features rotated by token t's angles, in y (may be x); a copy where features are not rotated.  With a decay
+ * it is that of the token at `place` in its chunk. */
+enum { RFK__QUERY, RFK__KEY };
+void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction, int side,
+                          int64_t place);
+
+/* What a sum becomes behind a chunk of RFK__CHUNK tokens, or of the backward's. */
+void rfk__fade(const rfk__linear *a, rfk__sum *sum, bool back);
 
 /* A row of q or k, where these are rotated before the map. */
 void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction);

@@ -135,7 +135,7 @@ static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct w
     rfk__put_row(&a->tile, &w->a, i, w->row);
     rfk__deal_value(&a->tile, w->deck.value, i, w->row, D);
     a->k->scale(w->q.share + i * wide, z, w->b[i], a->features);
-    rfk__rotate_features(a, w->q.rotated + i * wide, q, t, 1);
+    rfk__rotate_features(a, w->q.rotated + i * wide, q, t, 1, RFK__QUERY, i);
 }
 
 /* Rows of one side in the layouts that products read: by row, and by column or as a left side. */
@@ -156,7 +156,7 @@ static void queries_by_column(const rfk__linear *a, struct work *w, int64_t n)
 static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
 {
     const int64_t wide = rfk__padded(&a->tile, a->features);
-    rfk__rotate_features(a, w->k.rotated + i * wide, w->k.is.u + i * wide, t, 1);
+    rfk__rotate_features(a, w->k.rotated + i * wide, w->k.is.u + i * wide, t, 1, RFK__KEY, i);
     rfk__put_row(&a->tile, &w->left, i, w->k.rotated + i * wide);
     rfk__load_row(a, w->v.x + i * a->tile.stride, a->v + t * a->stride);
 }
@@ -222,7 +222,7 @@ static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, stru
     const int64_t wide = rfk__padded(&a->tile, a->features);
     for (int64_t i = 0; i < n; i++) {
         float *dq = w->q.d + i * wide;
-        rfk__rotate_features(a, dq, dq, first + i, -1);
+        rfk__rotate_features(a, dq, dq, first + i, -1, RFK__QUERY, i);
         a->k->add(dq, dq, w->q.share + i * wide, a->features);
         w->coefficient[i] = a->map->query_back(m, dq, w->q.is.u + i * wide);
     }
@@ -236,7 +236,7 @@ static void key_adjoints(const rfk__linear *a, struct work *w, const float *shar
     const int64_t wide = rfk__padded(&a->tile, a->features);
     for (int64_t i = 0; i < n; i++) {
         float *dk = w->k.d + i * wide;
-        rfk__rotate_features(a, dk, dk, first + i, -1);
+        rfk__rotate_features(a, dk, dk, first + i, -1, RFK__KEY, i);
         a->k->add(dk, dk, share + i * share_stride, a->features);
     }
 }
@@ -282,6 +282,7 @@ static void keep_states(const rfk__linear *a, struct work *w)
         }
         rfk__take_keys(a, &w->k.is, &v.deck, w->row, first, n, 0, false);
         rfk__advance(&a->tile, &v.s, &v.deck, n, m.exponent, false, f, a->width, w->block, w->part);
+        rfk__fade(a, &v.s, true);
     }
 }
 
@@ -357,6 +358,7 @@ static void causal_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct
 {
     const int64_t f = a->features, wide = rfk__padded(&a->tile, f), Dw = rfk__padded(&a->tile, a->width);
     const int64_t first = chunk * CHUNK, n = rf__min64(CHUNK, a->tokens - first);
+    rfk__fade(a, &w->G, true);
     take_chunk(a, d, w, chunk, n);
     shares_of_keys(a, w, exponent, n);
     weights_of_chunk(a, w, n);

@@ -117,10 +117,47 @@ static void rotate(const rfk__linear *a, float *y, const float *x, int64_t t, fl
                                                                         width, a->rotary);
 }
 
-void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction)
+/* The table: [CHUNK] rows of queries, [CHUNK] of keys, what sums are multiplied by behind a chunk of either kind. */
+static const float *powers(const rfk__linear *a, int64_t row) { return a->decay + row * a->features; }
+
+void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction, int side,
+                          int64_t place)
 {
+    const float *power = a->decay ? powers(a, side * CHUNK + place) : NULL;
+    if (power && direction < 0) a->k->mul(y, x, power, a->features), x = y;
     if (a->cos && a->after) rotate(a, y, x, t, direction, a->features);
     else if (y != x) memcpy(y, x, (size_t)a->features * sizeof *y);
+    if (power && direction > 0) a->k->mul(y, y, power, a->features);
+}
+
+size_t rfk__linear_decays(int64_t f) { return (size_t)((2 * CHUNK + 2) * f); }
+
+void rfk__linear_decay(const double *z, int64_t f, rf_rope_layout layout, float *table)
+{
+    for (int64_t i = 0; i < f / 2; i++) {
+        const int64_t one = layout == RF_ROPE_PAIRS ? 2 * i : i, other = layout == RF_ROPE_PAIRS ? one + 1 : i + f / 2;
+        double power = 1;
+        for (int64_t t = 0; t < CHUNK; t++, power *= z[i]) {
+            table[t * f + one] = table[t * f + other] = (float)power;
+            table[(CHUNK + t) * f + one] = table[(CHUNK + t) * f + other] = (float)(1 / power);
+            if (t + 1 == RFK_LINEAR_BACK_CHUNK)
+                table[(2 * CHUNK + 1) * f + one] = table[(2 * CHUNK + 1) * f + other] = (float)(power * z[i]);
+        }
+        table[2 * CHUNK * f + one] = table[2 * CHUNK * f + other] = (float)power;
+    }
+}
+
+void rfk__fade(const rfk__linear *a, rfk__sum *sum, bool back)
+{
+    const float *power = a->decay ? powers(a, 2 * CHUNK + back) : NULL;
+    const int64_t columns = a->tile.columns;
+    for (int64_t j = 0; power && j < a->width; j += columns)
+        for (int64_t i = 0; i < a->features; i++)
+            for (int64_t n = j * a->features + i * columns, end = n + columns; n < end; n++) {
+                const double x = ((double)sum->high[n] + (double)sum->low[n]) * (double)power[i];
+                sum->high[n] = (float)x;
+                sum->low[n] = (float)(x - (double)sum->high[n]);
+            }
 }
 
 void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction)
@@ -326,7 +363,7 @@ void rfk__take_keys(const rfk__linear *a, const rfk__features *key, rfk__deck *d
 {
     for (int64_t t = 0; t < n; t++) {
         float *u = key->u + t * key->stride;
-        rfk__rotate_features(a, u, u, first + t, 1);
+        rfk__rotate_features(a, u, u, first + t, 1, RFK__KEY, at + t);
         rfk__load_row(a, row, a->v + (first + t) * a->stride);
         rfk__deal_value(&a->tile, deck->value, at + t, row, a->width);
     }
