@@ -16,25 +16,25 @@ static numbers *loss_at(curve *c, double step)
     return &c->loss[c->points++];
 }
 
-static void add_line(curve *c, json_t *line, int seed)
+static void add_line(curve *c, json_t *line, int seed, double nats)
 {
     const double step = json_number_value(json_object_get(line, "step")),
                  rate = json_number_value(json_object_get(line, "tokens_per_second"));
     json_t *loss = json_object_get(line, "eval_loss");
-    if (loss && loss_at(c, step)) keep(loss_at(c, step), seed, json_number_value(loss));
+    if (loss && loss_at(c, step)) keep(loss_at(c, step), seed, json_number_value(loss) / nats);
     if (!(rate > 0) || !(step > 0)) return;
     const double minutes = json_number_value(json_object_get(line, "tokens")) / step / rate / 60;
     if (c->minutes_a_step == 0 || minutes < c->minutes_a_step) c->minutes_a_step = minutes;
 }
 
-void chart_add_run(curve *c, const char *folder, int seed)
+void chart_add_run(curve *c, const char *folder, int seed, double nats)
 {
     char path[PATH], text[4096];
     path_of(path, "%s/" RF_FILE_METRICS, folder);
     FILE *f = fopen(path, "r");
     while (f && fgets(text, sizeof text, f)) {
         json_t *line = json_loads(text, 0, NULL);
-        if (line) add_line(c, line, seed);
+        if (line) add_line(c, line, seed, nats);
         json_decref(line);
     }
     if (f) fclose(f);
@@ -110,7 +110,7 @@ static void put_key(FILE *f, const curve *c, int n)
     }
 }
 
-void chart_draw(const char *results, const char *title, curve *c, int n)
+void chart_draw(const char *results, const char *title, const char *unit, curve *c, int n)
 {
     char path[PATH];
     path_of(path, "%s/curves.gp", results);
@@ -122,7 +122,7 @@ void chart_draw(const char *results, const char *title, curve *c, int n)
     fprintf(f, "set terminal svg background rgb 'white' size 1500,%d noenhanced font ',11'\nset output 'curves.svg'\n"
                "set multiplot layout 1,4 title ", n > 20 ? 640 : 420);
     put_text(f, title);
-    fprintf(f, "\nset grid\nunset key\nset ylabel 'held-out loss (nats)'\n");
+    fprintf(f, "\nset grid\nunset key\nset ylabel 'held-out loss (%s)'\n", unit);
     put_panel(f, n, "step", "steps", 1, 3);
     put_panel(f, n, "minutes, at the fastest rate of the log", "steps", 2, 3);
     fprintf(f, "set logscale x 2\n");

@@ -15,10 +15,10 @@ typedef struct curve {
     double minutes_a_step;   /* at the fastest rate that the log of any seed shows: when the machine did nothing else */
 } curve;
 
-/* Adds the run of one seed: what metrics.jsonl in its folder has. */
-void chart_add_run(curve *c, const char *folder, int seed);
+/* Adds the run of one seed: what metrics.jsonl in its folder has, in units of so many nats. */
+void chart_add_run(curve *c, const char *folder, int seed, double nats);
 
-/* RESULTS/curves.gp and curves.svg.  Sorts the curves by their last loss. */
-void chart_draw(const char *results, const char *title, curve *c, int n);
+/* RESULTS/curves.gp and curves.svg; unit: what losses are in.  Sorts the curves by their last loss. */
+void chart_draw(const char *results, const char *title, const char *unit, curve *c, int n);
 
 #endif

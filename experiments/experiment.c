@@ -18,13 +18,23 @@
 #include "roformer/files.h"
 #include "chart.h"
 
-static void say_texts(command *c, const request *e, json_t *texts)
+static void say_texts(command *c, const request *e, const char *option, json_t *texts)
 {
     size_t i;
     json_t *t;
-    say(c, "--text");
+    if (!texts) return;
+    say(c, "%s", option);
     json_array_foreach(texts, i, t) say(c, "%s/%s", e->data, json_string_value(t));
 }
+
+/* What losses are shown in: nats, or bits, where a token is a character or a byte. */
+static bool in_bits(const request *e)
+{
+    const char *unit = json_string_value(json_object_get(e->file, "unit"));
+    return unit && !strcmp(unit, "bits");
+}
+
+static double nats_of_unit(const request *e) { return in_bits(e) ? log(2) : 1; }
 
 /* ---- one run ----------------------------------------------------------------------------------------------------- */
 
@@ -74,7 +84,8 @@ static bool train(const request *e, json_t *row, int seed)
     snprintf(vocab, sizeof vocab, "%s/vocab", e->work);
     say(&words, "%s", program);
     say(&words, "pretrain");
-    say_texts(&words, e, json_object_get(e->file, "text"));
+    say_texts(&words, e, "--text", json_object_get(e->file, "text"));
+    say_texts(&words, e, "--validation_text", json_object_get(e->file, "validation"));
     say_two(&words, "--model", vocab);
     say_two(&words, "--config", config);
     say_two(&words, "-o", folder);
@@ -108,7 +119,7 @@ static void evaluate(const request *e, json_t *row, int seed)
         say(&words, "evaluate");
         say(&words, "-q");
         say_two(&words, "-m", folder);
-        say_texts(&words, e, json_object_get(how, "text"));
+        say_texts(&words, e, "--text", json_object_get(how, "text"));
         say(&words, "--json");
         say(&words, "--max_length");
         say(&words, "%lld", (long long)json_integer_value(length));
@@ -124,13 +135,13 @@ static void evaluate(const request *e, json_t *row, int seed)
 
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
-static bool read_evaluation(const char *folder, long long length, double *loss, double *accuracy)
+static bool read_evaluation(const request *e, const char *folder, long long length, double *loss, double *accuracy)
 {
     char path[PATH + 64];
     snprintf(path, sizeof path, "%s/evaluate-%lld.json", folder, length);
     json_t *o = json_load_file(path, 0, NULL);
     if (!o) return false;
-    *loss = json_number_value(json_object_get(o, "eval_loss"));
+    *loss = json_number_value(json_object_get(o, "eval_loss")) / nats_of_unit(e);
     *accuracy = json_number_value(json_object_get(o, "eval_accuracy"));
     json_decref(o);
     return true;
@@ -149,7 +160,7 @@ static void one_row(const request *e, FILE *f, FILE *raw, json_t *row, numbers f
             char folder[PATH];
             double l, a;
             run_folder(e, row, seed[s], folder);
-            if (!read_evaluation(folder, (long long)json_integer_value(length), &l, &a)) continue;
+            if (!read_evaluation(e, folder, (long long)json_integer_value(length), &l, &a)) continue;
             keep(&loss[i], seed[s], l);
             if (i == 0) keep(&accuracy, seed[s], a);
             fprintf(raw, "{\"row\":\"%s\",\"seed\":%d,\"max_length\":%lld,\"loss\":%.6f,\"accuracy\":%.6f}\n", name,
@@ -185,10 +196,11 @@ static void draw(const request *e, json_t *rows)
             char folder[PATH];
             run_folder(e, row, seed[s], folder);
             if (!exists(folder, RF_FILE_WEIGHTS)) continue;
-            chart_add_run(here, folder, seed[s]);
+            chart_add_run(here, folder, seed[s], nats_of_unit(e));
             json_array_foreach(lengths, l, length) {
                 double loss, accuracy;
-                if (l >= LENGTHS || !read_evaluation(folder, (long long)json_integer_value(length), &loss, &accuracy))
+                if (l >= LENGTHS ||
+                    !read_evaluation(e, folder, (long long)json_integer_value(length), &loss, &accuracy))
                     continue;
                 here->length[l] = json_number_value(length);
                 here->lengths = (int)l + 1;
@@ -197,7 +209,8 @@ static void draw(const request *e, json_t *rows)
         }
         n += here->points > 0;
     }
-    chart_draw(e->results, json_string_value(json_object_get(e->file, "title")), c, n);
+    chart_draw(e->results, json_string_value(json_object_get(e->file, "title")),
+               in_bits(e) ? "bits per character" : "nats", c, n);
     free(c);
 }
 
@@ -216,10 +229,10 @@ static void table(const request *e)
     json_array_foreach(lengths, i, length) fprintf(f, "   loss at %7lld", (long long)json_integer_value(length));
     fprintf(f, " %17s   difference to the first row (95 %%)\n", "accuracy (%)");
     json_array_foreach(rows, i, row) one_row(e, f, raw, row, first, i == 0);
-    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in nats for each token that is "
+    fprintf(f, "\nn seeds, mean ± standard deviation; losses of held-out text in %s for each token that is "
                "predicted, pieces of each length;\n"
                "accuracy and difference at the first length, the difference paired by seed with the 95 %% interval of "
-               "its mean.\n");
+               "its mean.\n", in_bits(e) ? "bits" : "nats");
     if (fclose(f) || fclose(raw)) die("%s: %s", path, strerror(errno));
 
     draw(e, rows);
@@ -235,9 +248,14 @@ static void make_vocabulary(const request *e)
     command words = {0};
     say(&words, "%s", program);
     say(&words, "vocab");
-    say_texts(&words, e, json_object_get(e->file, "text"));
-    say(&words, "--size");
-    say(&words, "%lld", (long long)json_integer_value(json_object_get(e->file, "vocab_size")));
+    const char *type = json_string_value(json_object_get(e->file, "tokenizer"));
+    if (type) say_two(&words, "--type", type);
+    if (!type || strcmp(type, "bytes")) say_texts(&words, e, "--text", json_object_get(e->file, "text"));
+    json_t *size = json_object_get(e->file, "vocab_size");
+    if (size) {
+        say(&words, "--size");
+        say(&words, "%lld", (long long)json_integer_value(size));
+    }
     say_two(&words, "-o", folder);
     if (execute(&words, NULL)) die("no vocabulary");
     forget(&words);

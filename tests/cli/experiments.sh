@@ -24,6 +24,17 @@ expect 0 '== work/learned-2' "$experiment" pre.json work --data data --results r
 grep -qE '^learned +2 +[34]\.[0-9]{3} ± 0\.[0-9]{3}' results/pre/table.txt || fail "table of pre: $(cat results/pre/table.txt)"
 expect 0 '' "$experiment" pre.json work --data data --results results/pre --program "$program"
 
+# Bytes, a text that is held out, losses in bits.
+sed -n '1,40p' data/text.txt > data/held.txt
+sed -e 's/"pre"/"bytes"/' -e 's/"vocab_size": 80/"tokenizer": "bytes", "unit": "bits", "validation": ["held.txt"]/' pre.json > bytes.json
+expect 0 '== bytes/learned-2' "$experiment" bytes.json bytes --data data --results results/bytes --program "$program"
+holds bytes/vocab/tokenizer_config.json RoFormerByteTokenizer
+holds results/bytes/table.txt 'in bits for each token'
+sed -n 's/.*"rotary","seed":1,"max_length":32,"loss":\([0-9.]*\).*/\1/p' results/bytes/runs.jsonl > bits
+sed -n 's/.*"eval_loss": \([0-9.]*\).*/\1/p' bytes/rotary-1/evaluate-32.json >> bits
+awk 'NR == 1 { bits = $1 } NR == 2 { d = bits * log(2) - $1; exit !(bits > 0 && d < 1e-5 && d > -1e-5) }' bits || fail "bits and nats: $(cat bits)"
+command -v gnuplot > /dev/null && holds results/bytes/curves.gp 'bits per character'
+
 # Its rotary model read at other lengths, as trained and stretched, with and without more training; done again: nothing.
 lengths=$(dirname "$program")/experiments/lengths
 { sed -e 's/"pre"/"far"/' -e '/"evaluate"/d' -e '$s/}]}$/}],/' pre.json; cat << 'EOC'; } > far.json
