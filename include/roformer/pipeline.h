@@ -19,6 +19,7 @@
 #include "roformer/finetune.h"
 #include "roformer/generate.h"
 #include "roformer/model.h"
+#include "roformer/reader.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -117,6 +118,38 @@ rf_status rf_fill_mask(rf_pipeline *p, const char *const text[], const size_t by
  * rf_fill_mask, of a mask that it gave.  *size (or NULL) receives its bytes; freed with rf_text_free; NULL: no
  * memory. */
 char *rf_fill_sequence(const rf_pipeline *p, const rf_mask *mask, int32_t id, size_t *size);
+
+/* ---- whole words ------------------------------------------------------------------------------------------------- */
+
+typedef struct rf_word_options {
+    size_t size;                /* of this struct, set by rf_word_defaults                                           */
+    int64_t words;              /* words that are asked, those of the smallest hashes: 10000                         */
+    int64_t context;            /* bytes of the document on each side of the word, cut to whole words: 250           */
+    int64_t batch_tokens;       /* tokens computed together: 2048                                                    */
+    const rf_reader_options *reader;    /* how the text is read; NULL: as its files look                             */
+} rf_word_options;
+void rf_word_options_init(rf_word_options *o, size_t size);
+#define rf_word_defaults(o) rf_word_options_init((o), sizeof *(o))
+
+typedef struct rf_word_scores {
+    int64_t words, of;          /* asked; that the text has                                                          */
+    int64_t documents;
+    int64_t right;              /* words whose every token was the likeliest at its place                            */
+    int64_t single, single_right;   /* of these, words of one token                                                  */
+    int64_t unknown;            /* words that the vocabulary cannot spell: never right, and not in what follows      */
+    int64_t tokens, characters;
+    double nats;                /* - sum of log p of the words' tokens                                               */
+} rf_word_scores;
+
+/* How well a masked language model predicts whole words of held-out text: all tokens of a word are masked, one word at
+ * a time.  A word is a run of ASCII letters between what is neither letter, digit nor apostrophe; which of them are
+ * asked follows from hashes of the documents, not from the vocabulary.  Words count without regard to case.
+ *
+ *   cost       memory: 2 context + 100 bytes a word
+ *   RF_EUNSUPPORTED  no language-model head; a causal model
+ *   RF_EDATA         no word in the text; the tokenizer has no mask token      others as rf_reader_next              */
+rf_status rf_predict_words(rf_pipeline *p, const char *const paths[], int n, const rf_word_options *options,
+                         rf_word_scores *out, rf_error *why);
 
 /* ---- labels ------------------------------------------------------------------------------------------------------ */
 

@@ -11,6 +11,18 @@ void rf_fill_options_init(rf_fill_options *o, size_t size)
     rf__options_init(o, size, &own, sizeof own);
 }
 
+rf_status rf__can_fill(const rf_pipeline *p, rf_error *why)
+{
+    if (rf_tokenizer_mask(rf_model_tokenizer(p->model)) < 0)
+        return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
+    if (!rf_model_has_head(p->model))
+        return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
+    if (rf_model_config(p->model)->is_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
+    return RF_OK;
+}
+
 static rf_status check(const rf_pipeline *p, const rf_fill_options *o, rf_error *why)
 {
     if (o->top_k < 1) return rf_fail(why, RF_EARG, "top_k: %lld, expected 1 or more", (long long)o->top_k);
@@ -24,14 +36,7 @@ static rf_status check(const rf_pipeline *p, const rf_fill_options *o, rf_error 
     for (int64_t i = 0; i < o->targets; i++)
         if (o->target[i] < 0 || o->target[i] >= rf_model_config(p->model)->vocab_size)
             return rf_fail(why, RF_EARG, "target %lld: there is no token %d", (long long)i, (int)o->target[i]);
-    if (rf_tokenizer_mask(rf_model_tokenizer(p->model)) < 0)
-        return rf_fail(why, RF_EDATA, "the model's tokenizer has no mask token");
-    if (!rf_model_has_head(p->model))
-        return rf_fail(why, RF_EUNSUPPORTED, "the model has no masked-language-model head, so it cannot fill masks");
-    if (rf_model_config(p->model)->is_decoder)
-        return rf_fail(why, RF_EUNSUPPORTED,
-                       "the model is causal: what stands behind a mask does not reach it, so it cannot fill masks");
-    return RF_OK;
+    return rf__can_fill(p, why);
 }
 
 static void softmax(float *p, const float *x, int64_t n)

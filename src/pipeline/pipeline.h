@@ -70,4 +70,7 @@ rf_status rf__text_fail(const rf_texts_report *given, int64_t i, int64_t n, cons
 
 rf_status rf__pipeline_check(const rf_pipeline *p, const void *text, int64_t n, rf_error *why);
 
+/* Whether the model can say what stands at a mask (fill.c). */
+rf_status rf__can_fill(const rf_pipeline *p, rf_error *why);
+
 #endif

@@ -13,7 +13,7 @@ typedef struct evaluate_args {
     rf_finetune_options f;      /* f.t for text */
     cli_list text;
     const char *lengths;
-    int64_t stride;
+    int64_t stride, words;
     int json, dtype;
 } evaluate_args;
 
@@ -198,6 +198,54 @@ static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
     return cli_exit(io);
 }
 
+/* ---- whole words ---- */
+
+static void print_words(const evaluate_args *a, const rf_word_scores *s, rf_error *why)
+{
+    const double right = (double)s->right / (double)s->words, nats = s->nats / (double)s->characters;
+    if (a->json) {
+        cli_print_json(json_pack("{s:f,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", "word_accuracy", right,
+                                 "nats_per_character", nats, "words", (json_int_t)s->words, "words_of",
+                                 (json_int_t)s->of, "documents", (json_int_t)s->documents, "single",
+                                 (json_int_t)s->single, "single_right", (json_int_t)s->single_right, "unknown",
+                                 (json_int_t)s->unknown, "tokens", (json_int_t)s->tokens, "characters",
+                                 (json_int_t)s->characters),
+                       0, why);
+        return;
+    }
+    printf("right       %.2f %% of %lld words, whole ones, masked one at a time\n", 100 * right, (long long)s->words);
+    printf("nats        %.4f a character, of %lld characters\n", nats, (long long)s->characters);
+    printf("one token   %.2f %% of %lld words right, the vocabulary has them whole\n",
+           s->single ? 100 * (double)s->single_right / (double)s->single : 0, (long long)s->single);
+    if (s->unknown)
+        printf("unknown     %lld words that the vocabulary cannot spell: wrong, and not in nats\n",
+               (long long)s->unknown);
+    printf("chosen      by hashes, of %lld words in %lld documents\n", (long long)s->of, (long long)s->documents);
+}
+
+static int on_words(const evaluate_args *a, const char *folder, cli_io *io)
+{
+    rf_pipeline *p = NULL;
+    rf_word_options o;
+    rf_word_scores s;
+    rf_error print = {0};
+    const rf_train_options *t = &a->f.t;
+    rf_word_defaults(&o);
+    o.words = a->words;
+    o.reader = &t->reader;
+    if (cli_given(io->parsed, "tokens_per_batch")) o.batch_tokens = t->tokens_per_batch;
+    if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p) &&
+        !rf_predict_words(p, t->text, t->texts, &o, &s, &io->why)) {
+        if (s.words < a->words)
+            cli_note(io, "the text has %lld words, not the %lld that --words asks for", (long long)s.words,
+                     (long long)a->words);
+        print_words(a, &s, &print);
+        if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
+    }
+    rf_pipeline_close(p);
+    return cli_exit(io);
+}
+
 /* Of the options that evaluate has, those of rf_finetune_options are about examples, and those of rf_train_options
  * about text, but for a few that are about both. */
 static bool other_way(const rf_option *row, bool examples)
@@ -208,6 +256,16 @@ static bool other_way(const rf_option *row, bool examples)
     return !examples || row->kind != RF_OPTION_FILE;
 }
 
+/* What decides which tokens are masked, and how text is cut, is not asked by --words. */
+static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
+{
+    static const char *const other[] = {"mlm_probability", "whole_word_mask", "seed",   "max_length",
+                                        "eval_documents",  "max_lengths",     "stride"};
+    for (size_t i = 0; i < CLI_COUNT(other) && cli_given(p, "words"); i++)
+        if (cli_given(p, other[i])) return rf_fail(why, RF_EARG, "--words and --%s exclude one another", other[i]);
+    return RF_OK;
+}
+
 static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
 {
     const rf_option *row;
@@ -216,11 +274,12 @@ static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
             return rf_fail(why, RF_EARG, "--%s is for %s", row->name, text ? "--dev" : "--text");
     if (!text && cli_given(p, "max_lengths")) return rf_fail(why, RF_EARG, "--max_lengths is for --text");
     if (!text && cli_given(p, "stride")) return rf_fail(why, RF_EARG, "--stride is for --text");
+    if (!text && cli_given(p, "words")) return rf_fail(why, RF_EARG, "--words is for --text");
     if (cli_given(p, "stride") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--stride and --max_lengths exclude one another");
     if (cli_given(p, "max_length") && cli_given(p, "max_lengths"))
         return rf_fail(why, RF_EARG, "--max_length and --max_lengths exclude one another");
-    return RF_OK;
+    return no_strangers_to_words(p, why);
 }
 
 static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
@@ -241,6 +300,7 @@ static int run(void *arguments, cli_io *io)
     a->f.t.model = folder;
     if (a->f.dev && !cli_given(io->parsed, "max_length")) a->f.t.max_length = 0;
     if (a->f.dev) return on_examples(a, folder, io);
+    if (a->words) return on_words(a, folder, io);
     if (a->stride) return on_windows(a, folder, io);
     return a->lengths ? on_lengths(a, a->lengths, io) : on_text(a, io);
 }
@@ -258,6 +318,9 @@ static const cli_option options[] = {
     {"stride", 0, CLI_INT, offsetof(evaluate_args, stride), "N", NULL, 1, 1 << 20, NULL,
      "of a causal model: windows of --max_length tokens begin every N tokens of a document, and each token counts in "
      "the first that has it (sliding-window perplexity)", NULL},
+    {"words", 0, CLI_INT, offsetof(evaluate_args, words), "N", NULL, 1, 1 << 30, NULL,
+     "predict N whole words of the text, all tokens of a word masked: the share that is right, and nats a character.  "
+     "Which words depends on the text alone, so models of any vocabulary can be compared", NULL},
     {"json", 0, CLI_FLAG, offsetof(evaluate_args, json), NULL, NULL, 0, 0, NULL, "one JSON object", NULL},
     {0},
 };
@@ -267,6 +330,7 @@ static const char *const examples[] = {
     "roformer evaluate -m my-model --text corpus.txt --max_length 512 --json",
     "roformer evaluate -m my-causal-model --text corpus.txt --max_lengths 128,256,512,1024",
     "roformer evaluate -m my-causal-model --text corpus.txt --max_length 64 --stride 32 --eval_documents 20",
+    "roformer evaluate --text corpus.txt --words 1000",
     "roformer evaluate -m reviews --dev reviews.tsv",
     NULL,
 };
