@@ -59,6 +59,14 @@ endif()
 # Experiments that need a program of their own.
 add_executable(compare EXCLUDE_FROM_ALL experiments/shipped-model/compare.c experiments/shipped-model/ngrams.c)
 target_link_libraries(compare PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+add_executable(hold_out EXCLUDE_FROM_ALL experiments/shipped-model/hold_out.c)
+target_compile_definitions(hold_out PRIVATE _GNU_SOURCE)
+target_link_libraries(hold_out PRIVATE rf_flags)
+add_executable(validation EXCLUDE_FROM_ALL experiments/shipped-model/validation.c)
+target_compile_definitions(validation PRIVATE _GNU_SOURCE)
+target_link_libraries(validation PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
+target_include_directories(hold_out SYSTEM PRIVATE ${XXHASH_INCLUDE})
+target_include_directories(validation SYSTEM PRIVATE ${XXHASH_INCLUDE})
 add_executable(experiment ${rf_untested} experiments/experiment.c experiments/chart.c experiments/run.c)
 target_link_libraries(experiment PRIVATE rf_flags PkgConfig::jansson m)
 add_executable(glue ${rf_untested} experiments/glue/glue.c experiments/glue/tasks.c experiments/glue/table.c experiments/run.c)
@@ -73,7 +81,7 @@ foreach(name decay planes)                           # what trained models do wi
   add_executable(${name} EXCLUDE_FROM_ALL experiments/${name}/${name}.c)
   target_link_libraries(${name} PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 endforeach()
-set_target_properties(compare experiment glue lengths glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
+set_target_properties(compare hold_out validation experiment glue lengths glue_baselines decay planes PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/experiments)
 
 # The twin is run by a test of the library.
 if(TARGET model_test_twin)

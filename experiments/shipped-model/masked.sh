@@ -1,0 +1,84 @@
+#!/bin/sh
+# masked.sh train DATA WORK [UPDATES]    trains the larger masked language model at a constant learning rate
+# masked.sh finish WORK UPDATES [LENGTH] makes a model of what is there: the rate falls in a straight line to 0
+#
+#   DATA     folder with enwiki-2015/, enwiki/, wikitext-2/
+#   WORK     folder for texts, tokens, checkpoints
+#   UPDATES  of 4,096 tokens: in all (100000), and behind the newest checkpoint
+#   LENGTH   of the pieces, in tokens: 128, as in the steady phase, or up to 512
+#
+# Both are resumable: given again, they go on where they were, and `train` with a larger number goes on with the same
+# run.  Ctrl-C (SIGINT) or SIGTERM writes a checkpoint and ends.  `finish` copies the newest checkpoint N and leaves the
+# steady phase as it is: the model is WORK/final-N-UPDATES.
+#
+#   PROGRAMS       (environment) folder of roformer, hold_out and validation; without it those of build/release
+#   NICE, THREADS  (environment) 19, 1
+set -eu
+usage() { sed -n '2,3s/^# //p' "$0" >&2; exit 2; }
+[ $# -ge 3 ] || usage
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+bin=${PROGRAMS:-$root/build/release} tools=${PROGRAMS:-$root/build/release/experiments}
+vocab=$root/models/roformer-small-en    # its vocabulary: 12,288 lower-cased pieces, learned from enwiki-2015
+
+# Not trained on: WikiText's articles, 10,000 of enwiki, and a half percent of the rest (pretrain's own rule).
+texts() {
+    data=$1
+    evaluated="$data/wikitext-2/wiki.test.raw $data/wikitext-2/wiki.valid.raw"
+    mkdir -p "$work/text"
+    if [ ! -f "$work/text/held-out.txt" ]; then
+        # shellcheck disable=SC2086
+        for part in AA AB AC; do
+            zstd -dcq "$data/enwiki-2015/enwiki_$part.txt.zst" |
+                "$tools/hold_out" $evaluated > "$work/text/2015-$part.txt"
+        done
+        # shellcheck disable=SC2086
+        gzip -dc "$data/enwiki/enwiki_AA_00-49.txt.gz" |
+            "$tools/hold_out" -n 10000 -o "$work/text/held-out.part" $evaluated > "$work/text/recent.txt"
+        mv "$work/text/held-out.part" "$work/text/held-out.txt"
+    fi
+    if [ ! -f "$work/text/validation.jsonl" ]; then
+        "$tools/validation" "$work"/text/2015-A?.txt > "$work/text/validation.part"
+        mv "$work/text/validation.part" "$work/text/validation.jsonl"
+    fi
+    [ -f "$work/all.cache" ] || "$bin/roformer" prepare --text "$work"/text/2015-A?.txt "$work/text/recent.txt" \
+        --model "$vocab" -o "$work/all.cache"
+}
+
+pretrain() {     # pretrain FOLDER OPTION... : goes on from the newest checkpoint of the folder if there is one
+    folder=$1
+    shift
+    if ls -d "$folder"/checkpoint-* > /dev/null 2>&1; then set -- --resume latest "$@"; fi
+    exec nice -n "${NICE:-19}" "$bin/roformer" pretrain --bf16 --threads "${THREADS:-1}" --data "$work/all.cache" \
+        --model "$vocab" --config "$here/masked.json" -o "$folder" --tokens_per_batch 4096 --mlm_probability 0.2 \
+        --learning_rate 2e-3 --adam_beta2 0.98 --warmup_steps 150 --logging_steps 25 --eval_steps 1000 \
+        --eval_documents 40 --save_steps 250 --save_total_limit 2 --seed 1 "$@"
+}
+
+case $1 in
+train)
+    mkdir -p "$3"
+    work=$(cd "$3" && pwd)
+    texts "$(cd "$2" && pwd)"
+    pretrain "$work/steady" --max_length 128 --lr_scheduler_type constant_with_warmup --max_steps "${4:-100000}"
+    ;;
+finish)
+    work=$(cd "$2" && pwd) more=$3 length=${4:-128}
+    final=$(find "$work" -maxdepth 1 -name "final-*-$more" | head -1)
+    if [ -z "$final" ]; then
+        newest=$(find "$work/steady" -maxdepth 1 -name 'checkpoint-*' | sed 's/.*-//' | sort -n | tail -1)
+        final=$work/final-$newest-$more
+        mkdir "$final"
+        cp -r "$work/steady/checkpoint-$newest" "$work/steady/metrics.jsonl" "$final/"
+    fi
+    from=${final%-*}
+    from=${from##*-}
+    [ "$length" = 128 ] || set -- --allow_data_change
+    [ "$length" != 128 ] || set --
+    pretrain "$final" --max_length "$length" --max_steps $((from + more)) --save_type bf16 \
+        --lr_scheduler_type piecewise --lr_schedule "150:1,$from:1,$((from + more)):0" "$@"
+    ;;
+*)
+    usage
+    ;;
+esac
