@@ -264,6 +264,15 @@ rf_tensor *rf_rows(rf_graph *g, rf_tensor *x, const int32_t row[], int64_t n);
 typedef enum rf_pooling { RF_POOL_CLS, RF_POOL_MEAN, RF_POOL_MAX } rf_pooling;
 rf_tensor *rf_pool(rf_graph *g, rf_tensor *x, const int32_t start[], int64_t B, rf_pooling how);
 
+/* y[n,:] = x[n,:width] / |x[n,:width]|, width 0: all columns.  RF_ENUMERIC names a row without a direction.          */
+rf_tensor *rf_unit(rf_graph *g, rf_tensor *x, int64_t width);
+
+/* y[i,j] = scale <a[i,:], b[j,:]>                       a [n,C], b [m,C], y [n,m]                                    */
+rf_tensor *rf_cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale);
+
+/* y = sum_i weight[i] x[i], of one element; weight is copied                                                         */
+rf_tensor *rf_inner(rf_graph *g, rf_tensor *x, const float weight[]);
+
 /* weight * sum_i -log softmax(x_i table^T + bias)[label_i], in chunks of rows: [n,V] never exists.
  * The sums of losses (unweighted) and of hits (argmax = label) are added to *loss_sum and *hits when not NULL.
  * While recording the gradients are formed in the same pass, so the result must be the loss that rf_backward starts
@@ -278,7 +287,9 @@ rf_tensor *rf_vocab_loss(rf_graph *g, rf_tensor *x, rf_tensor *table, rf_tensor 
  * span_loss    z [N,K] in B sequences: softmax down the rows of each, label[b*K+k] counted from the first of them
  * binary_loss  z [n,K]: each logit against target [n,K] in 0..1
  * square_loss  z [n,K]: (z - target)^2
- * divergence   z [2n,K]: KL(p|q) + KL(q|p) of rows i and n+i; label [n] or NULL says which rows are left out         */
+ * divergence   z [2n,K]: KL(p|q) + KL(q|p) of rows i and n+i; label [n] or NULL says which rows are left out
+ * cosent_loss  z [n,1]: log(1 + sum of exp(scale (z_i - z_j)) over target_i < target_j), one number for all of them
+ * triplet_loss x [3n,C], anchors, positives, negatives: max(0, |a_i - p_i| - |a_i - q_i| + margin)                   */
 rf_tensor *rf_row_loss(rf_graph *g, rf_tensor *z, const int32_t label[], const float class_weight[], double weight,
                        double *sum, int64_t *hits);
 rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_t B, const int32_t label[],
@@ -286,6 +297,8 @@ rf_tensor *rf_span_loss(rf_graph *g, rf_tensor *z, const int32_t start[], int64_
 rf_tensor *rf_binary_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum);
 rf_tensor *rf_square_loss(rf_graph *g, rf_tensor *z, const float target[], double weight, double *sum);
 rf_tensor *rf_divergence(rf_graph *g, rf_tensor *z, const int32_t label[], double weight, double *sum);
+rf_tensor *rf_cosent_loss(rf_graph *g, rf_tensor *z, const float target[], double scale, double weight, double *sum);
+rf_tensor *rf_triplet_loss(rf_graph *g, rf_tensor *x, double margin, double weight, double *sum);
 
 #ifdef __cplusplus
 }

@@ -180,11 +180,139 @@ static void head_losses(void **state)
     }
 }
 
+/* ---- losses of vectors ------------------------------------------------------------------------------------------- */
+
+struct vectors { int64_t n, m, C, W; double scale; };
+
+static rf_tensor *unit_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_unit(g, in[0], ((const struct vectors *)what)->W);
+}
+
+static void unit_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vectors *v = what;
+    const int64_t W = v->W ? v->W : v->C;
+    for (int64_t n = 0; n < v->n; n++) {
+        double square = 0;
+        for (int64_t c = 0; c < W; c++) square += in[0][n * v->C + c] * in[0][n * v->C + c];
+        for (int64_t c = 0; c < W; c++) y[n * W + c] = in[0][n * v->C + c] / sqrt(square);
+    }
+}
+
+static rf_tensor *cross_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_cross(g, in[0], in[1], ((const struct vectors *)what)->scale);
+}
+
+static void cross_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vectors *v = what;
+    for (int64_t i = 0; i < v->n; i++)
+        for (int64_t j = 0; j < v->m; j++) {
+            y[i * v->m + j] = 0;
+            for (int64_t c = 0; c < v->C; c++)
+                y[i * v->m + j] += v->scale * in[0][i * v->C + c] * in[1][j * v->C + c];
+        }
+}
+
+static rf_tensor *inner_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    (void)what;
+    return rf_inner(g, in[0], loss_target);
+}
+
+static void inner_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vectors *v = what;
+    y[0] = 0;
+    for (int64_t i = 0; i < v->n * v->C; i++) y[0] += (double)loss_target[i] * in[0][i];
+}
+
+static rf_tensor *cosent_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_cosent_loss(g, in[0], loss_target, ((const struct vectors *)what)->scale, 0.3, NULL);
+}
+
+static void cosent_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vectors *v = what;
+    double sum = 1;
+    for (int64_t i = 0; i < v->n; i++)
+        for (int64_t j = 0; j < v->n; j++)
+            if (loss_target[i] < loss_target[j]) sum += exp(v->scale * (in[0][i] - in[0][j]));
+    y[0] = 0.3 * log(sum);
+}
+
+static rf_tensor *triplet_run(rf_graph *g, rf_tensor *const in[], const void *what)
+{
+    return rf_triplet_loss(g, in[0], ((const struct vectors *)what)->scale, 0.6, NULL);
+}
+
+static void triplet_formula(double *y, const double *const in[], const void *what)
+{
+    const struct vectors *v = what;
+    y[0] = 0;
+    for (int64_t i = 0; i < v->n; i++) {
+        double near = 0, far = 0;
+        for (int64_t c = 0; c < v->C; c++) {
+            const double a = in[0][i * v->C + c];
+            near += pow(a - in[0][(v->n + i) * v->C + c], 2);
+            far += pow(a - in[0][(2 * v->n + i) * v->C + c], 2);
+        }
+        y[0] += 0.6 * fmax(0, sqrt(near) - sqrt(far) + v->scale);
+    }
+}
+
+/* depth: C products and sums and some roundings; slopes of CoSENT are `scale` times as steep. */
+static void vector_losses(void **state)
+{
+    (void)state;
+    static const struct vectors all[] = {{4, 3, 4, 0, 3}, {1, 1, 5, 2, 0.5}, {5, 7, 3, 3, 1}};
+    for (size_t i = 0; i < RF_COUNT(all); i++) {
+        const struct vectors *v = &all[i];
+        const double depth = (double)(v->C + v->n + v->m + 8);
+        t_gradient(&(t_gradient_case){.op = RF_OP_unit, .ys = v->n * (v->W ? v->W : v->C), .depth = 4 * depth,
+                                      .what = v, .run = unit_run, .formula = unit_formula,
+                                      .in = {{2, {v->n, v->C}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_cross, .ys = v->n * v->m, .depth = depth, .what = v, .run = cross_run,
+                                      .formula = cross_formula, .in = {{2, {v->n, v->C}}, {2, {v->m, v->C}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_inner, .ys = 1, .depth = depth, .what = v, .run = inner_run,
+                                      .formula = inner_formula, .in = {{2, {v->n, v->C}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_cosent_loss, .ys = 1, .depth = depth * fmax(1, v->scale), .what = v,
+                                      .run = cosent_run, .formula = cosent_formula, .in = {{2, {v->n, 1}}}});
+        t_gradient(&(t_gradient_case){.op = RF_OP_triplet_loss, .ys = 1, .depth = 2 * depth, .what = v,
+                                      .run = triplet_run, .formula = triplet_formula, .in = {{2, {3 * v->n, v->C}}}});
+    }
+}
+
+/* A row of zeros has no direction; triplets are three rows each; a and b have rows of one length. */
+static void vectors_without_an_answer(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    float x[] = {1, 2, 0, 0, 3, 4};
+    for (int i = 0; i < 4; i++) {
+        rf_graph *g = t_graph(ctx);
+        rf_tensor *t = rf_constant(g, x, 2, (int64_t[]){3, 2}), *two = rf_constant(g, x, 2, (int64_t[]){2, 3});
+        if (i == 0) rf_unit(g, t, 0);
+        if (i == 1) rf_unit(g, t, 3);
+        if (i == 2) rf_cross(g, t, two, 1);
+        if (i == 3) rf_triplet_loss(g, two, 1, 1, NULL);
+        assert_int_equal(rf_graph_error(g)->code, i ? RF_ESHAPE : RF_ENUMERIC);
+        if (!i) assert_non_null(strstr(rf_graph_error(g)->text, "row 1 has length 0"));
+        rf_graph_free(g);
+    }
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(vocab_loss),
         cmocka_unit_test(head_losses),
+        cmocka_unit_test(vector_losses),
+        cmocka_unit_test(vectors_without_an_answer),
     };
     return cmocka_run_group_tests_name("graph/losses", tests, NULL, NULL);
 }

@@ -1,0 +1,64 @@
+/* cross.c — every row of one tensor against every row of another.
+ *
+ *     y[i,j] = scale <a[i,:], b[j,:]>
+ *     da = scale dy b,   db = scale dy^T a
+ *
+ * In f32 whatever rf_graph_products says: similarities are divided by temperatures of some hundredths. */
+#include "graph/graph.h"
+
+struct saved { float scale; };
+
+static void product(rf_graph *g, float *y, const rf_gemm_call *call, float scale)
+{
+    rf__graph_gemm(g, call);
+    g->k->scale(y, y, scale, call->m * call->n);
+}
+
+/* The adjoint of one side: scale dy other, or scale dy^T other. */
+static void side_back(rf_graph *g, const rf_node *n, int side)
+{
+    const struct saved *s = n->saved;
+    rf_tensor *x = n->in[side];
+    const rf_tensor *other = n->in[1 - side];
+    float *dx = x->tracked ? rf__floats(g, rf__size(x)) : NULL;
+    if (!dx) return;
+    product(g, dx,
+            &(rf_gemm_call){.m = x->dim[0],
+                            .n = x->dim[1],
+                            .k = other->dim[0],
+                            .a = n->out->grad,
+                            .lda = n->out->dim[1],
+                            .a_transposed = side,
+                            .b = other->f32,
+                            .ldb = other->dim[1],
+                            .c = dx,
+                            .ldc = x->dim[1]},
+            s->scale);
+    rf__adjoint(g, x, dx);
+}
+
+void rf__cross_back(rf_graph *g, rf_node *n)
+{
+    side_back(g, n, 0);
+    side_back(g, n, 1);
+}
+
+rf_tensor *rf_cross(rf_graph *g, rf_tensor *a, rf_tensor *b, double scale)
+{
+    RF_EXPECT(g, "cross", a, 2);
+    RF_EXPECT(g, "cross", b, 2);
+    const int64_t n = a->dim[0], m = b->dim[0], C = a->dim[1];
+    RF_NEED(g, C == b->dim[1], RF_ESHAPE, "cross: rows of %lld in a, of %lld in b", (long long)C, (long long)b->dim[1]);
+    rf_tensor *y = rf__new(g, 2, (int64_t[]){n, m});
+    if (g->error.code) return y;
+    const struct saved s = {(float)scale};
+    product(g, y->f32,
+            &(rf_gemm_call){.m = n, .n = m, .k = C, .a = a->f32, .lda = C, .b = b->f32, .ldb = C, .b_transposed = 1,
+                            .c = y->f32, .ldc = m},
+            s.scale);
+    if (g->error.code) return &g->nil.t;
+    if (!rf__tracked(g, RF_IN(a, b))) return y;
+    rf__needed(a);
+    rf__needed(b);
+    return rf__record(g, RF_OP(cross), y, RF_IN(a, b), &s, sizeof s);
+}
