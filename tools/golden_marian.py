@@ -4,6 +4,7 @@
     pip install torch==2.15.0 transformers==5.23.0 safetensors
     python tools/golden_marian.py                   # writes tests/golden/marian anew
     python tools/golden_marian.py --check FOLDER    # loads what roformer wrote and compares it with FOLDER's golden.txt
+    python tools/golden_marian.py --training        # writes training.txt into the folders that are there
 
 tests/golden/README.md describes the format.
 """
@@ -106,8 +107,40 @@ def check(folder):
     assert worst < 1e-4
 
 
+def training(folder, share=0.1):
+    """Sum of the losses of all tokens of the targets and of their ends, labels smoothed; of each tensor's gradient the norm and
+    the sum of its products with sin(1.7 i), in double."""
+    source, target, _ = read(folder / "golden.txt")
+    model = MarianMTModel.from_pretrained(folder).double().eval()                       # gradients, but no dropout
+    for m in model.modules():
+        if isinstance(m, torch.nn.Embedding):
+            m.padding_idx = None                    # targets begin with it, and torch would leave its gradient out
+    ids = torch.nn.utils.rnn.pad_sequence(source, batch_first=True, padding_value=3)
+    mask = torch.nn.utils.rnn.pad_sequence([torch.ones_like(s) for s in source], batch_first=True)
+    to = torch.nn.utils.rnn.pad_sequence(target, batch_first=True, padding_value=3)
+    label = torch.cat([torch.cat([t[1:], torch.tensor([0])]) for t in target])          # eos_token_id
+    z = model(input_ids=ids, attention_mask=mask, decoder_input_ids=to, use_cache=False).logits
+    rows = torch.cat([z[b, :len(t)] for b, t in enumerate(target)])
+    loss = torch.nn.functional.cross_entropy(rows, label, label_smoothing=share, reduction="sum")
+    loss.backward()
+    with open(folder / "training.txt", "w") as f:
+        f.write(f"# transformers {transformers.__version__}, torch {torch.__version__.split('+')[0]}, {datetime.date.today()}\n")
+        f.write(f"smoothing {share} loss {loss.item():.9g}\n")
+        for name, p in model.named_parameters():
+            if p.grad is None or "embed_positions" in name:
+                continue
+            g = p.grad.flatten()
+            dot = (g * torch.sin(1.7 * torch.arange(len(g), dtype=torch.float64))).sum()
+            f.write(f"{name} {g.norm().item():.9g} {dot.item():.9g}\n")
+        f.write("end 0 0\n")
+
+
 def main():
     torch.set_num_threads(1)
+    if len(sys.argv) > 1 and sys.argv[1] == "--training":
+        for name in MODELS:
+            training(ROOT / name)
+        return
     if len(sys.argv) > 2 and sys.argv[1] == "--check":
         return check(sys.argv[2])
     shutil.rmtree(ROOT, ignore_errors=True)
@@ -119,6 +152,7 @@ def main():
         model.save_pretrained(folder, safe_serialization=True)
         (folder / "generation_config.json").unlink(missing_ok=True)
         worst = write(folder, model, generator)
+        training(folder)
         for file in folder.iterdir():
             file.chmod(0o644)
         print(f"{name:10} {sum(f.stat().st_size for f in folder.iterdir()):8} bytes, float32 against float64 {worst:.1e}")
