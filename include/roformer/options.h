@@ -32,14 +32,15 @@ typedef enum rf_option_kind {
     RF_OPTION_WEIGHTS                   /* const double *, as many as `count` says, or NULL                           */
 } rf_option_kind;
 
-/* Who reads an option: rf_pretrain, rf_finetune, rf_evaluate_mlm and rf_answerer_evaluate, rf_answerer_predict,
- * rf_prepare. */
+/* Who reads an option: rf_pretrain, rf_finetune, rf_evaluate_mlm, rf_evaluate_pairs and rf_answerer_evaluate,
+ * rf_answerer_predict, rf_prepare, rf_train_translation. */
 enum {
     RF_OPTION_PRETRAIN = 1,
     RF_OPTION_FINETUNE = 2,
     RF_OPTION_EVALUATE = 4,
     RF_OPTION_PREDICT = 8,
-    RF_OPTION_PREPARE = 16
+    RF_OPTION_PREPARE = 16,
+    RF_OPTION_TRANSLATION = 32
 };
 
 enum {
@@ -65,6 +66,8 @@ typedef struct rf_option {
     unsigned values;                    /* ... and those with: bit 0 for its first word                               */
     unsigned flags;                     /* RF_OPTION_LOCAL, ...                                                       */
     char letter;                        /* 'o' for -o, or 0                                                           */
+    int differs;                        /* of training translators there is another default than `pretrain`:          */
+    double translation;
 } rf_option;
 
 /* The options of rf_train_options, from 0; NULL behind the last one. */

@@ -1,4 +1,5 @@
-/* train.h — pre-training, of masked or of next tokens: documents in, checkpoints out.
+/* train.h — pre-training, of masked or of next tokens: documents in, checkpoints out; and training of translators, on
+ * parallel text.
  *
  * The option names are those of Hugging Face's Trainer.  Killed at any moment and resumed, a run ends with the same
  * bits as one that was never stopped: every random choice is a function of (seed, step, place), and a checkpoint is
@@ -32,6 +33,9 @@ typedef enum rf_objective { RF_OBJECTIVES(RFO_VALUE) } rf_objective;
 typedef enum rf_metric { RF_METRICS(RFO_VALUE) } rf_metric;
 typedef enum rf_greater { RF_GREATER(RFO_VALUE) } rf_greater;
 
+/* Model and options of known experiments with translators (rf_recipe_text). */
+typedef enum rf_recipe { RF_RECIPES(RFO_VALUE) } rf_recipe;
+
 /* A member for each row of train_options.def, which has its default, its limits and what it means.  Lists of files
  * (text, validation_text, data) have their number beside them (texts, validation_texts, datas); data_weight is as long
  * as data. */
@@ -57,6 +61,11 @@ enum { RF_TRAIN_OPTIONS_MOST = 2048 };      /* bytes that they may grow to in a 
  * note names it; stop_after, max_time, save_synchronously and allow_data_change are always the caller's.             */
 void rf_train_options_init(rf_train_options *o, size_t size);
 #define rf_train_defaults(o) rf_train_options_init((o), sizeof *(o))
+
+/* The same for rf_train_translation: Adam's second moment, schedule, warm-up, label smoothing and lengths are those of
+ * Transformers that translate. */
+void rf_translation_options_init(rf_train_options *o, size_t size);
+#define rf_translation_defaults(o) rf_translation_options_init((o), sizeof *(o))
 
 typedef struct rf_train_progress {
     int64_t step, max_steps;
@@ -126,6 +135,33 @@ rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *options, rf
 /* The same with matrices in `type` (rf_model_open_as). */
 rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *options, rf_type type, rf_mlm_score *out,
                              rf_error *why);
+
+/* ---- translators: models of an encoder and a decoder, trained on parallel text -------------------------------------
+ *
+ * Line n of a source file is the source of line n of the target file beside it.  A batch is pairs, both sides packed
+ * without padding, of tokens_per_batch tokens together; the decoder predicts every token of the target and its end.
+ *
+ *     source   s_1 .. s_m [SEP]      target   [CLS] t_1 .. t_n      predicted   t_1 .. t_n [SEP]
+ *
+ * (a model's decoder_start_token_id and eos_token_id, where it has been trained before).  Pairs with an empty side,
+ * with a side of more than max_length tokens, or of too different lengths are left out: a note counts them, and
+ * output_dir/dropped.tsv lists them.
+ *
+ * Everything else is as in rf_pretrain: checkpoints, resuming to the same bits, several processes, errors.  A new model
+ * is that of `config`, of the recipe, or 3 + 3 layers of 256 with RoPE; without `model` its sub-words are learned from
+ * the text.                                                                                                          */
+rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
+                               rf_error *why);
+
+/* Loss and accuracy of a translator's folder on the pairs of `source` and `target`, every token given those before it;
+ * `documents` are the pairs.
+ *
+ *   RF_EUNSUPPORTED  the model has no decoder */
+rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *options, rf_mlm_score *out, rf_error *why);
+
+/* A recipe as a JSON object: "about", "config" (of config.json) and "options" (by the names of train_options.def).
+ * NULL: there is no such recipe, or it is RF_RECIPE_NONE. */
+const char *rf_recipe_text(rf_recipe recipe);
 
 #ifdef __cplusplus
 }

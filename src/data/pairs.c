@@ -70,9 +70,13 @@ typedef struct reading {
     const rf_ctx *ctx;
     const rf_tokenizer *tokenizer;
     const rf__pair_limits *limits;
+    const rf__pair_files *files;
+    int file;
     lines side[RF__SIDES];
     rf_encoding ids[RF__SIDES];
-    size_t capacity[RF__SIDES], pairs[RF__SIDES];        /* of the lists of `out`                                     */
+    size_t capacity[RF__SIDES], pairs[RF__SIDES], drops;    /* of the lists of `out`                                  */
+    rf__pairs_tell *tell;
+    void *user;
     rf__pairs *out;
 } reading;
 
@@ -122,6 +126,14 @@ static rf_status encode(reading *r, int s, const char *text, size_t size, rf_err
     return rf_fail(why, status, "%s:%llu: %s", r->side[s].path, (unsigned long long)r->side[s].number, own.text);
 }
 
+static rf_status differ(const lines side[RF__SIDES], rf_error *why)
+{
+    return rf_fail(why, RF_EDATA,
+                   "%s has %llu lines, %s %llu: parallel texts have as many lines, each the translation of the other's",
+                   side[0].path, (unsigned long long)side[0].number, side[1].path,
+                   (unsigned long long)side[1].number);
+}
+
 /* One file has ended, the other goes on: how many lines has each? */
 static rf_status other_lengths(reading *r, rf_error *why)
 {
@@ -132,14 +144,27 @@ static rf_status other_lengths(reading *r, rf_error *why)
             const rf_status status = next(&r->side[s], &text, &size, why);
             if (status) return status;
         } while (text);
-    return rf_fail(why, RF_EDATA,
-                   "%s has %llu lines, %s %llu: parallel texts have as many lines, each the translation of the other's",
-                   r->side[0].path, (unsigned long long)r->side[0].number, r->side[1].path,
-                   (unsigned long long)r->side[1].number);
+    return differ(r->side, why);
+}
+
+static bool drop(reading *r, rf__drop reason)
+{
+    rf__pairs *p = r->out;
+    rf__dropped *d = &p->dropped[reason];
+    if (!rf__grow(r->ctx, &p->drop, &r->drops, p->drops + 1, sizeof *p->drop)) return false;
+    if (d->n < RF__DROPS_LISTED) {
+        d->line[d->n] = r->side[0].number;
+        d->file[d->n] = r->file;
+    }
+    d->n++;
+    p->drop[p->drops++] = (rf__dropped_pair){
+        r->side[0].number, {(uint32_t)r->ids[0].n, (uint32_t)r->ids[1].n}, r->file, reason};
+    return true;
 }
 
 static rf_status read_pair(reading *r, bool *more, rf_error *why)
 {
+    enum { BETWEEN = 4096 };
     const char *text[RF__SIDES];
     size_t size[RF__SIDES];
     rf_status status = RF_OK;
@@ -148,35 +173,81 @@ static rf_status read_pair(reading *r, bool *more, rf_error *why)
     if (!*more) return status || (!text[0] && !text[1]) ? status : other_lengths(r, why);
     for (int s = 0; s < RF__SIDES && !status; s++) status = encode(r, s, text[s], size[s], why);
     if (status) return status;
+    if (r->tell && r->side[0].number % BETWEEN == 0 && r->tell(r->user, r->out->n))
+        return rf_fail(why, RF_ESTOPPED, "stopped while %s was read", r->side[0].path);
     rf__drop reason;
-    if (!drops(r, &reason)) return keep(r) ? RF_OK : out_of_memory(r->out->n, why);
-    rf__dropped *d = &r->out->dropped[reason];
-    if (d->n < RF__DROPS_LISTED) d->line[d->n] = r->side[0].number;
-    d->n++;
-    return RF_OK;
+    return (drops(r, &reason) ? drop(r, reason) : keep(r)) ? RF_OK : out_of_memory(r->out->n, why);
 }
 
-rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const path[RF__SIDES],
-                         const rf__pair_limits *limits, rf__pairs *out, rf_error *why)
+/* ---- the files, one after the other ---- */
+
+static rf_status open_side(const rf_ctx *ctx, const char *path, lines *out, rf_error *why)
 {
-    *out = (rf__pairs){0};
-    reading r = {.ctx = ctx, .tokenizer = t, .limits = limits, .out = out};
+    *out = (lines){.ctx = ctx, .path = path};
+    return rf_source_open(ctx, path, &out->from, why);
+}
+
+static void close_side(lines *l)
+{
+    rf_source_close(l->from);
+    rf__free(l->ctx, l->text);
+    *l = (lines){0};
+}
+
+static rf_status read_file(reading *r, rf_error *why)
+{
     rf_status status = RF_OK;
     for (int s = 0; s < RF__SIDES; s++) {
-        r.side[s] = (lines){.ctx = ctx, .path = path[s]};
-        rf_encoding_init(&r.ids[s], ctx);
-        if (!status) status = rf_source_open(ctx, path[s], &r.side[s].from, why);
+        r->side[s] = (lines){.ctx = r->ctx};
+        if (!status) status = open_side(r->ctx, r->files->path[s][r->file], &r->side[s], why);
     }
-    for (bool more = true; more && !status;) status = read_pair(&r, &more, why);
-    for (int s = 0; s < RF__SIDES; s++) {
-        rf_source_close(r.side[s].from);
-        rf__free(ctx, r.side[s].text);
-        rf_encoding_clear(&r.ids[s]);
+    for (bool more = true; more && !status;) status = read_pair(r, &more, why);
+    for (int s = 0; s < RF__SIDES; s++) close_side(&r->side[s]);
+    return status;
+}
+
+static rf_status each_line(lines *l, rf__pairs_line *each, void *user, rf_error *why)
+{
+    for (;;) {
+        const char *text;
+        size_t size;
+        rf_error own = {0};
+        rf_status status = next(l, &text, &size, why);
+        if (status || !text) return status;
+        status = each(user, text, size, &own);
+        if (status) return rf_fail(why, status, "%s:%llu: %s", l->path, (unsigned long long)l->number, own.text);
     }
+}
+
+rf_status rf__pairs_lines(const rf_ctx *ctx, const rf__pair_files *files, rf__pairs_line *each, void *user,
+                          rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int i = 0; i < files->n && !status; i++) {
+        lines side[RF__SIDES] = {{.ctx = ctx}, {.ctx = ctx}};
+        for (int s = 0; s < RF__SIDES && !status; s++) {
+            status = open_side(ctx, files->path[s][i], &side[s], why);
+            if (!status) status = each_line(&side[s], each, user, why);
+        }
+        if (!status && side[0].number != side[1].number) status = differ(side, why);
+        for (int s = 0; s < RF__SIDES; s++) close_side(&side[s]);
+    }
+    return status;
+}
+
+rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pair_files *files,
+                         const rf__pair_limits *limits, rf__pairs_tell *tell, void *user, rf__pairs *out, rf_error *why)
+{
+    *out = (rf__pairs){0};
+    reading r = {.ctx = ctx, .tokenizer = t, .limits = limits, .files = files, .tell = tell, .user = user, .out = out};
+    rf_status status = RF_OK;
+    for (int s = 0; s < RF__SIDES; s++) rf_encoding_init(&r.ids[s], ctx);
+    for (r.file = 0; r.file < files->n && !status; r.file++) status = read_file(&r, why);
+    for (int s = 0; s < RF__SIDES; s++) rf_encoding_clear(&r.ids[s]);
     char dropped[256];
     if (!status && !out->n)
-        status = rf_fail(why, RF_EDATA, "%s, %s: no pair of texts to train on%s%s", path[0], path[1],
-                         *rf__pairs_dropped(out, dropped, sizeof dropped) ? ": " : "", dropped);
+        status = rf_fail(why, RF_EDATA, "%s, %s: no pair of texts is left%s%s", files->path[0][0], files->path[1][0],
+                         *rf__pairs_dropped(out, files, dropped, sizeof dropped) ? ": " : "", dropped);
     if (status) rf__pairs_free(ctx, out);
     return status;
 }
@@ -187,10 +258,20 @@ void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p)
         rf__free(ctx, p->id[s]);
         rf__free(ctx, p->start[s]);
     }
+    rf__free(ctx, p->drop);
     *p = (rf__pairs){0};
 }
 
-const char *rf__pairs_dropped(const rf__pairs *p, char *to, size_t size)
+/* " 12", or of several files " news.en:12". */
+static size_t put_line(const rf__dropped *d, uint64_t i, const rf__pair_files *files, char *to, size_t size)
+{
+    const char *path = files->path[RF__SOURCE_SIDE][d->file[i]], *slash = strrchr(path, '/');
+    const unsigned long long line = d->line[i];
+    return (size_t)(files->n > 1 ? snprintf(to, size, " %.60s:%llu", slash ? slash + 1 : path, line)
+                                 : snprintf(to, size, " %llu", line));
+}
+
+const char *rf__pairs_dropped(const rf__pairs *p, const rf__pair_files *files, char *to, size_t size)
 {
     static const char *const reasons[] = {"have an empty side", "are longer than the limit",
                                           "have sides of too different lengths"};
@@ -202,10 +283,21 @@ const char *rf__pairs_dropped(const rf__pairs *p, char *to, size_t size)
         n += (size_t)snprintf(to + n, size - n, "%s%llu %s (lines", n ? "; " : "", (unsigned long long)is->n,
                               reasons[d]);
         for (uint64_t i = 0; i < is->n && i < RF__DROPS_LISTED && n < size; i++)
-            n += (size_t)snprintf(to + n, size - n, " %llu", (unsigned long long)is->line[i]);
+            n += put_line(is, i, files, to + n, size - n);
         if (n < size) n += (size_t)snprintf(to + n, size - n, "%s)", is->n > RF__DROPS_LISTED ? " ..." : "");
     }
     return to;
+}
+
+bool rf__pairs_list_dropped(const rf__pairs *p, const rf__pair_files *files, FILE *to)
+{
+    static const char *const reasons[] = {"empty", "length", "ratio"};
+    for (size_t i = 0; i < p->drops; i++) {
+        const rf__dropped_pair *d = &p->drop[i];
+        fprintf(to, "%s\t%llu\t%s\t%u\t%u\n", files->path[RF__SOURCE_SIDE][d->file], (unsigned long long)d->line,
+                reasons[d->reason], (unsigned)d->length[RF__SOURCE_SIDE], (unsigned)d->length[RF__TARGET_SIDE]);
+    }
+    return !ferror(to);
 }
 
 /* ---- batches ---- */
@@ -227,6 +319,8 @@ rf_status rf__pair_batch_new(const rf_ctx *ctx, int64_t capacity, rf__pair_batch
     return rf_fail(why, RF_ENOMEM, "out of memory: a batch of %lld tokens", (long long)capacity);
 }
 
+double rf__pair_batch_bytes(int64_t capacity) { return 4 * (4 + 2.0 / 4) * (double)capacity; }
+
 void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b)
 {
     for (int s = 0; s < RF__SIDES; s++) {
@@ -243,7 +337,7 @@ rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side)
     return (rf_batch){.N = b->N[side], .B = b->B, .id = b->id[side], .start = b->start[side]};
 }
 
-static void add(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
+static void copy(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
 {
     const size_t m = rf__pair_length(p, RF__SOURCE_SIDE, i), n = rf__pair_length(p, RF__TARGET_SIDE, i);
     const int32_t *source = p->id[RF__SOURCE_SIDE] + p->start[RF__SOURCE_SIDE][i],
@@ -256,21 +350,39 @@ static void add(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__p
     memcpy(to + 1, target, n * sizeof *to);
     memcpy(label, target, n * sizeof *label);
     label[n] = marks->end;
-    b->N[RF__SOURCE_SIDE] += (int64_t)m + 1;
-    b->N[RF__TARGET_SIDE] += (int64_t)n + 1;
+    for (int s = 0; s < RF__SIDES; s++)
+        b->start[s][b->B + 1] = (int32_t)(b->N[s] + (int64_t)rf__pair_length(p, s, i) + 1);
+}
+
+static void clear(rf__pair_batch *b)
+{
+    b->N[0] = b->N[1] = b->B = 0;
+    if (b->label) b->start[0][0] = b->start[1][0] = 0;
+}
+
+/* false: it does not fit any more. */
+static bool add(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
+{
+    const int64_t m = (int64_t)rf__pair_length(p, 0, i) + 1, n = (int64_t)rf__pair_length(p, 1, i) + 1;
+    if (b->N[0] + b->N[1] + m + n > b->capacity) return false;
+    if (b->label) copy(p, i, marks, b);
+    b->N[0] += m;
+    b->N[1] += n;
     b->B++;
-    for (int s = 0; s < RF__SIDES; s++) b->start[s][b->B] = (int32_t)b->N[s];
+    return true;
 }
 
 void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
                     rf__pair_batch *b)
 {
-    b->N[0] = b->N[1] = b->B = b->start[0][0] = b->start[1][0] = 0;
-    for (; at->index < (int64_t)p->n; at->index++) {
-        const size_t i = (size_t)rf__shuffled((uint64_t)at->index, p->n, order, (uint64_t)at->epoch);
-        const size_t tokens = rf__pair_length(p, 0, i) + rf__pair_length(p, 1, i) + 2;
-        if (b->N[0] + b->N[1] + (int64_t)tokens > b->capacity) return;
-        add(p, i, marks, b);
-    }
+    clear(b);
+    for (; at->index < (int64_t)p->n; at->index++)
+        if (!add(p, (size_t)rf__shuffled((uint64_t)at->index, p->n, order, (uint64_t)at->epoch), marks, b)) return;
     *at = (rf__pair_position){.epoch = at->epoch + 1};
+}
+
+void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, size_t *at, rf__pair_batch *b)
+{
+    clear(b);
+    while (*at < p->n && add(p, *at, marks, b)) ++*at;
 }

@@ -3,6 +3,8 @@
 #ifndef RF_PAIRS_H
 #define RF_PAIRS_H
 
+#include <stdio.h>
+
 #include "data/pieces.h"
 #include "roformer/model.h"
 #include "roformer/tokenizer.h"
@@ -18,26 +20,55 @@ typedef struct rf__pair_limits {
 /* Why pairs were dropped: a side without a token, a side that is too long, sides of too different lengths. */
 typedef enum rf__drop { RF__DROP_EMPTY, RF__DROP_LONG, RF__DROP_RATIO, RF__DROPS } rf__drop;
 enum { RF__DROPS_LISTED = 5 };
-typedef struct rf__dropped { uint64_t n, line[RF__DROPS_LISTED]; } rf__dropped;     /* how many, the first lines      */
+typedef struct rf__dropped {            /* how many, the first ones                                                   */
+    uint64_t n, line[RF__DROPS_LISTED];
+    int file[RF__DROPS_LISTED];
+} rf__dropped;
+typedef struct rf__dropped_pair {
+    uint64_t line;
+    uint32_t length[RF__SIDES];
+    int file;
+    rf__drop reason;
+} rf__dropped_pair;
 
 typedef struct rf__pairs {
     size_t n;
     int32_t *id[RF__SIDES];
     size_t *start[RF__SIDES];           /* [n+1] of id                                                                */
     rf__dropped dropped[RF__DROPS];
+    rf__dropped_pair *drop;             /* all of them, in the order of the text                                      */
+    size_t drops;
     uint64_t hash;                      /* of all ids                                                                 */
 } rf__pairs;
 
-/* Reads two files, each as they are or as .gz or .zst.
+/* Files of each side, number i of one parallel to number i of the other. */
+typedef struct rf__pair_files { const char *const *path[RF__SIDES]; int n; } rf__pair_files;
+
+/* Whoever waits is told how many pairs were read; not 0: give up. */
+typedef int rf__pairs_tell(void *user, size_t pairs);
+
+/* Reads all files, each as it is or as .gz or .zst.
  *
- *   RF_EDATA   the files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
- *              message names file and line                                                                           */
-rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const char *const path[RF__SIDES],
-                         const rf__pair_limits *limits, rf__pairs *out, rf_error *why);
+ *   tell       or NULL
+ *   RF_EDATA   two files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the
+ *              message names file and line
+ *   RF_ESTOPPED  tell gave up                                                                                        */
+rf_status rf__pairs_read(const rf_ctx *ctx, const rf_tokenizer *t, const rf__pair_files *files,
+                         const rf__pair_limits *limits, rf__pairs_tell *tell, void *user, rf__pairs *out,
+                         rf_error *why);
 void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p);
 
+/* Every line of every file, source and target in turn, as it is. */
+typedef rf_status rf__pairs_line(void *user, const char *text, size_t size, rf_error *why);
+rf_status rf__pairs_lines(const rf_ctx *ctx, const rf__pair_files *files, rf__pairs_line *each, void *user,
+                          rf_error *why);
+
 /* A sentence about what was dropped, or "" when nothing was. */
-const char *rf__pairs_dropped(const rf__pairs *p, char *to, size_t size);
+const char *rf__pairs_dropped(const rf__pairs *p, const rf__pair_files *files, char *to, size_t size);
+
+/* The same as lines of a table without its header: source file, line, reason, tokens of source and of target.  false: a
+ * write failed. */
+bool rf__pairs_list_dropped(const rf__pairs *p, const rf__pair_files *files, FILE *to);
 
 static inline size_t rf__pair_length(const rf__pairs *p, int side, size_t i)
 {
@@ -53,18 +84,26 @@ typedef struct rf__pair_batch {
 } rf__pair_batch;
 
 rf_status rf__pair_batch_new(const rf_ctx *ctx, int64_t capacity, rf__pair_batch *out, rf_error *why);
+double rf__pair_batch_bytes(int64_t capacity);
 void rf__pair_batch_free(const rf_ctx *ctx, rf__pair_batch *b);
 rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side);
 
 /* Tokens that stand before a target and behind every text. */
 typedef struct rf__pair_marks { int32_t begin, end; } rf__pair_marks;
+static inline rf__pair_marks rf__pair_marks_of(const rf_config *c)
+{
+    return (rf__pair_marks){(int32_t)c->decoder_start_token_id, (int32_t)c->eos_token_id};
+}
 
 /* Where a run is among its pairs. */
 typedef struct rf__pair_position { int64_t epoch, index; } rf__pair_position;
 
 /* The next batch in the order of the epoch, up to the end of it: a function of the pairs, the key and the position,
- * which moves on.  Every pair of `p` fits into an empty batch. */
+ * which moves on.  Every pair of `p` fits into an empty batch; one without arrays is counted, not made. */
 void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
                     rf__pair_batch *b);
+
+/* The same in the order of the text, from pair *at on, which moves on. */
+void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, size_t *at, rf__pair_batch *b);
 
 #endif

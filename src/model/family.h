@@ -70,6 +70,7 @@ typedef struct rf_footprint {
     double passing;                     /* comes and goes within a layer                                              */
     double label;                       /* the head before its logits                                                 */
     double forward, forward_last;       /* the most at once when nothing is recorded; of a last layer as above        */
+    double source;                      /* of a decoder: kept by a layer for each token of the source                 */
 } rf_footprint;
 
 /* The other stack of an encoder and a decoder; rows of the structs that the first one has. */

@@ -77,10 +77,20 @@ const char *const rf__seq2seq_silent[] = {
     NULL,
 };
 
-/* Of a layer of the encoder; a label is its row and its adjoint. */
+/* Of a side; a label is its row and its adjoint.  A decoder's layer has attention to the source besides: query, result,
+ * sum and norm of each of its tokens, key and value of each of the source's.  A norm in front leaves a sub-layer's
+ * result, what dropout makes of it and the sum with h beside its own, and stands behind the last layer, too. */
 rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16)
 {
+    const double C = (double)c->hidden_size, H = (double)c->num_attention_heads;
     rf_footprint f = rf__bert_footprint(c, bf16);
-    f.label = 4 * 2 * (double)c->hidden_size;
+    f.label = 4 * 2 * C;
+    if (c->normalize_before) {
+        f.layer += 4 * (c->is_decoder ? 3 : 2) * (c->hidden_dropout_prob > 0 ? 2 : 1) * C;
+        f.embeddings += 4 * C;
+    }
+    if (!c->is_decoder) return f;
+    f.layer += 4 * (4 * C + H + 2);
+    f.source = 4 * 2 * C;
     return f;
 }

@@ -22,8 +22,8 @@ enum { USUAL_LENGTH = 128 };
 void rf_finetune_options_init(rf_finetune_options *o, size_t size)
 {
     rf_finetune_options own = {0};
-    rf__train_options_begin(&own.t, true);
-    rf__rows_defaults(rf_finetune_option, &own, true);
+    rf__train_options_begin(&own.t, RF_OPTION_FINETUNE);
+    rf__rows_defaults(rf_finetune_option, &own, RF_OPTION_FINETUNE);
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -325,8 +325,9 @@ static rf_status prepare(rf__run *r, rf_error *why)
 
 /* ---- the model ---- */
 
-static void configure(rf__run *r, rf_config *c, rf_head *head)
+static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
+    (void)why;
     rf__finetune_run *f = r->task;
     const char *const *labels = rf__labelled_names(&f->source);
     *head = f->head = rf__config_nearest_head(c, f->o.pooled && rf__task_has(f->task, "head") ? RF_HEAD_POOLED
@@ -349,6 +350,7 @@ static void configure(rf__run *r, rf_config *c, rf_head *head)
     snprintf(c->task_separator, sizeof c->task_separator, "%s", f->o.separator ? f->o.separator : "");
     if (f->o.dropout >= 0)
         c->hidden_dropout_prob = c->attention_probs_dropout_prob = f->o.dropout, c->classifier_dropout = -1;
+    return RF_OK;
 }
 
 void rf__finetune_memory(const rf__run *r, rf__memory_job *own)
@@ -479,22 +481,22 @@ static void card(const rf__run *r, rf__card *c)
     c->scores = f->scores;
 }
 
-static const rf__job job = {run_defaults,
-                            restore,
-                            keep,
-                            prepare,
-                            configure,
-                            rf__finetune_memory,
-                            begin,
-                            open,
-                            rf__finetune_gather,
-                            rf__finetune_gradient,
-                            rf__finetune_evaluate,
-                            epoch_of,
-                            metric,
-                            defaults,
-                            card,
-                            finish};
+static const rf__job job = {.usual = run_defaults,
+                            .restore = restore,
+                            .keep = keep,
+                            .prepare = prepare,
+                            .configure = configure,
+                            .memory = rf__finetune_memory,
+                            .begin = begin,
+                            .open = open,
+                            .gather = rf__finetune_gather,
+                            .gradient = rf__finetune_gradient,
+                            .evaluate = rf__finetune_evaluate,
+                            .epoch = epoch_of,
+                            .metric = metric,
+                            .defaults = defaults,
+                            .card = card,
+                            .finish = finish};
 
 /* ---- all of it ---- */
 

@@ -1,4 +1,4 @@
-/* evaluate.c — language-model loss and accuracy, of masked or of next tokens, on text that was not trained on. */
+/* evaluate.c — loss and accuracy on text that was not trained on: of masked tokens, of next ones, of translations. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -10,17 +10,36 @@ rf_key rf__evaluation_key(uint64_t seed) { return rf__make_key(seed, 0x6576616c)
 
 /* ---- one batch after the other ---- */
 
+/* What is predicted at which rows of the last h. */
+typedef struct asked { const int32_t *row, *label; int64_t n, tokens; } asked;
+
+static asked asked_of(const rf__scorer *s)
+{
+    const rf__pair_batch *p = s->pairs;
+    if (p) return (asked){p->row, p->label, p->N[RF__TARGET_SIDE], p->N[RF__SOURCE_SIDE] + p->N[RF__TARGET_SIDE]};
+    return (asked){s->batch->row, s->batch->label, s->batch->n, s->batch->N};
+}
+
+static rf_tensor *forward(rf__scorer *s)
+{
+    if (!s->pairs) {
+        const rf_batch view = rf__mlm_batch_view(s->batch);
+        return rf__encoder_forward(s->graph, s->encoder, &view);
+    }
+    const rf_batch source = rf__pair_batch_side(s->pairs, RF__SOURCE_SIDE),
+                   target = rf__pair_batch_side(s->pairs, RF__TARGET_SIDE);
+    return rf__pair_forward(s->graph, s->encoder, &source, &target);
+}
+
 static rf_status score_batch(rf__scorer *s, struct rf__batch_score *out, rf_error *why)
 {
-    const rf__mlm_batch *b = s->batch;
-    const rf_batch view = rf__mlm_batch_view(b);
+    const asked q = asked_of(s);
     rf_graph *g = s->graph;
     *out = (struct rf__batch_score){0, 0};
-    if (!b->n) return RF_OK;
+    if (!q.n) return RF_OK;
     rf_graph_reset(g);
     rf_graph_record(g, 0, 0, 0);
-    rf__mlm_loss(g, s->encoder, rf__encoder_forward(g, s->encoder, &view), b->row, b->label, b->n, 1, &out->loss,
-                 &out->hits);
+    rf__mlm_loss(g, s->encoder, forward(s), q.row, q.label, q.n, 1, &out->loss, &out->hits);
     const rf_error *failed = rf_graph_error(g);
     return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : RF_OK;
 }
@@ -44,9 +63,10 @@ rf_status rf__score_flush(rf__scorer *s, rf_error *why)
     } else if (cursor % ranks == (size_t)rf__rank(s->comm)) {
         status = score_batch(s, &s->own[at], why);
     }
-    s->labels += s->batch->n;
-    s->tokens += s->batch->N;
-    rf__mlm_batch_clear(s->batch);
+    const asked q = asked_of(s);
+    s->labels += q.n;
+    s->tokens += q.tokens;
+    if (!s->pairs) rf__mlm_batch_clear(s->batch);
     return status;
 }
 
@@ -89,10 +109,24 @@ typedef struct evaluation {
     rf__token_kinds vocab;
     rf__masking masking;
     rf__mlm_batch batch;
+    rf__pairs pairs;
+    rf__pair_batch pair_batch;
     rf__scorer scorer;
     int64_t documents;
     uint64_t pieces;
 } evaluation;
+
+/* What cannot be asked for text, or for pairs. */
+static rf_status check_kind(const evaluation *e, rf_error *why)
+{
+    const bool pairs = e->o->sources > 0, translates = e->config.is_encoder_decoder != 0;
+    if (pairs && !translates)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: this model has no decoder: it reads texts, not pairs of them",
+                       e->o->model);
+    if (!pairs && translates)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s: a translator: evaluate it with source and target", e->o->model);
+    return pairs ? RF_OK : rf__task_objective_check(e->o, &e->config, e->o->model, why);
+}
 
 static rf_status load_weights(evaluation *e, rf_error *why)
 {
@@ -134,7 +168,7 @@ static rf_status open_model(evaluation *e, rf_error *why)
     if (!status && e->vocab.size > e->config.vocab_size)
         status = rf_fail(why, RF_EDATA, "%s: the tokenizer has %d tokens, the model %lld", o->model, e->vocab.size,
                          (long long)e->config.vocab_size);
-    if (!status) status = rf__task_objective_check(o, &e->config, o->model, why);
+    if (!status) status = check_kind(e, why);
     if (!status) status = rf__params_new(e->ctx, &e->config, &e->params, why);
     if (!status) status = load_weights(e, why);
     if (!status)
@@ -142,11 +176,13 @@ static rf_status open_model(evaluation *e, rf_error *why)
                          : rf__encoder_new(&e->params, e->value, NULL, &e->scorer.encoder, why);
     if (!status) status = rf_graph_new(e->ctx, &e->scorer.graph, why);
     if (!status && e->type) rf_graph_products(e->scorer.graph, RF_BF16);
-    if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
+    if (!status && o->sources) status = rf__pair_batch_new(e->ctx, o->tokens_per_batch, &e->pair_batch, why);
+    else if (!status) status = rf__mlm_batch_new(e->ctx, o->tokens_per_batch, &e->batch, why);
     e->masking = (rf__masking){rf__evaluation_key(o->seed), o->mlm_probability, o->whole_word_mask != 0, &e->vocab,
                                e->config.is_decoder != 0};
     e->scorer.batch = &e->batch;
     e->scorer.masking = &e->masking;
+    if (o->sources) e->scorer.pairs = &e->pair_batch;
     return status;
 }
 
@@ -188,6 +224,68 @@ static rf_status score_texts(evaluation *e, rf_error *why)
     return status;
 }
 
+/* All pairs that fit into a batch, whatever their lengths. */
+static rf_status score_pairs(evaluation *e, rf_error *why)
+{
+    const rf_train_options *o = e->o;
+    const rf__pair_marks marks = rf__pair_marks_of(&e->config);
+    const rf__pair_limits limits = {{o->tokens_per_batch / 2 - 1, o->tokens_per_batch / 2 - 1}, 0};
+    const rf__pair_files files = {{o->source, o->target}, o->sources};
+    size_t at = 0;
+    rf_status status = rf__pairs_read(e->ctx, e->tokenizer, &files, &limits, NULL, NULL, &e->pairs, why);
+    char dropped[256];
+    if (!status && *rf__pairs_dropped(&e->pairs, &files, dropped, sizeof dropped))
+        status = rf_fail(why, RF_EDATA, "%s, %s: %s: every pair counts in an evaluation; tokens_per_batch is %lld",
+                         o->source[0], o->target[0], dropped, (long long)o->tokens_per_batch);
+    while (!status && at < e->pairs.n) {
+        rf__pairs_pack_in_order(&e->pairs, &marks, &at, &e->pair_batch);
+        status = rf__score_flush(&e->scorer, why);
+    }
+    e->documents = (int64_t)e->pairs.n;
+    return status;
+}
+
+static void end(evaluation *e)
+{
+    const rf_ctx *ctx = e->ctx;
+    rf__mlm_batch_free(ctx, &e->batch);
+    rf__pair_batch_free(ctx, &e->pair_batch);
+    rf__pairs_free(ctx, &e->pairs);
+    rf_graph_free(e->scorer.graph);
+    rf__encoder_free(e->scorer.encoder);
+    rf_model_close(e->model);
+    rf__free(ctx, e->value);
+    if (e->params.p) rf__params_free(&e->params);
+    rf__vocab_free(ctx, &e->vocab);
+    rf_tokenizer_free(e->tokenizer);
+}
+
+static rf_status evaluate(evaluation *e, const rf_train_options *given, rf_train_options *o, bool pairs,
+                          rf_mlm_score *out, rf_error *why)
+{
+    e->o = o;
+    rf_train_defaults(o);
+    rf_status status = rf__train_options_read(o, given, why);
+    if (!status) status = rf__options_check(o, why);
+    if (!status && pairs) {
+        if (!o->model || !o->sources || o->sources != o->targets)
+            status =
+                rf_fail(why, RF_EARG, "evaluation needs a model folder, and as many files of targets as of sources");
+    } else if (!status) {
+        o->sources = 0;
+        if (!o->model || !o->texts) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
+    }
+    if (!status) status = open_model(e, why);
+    if (!status) status = (pairs ? score_pairs : score_texts)(e, why);
+    const rf__scorer *s = &e->scorer;
+    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
+    if (s->labels && (!status || of_text(status)))
+        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
+                              e->documents};
+    end(e);
+    return status;
+}
+
 rf_status rf_evaluate_mlm(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
 {
     return rf_evaluate_mlm_as(ctx, given, RF_F32, out, why);
@@ -198,25 +296,12 @@ rf_status rf_evaluate_mlm_as(const rf_ctx *ctx, const rf_train_options *given, r
 {
     if (!(ctx && given && out)) return rf__missing("rf_evaluate_mlm", "ctx, options, out", why);
     rf_train_options o;
-    evaluation e = {.ctx = ctx, .o = &o, .type = type};
-    rf_train_defaults(&o);
-    rf_status status = rf__train_options_read(&o, given, why);
-    if (!status) status = rf__options_check(&o, why);
-    if (!status && (!o.model || !o.texts)) status = rf_fail(why, RF_EARG, "evaluation needs a model folder and a text");
-    if (!status) status = open_model(&e, why);
-    if (!status) status = score_texts(&e, why);
-    const rf__scorer *s = &e.scorer;
-    if (!status && !s->labels) status = rf_fail(why, RF_EDATA, "the text holds no token to predict");
-    if (s->labels && (!status || of_text(status)))
-        *out = (rf_mlm_score){s->loss / (double)s->labels, (double)s->hits / (double)s->labels, s->labels, s->tokens,
-                              e.documents};
-    rf__mlm_batch_free(ctx, &e.batch);
-    rf_graph_free(e.scorer.graph);
-    rf__encoder_free(e.scorer.encoder);
-    rf_model_close(e.model);
-    rf__free(ctx, e.value);
-    if (e.params.p) rf__params_free(&e.params);
-    rf__vocab_free(ctx, &e.vocab);
-    rf_tokenizer_free(e.tokenizer);
-    return status;
+    return evaluate(&(evaluation){.ctx = ctx, .type = type}, given, &o, false, out, why);
+}
+
+rf_status rf_evaluate_pairs(const rf_ctx *ctx, const rf_train_options *given, rf_mlm_score *out, rf_error *why)
+{
+    if (!(ctx && given && out)) return rf__missing("rf_evaluate_pairs", "ctx, options, out", why);
+    rf_train_options o;
+    return evaluate(&(evaluation){.ctx = ctx, .type = RF_F32}, given, &o, true, out, why);
 }

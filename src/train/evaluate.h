@@ -1,9 +1,10 @@
-/* evaluate.h — held-out loss and accuracy: piece after piece goes in, sums come out. */
+/* evaluate.h — held-out loss and accuracy: batch after batch goes in, of pieces or of pairs, sums come out. */
 #ifndef RF_EVALUATE_H
 #define RF_EVALUATE_H
 
 #include "model/encoder.h"
 #include "data/batch.h"
+#include "data/pairs.h"
 #include "dist/comm.h"
 
 typedef struct rf__scorer {
@@ -11,6 +12,7 @@ typedef struct rf__scorer {
     rf_encoder *encoder;
     rf__mlm_batch *batch;               /* space for one micro-batch                                                  */
     const rf__masking *masking;
+    rf__pair_batch *pairs;              /* of a translator, in place of both                                          */
     double loss;                        /* sums                                                                       */
     int64_t hits, labels, tokens;
     const rf_ctx *ctx;                  /* of several ranks                                                           */
@@ -22,7 +24,7 @@ typedef struct rf__scorer {
 /* The sums are functions of the pieces, their streams and the masking, up to the order in which losses are added. */
 rf_status rf__score_piece(rf__scorer *s, rf__ids ids, size_t at, size_t size, bool ends, uint64_t stream,
                           rf_error *why);
-rf_status rf__score_flush(rf__scorer *s, rf_error *why);
+rf_status rf__score_flush(rf__scorer *s, rf_error *why);        /* computes what the batch holds, and empties it    */
 
 /* After the last flush: the sums over all ranks, with the bits that one rank would have. */
 rf_status rf__score_end(rf__scorer *s, rf_error *why);

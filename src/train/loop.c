@@ -27,13 +27,10 @@ typedef struct step_result {
     bool skipped, spike, given_up;
 } step_result;
 
-/* Micro-batches of a step are counted over all ranks; `i` of this rank is number first + i. */
-static int64_t first_of(const rf__run *r) { return rf__rank(r->o.comm) * r->o.gradient_accumulation_steps; }
-
 /* The stream of dropout: no two micro-batches of a run share one. */
 static uint64_t micro_step(const rf__run *r, int64_t i)
 {
-    return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)(first_of(r) + i);
+    return (uint64_t)(r->state.step + 1) << 20 | (uint64_t)(rf__run_first(r) + i);
 }
 
 /* Into a slab of its own.  Of the last micro-batch of several ranks, layers leave while earlier ones are computed. */
@@ -41,7 +38,7 @@ static rf_status gradient(rf__run *r, int64_t i, double weight, double *loss_sum
 {
     rf_graph *g = r->graph;
     const bool leaving = r->o.comm && i + 1 == r->o.gradient_accumulation_steps;
-    float *leaf = rf__tree_leaf(&r->tree, first_of(r) + i);
+    float *leaf = rf__tree_leaf(&r->tree, rf__run_first(r) + i);
     rf__encoder_grad(r->encoder, leaf);
     if (leaving) rf__exchange_begin(&r->exchange, leaf);
     rf__graph_ready(g, leaving ? rf__exchange_ready : NULL, &r->exchange);
@@ -109,7 +106,7 @@ static void update(rf__run *r, step_result *s)
 /* Every rank goes through the whole step's text, and makes batches of its share. */
 static rf_status pack(rf__run *r, step_result *s, rf_error *why)
 {
-    const int64_t share = r->o.gradient_accumulation_steps, first = first_of(r);
+    const int64_t share = r->o.gradient_accumulation_steps, first = rf__run_first(r);
     int32_t start[1];
     rf__mlm_batch others = {.capacity = r->o.tokens_per_batch, .start = start};             /* counted, not made */
     for (int64_t i = 0; i < rf__ranks(r->o.comm) * share; i++) {
@@ -126,9 +123,7 @@ static rf_status pack(rf__run *r, step_result *s, rf_error *why)
     return rf__sum_whole(r->o.comm, &s->labels, why);
 }
 
-/* Between two batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step
- * before. */
-static rf_status give_up(rf__run *r, bool *stop, rf_error *why)
+rf_status rf__run_give_up(rf__run *r, bool *stop, rf_error *why)
 {
     rf__run_notify(r, "batch", NULL);
     unsigned asked = r->stop;
@@ -145,7 +140,7 @@ static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
     rf_status status = RF_OK;
     rf__tree_begin(&r->tree);
     for (int64_t i = 0; i < share && !status; i++) {
-        if (i) status = give_up(r, &s->given_up, why);
+        if (i) status = rf__run_give_up(r, &s->given_up, why);
         if (status || s->given_up) return status;
         r->loss[i] = 0;
         status = gradient(r, i, 1 / (double)s->labels, &r->loss[i], why);
@@ -264,7 +259,7 @@ static void log_step(rf__run *r, const step_result *s)
                       "tokens", (json_int_t)t->tokens, "tokens_per_second", p->tokens_per_second, "seconds", t->seconds,
                       "input_wait", t->interval.wait / t->interval.seconds);
         if (rf__run_next(r)) rf__json_set(&line, "perplexity", number(exp(p->loss)));
-        if (!r->job)
+        if (!r->job || r->job->tokens)
             rf__json_set(&line, "packing", json_real((double)t->interval.tokens / (double)t->interval.capacity));
         rf__run_line(r, line);
         t->interval.loss = t->interval.seconds = t->interval.wait = 0;
@@ -299,7 +294,7 @@ static rf_status score(rf__run *r, rf__scorer *s, rf_error *why)
     for (size_t i = 0, asked = 0; i < r->held.n && !status; i++) {
         if (s->batches >= asked + ranks) {                              /* every rank has computed one */
             asked = s->batches;
-            status = give_up(r, &stop, why);
+            status = rf__run_give_up(r, &stop, why);
         }
         if (!status && stop) status = RF_ESTOPPED;
         if (!status)

@@ -7,6 +7,7 @@
 #include "graph/graph.h"
 #include "model/family.h"
 #include "model/linear.h"
+#include "data/pairs.h"
 #include "dist/exchange.h"
 #include "train/memory.h"
 #include "optim/optimizer.h"
@@ -16,9 +17,10 @@
 /* Tokens that are predicted. */
 static double labels_of(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
-    return p->head != RF_HEAD_MLM ? 0
-           : p->config.is_decoder ? (double)tokens
-                                  : ceil(o->mlm_probability * (double)tokens);
+    return p->head == RF_HEAD_SEQ2SEQ ? (double)tokens
+           : p->head != RF_HEAD_MLM    ? 0
+           : p->config.is_decoder      ? (double)tokens
+                                       : ceil(o->mlm_probability * (double)tokens);
 }
 
 /* A head on every token: what was dropped, logits and their adjoints.  One on texts has so few rows that they do not
@@ -40,33 +42,55 @@ static double attention_scratch(const rf_params *p, const rf_train_options *o)
 }
 
 /* Of an encoding in front of the layers: its vectors, and their sum with the words. */
-static double in_front(const rf_params *p) { return p->position->embed ? 4 * 2 * (double)p->config.embedding_size : 0; }
+static double in_front(const rf_stack *s) { return s->position->embed ? 4 * 2 * (double)s->config.embedding_size : 0; }
 
-double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens)
+/* Sums over the sides of what is kept: in front of the layers, by them, by them when they are computed again; the
+ * largest of what comes and goes. */
+typedef struct held { double front, layers, inputs, passing, again; } held;
+
+static held held_by(const rf_params *p, const rf_train_options *o, const double N[RF_STACKS])
 {
-    const rf_config *c = &p->config;
+    held h = {0};
+    for (int s = 0; s < p->stacks; s++) {
+        const rf_config *c = &p->stack[s].config;
+        const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
+        const double L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
+        const double last = rf__task_rows(p) ? f.last : f.layer, source = s ? N[0] * f.source : 0;
+        h.front += N[s] * (f.embeddings + in_front(&p->stack[s]));
+        h.layers += N[s] * ((L - 1) * f.layer + last) + L * source;
+        h.inputs += N[s] * 4 * L * C;
+        h.passing = fmax(h.passing, N[s] * (f.passing + 4 * C) + source);
+        h.again = fmax(h.again, N[s] * (f.layer + f.passing) + 2 * source);
+    }
+    return h;
+}
+
+double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source)
+{
+    const int last = p->stacks - 1;
+    const int64_t rest = last ? tokens - source : tokens;
+    const double N[RF_STACKS] = {(double)(last ? source : tokens), (double)rest};
+    const rf_config *c = &p->stack[last].config;
     const rf_footprint f = p->family->footprint(c, o->bf16 != 0);
-    const double N = (double)tokens, L = (double)c->num_hidden_layers, C = (double)c->hidden_size,
-                 F = (double)c->intermediate_size;
-    const double labels = labels_of(p, o, tokens), scratch = attention_scratch(p, o);
+    const double C = (double)c->hidden_size, F = (double)c->intermediate_size;
+    const double labels = labels_of(p, o, rest), scratch = attention_scratch(p, o);
     const double logits =
         4 * (double)c->vocab_size * fmin(labels, (double)rf__vocab_loss_rows((int64_t)labels, c->vocab_size));
-    const double kept = N * (f.embeddings + in_front(p)) + labels * f.label + task_head(p, N);
-    const double last = rf__task_rows(p) ? f.last : f.layer;
-    const double features = rf__linear_kept(c, rf__min64(o->max_length, o->tokens_per_batch));
+    const held h = held_by(p, o, N);
+    const double kept = rf__linear_kept(c, rf__min64(o->max_length, o->tokens_per_batch)) + h.front + labels * f.label +
+                        task_head(p, N[last]);
     if (!o->gradient_checkpointing)
-        return features + kept + N * ((L - 1) * f.layer + last) +
-               fmax(logits + N * 4 * F, N * (f.passing + 4 * C) + scratch);
-    const double again = N * (f.layer + f.passing) + scratch;
-    return features + kept + N * 4 * L * C + N * 8 * C + fmax(logits, again);
+        return kept + h.layers + fmax(logits + N[last] * 4 * F, h.passing + scratch);
+    return kept + h.inputs + N[last] * 8 * C + fmax(logits, h.again + scratch);
 }
 
 /* Ids, rows, labels and starts of each micro-batch of a step (batch.c), which are packed before the first of them is
  * computed; of a task ids, types and at most a label for each token. */
 double rf__memory_buffers(const rf_params *p, const rf_train_options *o, int64_t tokens)
 {
-    const double each = 4 * (p->head == RF_HEAD_MLM ? 3 + 1.0 / 3 : 3);
-    return (double)o->gradient_accumulation_steps * each * (double)tokens;
+    const double one = 4 * (p->head == RF_HEAD_MLM ? 3 + 1.0 / 3 : 3) * (double)tokens,
+                 each = p->head == RF_HEAD_SEQ2SEQ ? rf__pair_batch_bytes(tokens) : one;
+    return (double)o->gradient_accumulation_steps * each;
 }
 
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o)
@@ -83,7 +107,7 @@ double rf__memory_forward(const rf_params *p, int64_t tokens)
 {
     const rf_footprint f = p->family->footprint(&p->config, false);
     const double layer = p->config.num_hidden_layers == 1 && rf__task_rows(p) ? f.forward_last : f.forward;
-    return (double)tokens * (layer + in_front(p));
+    return (double)tokens * (layer + in_front(&p->stack[0]));
 }
 
 static const char *bytes_text(double bytes, char text[16])
@@ -92,13 +116,19 @@ static const char *bytes_text(double bytes, char text[16])
     return text;
 }
 
+static double of_tokens(const rf_params *p, const rf_train_options *o, int64_t tokens, double source)
+{
+    return rf__memory_batch(p, o, tokens, (int64_t)(source * (double)tokens));
+}
+
 rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const rf__memory_job *job, double left,
                            char *note, size_t size, rf_error *why)
 {
     const int64_t example = job ? job->example : 0;
     const double slabs = rf__memory_slabs(p, o) + (job ? job->copies : 0),
                  least = rf__memory_forward(p, job ? job->evaluated : 0);
-    const double batch = fmax(rf__memory_batch(p, o, o->tokens_per_batch), least),
+    const double share = job ? job->source : 0;
+    const double batch = fmax(of_tokens(p, o, o->tokens_per_batch, share), least),
                  buffers = rf__memory_buffers(p, o, o->tokens_per_batch);
     char all[16], weights[16], one[16], tokens[16], step[64] = "";
     if (o->gradient_accumulation_steps > 1)
@@ -110,7 +140,7 @@ rf_status rf__memory_check(const rf_params *p, const rf_train_options *o, const 
              left < 1e9 ? "MB" : "GB");
     if (left <= 0 || slabs + batch + buffers <= left) return RF_OK;
     int64_t fits = o->tokens_per_batch;
-    while (fits >= 8 && slabs + fmax(rf__memory_batch(p, o, fits), least) + rf__memory_buffers(p, o, fits) > left)
+    while (fits >= 8 && slabs + fmax(of_tokens(p, o, fits, share), least) + rf__memory_buffers(p, o, fits) > left)
         fits /= 2;
     if (fits < rf__max64(example, 8)) {
         char features[96] = "";

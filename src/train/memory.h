@@ -10,9 +10,10 @@
 double rf__memory_left(const rf_ctx *ctx);
 double rf__memory_left_in(const rf_ctx *ctx, const char *root);
 
-/* Bytes of a step's arena with a micro-batch of `tokens`: what rf_graph_memory will say, within a few per cent.  Those
- * of the slabs: rf__optimizer_bytes, and the rounded copy of the weights. */
-double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens);
+/* Bytes of a step's arena with a micro-batch of `tokens`, of which `source` are those of a translator's encoder: what
+ * rf_graph_memory will say, within a few per cent.  Those of the slabs: rf__optimizer_bytes, and the rounded copy of
+ * the weights. */
+double rf__memory_batch(const rf_params *p, const rf_train_options *o, int64_t tokens, int64_t source);
 double rf__memory_slabs(const rf_params *p, const rf_train_options *o);
 
 /* The tokens of a step's micro-batches of this rank, before they are computed. */
@@ -26,6 +27,7 @@ typedef struct rf__memory_job {
     int64_t example;                    /* tokens of the longest example; 0: a batch is not counted in examples       */
     int64_t evaluated;                  /* tokens of the largest batch of an evaluation                               */
     double copies;                      /* bytes of slabs of its own: FGM keeps the word embeddings as they were      */
+    double source;                      /* share of the tokens that are a translator's sources                        */
 } rf__memory_job;
 
 /* RF_ENOMEM with the numbers, and with the tokens_per_batch that would fit; otherwise `note` says what is needed.

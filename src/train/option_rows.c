@@ -8,7 +8,8 @@
 
 /* ---- the tables ---- */
 
-enum { PRETRAIN = RF_OPTION_PRETRAIN, FINETUNE = RF_OPTION_FINETUNE, TRAIN = PRETRAIN | FINETUNE,
+enum { PRETRAIN = RF_OPTION_PRETRAIN, FINETUNE = RF_OPTION_FINETUNE, TRANSLATION = RF_OPTION_TRANSLATION,
+       TRAIN = PRETRAIN | FINETUNE | TRANSLATION,
        EVALUATE = RF_OPTION_EVALUATE, PREDICT = RF_OPTION_PREDICT, PREPARE = RF_OPTION_PREPARE };
 
 #define RFO_KIND_INT RF_OPTION_INT
@@ -25,6 +26,7 @@ enum { PRETRAIN = RF_OPTION_PRETRAIN, FINETUNE = RF_OPTION_FINETUNE, TRAIN = PRE
 #define RFO_WORD(id, word) "|" #word
 #define RFO_WORDS(list) &("" list(RFO_WORD))[1]
 #define RFO_WITH(option, of) .depends = option, .values = of
+#define RFO_PAIRS(x) .differs = 1, .translation = x
 
 /* What follows `callers` is the help, and further columns by name. */
 #define ROW(typed, type, member, before, tuned, least, most, callers, shown, ...)                                      \
@@ -173,11 +175,13 @@ void rf__row_word(const rf_option *row, const void *o, char *out, size_t size)
 
 /* ---- defaults, limits ---- */
 
-void rf__rows_defaults(rf__option_table *table, void *o, bool finetune)
+void rf__rows_defaults(rf__option_table *table, void *o, unsigned call)
 {
     const rf_option *row;
     for (size_t i = 0; (row = table(i)); i++) {
-        const double x = finetune ? row->finetune : row->pretrain;
+        const double x = call == FINETUNE                         ? row->finetune
+                         : call == TRANSLATION && row->differs ? row->translation
+                                                                  : row->pretrain;
         const bool real = row->kind == RF_OPTION_REAL;
         if (row->kind != RF_OPTION_WEIGHTS)                           /* its number is that of the files */
             set(o, row, (value){.i = real ? 0 : (int64_t)x, .r = real ? x : 0, .text = row->text});

@@ -14,7 +14,8 @@ typedef const rf_option *rf__option_table(size_t i);
 /* By the name that is typed or that of checkpoints; NULL: there is none. */
 const rf_option *rf__rows_find(rf__option_table *table, const char *name);
 
-void rf__rows_defaults(rf__option_table *table, void *o, bool finetune);
+/* Of RF_OPTION_PRETRAIN, RF_OPTION_FINETUNE or RF_OPTION_TRANSLATION. */
+void rf__rows_defaults(rf__option_table *table, void *o, unsigned call);
 
 /* RF_EARG names the first option outside its limits. */
 rf_status rf__rows_check(rf__option_table *table, const void *o, rf_error *why);

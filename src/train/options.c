@@ -11,17 +11,24 @@
 _Static_assert(sizeof(rf_reader_options) <= RF_READER_OPTIONS_MOST && sizeof(rf_train_options) <= RF_TRAIN_OPTIONS_MOST,
                "structs that are members of others stay within what these keep free for them");
 
-void rf__train_options_begin(rf_train_options *o, bool finetune)
+void rf__train_options_begin(rf_train_options *o, unsigned call)
 {
     *o = (rf_train_options){.size = sizeof *o};
     rf_reader_defaults(&o->reader);
-    rf__rows_defaults(rf_train_option, o, finetune);
+    rf__rows_defaults(rf_train_option, o, call);
 }
 
 void rf_train_options_init(rf_train_options *o, size_t size)
 {
     rf_train_options own;
-    rf__train_options_begin(&own, false);
+    rf__train_options_begin(&own, RF_OPTION_PRETRAIN);
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+void rf_translation_options_init(rf_train_options *o, size_t size)
+{
+    rf_train_options own;
+    rf__train_options_begin(&own, RF_OPTION_TRANSLATION);
     rf__options_init(o, size, &own, sizeof own);
 }
 

@@ -4,8 +4,8 @@
 
 #include "train/option_rows.h"
 
-/* The defaults of all, of pre-training or of fine-tuning. */
-void rf__train_options_begin(rf_train_options *o, bool finetune);
+/* The defaults of all, of such a run (rf__rows_defaults). */
+void rf__train_options_begin(rf_train_options *o, unsigned call);
 
 /* What a caller gave, over `own`, which holds the defaults.  RF_EARG: it was not filled in. */
 rf_status rf__train_options_read(rf_train_options *own, const rf_train_options *given, rf_error *why);

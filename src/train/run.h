@@ -19,13 +19,16 @@
 
 typedef struct rf__run rf__run;
 
-/* What another task than predicting tokens does in its own way; all that is not here it shares with pre-training. */
+/* What another task than predicting tokens does in its own way; all that is not here it shares with pre-training.  NULL
+ * where a line says so, and of restore, keep and card: nothing to do. */
 typedef struct rf__job {
     void (*usual)(rf_train_options *o);                            /* defaults, where they are not rf_train_defaults' */
     rf_status (*restore)(rf__run *r, const json_t *saved, rf_error *why);           /* options of a checkpoint        */
     void (*keep)(const rf__run *r, json_t **options);                              /* ... and into the next           */
     rf_status (*prepare)(rf__run *r, rf_error *why);                               /* the data; the tokenizer is open */
-    void (*configure)(rf__run *r, rf_config *c, rf_head *head);                     /* the config of the model        */
+    rf_status (*learn)(rf__run *r, rf_error *why);              /* a tokenizer, where no folder has one; or NULL      */
+    rf_status (*invent)(rf__run *r, rf_config *c, rf_error *why);   /* the config, where there is none; or NULL       */
+    rf_status (*configure)(rf__run *r, rf_config *c, rf_head *head, rf_error *why);     /* the config of the model    */
     void (*memory)(const rf__run *r, rf__memory_job *own);                          /* what it needs besides          */
     rf_status (*begin)(rf__run *r, rf_error *why);                                  /* weights of the first step      */
     rf_status (*open)(rf__run *r, rf_error *why);                                 /* the place in the data, max_steps */
@@ -37,6 +40,9 @@ typedef struct rf__job {
     json_t *(*defaults)(void);                                                      /* options that nobody chose      */
     void (*card)(const rf__run *r, rf__card *c);                                    /* what the model card says       */
     rf_status (*finish)(rf__run *r, rf_error *why);                                 /* the trained model is in place  */
+    bool ranks;                         /* several processes can do it: `gather` is asked for the micro-batches of
+                                           all, and counts tokens of all, labels of its own                           */
+    bool tokens;                        /* batches have a capacity of tokens, and losses are of one each: perplexity  */
 } rf__job;
 
 struct rf__run {
@@ -90,6 +96,16 @@ struct rf__run {
     int64_t began_at;                   /* the step before it                                                         */
     double last_said;
 };
+
+/* Micro-batches of a step are counted over all ranks; `i` of this rank is number rf__run_first + i. */
+static inline int64_t rf__run_first(const rf__run *r)
+{
+    return rf__rank(r->o.comm) * r->o.gradient_accumulation_steps;
+}
+
+/* Between two batches: does anybody ask to stop?  Weights, moments and random choices are still those of the step
+ * before. */
+rf_status rf__run_give_up(rf__run *r, bool *stop, rf_error *why);
 
 /* The whole run, from start to end.  job NULL: rf_pretrain. */
 rf_status rf__run_all(const rf_ctx *ctx, const rf_train_options *options, const rf__job *job, void *task,

@@ -183,11 +183,12 @@ static rf_status load_best(rf__run *r, rf_error *why)
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
 
-static void pretraining_card(const rf__run *r, rf__card *c)
+/* Of losses of tokens. */
+static void card_of_tokens(const rf__run *r, rf__card *c)
 {
     if (!r->final.known) return;
     c->scores = (rf_scores){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
-    if (rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(r->final.loss)};
+    if (r->job || rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(r->final.loss)};
 }
 
 static json_t *pretraining_defaults(void)
@@ -208,8 +209,8 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .defaults = defaults,
                   .steps = r->state.step,
                   .epochs = rf__run_epoch(r)};
-    if (r->job) r->job->card(r, &c);
-    else pretraining_card(r, &c);
+    if (r->job && r->job->card) r->job->card(r, &c);
+    else card_of_tokens(r, &c);
     const rf__results results = {.ctx = r->ctx,
                                  .folder = r->folder,
                                  .state = &r->state,
@@ -218,7 +219,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                                  .train_samples = r->train_samples,
                                  .eval_samples = r->eval_samples,
                                  .eval_seconds = r->eval_seconds,
-                                 .tokens = !r->job};
+                                 .tokens = !r->job || r->job->tokens};
     rf_status status = rf__card_write(&c, why);
     if (!status) status = rf__results_write(&results, why);
     json_decref(defaults);

@@ -93,7 +93,7 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
     if (!status) status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, sizeof changed, why);
     if (!status) rf__options_settle(&r->o, &r->usual);
     if (!status) status = share_again(r, saved, why);
-    if (!status && r->job) status = r->job->restore(r, saved, why);
+    if (!status && r->job && r->job->restore) status = r->job->restore(r, saved, why);
     json_decref(saved);
     if (!status) report_changes(r);
     /* numbers of another metric cannot be compared: the search for the best begins anew */
@@ -114,6 +114,14 @@ static void small_config(rf_config *c)
     c->intermediate_size = 1024;
 }
 
+/* What a new decoder begins and ends with.  Marian's begins with padding, as its class would have it. */
+static void mark_targets(const rf__run *r, rf_config *c)
+{
+    const bool marian = !strcmp(c->family, "marian");
+    c->decoder_start_token_id = marian ? c->pad_token_id : rf_tokenizer_cls(r->tokenizer);
+    c->eos_token_id = rf_tokenizer_sep(r->tokenizer);
+}
+
 /* The config of a new model has the tokenizer's vocabulary; that of a trained one must have space for it. */
 static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error *why)
 {
@@ -127,7 +135,8 @@ static rf_status fit_vocabulary(rf__run *r, rf_config *c, bool trained, rf_error
                      (long long)c->vocab_size);
     c->vocab_size = size;
     if (pad >= 0) c->pad_token_id = pad;
-    rf_config_set_head(c, RF_HEAD_MLM);
+    if (!c->is_encoder_decoder) rf_config_set_head(c, RF_HEAD_MLM);
+    else mark_targets(r, c);
     return RF_OK;
 }
 
@@ -175,8 +184,10 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
         status = rf_config_read(r->ctx, r->o.config, &c, why);
-    } else if (r->job || rf__folder_has(folder, RF_FILE_CONFIG)) {
+    } else if ((r->job && !r->job->invent) || rf__folder_has(folder, RF_FILE_CONFIG)) {
         status = rf_config_read(r->ctx, folder, &c, why);
+    } else if (r->job) {
+        status = r->job->invent(r, &c, why);
     } else {
         small_config(&c);
         rf__run_notify(r, "note", "%s has no config.json: a new model of %d layers, width %d", folder,
@@ -186,7 +197,7 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     if (!status) status = fit_vocabulary(r, &c, trained, why);
     if (!status) status = rf_config_check(&c, r->o.config ? r->o.config : RF_FILE_CONFIG, why);
     rf_head head = RF_HEAD_MLM;
-    if (!status && r->job) r->job->configure(r, &c, &head);
+    if (!status && r->job) status = r->job->configure(r, &c, &head, why);
     else if (!status && !of_masked(&c)) rf_config_set_head(&c, RF_HEAD_MLM);
     if (!status) status = check_head(&c, head, why);
     if (!status) status = rf__params_new_head(r->ctx, &c, head, &r->params, why);
@@ -194,12 +205,23 @@ static rf_status read_config(rf__run *r, bool trained, rf_error *why)
     return status;
 }
 
+static bool same_decoder(const rf_config *a, const rf_config *b)
+{
+    return a->decoder_layers == b->decoder_layers && a->decoder_attention_heads == b->decoder_attention_heads &&
+           a->decoder_ffn_dim == b->decoder_ffn_dim && a->normalize_before == b->normalize_before &&
+           a->tie_word_embeddings == b->tie_word_embeddings &&
+           a->share_encoder_decoder_embeddings == b->share_encoder_decoder_embeddings &&
+           a->rotary_cross_attention == b->rotary_cross_attention &&
+           !strcmp(a->decoder_position_embedding_type, b->decoder_position_embedding_type);
+}
+
 static bool same_shape(const rf_config *a, const rf_config *b)
 {
     return !strcmp(a->family, b->family) && a->embedding_size == b->embedding_size &&
            a->hidden_size == b->hidden_size && a->num_hidden_layers == b->num_hidden_layers &&
            a->num_attention_heads == b->num_attention_heads && a->intermediate_size == b->intermediate_size &&
-           a->rotary_value == b->rotary_value && a->hidden_act == b->hidden_act && rf__config_same_positions(a, b);
+           a->rotary_value == b->rotary_value && a->hidden_act == b->hidden_act && rf__config_same_positions(a, b) &&
+           same_decoder(a, b);
 }
 
 /* A resumed run has its checkpoint's config; another one, given by name, must not be passed over in silence. */
@@ -311,7 +333,8 @@ static rf_status begin_folder(rf__run *r, rf_error *why)
 {
     rf__options_settle(&r->o, &r->usual);
     rf_status status = rf__options_check(&r->o, why);
-    if (!status && r->o.comm && r->job) status = rf_fail(why, RF_EARG, "several processes can only pretrain");
+    if (!status && r->o.comm && r->job && !r->job->ranks)
+        status = rf_fail(why, RF_EARG, "several processes can pretrain and train translators, nothing else");
     return status || rf__rank(r->o.comm) ? status : rf__run_take_folder(r, why);
 }
 
@@ -362,6 +385,10 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
         if (!status) status = rf__options_check(&r->o, why);
         status = rf__agree(r->o.comm, status, why);
     }
+    if (!status && r->job && r->job->learn && !*r->from && !r->o.model) {
+        status = rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : r->job->learn(r, why), why);
+        r->o.model = r->folder;
+    }
     char ineffective[512];
     if (!status && rf__options_ineffective(&r->o, &r->usual, ineffective, sizeof ineffective))
         rf__run_notify(r, "note", "given, but without effect: %s", ineffective);
@@ -370,7 +397,7 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);
     if (!status) {
         r->options = rf__options_json(&r->o);
-        if (r->job) r->job->keep(r, &r->options);
+        if (r->job && r->job->keep) r->job->keep(r, &r->options);
         if (!r->options) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
     }
     status = rf__agree(r->o.comm, status, why);

@@ -1,13 +1,14 @@
 /* test_pairs.c — mirrors src/data/pairs.c: parallel text as ids, what is dropped and refused, batches of two sides. */
+#define _GNU_SOURCE
 #include "t.h"
 
 #include "data/pairs.h"
 
 static const char *written(const char *name, const char *text)
 {
-    static char path[4][512];
+    static char path[8][512];
     static int turn;
-    char *to = path[turn++ % 4];
+    char *to = path[turn++ % 8];
     snprintf(to, sizeof path[0], "%s/%s", t_folder(), name);
     FILE *f = fopen(to, "wb");
     if (!f || fputs(text, f) < 0 || fclose(f)) fail_msg("%s", to);
@@ -26,7 +27,8 @@ static rf_status read(const rf_ctx *ctx, const rf_tokenizer *t, const char *sour
                       const rf__pair_limits *limits, rf__pairs *out, rf_error *why)
 {
     const char *const path[] = {written("text.de", source), written("text.en", target)};
-    return rf__pairs_read(ctx, t, path, limits, out, why);
+    const rf__pair_files files = {{&path[0], &path[1]}, 1};
+    return rf__pairs_read(ctx, t, &files, limits, NULL, NULL, out, why);
 }
 
 /* The text of a side of pair i is that of the line that it came from. */
@@ -73,19 +75,21 @@ static void what_does_not_fit_is_counted(void **state)
     rf_error why = {0};
     char text[256];
     const rf__pair_limits limits = {{8, 6}, 3};
+    const char *const name[] = {"a/text.de"};
+    const rf__pair_files named = {{name, name}, 1};
     if (read(ctx, t, "abc\n\nabcdefghi\nabcdefgh\na\nabc\n\n", "abc\nabc\nabc\nabcdefg\nabcd\n\n\n", &limits, &p, &why))
         fail_msg("%s", why.text);
     assert_int_equal(p.n, 1);
     assert_int_equal(p.dropped[RF__DROP_EMPTY].n, 3);
     assert_int_equal(p.dropped[RF__DROP_LONG].n, 2);
     assert_int_equal(p.dropped[RF__DROP_RATIO].n, 1);
-    assert_string_equal(rf__pairs_dropped(&p, text, sizeof text),
+    assert_string_equal(rf__pairs_dropped(&p, &named, text, sizeof text),
                         "3 have an empty side (lines 2 6 7); 2 are longer than the limit (lines 3 4); 1 have sides of "
                         "too different lengths (lines 5)");
-    assert_true(strlen(rf__pairs_dropped(&p, text, 12)) < 12);
+    assert_true(strlen(rf__pairs_dropped(&p, &named, text, 12)) < 12);
     rf__pairs_free(ctx, &p);
     assert_int_equal(read(ctx, t, "a\n", "abcd\n", &limits, &p, &why), RF_EDATA);
-    t_failed(&why, RF_EDATA, "no pair of texts to train on: 1 have sides of too different lengths (lines 1)");
+    t_failed(&why, RF_EDATA, "no pair of texts is left: 1 have sides of too different lengths (lines 1)");
     rf_tokenizer_free(t);
     rf_ctx_free(ctx);
 }
@@ -101,7 +105,7 @@ static void what_is_refused(void **state)
         {"a\nb\nc\n", "a\nb\n", "text.de has 3 lines, "},
         {"a\nb\n", "a\nb\nc\nd", "text.en 4: parallel texts have as many lines"},
         {"a\nb\n", "a\nb\n\n", "text.en 3:"},
-        {"", "", "no pair of texts to train on"},
+        {"", "", "no pair of texts is left"},
         {"a\nb\xff\n", "a\nb\n", "text.de:2: "},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -112,8 +116,83 @@ static void what_is_refused(void **state)
     }
     rf_error why = {0};
     const char *const path[] = {"/nowhere/de", "/nowhere/en"};
-    assert_int_equal(rf__pairs_read(ctx, t, path, &none, &p, &why), RF_EIO);
+    const rf__pair_files files = {{&path[0], &path[1]}, 1};
+    assert_int_equal(rf__pairs_read(ctx, t, &files, &none, NULL, NULL, &p, &why), RF_EIO);
     rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+/* Files are one text, each as long as the one beside it; lines are counted in each; whoever waits may give up. */
+static int give_up(void *user, size_t pairs)
+{
+    *(size_t *)user = pairs;
+    return 1;
+}
+
+static void several_files(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_tokenizer *t = bytes(ctx);
+    rf__pairs p, same;
+    rf_error why = {0};
+    char text[256], *listed = NULL;
+    size_t size, told = 0;
+    const rf__pair_limits none = {0};
+    const char *const source[] = {written("one.de", "a\nb\n"), written("two.de", "c\n\n")},
+                      *const target[] = {written("one.en", "A\nB\n"), written("two.en", "C\nD\n")};
+    const rf__pair_files files = {{source, target}, 2};
+    if (rf__pairs_read(ctx, t, &files, &none, NULL, NULL, &p, &why)) fail_msg("%s", why.text);
+    if (read(ctx, t, "a\nb\nc\n", "A\nB\nC\n", &none, &same, &why)) fail_msg("%s", why.text);
+    assert_int_equal(p.n, 3);
+    assert_true(p.hash == same.hash);
+    assert_string_equal(rf__pairs_dropped(&p, &files, text, sizeof text), "1 have an empty side (lines two.de:2)");
+    FILE *f = open_memstream(&listed, &size);
+    assert_true(rf__pairs_list_dropped(&p, &files, f));
+    fclose(f);
+    snprintf(text, sizeof text, "%s\t2\tempty\t0\t1\n", source[1]);
+    assert_string_equal(listed, text);
+    free(listed);
+    rf__pairs_free(ctx, &same);
+    rf__pairs_free(ctx, &p);
+    enum { MANY = 5000 };
+    static char many[2 * MANY + 1];
+    for (int i = 0; i < MANY; i++) memcpy(many + 2 * i, "a\n", 3);
+    const char *const long_source[] = {written("long.de", many)}, *const long_target[] = {written("long.en", many)};
+    const rf__pair_files large = {{long_source, long_target}, 1};
+    assert_int_equal(rf__pairs_read(ctx, t, &large, &none, give_up, &told, &p, &why), RF_ESTOPPED);
+    assert_true(told > 0 && told < MANY);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
+static rf_status append(void *user, const char *text, size_t size, rf_error *why)
+{
+    char *to = user;
+    if (size == 4) return rf_fail(why, RF_EDATA, "no");
+    strncat(to, text, size);
+    strcat(to, "|");
+    return RF_OK;
+}
+
+static void every_line(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    char all[64] = "";
+    rf_error why = {0};
+    const char *const source[] = {written("one.de", "a\n\nb"), written("two.de", "c\n")},
+                      *const target[] = {written("one.en", "A\r\n\nB\n"), written("two.en", "four\n")};
+    const rf__pair_files files = {{source, target}, 1}, both = {{source, target}, 2};
+    assert_int_equal(rf__pairs_lines(ctx, &files, append, all, &why), RF_OK);
+    assert_string_equal(all, "a||b|A||B|");
+    assert_int_equal(rf__pairs_lines(ctx, &both, append, all, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "two.en:1: no");
+    why = (rf_error){0};
+    const char *const fewer[] = {source[1]};
+    const rf__pair_files differ = {{source, fewer}, 1};
+    assert_int_equal(rf__pairs_lines(ctx, &differ, append, all, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "one.de has 3 lines, ");
     rf_ctx_free(ctx);
 }
 
@@ -242,7 +321,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_pairs), cmocka_unit_test(what_does_not_fit_is_counted),
-        cmocka_unit_test(what_is_refused), cmocka_unit_test(long_lines),
+        cmocka_unit_test(what_is_refused), cmocka_unit_test(several_files),
+        cmocka_unit_test(every_line),      cmocka_unit_test(long_lines),
         cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests_name("data/pairs", tests, NULL, NULL);

@@ -63,7 +63,7 @@ static void the_estimate_is_what_a_step_holds(void **state)
         c.hidden_dropout_prob = c.attention_probs_dropout_prob = s->dropped;
         o.bf16 = s->bf16, o.gradient_checkpointing = s->again, o.max_length = s->T, o.tokens_per_batch = s->B * s->T;
         assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-        const double expected = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+        const double expected = held(ctx, &p, &o, s), got = rf__memory_batch(&p, &o, o.tokens_per_batch, 0);
         print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
                       100 * (got / expected - 1));
         if (!(got > 0.95 * expected && got < 1.05 * expected))
@@ -90,7 +90,7 @@ static void families_are_counted(void **state)
             c.num_attention_heads = 4, c.intermediate_size = 512;
             o.max_length = s.T, o.tokens_per_batch = s.B * s.T, o.mlm_probability = many ? 0.9 : 0.15;
             assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
-            const double expected = held(ctx, &p, &o, &s), got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+            const double expected = held(ctx, &p, &o, &s), got = rf__memory_batch(&p, &o, o.tokens_per_batch, 0);
             print_message("           %s: %.2f MB held, %.2f MB estimated: %+.1f %%\n", (*f)->name, expected * 1e-6,
                           got * 1e-6, 100 * (got / expected - 1));
             if (!(got > 0.95 * expected && got < 1.05 * expected))
@@ -98,6 +98,85 @@ static void families_are_counted(void **state)
             rf__params_free(&p);
             rf_ctx_free(ctx);
         }
+}
+
+/* Two steps of pairs of `from` and `to` tokens. */
+static double held_of_pairs(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, int64_t B, int64_t from,
+                            int64_t to)
+{
+    const int64_t N[] = {B * from, B * to}, T[] = {from, to};
+    float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
+    int32_t *id[2], *start[2], *row = t_bytes((size_t)N[1] * 4);
+    rf_encoder *e = NULL;
+    rf_graph *g = NULL;
+    for (int s = 0; s < 2; s++) {
+        id[s] = t_bytes((size_t)N[s] * 4), start[s] = t_bytes((size_t)(B + 1) * 4);
+        for (int64_t i = 0; i < N[s]; i++) id[s][i] = (int32_t)(i * 7 % p->config.vocab_size);
+        for (int64_t b = 0; b <= B; b++) start[s][b] = (int32_t)(b * T[s]);
+    }
+    for (int64_t i = 0; i < N[1]; i++) row[i] = (int32_t)i;
+    rf__params_init(p, value, 1);
+    memset(grad, 0, p->total * sizeof *grad);
+    assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
+    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
+    rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
+    rf__encoder_recompute(e, o->gradient_checkpointing != 0);
+    const rf_batch source = {.N = N[0], .B = B, .id = id[0], .start = start[0]},
+                   target = {.N = N[1], .B = B, .id = id[1], .start = start[1]};
+    for (uint64_t step = 0; step < 2; step++) {
+        rf_error why = {0};
+        rf_graph_reset(g);
+        rf_graph_record(g, 1, 1, step);
+        rf_tensor *h = rf__pair_forward(g, e, &source, &target);
+        rf_tensor *loss = rf__mlm_loss(g, e, h, row, id[1], N[1], 1, NULL, NULL);
+        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
+    }
+    const double bytes = (double)rf_graph_memory(g);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    t_free_all();
+    return bytes;
+}
+
+/* Translators, of sides of other depth and lengths, norms behind and before; the vocabulary counts, or layers do. */
+static void two_sides_are_counted(void **state)
+{
+    (void)state;
+    static const struct { int64_t V, C, L[2], F, B, T[2]; int bf16, again, before; double dropped; } shapes[] = {
+        {500, 128, {4, 4}, 512, 16, {32, 32}, 0, 0, 0, 0.1}, {500, 128, {4, 4}, 512, 16, {32, 32}, 1, 0, 0, 0.1},
+        {500, 128, {6, 2}, 512, 16, {48, 16}, 0, 0, 0, 0.1}, {500, 128, {2, 6}, 512, 16, {16, 48}, 0, 0, 0, 0.1},
+        {500, 128, {4, 4}, 512, 16, {32, 32}, 0, 1, 0, 0.1}, {500, 128, {2, 6}, 512, 16, {16, 48}, 1, 1, 0, 0.1},
+        {500, 128, {6, 2}, 512, 16, {48, 16}, 0, 1, 0, 0.1}, {30000, 64, {2, 2}, 256, 16, {24, 24}, 0, 0, 0, 0.1},
+        {8000, 256, {3, 3}, 1024, 32, {15, 16}, 1, 0, 0, 0}, {500, 128, {4, 4}, 512, 16, {32, 32}, 0, 0, 1, 0.1},
+        {500, 128, {4, 4}, 512, 16, {32, 32}, 0, 1, 1, 0},
+    };
+    for (size_t i = 0; i < RF_COUNT(shapes); i++) {
+        rf_ctx *ctx = t_ctx(2, NULL);
+        rf_config c;
+        rf_params p;
+        rf_train_options o;
+        rf_translation_defaults(&o);
+        assert_int_equal(rf_config_defaults_of("transformer", &c, NULL), RF_OK);
+        const int64_t B = shapes[i].B, S = shapes[i].T[0], T = shapes[i].T[1];
+        c.vocab_size = shapes[i].V, c.embedding_size = c.hidden_size = shapes[i].C;
+        c.num_hidden_layers = shapes[i].L[0], c.decoder_layers = shapes[i].L[1];
+        c.num_attention_heads = c.decoder_attention_heads = 4;
+        c.intermediate_size = c.decoder_ffn_dim = shapes[i].F;
+        c.normalize_before = shapes[i].before;
+        c.hidden_dropout_prob = c.attention_probs_dropout_prob = shapes[i].dropped;
+        o.bf16 = shapes[i].bf16, o.gradient_checkpointing = shapes[i].again;
+        o.max_length = S > T ? S : T;
+        o.tokens_per_batch = B * (S + T);
+        assert_int_equal(rf__params_new(ctx, &c, &p, NULL), RF_OK);
+        const double expected = held_of_pairs(ctx, &p, &o, B, S, T),
+                     got = rf__memory_batch(&p, &o, o.tokens_per_batch, B * S);
+        print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
+                      100 * (got / expected - 1));
+        if (!(got > 0.95 * expected && got < 1.05 * expected))
+            fail_msg("shape %zu: %.2f MB held, %.2f MB estimated", i, expected * 1e-6, got * 1e-6);
+        rf__params_free(&p);
+        rf_ctx_free(ctx);
+    }
 }
 
 /* What it says when there is not enough would fit, and twice of it would not. */
@@ -118,7 +197,7 @@ static void the_batch_that_would_fit_fits(void **state)
     o.bf16 = o.bf16_stochastic_rounding = 0;
     for (int64_t capacity = 512; capacity <= 4096; capacity *= 2) {
         rf_error why = {0};
-        const double left = slabs + 1.01 * rf__memory_batch(&p, &o, capacity);
+        const double left = slabs + 1.01 * rf__memory_batch(&p, &o, capacity, 0);
         const rf_status status = rf__memory_check(&p, &o, NULL, left, note, sizeof note, &why);
         char part[64];
         snprintf(part, sizeof part, "tokens_per_batch %lld would fit", (long long)capacity);
@@ -228,7 +307,7 @@ static void heads_are_counted(void **state)
         o.max_length = cases[i].T, o.tokens_per_batch = cases[i].B * cases[i].T;
         assert_int_equal(rf__params_new_head(ctx, &c, cases[i].head, &p, NULL), RF_OK);
         const double expected = held_of_task(ctx, &p, cases[i].B, cases[i].T, cases[i].task),
-                     got = rf__memory_batch(&p, &o, o.tokens_per_batch);
+                     got = rf__memory_batch(&p, &o, o.tokens_per_batch, 0);
         print_message("           %.2f MB held, %.2f MB estimated: %+.1f %%\n", expected * 1e-6, got * 1e-6,
                       100 * (got / expected - 1));
         if (!(got > 0.95 * expected && got < 1.05 * expected))
@@ -300,11 +379,12 @@ static void options_move_the_estimate(void **state)
     t_near(needed(&p, &with, NULL) - plain, 4 * P * (rf__tree_slabs(0, 4) - 1.0), digit);
     with = o, with.tokens_per_batch *= 2;                                              /* R-Drop: every example twice */
     t_near(needed(&p, &with, NULL) - plain,
-           rf__memory_batch(&p, &with, 2 * o.tokens_per_batch) - rf__memory_batch(&p, &o, o.tokens_per_batch), digit);
+           rf__memory_batch(&p, &with, 2 * o.tokens_per_batch, 0) - rf__memory_batch(&p, &o, o.tokens_per_batch, 0),
+           digit);
     with = o, with.gradient_checkpointing = 1;
     t_near(plain - needed(&p, &with, NULL),
-           rf__memory_batch(&p, &o, o.tokens_per_batch) - rf__memory_batch(&p, &with, o.tokens_per_batch), digit);
-    const double batch = rf__memory_batch(&p, &o, o.tokens_per_batch), large = rf__memory_forward(&p, 1 << 20);
+           rf__memory_batch(&p, &o, o.tokens_per_batch, 0) - rf__memory_batch(&p, &with, o.tokens_per_batch, 0), digit);
+    const double batch = rf__memory_batch(&p, &o, o.tokens_per_batch, 0), large = rf__memory_forward(&p, 1 << 20);
     assert_true(large > 2 * batch);
     /* the larger of both */
     t_near(needed(&p, &o, &(rf__memory_job){.evaluated = 1 << 20}) - plain, large - batch, digit);
@@ -319,6 +399,7 @@ int main(void)
                                        cmocka_unit_test(options_move_the_estimate),
                                        cmocka_unit_test(the_estimate_is_what_a_step_holds),
         cmocka_unit_test(families_are_counted),
+        cmocka_unit_test(two_sides_are_counted),
                                        cmocka_unit_test(the_batch_that_would_fit_fits)};
     return cmocka_run_group_tests_name("train/memory", tests, NULL, NULL);
 }

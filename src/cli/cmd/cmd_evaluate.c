@@ -11,7 +11,7 @@
 
 typedef struct evaluate_args {
     rf_finetune_options f;      /* f.t for text */
-    cli_list text;
+    cli_list text, source, target;
     const char *lengths;
     int64_t stride, words;
     int json, dtype;
@@ -130,6 +130,28 @@ static int on_lengths(const evaluate_args *a, const char *lengths, cli_io *io)
     if (a->json && (!all || json_array_size(all)) && cli_print_json(json_incref(all), 0, &print))
         rf_fail(&io->why, print.code, "%s", print.text);
     json_decref(all);
+    return cli_exit(io);
+}
+
+/* ---- a translator on pairs ---- */
+
+static int on_pairs(const evaluate_args *a, cli_io *io)
+{
+    rf_mlm_score s = {0};
+    rf_error print = {0};
+    if (rf_evaluate_pairs(io->ctx, &a->f.t, &s, &io->why)) return cli_exit(io);
+    if (!isfinite(s.loss)) rf_fail(&io->why, RF_ENUMERIC, "the loss is not finite");
+    if (a->json) {
+        cli_print_json(json_pack("{s:f,s:f,s:f,s:I,s:I,s:I}", "eval_loss", s.loss, "eval_accuracy", s.accuracy,
+                                 "perplexity", exp(s.loss), "labels", (json_int_t)s.labels, "tokens",
+                                 (json_int_t)s.tokens, "pairs", (json_int_t)s.documents),
+                       0, &print);
+    } else {
+        printf("loss        %.4f\nperplexity  %.2f\naccuracy    %.2f %%\n", s.loss, exp(s.loss), 100 * s.accuracy);
+        printf("predicted   %lld tokens of %lld targets, each from its source and the tokens before it\n",
+               (long long)s.labels, (long long)s.documents);
+    }
+    if (cli_flush(&print)) rf_fail(&io->why, print.code, "%s", print.text);
     return cli_exit(io);
 }
 
@@ -266,6 +288,41 @@ static rf_status no_strangers_to_words(const cli_parsed *p, rf_error *why)
     return RF_OK;
 }
 
+/* What is measured: text, pairs or examples, one of them. */
+static rf_status one_kind(const evaluate_args *a, rf_error *why)
+{
+    const bool pairs = a->source.n || a->target.n;
+    const int kinds = (a->text.n > 0) + pairs + (a->f.dev != NULL);
+    if (kinds > 1) return rf_fail(why, RF_EARG, "--text, --dev and --source exclude one another");
+    if (!kinds)
+        return rf_fail(why, RF_EARG,
+                       "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE, or, for a translator, "
+                       "--source FILE... and --target FILE...");
+    if (pairs && a->source.n != a->target.n)
+        return rf_fail(why, RF_EARG, "--source, --target: %d files of sources, %d of targets", a->source.n,
+                       a->target.n);
+    return RF_OK;
+}
+
+/* Of pairs nothing but these. */
+static rf_status pairs_only(const cli_parsed *p, rf_error *why)
+{
+    static const char *const both[] = {"model", "source", "target", "tokens_per_batch"};
+    const rf_option *row;
+    for (int table = 0; table < 2; table++)
+        for (size_t i = 0; (row = table ? rf_finetune_option(i) : rf_train_option(i)); i++) {
+            bool known = false;
+            for (size_t k = 0; k < CLI_COUNT(both); k++) known |= !strcmp(row->name, both[k]);
+            if (!known && cli_given(p, row->name))
+                return rf_fail(why, RF_EARG, "--%s has no effect on --source and --target: leave it out", row->name);
+        }
+    static const char *const own[] = {"max_lengths", "stride", "words", "dtype"};
+    for (size_t i = 0; i < CLI_COUNT(own); i++)
+        if (cli_given(p, own[i]))
+            return rf_fail(why, RF_EARG, "--%s has no effect on --source and --target: leave it out", own[i]);
+    return RF_OK;
+}
+
 static rf_status no_strangers(const cli_parsed *p, bool text, rf_error *why)
 {
     const rf_option *row;
@@ -290,15 +347,18 @@ static int run(void *arguments, cli_io *io)
     char folder[4096];
     a->f.t.text = a->text.item;
     a->f.t.texts = a->text.n;
-    if (a->text.n && a->f.dev) rf_fail(&io->why, RF_EARG, "--text and --dev exclude one another");
-    if (!a->text.n && !a->f.dev)
-        rf_fail(&io->why, RF_EARG, "evaluate needs --text FILE..., or, for a fine-tuned model, --dev FILE");
-    if (!io->why.code) no_strangers(io->parsed, !a->f.dev, &io->why);
+    a->f.t.source = a->source.item;
+    a->f.t.sources = a->source.n;
+    a->f.t.target = a->target.item;
+    a->f.t.targets = a->target.n;
+    if (!one_kind(a, &io->why) && a->source.n) pairs_only(io->parsed, &io->why);
+    else if (!io->why.code) no_strangers(io->parsed, !a->f.dev, &io->why);
     if (io->why.code || cli_model_folder(a->f.t.model, folder, sizeof folder, &io->why)) return cli_exit(io);
     a->f.t.given = was_given;
     a->f.t.given_user = (void *)(uintptr_t)io->parsed;
     a->f.t.model = folder;
     if (a->f.dev && !cli_given(io->parsed, "max_length")) a->f.t.max_length = 0;
+    if (a->source.n) return on_pairs(a, io);
     if (a->f.dev) return on_examples(a, folder, io);
     if (a->words) return on_words(a, folder, io);
     if (a->stride) return on_windows(a, folder, io);
@@ -308,6 +368,8 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_TRAIN_MODEL(evaluate_args, f.t, "model folder; without it the shipped model"),
     CLI_TRAIN_ROW("text", evaluate_args, text, NULL),
+    CLI_TRAIN_ROW("source", evaluate_args, source, NULL),
+    CLI_TRAIN_ROW("target", evaluate_args, target, NULL),
     CLI_FINETUNE_ROW("dev", evaluate_args, f, "labelled examples, for a fine-tuned model"),
     CLI_FINETUNE_ROW("task", evaluate_args, f, "how they are read; without it as in fine-tuning"),
     CLI_FINETUNE_ROWS(evaluate_args, f, RF_OPTION_EVALUATE),
@@ -332,12 +394,13 @@ static const char *const examples[] = {
     "roformer evaluate -m my-causal-model --text corpus.txt --max_length 64 --stride 32 --eval_documents 20",
     "roformer evaluate --text corpus.txt --words 1000",
     "roformer evaluate -m reviews --dev reviews.tsv",
+    "roformer evaluate -m en-de --source test.en --target test.de",
     NULL,
 };
 
 const cli_command cmd_evaluate = {
     "evaluate",
-    "--text FILE... | --dev FILE",
+    "--text FILE... | --dev FILE | --source FILE... --target FILE...",
     "measure a model on text it has not seen",
     "Masks tokens as training does, with the masks that --seed decides, and prints the mean cross-entropy of the "
     "predictions (nats), its exponential (the perplexity), and the share of predictions that are right; a causal model "
@@ -345,7 +408,9 @@ const cli_command cmd_evaluate = {
     "each other: measure with the length that matters to you.  Of a text that cannot be read to its end the scores of "
     "what was read are printed (with --json \"incomplete\" says why), and the exit code is not 0.\n"
     "With --dev, the scores of a fine-tuned model on labelled examples: loss, accuracy, F1, correlations, as the task "
-    "defines them.",
+    "defines them.\n"
+    "With --source and --target, a translator's loss, perplexity and accuracy on parallel text: every token of a "
+    "target predicted from its source and the tokens before it.",
     examples,
     options,
     sizeof(evaluate_args),

@@ -2,92 +2,17 @@
  *
  * A first Ctrl-C finishes the batch, saves and exits with 75; a second one ends at once, and the last checkpoint
  * counts. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "cli/shell/comm.h"
 #include "cli/shell/commands.h"
-#include "cli/plot/report.h"
 #include "cli/shell/train_options.h"
+#include "cli/shell/training.h"
 
 void train_prepare(void *args)
 {
     train_args *a = args;
     rf_train_defaults(&a->t);
-}
-
-typedef struct watch {
-    cli_io *io;
-    const train_args *a;
-    cli_progress bar;
-    int64_t logging_steps;     /* updates between two lines; 0: a line every few seconds (a resumed run knows better) */
-    double loss;                /* running mean, for the bar                                                          */
-    char saved[1024];           /* the last checkpoint                                                                */
-} watch;
-
-static void step_text(const rf_train_progress *p, double loss, char *out, size_t size)
-{
-    char eta[32], rate[16], shown[32];
-    cli_loss(loss, shown, sizeof shown);
-    cli_duration(p->eta_seconds, eta, sizeof eta);
-    cli_count(p->tokens_per_second, rate, sizeof rate);
-    char perplexity[48] = "";
-    if (p->objective == RF_OBJECTIVE_CLM && isfinite(loss))
-        snprintf(perplexity, sizeof perplexity, " (perplexity %.4g)", exp(loss));
-    int n = snprintf(out, size, "step %lld/%lld  loss %s%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
-                     (long long)p->max_steps, shown, perplexity, p->learning_rate, rate, eta);
-    if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
-}
-
-static void show_step(watch *w, const rf_train_progress *p)
-{
-    char text[512];
-    const bool last = p->step == p->max_steps;
-    w->loss = w->loss > 0 ? 0.9 * w->loss + 0.1 * p->loss : p->loss;
-    if (w->bar.live) {
-        step_text(p, w->loss, text, sizeof text);
-        cli_progress_show(&w->bar, "training", p->max_steps > 0 ? (double)p->step / (double)p->max_steps : -1, text);
-        if (!last) return;
-    }
-    step_text(p, p->loss, text, sizeof text);
-    if (last || (w->logging_steps > 0 && p->step % w->logging_steps == 0)) cli_progress_line(&w->bar, text);
-    else if (!w->logging_steps) cli_progress_show(&w->bar, "training", (double)p->step / (double)p->max_steps, text);
-}
-
-static int report(void *user, const rf_train_progress *p)
-{
-    watch *w = user;
-    char text[1280];
-    if (!strcmp(p->event, "step")) {
-        show_step(w, p);
-    } else if (!strcmp(p->event, "data")) {
-        snprintf(text, sizeof text, "%s", p->note ? p->note : "arranging the text");
-        cli_progress_show(&w->bar, "reading ", -1, text);
-    } else if (!strcmp(p->event, "eval")) {
-        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%",
-                 (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
-        cli_progress_line(&w->bar, text);
-    } else if (!strcmp(p->event, "save")) {
-        snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");
-        snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, w->saved);
-        cli_progress_line(&w->bar, text);
-    } else if (p->note) {
-        snprintf(text, sizeof text, "%s", p->note);
-        cli_progress_line(&w->bar, text);
-    }
-    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
-}
-
-static int stopped(const watch *w)
-{
-    const char *name = cli_file_name(w->saved);
-    if (w->a->t.comm && w->a->t.comm->rank) return cli_stopped() ? CLI_LATER : CLI_DONE;
-    if (*w->saved) cli_error("saved %s; continue with --resume %s", name, w->saved);
-    else cli_error("stopped before the first step; nothing was saved and nothing is lost");
-    return cli_stopped() ? CLI_LATER : CLI_DONE;
 }
 
 /* --data a.cache b.cache, or --mix a.cache:0.7 b.cache:0.3; the names are cut at their last colon. */
@@ -116,43 +41,23 @@ static rf_status take_caches(train_args *a, rf_error *why)
     return RF_OK;
 }
 
-static int was_given(void *parsed, const char *option) { return cli_given(parsed, option); }
-
-/* What was saved last is the folder of the run. */
-static void write_report(const watch *w, cli_io *io)
-{
-    char path[1100];
-    snprintf(path, sizeof path, "%s/report.html", w->saved);
-    if (!report_write(io, w->saved, path, NULL, &io->why)) cli_note(io, "%s written", path);
-}
-
 static int run(void *arguments, cli_io *io)
 {
     train_args *a = arguments;
-    const bool unknown =
-        a->t.resume_from_checkpoint && !cli_given(io->parsed, "logging_steps"); /* the checkpoint says it */
-    watch w = {.io = io, .a = a, .logging_steps = unknown ? 0 : a->t.logging_steps};
+    cli_training w;
     a->t.text = a->text.item;
     a->t.texts = a->text.n;
     a->t.validation_text = a->validation.item;
     a->t.validation_texts = a->validation.n;
-    a->t.comm = cli_comm();
-    a->t.given = was_given;
-    a->t.given_user = (void *)(uintptr_t)io->parsed;
+    cli_training_options(&a->t, io);
     if (take_caches(a, &io->why)) return cli_exit(io);
     if (!a->text.n && !a->t.datas && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --text FILE... (or --data, --mix)");
     if (!a->t.model && !a->t.resume_from_checkpoint)
         rf_fail(&io->why, RF_EARG, "pretrain needs --model DIR, a folder with a tokenizer");
     if (io->why.code) return cli_exit(io);
-    cli_signals_catch();
-    cli_signals_catch_save();
-    cli_progress_init(&w.bar, io, 10);
-    const rf_status status = rf_pretrain(io->ctx, &a->t, report, &w, &io->why);
-    cli_progress_clear(&w.bar);
-    if (status == RF_ESTOPPED) return stopped(&w);
-    if (!status && a->report) write_report(&w, io);
-    return cli_exit(io);
+    cli_training_begin(&w, io, &a->t);
+    return cli_training_end(&w, rf_pretrain(io->ctx, &a->t, cli_training_report, &w, &io->why), a->report);
 }
 
 static const cli_option options[] = {

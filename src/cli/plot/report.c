@@ -94,8 +94,11 @@ static void put_summary(FILE *to, const curve_run *r, const json_t *state, const
         if (!isnan(eval->y[k]) && !(best <= eval->y[k])) best = eval->y[k], at = eval->x[k];
     fputs("<table>\n", to);
     if (config) {
-        snprintf(text, sizeof text, "%" PRId64 " layers, width %" PRId64 ", %" PRId64 " heads, %.2f million parameters",
-                 config->num_hidden_layers, config->hidden_size, config->num_attention_heads,
+        char decoder[32] = "";
+        if (config->is_encoder_decoder) snprintf(decoder, sizeof decoder, " + %" PRId64, config->decoder_layers);
+        snprintf(text, sizeof text,
+                 "%" PRId64 "%s layers, width %" PRId64 ", %" PRId64 " heads, %.2f million parameters",
+                 config->num_hidden_layers, decoder, config->hidden_size, config->num_attention_heads,
                  (double)rf_config_parameters(config) * 1e-6);
         put_row(to, "model", text);
     }

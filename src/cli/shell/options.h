@@ -125,4 +125,7 @@ bool cli_same_name(const char *name, const char *typed, size_t size);
 /* What to do instead of an option of transformers' Trainer that this command has not; NULL: it is none. */
 const char *cli_trainer_advice(const char *command, const char *name);
 
+/* The same of options of fairseq-train, marian and run_translation.py, for train-translation. */
+const char *cli_translator_advice(const char *name);
+
 #endif

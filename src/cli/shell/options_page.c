@@ -5,7 +5,8 @@
 #include "roformer/options.h"
 
 static const struct { unsigned call; const char *command; } calls[] = {
-    {RF_OPTION_PRETRAIN, "pretrain"}, {RF_OPTION_FINETUNE, "finetune"}, {RF_OPTION_EVALUATE, "evaluate"},
+    {RF_OPTION_PRETRAIN, "pretrain"}, {RF_OPTION_TRANSLATION, "train-translation"},
+    {RF_OPTION_FINETUNE, "finetune"}, {RF_OPTION_EVALUATE, "evaluate"},
     {RF_OPTION_PREDICT, "predict"},   {RF_OPTION_PREPARE, "prepare"},
 };
 
@@ -49,6 +50,10 @@ static void put_default(FILE *to, const rf_option *o)
         return;
     }
     put_number(to, o, x);
+    if (o->calls & RF_OPTION_TRANSLATION && o->differs) {
+        fputs("; train-translation ", to);
+        put_number(to, o, o->translation);
+    }
     if (!both || !(o->finetune < o->pretrain || o->finetune > o->pretrain) || o->finetune < o->low) return;
     fputs("; finetune ", to);
     put_number(to, o, o->finetune);
@@ -108,7 +113,8 @@ static void put_table(FILE *to, const rf_option *(*rows)(size_t))
 void cli_options_page(FILE *to)
 {
     fputs("# Options of training\n\n"
-          "What `roformer pretrain` and `roformer finetune` take, and `evaluate`, `predict` and `prepare` with them;\n"
+          "What `roformer pretrain`, `train-translation` and `finetune` take, and with them `evaluate`, `predict` and\n"
+          "`prepare`;\n"
           "what is behind the options is in [training.md](training.md). Each is a row of\n"
           "`include/roformer/train_options.def` or `include/roformer/finetune_options.def`.\n"
           "`roformer help --markdown` writes this page; a test compares them.\n", to);

@@ -223,11 +223,16 @@ static const struct { const char *name, *command, *advice; } table[] = {
 
 static bool for_command(const char *row, const char *command)
 {
-    return row ? !strcmp(row, command) : !strcmp(command, "pretrain") || !strcmp(command, "finetune");
+    static const char *const all[] = {"pretrain", "finetune", "train-translation"};
+    for (size_t i = 0; i < CLI_COUNT(all) && !row; i++)
+        if (!strcmp(command, all[i])) return true;
+    return row && !strcmp(row, command);
 }
 
 const char *cli_trainer_advice(const char *command, const char *name)
 {
+    const char *own = strcmp(command, "train-translation") ? NULL : cli_translator_advice(name);
+    if (own) return own;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (cli_same_name(table[i].name, name, strlen(name)) && for_command(table[i].command, command))
             return table[i].advice;

@@ -211,13 +211,15 @@ static void header(FILE *f, const rf__card *c, const char *name)
 static void first_words(FILE *f, const rf__card *c, const char *name)
 {
     const rf_config *g = c->config;
+    char decoder[32] = "";
+    if (g->is_encoder_decoder) snprintf(decoder, sizeof decoder, " + %lld", (long long)g->decoder_layers);
     fprintf(f, "# ");
     plain(f, name);
     fprintf(f,
-            "\n\n%c%s: a %s of %lld layers, width %lld, %lld heads, a vocabulary of %lld pieces, "
+            "\n\n%c%s: a %s of %lld%s layers, width %lld, %lld heads, a vocabulary of %lld pieces, "
             "%.2f million parameters; positions: ",
             kind_of(g).sentence[0] - 'a' + 'A', kind_of(g).sentence + 1, title_of(g), (long long)g->num_hidden_layers,
-            (long long)g->hidden_size, (long long)g->num_attention_heads, (long long)g->vocab_size,
+            decoder, (long long)g->hidden_size, (long long)g->num_attention_heads, (long long)g->vocab_size,
             (double)rf_config_parameters(g) * 1e-6);
     plain(f, g->position_embedding_type);
     fprintf(f, ".\n");
@@ -292,6 +294,10 @@ static void training(FILE *f, const rf__card *c)
             rf_version(), (long long)c->steps, c->steps == 1 ? "" : "s", c->epochs);
     list_files(f, c, "train", "| training data | ");
     list_files(f, c, "text", "| text | ");
+    list_files(f, c, "source", "| texts to translate from | ");
+    list_files(f, c, "target", "| their translations | ");
+    list_files(f, c, "validation_source", "| held-out texts | ");
+    list_files(f, c, "validation_target", "| their translations | ");
     list_files(f, c, "data", "| token caches | ");
     list_files(f, c, "validation_text", "| held-out text | ");
     list_files(f, c, "dev", "| evaluated on | ");
