@@ -31,7 +31,7 @@ typedef struct rf_sequence_options {
 
     /* What keys and values are kept in: RF_F32, or RF_BF16 for half the memory.  Rounded to bf16, once, scores move by
      * about 2^-9 of themselves; the bits are still those of any other cut into calls.  A model whose products are in
-     * bf16 (rf_model_open_as) rounds keys and values anyway: there nothing changes. */
+     * bf16 (rf_model_open_as) rounds keys and values anyway: it keeps them in bf16 whatever is asked for. */
     rf_type type;
 } rf_sequence_options;
 

@@ -124,6 +124,7 @@ static inline void v_transpose(vf r[VW])
 /* ---- doubles --------------------------------------------------------------------------------------------------- */
 
 static inline vd d_zero(void) { return _mm256_setzero_pd(); }
+static inline vd d_set1(double x) { return _mm256_set1_pd(x); }
 static inline vd d_low(vf a) { return _mm256_cvtps_pd(_mm256_castps256_ps128(a)); }
 static inline vd d_high(vf a) { return _mm256_cvtps_pd(_mm256_extractf128_ps(a, 1)); }
 static inline vd d_add(vd a, vd b) { return _mm256_add_pd(a, b); }

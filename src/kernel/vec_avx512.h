@@ -131,6 +131,7 @@ static inline void v_transpose(vf r[VW])
 /* ---- doubles ----------------------------------------------------------------------------------------------------- */
 
 static inline vd d_zero(void) { return _mm512_setzero_pd(); }
+static inline vd d_set1(double x) { return _mm512_set1_pd(x); }
 static inline vd d_low(vf a) { return _mm512_cvtps_pd(_mm512_castps512_ps256(a)); }
 static inline vd d_high(vf a) { return _mm512_cvtps_pd(_mm512_extractf32x8_ps(a, 1)); }
 static inline vd d_add(vd a, vd b) { return _mm512_add_pd(a, b); }

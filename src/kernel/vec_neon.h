@@ -115,6 +115,7 @@ static inline void v_transpose(vf r[VW])
 /* ---- doubles --------------------------------------------------------------------------------------------------- */
 
 static inline vd d_zero(void) { return vdupq_n_f64(0); }
+static inline vd d_set1(double x) { return vdupq_n_f64(x); }
 static inline vd d_low(vf a) { return vcvt_f64_f32(vget_low_f32(a)); }
 static inline vd d_high(vf a) { return vcvt_high_f64_f32(a); }
 static inline vd d_add(vd a, vd b) { return vaddq_f64(a, b); }

@@ -85,7 +85,7 @@ rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
 
 void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
 {
-    const double sum = rf__log_sum(t->logits, w->V);
+    const double sum = rf__log_sum(w->ctx->k, t->logits, w->V);
     t->bests = rf__best_scores(w->o, t->logits, sum, w->V, t->flag, rf__search_width(w->o), c);
     memcpy(t->best, c, (size_t)t->bests * sizeof *c);
     for (int64_t i = 0; i < t->bests; i++) t->best[i].distance = (double)t->logits[t->best[i].id] - sum;

@@ -121,7 +121,8 @@ static rf_status take_sequence(rf__writer *w, rf__writing *t, bool *waits, rf_er
     const rf__writing *from = rf__cache_cuts(w->cache) ? nearest(w, t, &tokens, &soon) : NULL;
     *waits = soon >= tokens + WORTH;
     if (*waits) return RF_OK;
-    if (!from) return rf__cache_add(w->cache, w->o->cache_type, &t->sequence, why);
+    if (!from)
+        return rf__cache_add(w->cache, rf__sequence_type(w->model, w->o->cache_type), &t->sequence, why);
     t->known = tokens;
     return rf__cache_fork(w->cache, from->sequence, tokens, &t->sequence, why);
 }
@@ -247,12 +248,10 @@ static int32_t draw(const rf__candidate *c, int64_t n, double left)
     return c[n - 1].id;
 }
 
-double rf__log_sum(const float *logits, int64_t V)
+double rf__log_sum(const rfk_table *k, const float *logits, int64_t V)
 {
-    double most = (double)logits[0], sum = 0;
-    for (int64_t i = 1; i < V; i++) most = fmax(most, (double)logits[i]);
-    for (int64_t i = 0; i < V; i++) sum += exp((double)logits[i] - most);
-    return most + log(sum);
+    const float most = k->largest(logits, V);
+    return (double)most + log(k->sum_exp(logits, most, V));
 }
 
 static void choose(void *arg, int64_t i, int worker)
@@ -269,7 +268,7 @@ static void choose(void *arg, int64_t i, int worker)
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);
     if (!n) return;
     t->next.id = draw(c, n, chance(t, index));
-    t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(t->logits, w->V);
+    t->next.logprob = (double)t->logits[t->next.id] - rf__log_sum(w->ctx->k, t->logits, w->V);
     t->next.stops = rf__stops(w->o, t->next.id);
 }
 

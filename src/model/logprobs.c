@@ -12,14 +12,14 @@
 
 enum { PIECE = 256 };                   /* tokens whose logits are there together                                     */
 
-struct rows { const float *logits; const int32_t *id; double *out; int64_t V; };
+struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
 
 static void one_row(void *arg, int64_t i, int worker)
 {
     const struct rows *r = arg;
     const float *logits = r->logits + i * r->V;
     (void)worker;
-    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(logits, r->V);
+    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
 }
 
 /* Tokens [at, at + n) of the window's, of which those from `from` on predict the next; the window's last predicts
@@ -41,7 +41,7 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logp
                                  ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
                                  : rf_session_scores(x->session, &b, row, rows, &logits, why);
     if (!status)
-        rf__parallel(ctx, rows, one_row, &(struct rows){logits, x->id + first + 1, logprob + first + 1, x->V});
+        rf__parallel(ctx, rows, one_row, &(struct rows){ctx->k, logits, x->id + first + 1, logprob + first + 1, x->V});
     rf__free(ctx, row);
     return status;
 }

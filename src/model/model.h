@@ -29,6 +29,10 @@ const rf_model *rf__session_model(const rf_session *s);
 /* The session's sequences.  RF_EUNSUPPORTED: of such a model there are none; see rf_sequence_new. */
 rf_status rf__session_cache(rf_session *s, struct rf_cache **out, rf_error *why);
 const struct rf_cache *rf__session_kept(const rf_session *s);                   /* NULL: none has begun               */
+
+/* What keys and values are kept in when `asked` is asked for: with products in bf16 nothing is lost by bf16. */
+rf_type rf__sequence_type(const rf_model *m, rf_type asked);
+
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 #endif

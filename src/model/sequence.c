@@ -19,6 +19,8 @@ static rf_status read_options(const rf_sequence_options *options, rf_sequence_op
                    (int)out->type);
 }
 
+rf_type rf__sequence_type(const rf_model *m, rf_type asked) { return m->type == RF_F32 ? asked : RF_BF16; }
+
 rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_sequence *out, rf_error *why)
 {
     rf_sequence_options o;
@@ -26,7 +28,7 @@ rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_
     if (!(s && out)) return rf__missing("rf_sequence_new", "session, out", why);
     rf_status status = read_options(options, &o, why);
     if (!status) status = rf__session_cache(s, &cache, why);
-    return status ? status : rf__cache_add(cache, o.type, out, why);
+    return status ? status : rf__cache_add(cache, rf__sequence_type(rf__session_model(s), o.type), out, why);
 }
 
 rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf_error *why)
@@ -58,7 +60,7 @@ size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, 
     if (!m || tokens < 0 || read_options(options, &o, NULL)) return SIZE_MAX;
     for (int64_t i = -1; i < m->config.num_hidden_layers; i++) {
         const rf_keeping k = rf__position_keeping(m->ctx, m->params.position, &m->config, i);
-        if (!rf__checked_add(sum, rf__keeping_bytes(&k, o.type, tokens), &sum)) return SIZE_MAX;
+        if (!rf__checked_add(sum, rf__keeping_bytes(&k, rf__sequence_type(m, o.type), tokens), &sum)) return SIZE_MAX;
     }
     return sum;
 }

@@ -62,7 +62,7 @@ static inline bool rf__stops(const rf_generate_options *o, int32_t id)
 }
 
 /* log softmax(logits)[id] is logits[id] less this. */
-double rf__log_sum(const float *logits, int64_t V);
+double rf__log_sum(const rfk_table *k, const float *logits, int64_t V);
 
 void rf__writing_free(rf__writer *w, rf__writing *t);
 

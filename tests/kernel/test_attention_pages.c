@@ -1,8 +1,10 @@
-/* test_attention_pages.c — mirrors src/kernel/attention/attention_pack.inc, src/kernel/ref/attention.h: keys and values
- * that lie in pages give the bits of the same numbers in rows, on every rung. */
+/* test_attention_pages.c — mirrors src/kernel/attention/attention_pack.inc, attention_single.inc and
+ * attention_bf16_single.inc, src/kernel/ref/attention.h: keys and values that lie in pages give the bits of the same
+ * numbers in rows, on every rung, for all queries together and for each alone. */
 #include "t.h"
 
 enum { QUERIES = 7, KEYS = 700, HEADS = 2 };
+enum { ROWS, PAGES, ALONE, BESIDE, HOWS };
 
 typedef struct problem {
     int64_t width, width2, stride;
@@ -56,23 +58,25 @@ static void compare(const char *isa, void (*kernel)(const rfk_attention *, int64
     const rfk_relative relative = {.clip = 5, .query = p->table, .key = p->table, .query_stride = p->width,
                                    .key_stride = p->width};
     for (int related = 0; related < 2; related++) {
-        float *out[2];
-        for (int paged = 0; paged < 2; paged++) {
-            out[paged] = t_floats(QUERIES * p->width);
-            const rfk_attention a = call(p, related ? &relative : NULL, paged, out[paged]);
-            kernel(&a, 0, QUERIES, t_bytes(rfk_attention_scratch(&a)));
+        float *out[HOWS];
+        for (int how = 0; how < HOWS; how++) {
+            out[how] = t_floats(QUERIES * p->width);
+            rfk_attention a = call(p, related ? &relative : NULL, how != ROWS, out[how]);
+            if (how == BESIDE) a.next = -p->width;                  /* the first head is fetched meanwhile */
+            for (int64_t t = 0, n = how < ALONE ? QUERIES : 1; t < QUERIES; t += n)
+                kernel(&a, t, t + n, t_bytes(rfk_attention_scratch(&a)));
+            if (memcmp(out[0], out[how], (size_t)(QUERIES * p->width) * sizeof **out))
+                fail_msg("%s: width %d + %d, %s%s%s: other bits", isa, (int)p->width, (int)p->width2,
+                         p->bf16 ? "bf16" : "f32", related ? ", related" : "", how < ALONE ? "" : ", one by one");
+            t_check_fences();
         }
-        if (memcmp(out[0], out[1], (size_t)(QUERIES * p->width) * sizeof **out))
-            fail_msg("%s: width %d + %d, %s%s: other bits", isa, (int)p->width, (int)p->width2,
-                     p->bf16 ? "bf16" : "f32", related ? ", related" : "");
-        t_check_fences();
     }
 }
 
 static void pages_are_rows(void **state)
 {
     (void)state;
-    static const int64_t width[][2] = {{64, 0}, {64, 66}, {24, 0}, {5, 3}};
+    static const int64_t width[][2] = {{64, 0}, {64, 66}, {64, 32}, {96, 0}, {24, 0}, {5, 3}};
     rfk_table rung;
     for (int i = 0; rfk_rung(i, &rung); i++)
         for (size_t w = 0; w < 2 * RF_COUNT(width); w++) {

@@ -1,6 +1,8 @@
 /* test_softmax.c — mirrors src/kernel/softmax.inc and src/kernel/ref/softmax.c. */
 #include "rungs.h"
 
+#include <float.h>
+
 /* The formula in double; returns log sum e^x. */
 static double printed(double *y, const float *x, int64_t n)
 {
@@ -46,6 +48,31 @@ static void rows_are_as_printed(void **state)
             }
             t_free_all();
         }
+}
+
+/* Rounding of the sum, of d and of the series; a term below e^-80 is left out. */
+static void sums_in_double(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++)
+        for (float range = 1; range < 200; range *= 6) {
+            const int64_t n = sizes[z];
+            float *x = t_uniform(n, -range, range), top = -INFINITY;
+            if (n > 5) x[4] = -INFINITY;
+            for (int64_t i = 0; i < n; i++) top = fmaxf(top, x[i]);
+            double expected = 0;
+            for (int64_t i = 0; i < n; i++) expected += exp((double)x[i] - (double)top);
+            rfk_table k;
+            for (EACH_RUNG(k))
+                t_near(k.sum_exp(x, n ? top : 0, n), expected, ((double)n + 16) * (DBL_EPSILON * expected + 2e-35));
+            t_free_all();
+        }
+    rfk_table k;
+    for (EACH_RUNG(k)) {
+        float x[] = {1, NAN, 0}, high[] = {3e38f, 3e38f, -3e38f};
+        assert_true(isnan(k.sum_exp(x, 1, 3)));
+        t_near(k.sum_exp(high, 3e38f, 3), 2, 1e-15);
+    }
 }
 
 static void huge_rows_do_not_overflow(void **state)
@@ -217,6 +244,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_are_as_printed),
+        cmocka_unit_test(sums_in_double),
         cmocka_unit_test(huge_rows_do_not_overflow),
         cmocka_unit_test(nan_shows),
         cmocka_unit_test(adjoints),

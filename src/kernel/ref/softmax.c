@@ -9,6 +9,8 @@ static double sum_of_exponentials(const float *x, double top, int64_t n)
     return sum;
 }
 
+double rfk_ref_sum_exp(const float *x, float top, int64_t n) { return sum_of_exponentials(x, (double)top, n); }
+
 void rfk_ref_softmax(float *y, const float *x, int64_t n)
 {
     const double top = rfk_ref_largest(x, n), sum = sum_of_exponentials(x, top, n);
