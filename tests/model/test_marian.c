@@ -1,4 +1,4 @@
-/* test_marian.c — mirrors src/model/families/marian.c: logits and folders against transformers' Marian. */
+/* test_marian.c — mirrors src/model/families/marian.c: logits, gradients and folders against transformers' Marian. */
 #include "families.h"
 
 #include "model/family.h"
@@ -111,11 +111,96 @@ static void folders_are_written(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- the loss of training, by torch ---- */
+
+typedef struct trained { rf_params p; float *slab, *grad; double loss; } trained;
+
+/* A folder's weights, and the gradient of the pairs that it came with: every token is predicted, then the end. */
+static void train_golden(const rf_ctx *ctx, const char *folder, double share, bool again, trained *out)
+{
+    static pairs p;
+    int32_t next[256];
+    rf_config c;
+    rf_weights *w;
+    rf_encoder *e;
+    rf_graph *g;
+    rf_error why = {0};
+    if (rf_config_read(ctx, folder, &c, &why)) fail_msg("%s", why.text);
+    c.hidden_dropout_prob = c.attention_probs_dropout_prob = c.activation_dropout = 0;
+    if (rf__params_new(ctx, &c, &out->p, &why) || rf_weights_open(ctx, folder, &w, &why)) fail_msg("%s", why.text);
+    out->slab = t_floats((int64_t)out->p.total);
+    out->grad = memset(t_floats((int64_t)out->p.total), 0, out->p.total * sizeof(float));
+    read_golden(folder, c.vocab_size, &p);
+    for (int64_t b = 0; b < p.B; b++)
+        for (int32_t n = p.start[1][b]; n < p.start[1][b + 1]; n++)
+            next[n] = n + 1 < p.start[1][b + 1] ? p.id[1][n + 1] : (int32_t)c.eos_token_id;
+    if (rf__params_load(&out->p, w, out->slab, NULL, NULL, &why) ||
+        rf__encoder_new(&out->p, out->slab, out->grad, &e, &why) || rf_graph_new(ctx, &g, &why))
+        fail_msg("%s", why.text);
+    const rf_batch source = side_of(&p, 0), target = side_of(&p, 1);
+    rf__encoder_recompute(e, again);
+    rf_graph_smoothing(g, share);
+    rf_graph_record(g, 1, 1, 1);
+    out->loss = 0;
+    rf_tensor *h = rf__pair_forward(g, e, &source, &target);
+    rf_tensor *loss = rf__mlm_loss(g, e, h, p.row, next, target.N, 1, &out->loss, NULL);
+    if (rf_graph_error(g)->code || rf_backward(g, loss, &why)) fail_msg("%s %s", rf_graph_error(g)->text, why.text);
+    rf_graph_free(g);
+    rf__encoder_free(e);
+    rf_weights_close(w);
+}
+
+/* Gradients of f32 against double: 1e-4 of their norm. */
+static void gradients_are(const trained *t, FILE *f, const char *folder)
+{
+    char name[128];
+    double norm, dot;
+    for (size_t seen = 0; fscanf(f, "%127s %lf %lf", name, &norm, &dot) == 3 && strcmp(name, "end"); seen++) {
+        const rf_param *is = NULL;
+        for (size_t i = 0; i < t->p.n && !is; i++)
+            if (!strcmp(t->p.p[i].name, name)) is = &t->p.p[i];
+        if (!is) fail_msg("%s: no tensor %s", folder, name);
+        double square = 0, product = 0;
+        for (size_t i = 0; i < is->count; i++) {
+            const double x = (double)t->grad[is->offset + i];
+            square += x * x;
+            product += x * sin(1.7 * (double)i);
+        }
+        if (!(fabs(sqrt(square) - norm) <= 1e-4 * norm + 1e-5) || !(fabs(product - dot) <= 1e-4 * norm + 1e-5))
+            fail_msg("%s: %s: norm %.9g, expected %.9g; product %.9g, expected %.9g", folder, name, sqrt(square), norm,
+                     product, dot);
+    }
+}
+
+static void the_loss_is_torchs(void **state)
+{
+    (void)state;
+    static t_goldens all;
+    all = t_family_goldens("pairs");
+    for (int i = 0; i < 2 * all.n; i++) {
+        char path[512];
+        double share, loss;
+        rf_ctx *ctx = t_ctx(2, NULL);
+        trained t;
+        snprintf(path, sizeof path, "%s/training.txt", all.folder[i / 2]);
+        FILE *f = fopen(path, "r");
+        if (!f || fscanf(f, "%*[^\n] smoothing %lf loss %lf", &share, &loss) != 2) fail_msg("%s", path);
+        train_golden(ctx, all.folder[i / 2], share, i % 2, &t);
+        t_near(t.loss, loss, 1e-5 * loss);
+        gradients_are(&t, f, all.folder[i / 2]);
+        fclose(f);
+        rf__params_free(&t.p);
+        rf_ctx_free(ctx);
+        t_free_all();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marian_is_transformers),
         cmocka_unit_test(folders_are_written),
+        cmocka_unit_test(the_loss_is_torchs),
     };
     return cmocka_run_group_tests_name("model/marian", tests, NULL, NULL);
 }
