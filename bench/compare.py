@@ -28,6 +28,8 @@ CASES = {
                      ["onnxruntime_forward.py int8", "openvino_forward.py int8", "ctranslate2_forward.py int8"]),
     "train": (["8x128", "2x512"], "step", ["torch_train.py", "torch_train.py f32 compile"]),
     "train-bf16": (["8x128", "2x512"], "step", ["torch_train.py bf16", "torch_train.py bf16 compile"]),
+    "translation": (["f32"], None, ["torch_translation.py f32 random", "torch_translation.py f32 grouped"]),
+    "translation-bf16": (["bf16"], None, ["torch_translation.py bf16 random", "torch_translation.py bf16 grouped"]),
     "attention": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "attention-bf16": (["8x128", "4x512", "1x2048"], "attention", ["torch_kernels.py fused bf16", "torch_kernels.py eager bf16"]),
     "relative": ([f"{kind} {shape}{both}" for shape in ("8x128", "4x512") for both in ("", " both ways")
@@ -84,7 +86,7 @@ class Roformer:
     def beside(self, bench, options, wanted):
         """The first wanted line of one of the benches that lie beside the program."""
         o = self.options
-        command = [os.path.join(os.path.dirname(o.roformer), "bench", bench), "--json", "--rounds", "3", "--threads", str(o.threads), *options]
+        command = [os.path.join(os.path.dirname(o.roformer), "bench", bench), "--json", "--threads", str(o.threads), *options]
         done = subprocess.run(command, capture_output=True, text=True)
         rows = [r for r in map(json.loads, done.stdout.splitlines()) if wanted(r)]
         return rows[0] if rows else {"error": done.stderr.strip()[:300] or "no such row"}
@@ -92,11 +94,14 @@ class Roformer:
     def turn(self, case):
         if case["bench"].startswith("relative/"):
             what = "both ways" if case["both"] else "with tables"
-            return self.beside("bench_relative", ["--shape", case["shape"], "--only", case["kind"]], lambda r: r["what"] == what)
+            return self.beside("bench_relative", ["--rounds", "3", "--shape", case["shape"], "--only", case["kind"]], lambda r: r["what"] == what)
         if case["bench"] == "linear":
             what = "linear both" if case["both"] else "linear forward"
-            tokens = ["--shortest", str(case["tokens"]), "--longest", str(case["tokens"])]
+            tokens = ["--rounds", "3", "--shortest", str(case["tokens"]), "--longest", str(case["tokens"])]
             return self.beside("bench_linear", tokens + ([] if case["causal"] else ["--encoder"]), lambda r: r["case"] == what)
+        if case["bench"] == "translation":
+            options = ["--type", case["shape"], "--pairs", os.path.join(PEERS, "pairs.txt")]
+            return self.beside("bench_translation", options, lambda r: True)
         o = self.options
         command = [o.roformer, "bench", case["bench"], "--json", "--seconds", str(case["seconds"]), "--threads", str(o.threads)]
         if "dtype" in case:

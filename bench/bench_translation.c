@@ -1,0 +1,204 @@
+/* bench_translation.c — updates of a translator in training: Transformer-base, 8,000 sub-words, pairs of the lengths of
+ * real sentences.
+ *
+ *     bench_translation [--pairs bench/peers/pairs.txt] [--type f32|bf16] [--threads N] [--tokens 4096] [--steps 8]
+ *                       [--json]
+ *
+ *     the whole update: batches packed, gradient, clipping, Adam, as rf_train_translation does it, with dropout and
+ *     smoothed labels
+ *     useful      multiply-adds of tokens that there are, three times those of the forward; those of attention that a
+ *                 decoder's token does not see are not counted
+ *     the peak    of this type on the same threads, measured behind each update
+ *
+ * Texts are random words of the lengths of the file, a word a token.  Printed are medians over the updates. */
+#define _GNU_SOURCE
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "median.h"
+#include "roformer/train.h"
+#include "roformer/work.h"
+
+enum { WIDTH = 512, LAYERS = 6, INNER = 2048, HEADS = 8, VOCABULARY = 8000, SPECIAL = 5, MOST = 99, UNCOUNTED = 2 };
+
+typedef struct bench {
+    rf_ctx *ctx;
+    rf_type type;
+    int steps, seen;
+    double began, madds_per_token;      /* of all pairs, on average                                                   */
+    int64_t tokens;
+    double ms[MOST], rate[MOST], share[MOST], gflops[MOST];
+} bench;
+
+static void stop(const char *what)
+{
+    fprintf(stderr, "bench_translation: %s\n", what);
+    exit(1);
+}
+
+/* ---- what is trained ---- */
+
+static FILE *create(const char *folder, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *f = fopen(path, "w");
+    if (!f) stop(path);
+    return f;
+}
+
+static void write_model(const char *folder)
+{
+    FILE *f = create(folder, "vocab.txt");
+    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", f);
+    for (int i = SPECIAL; i < VOCABULARY; i++) fprintf(f, "w%d\n", i);
+    fclose(f);
+    f = create(folder, "config.json");
+    fprintf(f,
+            "{\"model_type\": \"transformer\", \"d_model\": %d, \"encoder_layers\": %d, \"decoder_layers\": %d, "
+            "\"encoder_attention_heads\": %d, \"decoder_attention_heads\": %d, \"encoder_ffn_dim\": %d, "
+            "\"decoder_ffn_dim\": %d, \"dropout\": 0.1}\n",
+            WIDTH, LAYERS, LAYERS, HEADS, HEADS, INNER, INNER);
+    fclose(f);
+}
+
+/* Of the forward: m tokens of the source, n of the target, ends included. */
+static double madds(double m, double n)
+{
+    const double C = WIDTH, F = INNER, L = LAYERS, V = VOCABULARY;
+    const double encoder = m * (4 * C * C + 2 * C * F) + 2 * m * m * C;
+    const double decoder = n * (6 * C * C + 2 * C * F) + m * 2 * C * C + n * (n + 1) * C + 2 * m * n * C;
+    return L * (encoder + decoder) + n * C * V;
+}
+
+static void write_words(FILE *f, int n, unsigned *seed)
+{
+    for (int i = 0; i < n; i++) {
+        *seed = *seed * 1664525u + 1013904223u;
+        fprintf(f, "%sw%u", i ? " " : "", SPECIAL + (*seed >> 8) % (VOCABULARY - SPECIAL));
+    }
+    fputc('\n', f);
+}
+
+static void write_pairs(bench *b, const char *lengths, const char *folder)
+{
+    FILE *from = fopen(lengths, "r"), *source = create(folder, "source"), *target = create(folder, "target");
+    double all = 0, tokens = 0;
+    unsigned seed = 1;
+    int m, n;
+    if (!from) stop(lengths);
+    while (fscanf(from, "%d:%d", &m, &n) == 2) {
+        write_words(source, m, &seed);
+        write_words(target, n, &seed);
+        all += madds(m + 1, n + 1);
+        tokens += m + n + 2;
+    }
+    fclose(from);
+    fclose(source);
+    fclose(target);
+    if (tokens < 1) stop("no lengths");
+    b->madds_per_token = all / tokens;
+}
+
+/* ---- timing ---- */
+
+static int report(void *user, const rf_train_progress *p)
+{
+    bench *b = user;
+    const double now = seconds();
+    if (strcmp(p->event, "step")) return RF_TRAIN_GO;
+    const int64_t tokens = p->tokens - b->tokens;
+    const double time = now - b->began;
+    b->tokens = p->tokens;
+    if (p->step > UNCOUNTED && b->seen < b->steps) {
+        const double flops = 2 * 3 * b->madds_per_token * (double)tokens / time,
+                     peak = b->type == RF_BF16 ? rf_peak_of(b->ctx, RF_BF16, 0.05) : rf_peak_flops(b->ctx, 0.05);
+        b->ms[b->seen] = 1e3 * time;
+        b->rate[b->seen] = (double)tokens / time;
+        b->gflops[b->seen] = 1e-9 * flops;
+        b->share[b->seen++] = peak > 0 ? flops / peak : 0;
+    }
+    b->began = seconds();
+    return RF_TRAIN_GO;
+}
+
+static void train(bench *b, const char *folder, int64_t tokens)
+{
+    char source[512], target[512], out[512];
+    const char *const from[] = {source}, *const to[] = {target};
+    rf_train_options o;
+    rf_error why = {0};
+    snprintf(source, sizeof source, "%s/source", folder);
+    snprintf(target, sizeof target, "%s/target", folder);
+    snprintf(out, sizeof out, "%s/out", folder);
+    rf_translation_defaults(&o);
+    o.source = from, o.target = to, o.sources = o.targets = 1;
+    o.model = folder, o.output_dir = out;
+    o.max_length = 64, o.tokens_per_batch = tokens, o.max_steps = UNCOUNTED + b->steps;
+    o.save_steps = 1 << 30, o.logging_steps = 1 << 30, o.bf16 = b->type == RF_BF16;
+    b->began = seconds();
+    if (rf_train_translation(b->ctx, &o, report, b, &why)) stop(why.text);
+}
+
+/* What a run leaves here is known: a model, its checkpoint, logs. */
+static void remove_folder(const char *folder)
+{
+    char command[600];
+    snprintf(command, sizeof command, "rm -rf '%s'", folder);
+    if (system(command)) fprintf(stderr, "bench_translation: %s stays\n", folder);
+}
+
+static void print(bench *b, bool json, int64_t tokens)
+{
+    const double ms = median(b->ms, b->seen), rate = median(b->rate, b->seen), gflops = median(b->gflops, b->seen),
+                 share = median(b->share, b->seen);
+    const char *type = b->type == RF_BF16 ? "bf16" : "f32";
+    if (json)
+        printf("{\"bench\": \"translation\", \"what\": \"update\", \"shape\": \"%s\", \"ms\": %.3f, \"best_ms\": %.3f, "
+               "\"tokens_per_second\": %.1f, \"gflops\": %.3f, \"share_of_fma_peak\": %.4f}\n",
+               type, 1e3 * (double)tokens / rate, b->ms[0], rate, gflops, share);
+    else
+        printf("%-5s %6.0f ms an update of %lld tokens, %.0f tokens/s, %.1f GFLOP/s, %.1f %% of the peak (%.1f to "
+               "%.1f)\n",
+               type, ms, (long long)tokens, rate, gflops, 100 * share, 100 * b->share[0], 100 * b->share[b->seen - 1]);
+}
+
+int main(int argc, char **argv)
+{
+    bench b = {.steps = 8};
+    const char *pairs = "bench/peers/pairs.txt";
+    char folder[] = "/tmp/bench_translation.XXXXXX";
+    int64_t tokens = 4096;
+    bool json = false;
+    rf_ctx_options o;
+    rf_error why = {0};
+    rf_ctx_defaults(&o);
+    for (int i = 1; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : "";
+        if (!strcmp(argv[i], "--json")) {
+            json = true;
+            continue;
+        }
+        if (!strcmp(argv[i], "--pairs")) pairs = value;
+        else if (!strcmp(argv[i], "--type")) b.type = strcmp(value, "bf16") ? RF_F32 : RF_BF16;
+        else if (!strcmp(argv[i], "--threads")) o.threads = atoi(value);
+        else if (!strcmp(argv[i], "--tokens")) tokens = atoll(value);
+        else if (!strcmp(argv[i], "--steps")) b.steps = atoi(value) < MOST ? atoi(value) : MOST;
+        else stop(argv[i]);
+        i++;
+    }
+    if (rf_ctx_new(&o, &b.ctx, &why)) stop(why.text);
+    if (!mkdtemp(folder)) stop(folder);
+    write_model(folder);
+    write_pairs(&b, pairs, folder);
+    train(&b, folder, tokens);
+    remove_folder(folder);
+    print(&b, json, tokens);
+    rf_ctx_free(b.ctx);
+    return 0;
+}
