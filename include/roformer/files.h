@@ -10,6 +10,7 @@
 
 /* A model. */
 #define RF_FILE_CONFIG "config.json"
+#define RF_FILE_GENERATION "generation_config.json"       /* how its texts are found                                  */
 #define RF_FILE_WEIGHTS "model.safetensors"
 #define RF_FILE_WEIGHTS_INDEX "model.safetensors.index.json"
 #define RF_FILE_TORCH "pytorch_model.bin"                 /* what torch.save wrote; read, never written               */

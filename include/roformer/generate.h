@@ -38,6 +38,10 @@ extern "C" {
  * once; when none can by the length that is best for them.  transformers' early_stopping False, True, "never". */
 typedef enum rf_stop_search { RF_STOP_HEURISTIC, RF_STOP_EARLY, RF_STOP_NEVER } rf_stop_search;
 
+/* By what a text of n tokens has its log-probability divided: n^a (fairseq, transformers), ((5 + n) / 6)^a (Wu et al.
+ * 2016, GNMT); a is length_penalty, n counts the token that ends the text. */
+typedef enum rf_length_norm { RF_LENGTH_POWER, RF_LENGTH_GNMT } rf_length_norm;
+
 typedef struct rf_generate_options {
     size_t size;                /* of this struct, set by rf_generate_defaults */
     int64_t max_new_tokens;
@@ -59,15 +63,20 @@ typedef struct rf_generate_options {
     int64_t batch_size;         /* texts that are written at the same time, at most */
     rf_type cache_type;         /* of keys and values, RF_F32 or RF_BF16: rf_sequence_options.type */
     int64_t num_beams;          /* above 1: beam search, for the likeliest texts; num_return_sequences of them */
-    double length_penalty;      /* of beam search: a text's log-probability is divided by tokens^length_penalty */
+    double length_penalty;      /* of beam search: a text's log-probability is divided by tokens^length_penalty; 1 */
     rf_stop_search early_stopping;
     const char *const *stop_string; /* [stop_strings] the text ends behind the first that it has; of rf_generate and */
     int64_t stop_strings;       /* rf_generate_texts (pipeline.h), which know texts: prompts do not count */
+    rf_length_norm length_norm; /* what length_penalty is the power of */
+    int32_t forced_bos;         /* the first new token; -1: free */
+    int32_t forced_eos;         /* that of index max_new_tokens - 1, where a text gets so far; -1: free */
+    int renormalize_logits;     /* of beam search: what is never chosen has no share of the probabilities either */
+    double max_length_factor;   /* of translations: at most so many new tokens for each of the source's; 0: no matter */
 } rf_generate_options;
 
 /* Greedy, one beam, length_penalty 1, 64 tokens, temperature 1, top_k 0, top_p 1, min_p 0, typical_p 1,
  * repetition_penalty 1, seed 42, one sequence returned, 64 texts at a time, keys in f32; nothing stops, nothing is
- * suppressed. */
+ * suppressed, nothing is forced. */
 void rf_generate_options_init(rf_generate_options *o, size_t size);
 #define rf_generate_defaults(o) rf_generate_options_init((o), sizeof *(o))
 

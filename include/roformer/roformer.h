@@ -22,6 +22,7 @@
 #include "roformer/tensor.h"
 #include "roformer/tokenizer.h"
 #include "roformer/train.h"
+#include "roformer/translate.h"
 #include "roformer/translation.h"
 #include "roformer/version.h"
 #endif

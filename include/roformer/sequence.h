@@ -1,4 +1,4 @@
-/* sequence.h — texts that a causal model goes on with: begun, forked, continued and dropped one by one.
+/* sequence.h — texts that a causal model or a decoder goes on with: begun, forked, continued and dropped one by one.
  *
  *     rf_sequence_new(session, NULL, &a, &why);                                   a text
  *     rf_session_continue(session, &a, &prompt, last, 1, &logits, &why);          its first tokens
@@ -42,8 +42,20 @@ void rf_sequence_options_init(rf_sequence_options *o, size_t size);
 /* A sequence without tokens.
  *
  *   options          or NULL
- *   RF_EUNSUPPORTED  config.json's is_decoder is false; an encoding whose keys cannot be kept (the message says why) */
+ *   RF_EUNSUPPORTED  config.json's is_decoder is false; an encoding whose keys cannot be kept (the message says why);
+ *                    a decoder that looks at a source                                                               */
 rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_sequence *out, rf_error *why);
+
+/* Models of an encoder and a decoder: the encoder reads the sources, one batch, and what each layer of the decoder
+ * looks at, keys and values of every token of theirs, is kept: out[b], a sequence without tokens, looks at sequence b
+ * of `source`.  Its first token is decoder_start_token_id.  Forks share the source.  A call that fails leaves no
+ * sequence.
+ *
+ *   options          or NULL; the type is that of the source's keys, too
+ *   RF_EUNSUPPORTED  the model has no decoder; an encoding whose keys cannot be kept
+ *   RF_ERANGE        as rf_session_continue                                                                          */
+rf_status rf_sequence_read(rf_session *s, const rf_sequence_options *options, const rf_batch *source,
+                           rf_sequence out[], rf_error *why);
 
 /* A sequence of the same tokens; from then on each goes its own way.  RF_EARG: `from` was dropped, or never begun. */
 rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf_error *why);
@@ -74,6 +86,9 @@ rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf
 
 /* What a sequence of so many tokens keeps; SIZE_MAX when no size_t holds it.  options: or NULL. */
 size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens);
+
+/* What is kept of a source of so many tokens, once for all sequences that look at it: 2 L C numbers a token. */
+size_t rf_sequence_source_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens);
 
 /* What all sequences of a session keep together; and the most that they may, from now on (0: no limit). */
 size_t rf_sequence_memory(const rf_session *s);

@@ -171,8 +171,8 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
 
 /* Attention over packed sequences; one call projects nothing, it only attends.
  *
- *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unrotated.  With key_value: [N, C],
- *              queries alone
+ *   qkv        [N, 3C]: query, key and value of each token side by side, C = H D; unrotated.  With key_value, or a past
+ *              that is apart: [N, C], queries alone
  *   returns    [N, C]
  *   start      [B+1], sequence b is tokens start[b] .. start[b+1]-1; copied
  *   row        [N] rows of the rope table, or NULL with rope NULL; copied
@@ -191,11 +191,12 @@ rf_tensor *rf_norm(rf_graph *g, rf_tensor *x, rf_tensor *residual, double p, rf_
  *
  * past: keys and values are there, rotated already, instead of in qkv, whose tokens are the last ones of each sequence;
  * not while recording.  They lie in pages of RFK_PAGE rows: the rotated key [C], the value [C], and [H E] in more_key's
- * place where there is one.                                                                                          */
+ * place where there is one.  With `apart` they are those of other tokens, as with key_value: qkv is queries alone.   */
 typedef struct rf_past {
     const int64_t *count;               /* [B] keys, those of this call's tokens included                             */
     const void *const *const *page;     /* [B][count[b] / RFK_PAGE, rounded up]                                       */
     const rf_type *type;                /* [B] of the rows: RF_F32 or RF_BF16                                         */
+    int apart;                          /* keys of other tokens than the queries                                      */
 } rf_past;
 typedef struct rf_attention_spec {
     int64_t heads;

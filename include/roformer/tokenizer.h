@@ -75,6 +75,7 @@ const char *const *rf_tokenizer_files(const rf_tokenizer *t);                 /*
 const char *rf_tokenizer_transformers(const rf_tokenizer *t);   /* the class of transformers that reads them, or NULL */
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t);
+const rf_tokenizer *rf_tokenizer_target(const rf_tokenizer *t);  /* a translator's, of what it writes; usually t     */
 const rf_tokenizer_options *rf_tokenizer_options_of(const rf_tokenizer *t);   /* WordPiece's, complete; or NULL     */
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id);            /* NULL when there is no such id      */
 int32_t rf_tokenizer_id(const rf_tokenizer *t, const char *token);            /* -1 when not in the vocabulary      */

@@ -2,9 +2,10 @@
  *
  *     score(text)  = sum log p(token)           log p after repetition_penalty, suppress, no_repeat_ngram_size
  *     a step       the best width = max(2, 1 + stops) num_beams of all beams' continuations; those that end, among the
- *                  first num_beams of them, are finished with score / tokens^length_penalty, and the best num_beams
- *                  stay finished; the best num_beams that do not end are the next beams
- *     the end      num_beams are finished, and early_stopping, or the best beam's score / tokens^length_penalty is no
+ *                  first num_beams of them, are finished with score / norm(tokens), and the best num_beams stay
+ *                  finished; the best num_beams that do not end are the next beams
+ *     norm(n)      n^length_penalty, or ((5 + n) / 6)^length_penalty                                    Wu et al. 2016
+ *     the end      num_beams are finished, and early_stopping, or the best beam's score / norm(tokens) is no
  *                  better than the worst of them (tokens: so far; with RF_STOP_NEVER and a penalty above 0
  *                  max_new_tokens)
  *
@@ -34,6 +35,12 @@ int64_t rf__search_width(const rf_generate_options *o)
     return (o->stops > 0 ? 1 + o->stops : 2) * o->num_beams;
 }
 
+double rf__norm_of_length(const rf_generate_options *o, int64_t n)
+{
+    return pow(o->length_norm == RF_LENGTH_GNMT ? (5 + (double)n) / 6 : (double)n, o->length_penalty);
+}
+
+bool rf__search_leads(const rf__writing *t) { return !t->search || t->search->beam[0] == t; }
 int64_t rf__search_beams(const rf__writing *t) { return t->search && t->search->beams == 1 ? -1 : 1; }
 
 static void search_free(const rf_ctx *ctx, search *s)
@@ -51,16 +58,14 @@ static void search_free(const rf_ctx *ctx, search *s)
 
 void rf__search_leave(rf__writer *w, rf__writing *t)
 {
-    rf__free(w->ctx, t->logprob);
     rf__free(w->ctx, t->best);
     if (t->search && !--t->search->references) search_free(w->ctx, t->search);
 }
 
 static bool beam_space(const rf__writer *w, rf__writing *t)
 {
-    t->logprob = rf__calloc(w->ctx, (size_t)w->o->max_new_tokens + 1, sizeof *t->logprob);
     t->best = rf__calloc(w->ctx, (size_t)rf__search_width(w->o), sizeof *t->best);
-    return t->logprob && t->best;
+    return t->best != NULL;
 }
 
 rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
@@ -86,6 +91,12 @@ rf_status rf__search_begin(rf__writer *w, rf__writing *t, rf_error *why)
 void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
 {
     const double sum = rf__log_sum(w->ctx->k, t->logits, w->V);
+    const int32_t forced = rf__forced(w, t);
+    if (forced >= 0) {
+        t->best[0] = (rf__candidate){.distance = (double)t->logits[forced] - sum, .id = forced};
+        t->bests = 1;
+        return;
+    }
     t->bests = rf__best_scores(w->o, t->logits, sum, w->V, t->flag, rf__search_width(w->o), c);
     memcpy(t->best, c, (size_t)t->bests * sizeof *c);
     for (int64_t i = 0; i < t->bests; i++) t->best[i].distance = (double)t->logits[t->best[i].id] - sum;
@@ -94,13 +105,12 @@ void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
 /* Another beam that is as t is. */
 static rf_status fork_beam(rf__writer *w, const rf__writing *t, rf__writing **out, rf_error *why)
 {
-    const size_t capacity = (size_t)(t->prompt + w->o->max_new_tokens);
     rf__writing *x = rf__calloc(w->ctx, 1, sizeof *x);
     if (!x) return rf_fail(why, RF_ENOMEM, "out of memory: a beam");
-    *x = (rf__writing){.number = t->number, .n = t->n, .known = t->known, .prompt = t->prompt, .bytes = t->bytes};
-    x->id = rf__calloc(w->ctx, capacity, sizeof *x->id);
-    x->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
-    rf_status status = x->id && x->flag && beam_space(w, x) ? RF_OK : rf_fail(why, RF_ENOMEM, "out of memory: a beam");
+    *x = (rf__writing){.number = t->number, .n = t->n, .known = t->known, .prompt = t->prompt, .most = t->most,
+                       .source = t->source, .bytes = t->bytes, .source_bytes = t->source_bytes};
+    rf_status status = rf__writing_space(w, x) && beam_space(w, x) ? RF_OK
+                                                                   : rf_fail(why, RF_ENOMEM, "out of memory: a beam");
     if (!status && w->cache) status = rf__cache_fork(w->cache, t->sequence, t->known, &x->sequence, why);
     if (status) {
         rf__writing_free(w, x);
@@ -108,7 +118,7 @@ static rf_status fork_beam(rf__writer *w, const rf__writing *t, rf__writing **ou
     }
     memcpy(x->id, t->id, (size_t)t->n * sizeof *x->id);
     memcpy(x->flag, t->flag, (size_t)w->V);
-    memcpy(x->logprob, t->logprob, (size_t)w->o->max_new_tokens * sizeof *x->logprob);
+    memcpy(x->logprob, t->logprob, (size_t)(t->n - t->prompt) * sizeof *x->logprob);
     x->search = t->search;
     x->search->references++;
     w->live[w->lives++] = x;
@@ -133,7 +143,7 @@ static rf_status finish_one(const rf__writer *w, search *s, const continuation *
 {
     const rf__writing *t = s->beam[c->beam];
     const int64_t n = made(s) + 1;
-    finished x = {.n = n, .stopped = stopped, .score = c->score / pow((double)n, w->o->length_penalty)};
+    finished x = {.n = n, .stopped = stopped, .score = c->score / rf__norm_of_length(w->o, n)};
     int64_t at = s->texts;
     while (at && s->text[at - 1].score < x.score) at--;
     if (at == w->o->num_beams) return RF_OK;
@@ -190,7 +200,7 @@ static bool may_improve(const rf_generate_options *o, const search *s, double be
     const bool far = o->early_stopping == RF_STOP_NEVER && o->length_penalty > 0;
     if (s->texts < o->num_beams) return true;
     if (o->early_stopping == RF_STOP_EARLY) return false;
-    return best / pow((double)(far ? o->max_new_tokens : n), o->length_penalty) > s->text[s->texts - 1].score;
+    return best / rf__norm_of_length(o, far ? s->beam[0]->most : n) > s->text[s->texts - 1].score;
 }
 
 static rf_status make_step(rf__writer *w, search *s, bool *done, rf_error *why)
@@ -204,7 +214,7 @@ static rf_status make_step(rf__writer *w, search *s, bool *done, rf_error *why)
             s->all[n++] = (continuation){s->score[b] + c->p, c->distance, b, c->id};
         }
     qsort(s->all, (size_t)n, sizeof *s->all, better);
-    const bool longest = made(s) + 1 == o->max_new_tokens;
+    const bool longest = made(s) + 1 == s->beam[0]->most;
     for (int64_t i = 0; i < n && i < width; i++) {
         const bool stopped = rf__stops(o, s->all[i].id), ends = stopped || longest;
         if (ends && i < o->num_beams) {
@@ -239,6 +249,9 @@ static void hand_out(rf__writer *w, const search *s)
     for (int64_t i = 0; i < w->o->num_return_sequences && !w->stopped; i++) {
         const finished *x = &s->text[i];
         rf_generate_end end = x->stopped ? RF_GENERATE_STOP : RF_GENERATE_LENGTH;
+        const rf__written text = {s->number + i, x->n, x->id, x->logprob, x->score, x->stopped,
+                                  w->o->forced_eos >= 0 && x->n == s->beam[0]->most};
+        if (w->written) w->written(w->user, &text);
         for (int64_t j = 0; j < x->n && end != RF_GENERATE_SINK; j++) {
             const rf_generated token = {.id = x->id[j], .index = j, .logprob = x->logprob[j],
                                         .stops = x->stopped && j + 1 == x->n, .text = s->number + i};

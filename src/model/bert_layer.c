@@ -56,13 +56,18 @@ static rf_tensor *behind(rf_graph *g, const rf_block *b, rf_tensor *x, rf_tensor
     return rf_norm(g, rf_spend(x), h, c->hidden_dropout_prob, gamma, beta, c->layer_norm_eps, b->family->norm);
 }
 
+rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b)
+{
+    const rf_bert_layer *w = b->weights;
+    return rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);              /* [M, 2C] */
+}
+
 static rf_tensor *look_at_source(rf_graph *g, const rf_block *b, rf_tensor *h)
 {
     const rf_bert_layer *w = b->weights;
     rf_tensor *x = before(g, b, h, w->cross_norm, w->cross_norm_bias);
     rf_tensor *q = rf_linear(g, x, w->cross_query, w->cross_query_bias, RF_ACT_NONE);            /* [N, C]  */
-    rf_tensor *kv = rf_linear(g, b->source, w->cross_keys, w->cross_keys_bias, RF_ACT_NONE);     /* [M, 2C] */
-    rf_tensor *a = rf__block_cross_attention(g, b, q, kv);
+    rf_tensor *a = rf__block_cross_attention(g, b, q);
     a = rf_linear(g, a, w->cross_out, w->cross_out_bias, RF_ACT_NONE);
     return behind(g, b, a, h, w->cross_norm, w->cross_norm_bias);
 }
@@ -78,7 +83,7 @@ rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h)
     if (b->row) h = rf_rows(g, h, b->row, b->rows);                                    /* N: those that are asked for */
     a = rf_linear(g, a, w->out, w->out_bias, RF_ACT_NONE);
     h = behind(g, b, a, h, w->norm, w->norm_bias);
-    if (b->source) h = look_at_source(g, b, h);
+    if (b->source || b->cross.past) h = look_at_source(g, b, h);
     x = before(g, b, h, w->norm2, w->norm2_bias);
     rf_tensor *f = rf_linear(g, x, w->up, w->up_bias, c->hidden_act);                            /* [N, F]  */
     if (c->activation_dropout > 0) f = rf_dropout(g, f, c->activation_dropout);

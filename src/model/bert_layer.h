@@ -17,6 +17,7 @@ typedef struct rf_bert_layer {
 
 rf_tensor *rf__bert_embed(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_forward(rf_graph *g, const rf_block *b, rf_tensor *h);
+rf_tensor *rf__bert_source_keys(rf_graph *g, const rf_block *b);
 rf_tensor *rf__bert_finish(rf_graph *g, const rf_block *b, rf_tensor *h);
 rf_footprint rf__bert_footprint(const rf_config *c, bool bf16);
 

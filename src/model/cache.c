@@ -17,6 +17,8 @@ typedef struct sequence {
     rf_sequence number;
     rf_type type;
     int64_t length, more;               /* tokens; those of the call                                                  */
+    char *source;                       /* rows of its tokens, layer after layer; NULL: it looks at none              */
+    int64_t sources;                    /* how many tokens                                                            */
     bool called;
     store at[];                         /* [layers + 1], the embeddings first                                         */
 } sequence;
@@ -30,6 +32,7 @@ struct rf_cache {
     rf_sequence last;                   /* number that was given out                                                  */
     sequence **called;                  /* of the call                                                                */
     size_t calls, called_capacity;
+    bool reading;                       /* the call is of sources: its sequences are new                              */
     size_t bytes, limit;
     bool refused;                       /* by the limit                                                               */
 };
@@ -94,6 +97,17 @@ size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens)
     return sum;
 }
 
+static size_t source_row(const rf_keeping *k, rf_type type)
+{
+    return (size_t)k->source * (type == RF_BF16 ? sizeof(uint16_t) : sizeof(float));
+}
+
+size_t rf__source_bytes(const rf_keeping *k, rf_type type, int64_t tokens)
+{
+    size_t bytes;
+    return rf__checked_mul((size_t)tokens, source_row(k, type), &bytes) ? bytes : SIZE_MAX;
+}
+
 /* ---- the cache ---- */
 
 rf_status rf__cache_new(const rf_ctx *ctx, int64_t layers, const rf_keeping keeping[], rf_cache **out, rf_error *why)
@@ -120,6 +134,7 @@ static void clear(rf_cache *c, sequence *q)
         for (int j = 0; j < RF_STATES; j++) drop(c, s->state[j]), drop(c, s->next[j]);
         rf__free(c->ctx, s->page);
     }
+    drop(c, q->source);
     rf__free(c->ctx, q);
 }
 
@@ -187,6 +202,8 @@ rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *w
 static bool share(const rf_cache *c, sequence *q, const sequence *from, int64_t tokens)
 {
     q->length = tokens;
+    q->source = shared(from->source);
+    q->sources = from->sources;
     for (int64_t l = 0; l < c->places; l++) {
         const store *s = &from->at[l];
         store *to = &q->at[l];
@@ -349,6 +366,10 @@ void rf__cache_end(rf_cache *c, bool succeeded)
 {
     for (size_t b = 0; b < c->calls; b++) {
         sequence *q = c->called[b];
+        if (c->reading && !succeeded) {
+            rf__cache_drop(c, q->number, NULL);
+            continue;
+        }
         for (int64_t l = 0; l < c->places; l++)
             if (succeeded) commit(c, &q->at[l]);
             else undo(c, &q->at[l], q->length);
@@ -357,6 +378,56 @@ void rf__cache_end(rf_cache *c, bool succeeded)
         q->called = false;
     }
     c->calls = 0;
+    c->reading = false;
+}
+
+/* ---- sources ---- */
+
+/* Bytes of a source in all layers; SIZE_MAX: more than there can be. */
+static size_t source_size(const rf_cache *c, rf_type type, int64_t tokens)
+{
+    size_t sum = 0;
+    for (int64_t l = 0; l < c->places; l++)
+        if (!rf__checked_add(sum, rf__source_bytes(&c->keeping[l], type, tokens), &sum)) return SIZE_MAX;
+    return sum;
+}
+
+static rf_status read_one(rf_cache *c, rf_type type, int64_t tokens, rf_sequence *out, rf_error *why)
+{
+    rf_status status = rf__cache_add(c, type, out, why);
+    if (status) return status;
+    sequence *q = c->called[c->calls++] = c->all[c->sequences - 1];
+    const size_t bytes = source_size(c, type, tokens);
+    q->called = true;
+    q->sources = tokens;
+    q->source = block_new(c, bytes);
+    if (q->source) return RF_OK;
+    if (!c->refused) return rf_fail(why, RF_ENOMEM, "out of memory: a source of %lld tokens", (long long)tokens);
+    return rf_fail(why, RF_ERANGE,
+                   "a source of %lld tokens takes %zu bytes; all sequences may have %zu bytes, and %zu are in use",
+                   (long long)tokens, bytes, c->limit, c->bytes);
+}
+
+rf_status rf__cache_read(rf_cache *c, rf_type type, int64_t B, const int32_t start[], rf_sequence out[], rf_error *why)
+{
+    if (!rf__grow(c->ctx, &c->called, &c->called_capacity, (size_t)B, sizeof(sequence *)))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a list of %lld sequences", (long long)B);
+    c->reading = true;
+    for (int64_t b = 0; b < B; b++) {
+        const rf_status status = read_one(c, type, start[b + 1] - start[b], &out[b], why);
+        if (!status) continue;
+        rf__cache_end(c, false);
+        return status;
+    }
+    return RF_OK;
+}
+
+/* Where the rows of a place begin in a source. */
+static size_t source_at(const rf_cache *c, const sequence *q, int64_t place)
+{
+    size_t at = 0;
+    for (int64_t l = 0; l < place; l++) at += rf__source_bytes(&c->keeping[l], q->type, q->sources);
+    return at;
 }
 
 int64_t rf__cache_length(const rf_cache *c, int64_t b) { return c->called[b]->length; }
@@ -409,7 +480,7 @@ static const rf_past *past_of(rf_graph *g, const rf_cache *c, int64_t place)
         type[b] = q->type;
         page[b] = (const void *const *)q->at[place].page;
     }
-    *past = (rf_past){count, page, type};
+    *past = (rf_past){.count = count, .page = page, .type = type};
     return past;
 }
 
@@ -454,6 +525,48 @@ void rf__cache_extend(rf_graph *g, rf_cache *c, int64_t layer, rf_tensor *qkv, r
     const rf_columns part[] = {{rotated, C, 2 * C},
                                {spec->more_key, 0, spec->more_key ? spec->more_key->dim[1] : 0}};
     rf__cache_append(g, c, layer, part, spec->more_key ? 2 : 1, &spec->past);
+}
+
+bool rf__cache_put_source(rf_graph *g, rf_cache *c, int64_t layer, const rf_tensor *x)
+{
+    const rf_keeping *k = &c->keeping[layer + 1];
+    int64_t first = 0;
+    if (g->error.code) return false;
+    if (x->dim[1] != k->source) {
+        rf__stop(g, RF_ESHAPE, "layer %lld keeps rows of %lld columns of a source, given are %lld", (long long)layer,
+                 (long long)k->source, (long long)x->dim[1]);
+        return false;
+    }
+    for (size_t b = 0; b < c->calls; first += c->called[b++]->sources) {
+        sequence *q = c->called[b];
+        char *to = q->source + source_at(c, q, layer + 1);
+        for (int64_t t = 0; t < q->sources; t++, to += source_row(k, q->type))
+            write_row(g, q->type, to, &(rf_columns){x, 0, k->source}, 1, first + t);
+    }
+    return true;
+}
+
+const rf_past *rf__cache_source(rf_graph *g, const rf_cache *c, int64_t layer)
+{
+    const rf_keeping *k = &c->keeping[layer + 1];
+    rf_past *past = rf__push(g, 1, sizeof *past);
+    int64_t *count = rf__push(g, c->calls, sizeof *count), pages = 0;
+    rf_type *type = rf__push(g, c->calls, sizeof *type);
+    const void *const **page = rf__push(g, c->calls, sizeof *page);
+    for (size_t b = 0; b < c->calls; b++) pages += pages_of(c->called[b]->sources);
+    const void **at = rf__push(g, (size_t)pages, sizeof *at);
+    if (g->error.code) return NULL;
+    for (size_t b = 0; b < c->calls; b++) {
+        const sequence *q = c->called[b];
+        const char *rows = q->source + source_at(c, q, layer + 1);
+        count[b] = q->sources;
+        type[b] = q->type;
+        page[b] = at;
+        for (int64_t i = 0; i < pages_of(q->sources); i++)
+            *at++ = rows + (size_t)(i * RFK_PAGE) * source_row(k, q->type);
+    }
+    *past = (rf_past){.count = count, .page = page, .type = type, .apart = 1};
+    return past;
 }
 
 /* ---- states ---- */

@@ -4,11 +4,15 @@
  *                                     the value and further columns of the key (more_key)
  *     layer l, -1  states [S]         of all tokens so far, as recurrences have them; -1 are the embeddings
  *
- * Pages and states have reference counts: a fork shares those of the sequence it comes from.  A page is written by the
- * one sequence that has it: a sequence that shares its last one copies it first.  States are never written again.
+ *     layer l      rows [tokens, S]   of each token of a source, written once, which all later calls read
  *
- * A call goes from rf__cache_begin, which finds the sequences and takes all pages that the call will fill, to
- * rf__cache_end; it adds its tokens behind those that are there.  Unless it succeeds, all sequences are as they were.
+ * Pages, states and sources have reference counts: a fork shares those of the sequence it comes from.  A page is
+ * written by the one sequence that has it: a sequence that shares its last one copies it first.  States are never
+ * written again.
+ *
+ * A call goes from rf__cache_begin, which finds the sequences and takes all pages that the call will fill, or from
+ * rf__cache_read, to rf__cache_end; it adds its tokens behind those that are there.  Unless it succeeds, all sequences
+ * are as they were.
  *
  * threads   one at a time; the session's                                                                             */
 #ifndef RF_CACHE_H
@@ -27,6 +31,7 @@ typedef enum rf_state_kind { RF_STATE_POSITION, RF_STATE_ATTENTION, RF_STATES } 
 typedef struct rf_keeping {
     int64_t columns, recent;
     int64_t state[RF_STATES];
+    int64_t source;                     /* columns of a source's token                                                */
 } rf_keeping;
 
 /* keeping [layers + 1]: of the embeddings, then of each layer; copied. */
@@ -41,6 +46,9 @@ void rf__cache_limit(rf_cache *c, size_t bytes);                        /* that 
  * them. */
 size_t rf__keeping_bytes(const rf_keeping *k, rf_type type, int64_t tokens);
 
+/* The same of a source of so many tokens. */
+size_t rf__source_bytes(const rf_keeping *k, rf_type type, int64_t tokens);
+
 /* ---- sequences ---- */
 
 rf_status rf__cache_add(rf_cache *c, rf_type type, rf_sequence *out, rf_error *why);
@@ -49,6 +57,10 @@ rf_status rf__cache_fork(rf_cache *c, rf_sequence from, int64_t tokens, rf_seque
 bool rf__cache_cuts(const rf_cache *c);
 rf_status rf__cache_drop(rf_cache *c, rf_sequence which, rf_error *why);
 int64_t rf__cache_tokens(const rf_cache *c, rf_sequence which);         /* -1: there is no such sequence              */
+
+/* B sequences without tokens that look at sources: sequence b at one of start[b+1] - start[b] tokens.  They are of the
+ * call until rf__cache_end; unless it succeeds there are none of them.  RF_ERANGE, RF_ENOMEM: as rf__cache_begin. */
+rf_status rf__cache_read(rf_cache *c, rf_type type, int64_t B, const int32_t start[], rf_sequence out[], rf_error *why);
 
 /* ---- a call ---- */
 
@@ -83,6 +95,13 @@ const rf_past *rf__cache_rows(rf_graph *g, rf_cache *c, int64_t layer);
  * without it the state stays.  NULL: the graph has stopped. */
 const float *rf__cache_state(const rf_cache *c, int64_t b, int64_t layer, rf_state_kind which);
 float *rf__cache_next_state(rf_graph *g, rf_cache *c, int64_t b, int64_t layer, rf_state_kind which);
+
+/* Of a call of rf__cache_read: the rows of the sources' tokens [tokens, S], in a layer.  false: the graph has stopped.
+ */
+bool rf__cache_put_source(rf_graph *g, rf_cache *c, int64_t layer, const rf_tensor *x);
+
+/* The rows of the sources that the call's sequences look at.  NULL: the graph has stopped. */
+const rf_past *rf__cache_source(rf_graph *g, const rf_cache *c, int64_t layer);
 
 /* Keys and values of qkv, rotated by spec's angles, and spec->more_key, are appended; spec then says where all keys
  * are.  On failure the graph has stopped. */

@@ -17,7 +17,7 @@ void rf_generate_options_init(rf_generate_options *o, size_t size)
     const rf_generate_options own = {
         .max_new_tokens = 64, .temperature = 1, .top_p = 1, .repetition_penalty = 1, .seed = 42, .typical_p = 1,
         .num_return_sequences = 1, .batch_size = 64,
-        .num_beams = 1, .length_penalty = 1};
+        .num_beams = 1, .length_penalty = 1, .forced_bos = -1, .forced_eos = -1};
     rf__options_init(o, size, &own, sizeof own);
 }
 
@@ -44,6 +44,10 @@ rf_status rf__generate_check(const rf_generate_options *o, rf_error *why)
         {"num_beams", (double)o->num_beams, 1, RF_BATCH_SIZE_MOST},
         {"length_penalty", o->length_penalty, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST},
         {"early_stopping", (double)o->early_stopping, RF_STOP_HEURISTIC, RF_STOP_NEVER},
+        {"length_norm", (double)o->length_norm, RF_LENGTH_POWER, RF_LENGTH_GNMT},
+        {"forced_bos", (double)o->forced_bos, -1, INT32_MAX},
+        {"forced_eos", (double)o->forced_eos, -1, INT32_MAX},
+        {"max_length_factor", o->max_length_factor, 0, RF_NEW_TOKENS_MOST},
     };
     for (size_t i = 0; i < RF_COUNT(limits); i++)
         if (!(limits[i].value >= limits[i].least && limits[i].value <= limits[i].most))
@@ -166,6 +170,15 @@ void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag,
         }
 }
 
+/* log softmax of what is left. */
+static void renormalize(rf__candidate *c, int64_t n)
+{
+    double most = -INFINITY, sum = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, c[i].p);
+    for (int64_t i = 0; i < n; i++) sum += exp(c[i].p - most);
+    for (int64_t i = 0; i < n; i++) c[i].p -= most + log(sum);
+}
+
 int64_t rf__best_scores(const rf_generate_options *o, const float *logits, double sum, int64_t V, const uint8_t *flag,
                         int64_t most, rf__candidate *c)
 {
@@ -175,6 +188,7 @@ int64_t rf__best_scores(const rf_generate_options *o, const float *logits, doubl
         if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
         c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
     }
+    if (o->renormalize_logits) renormalize(c, n);
     if (n > most) {
         select_best(c, n, most);
         n = most;

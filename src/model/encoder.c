@@ -214,10 +214,10 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
     return is->unrotate ? is->unrotate(g, &b->at, a) : a;
 }
 
-rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q, rf_tensor *key_value)
+rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q)
 {
     rf_attention_spec spec = b->cross;
-    spec.key_value = key_value;
+    if (!spec.past) spec.key_value = b->family->source_keys(g, b);
     return rf_attention(g, q, &spec);
 }
 
@@ -250,15 +250,16 @@ static rf_block block_of(const side *s, const rf_block *common, int64_t i)
     return b;
 }
 
-/* Attention to the source: unrotated, or by the angles that self-attention has, at the places on each side. */
+/* Attention to the source: unrotated, or by the angles that self-attention has, at the places on each side.  `source`
+ * NULL: its keys are kept, rotated. */
 static void look(rf_graph *g, rf_block *b, const looked_at *source)
 {
-    b->source = source->h;
     b->cross = (rf_attention_spec){.heads = b->config->num_attention_heads,
                                    .B = b->at.B,
                                    .start = b->at.start,
-                                   .key_start = source->at->start,
                                    .drop = b->config->attention_probs_dropout_prob};
+    if (source) b->source = source->h, b->cross.key_start = source->at->start;
+    else b->cross.past = rf__cache_source(g, b->at.cache, b->at.layer);
     if (!b->config->rotary_cross_attention) return;
     if (!b->spec.rope || b->spec.row != b->at.position) {
         rf__stop(g, RF_EUNSUPPORTED,
@@ -267,21 +268,28 @@ static void look(rf_graph *g, rf_block *b, const looked_at *source)
     }
     b->cross.rope = b->spec.rope;
     b->cross.row = b->spec.row;
-    b->cross.key_row = source->at->position;
+    if (source) b->cross.key_row = source->at->position;
 }
 
-/* The layers of a side, from what they have in common; `source` NULL: they look at no other. */
+/* Layer i with its angles, which attention to the source may have, too. */
+static rf_block rotated_layer(rf_graph *g, const side *s, const rf_block *common, int64_t i)
+{
+    rf_error why = {0};
+    rf_block b = block_of(s, common, i);
+    if (!g->error.code && b.is->angles && b.is->angles(g, &b.at, &b.spec, &why)) rf__stop(g, why.code, "%s", why.text);
+    return b;
+}
+
+/* The layers of a side; `source` NULL: they look at no other, or at what is kept of one. */
 static rf_tensor *run(rf_graph *g, const rf_encoder *e, const side *s, const rf_block *common, const looked_at *source)
 {
     const rf_family *family = common->family;
     const int64_t L = common->config->num_hidden_layers;
-    rf_error why = {0};
+    const bool kept = common->config->is_encoder_decoder && common->at.cache;
     rf_block *l = rf__push(g, (size_t)L, sizeof *l);
     for (int64_t i = 0; i < L && l; i++) {
-        l[i] = block_of(s, common, i);
-        if (!why.code && common->is->angles && common->is->angles(g, &l[i].at, &l[i].spec, &why))
-            rf__stop(g, why.code, "%s", why.text);
-        if (source) look(g, &l[i], source);
+        l[i] = rotated_layer(g, s, common, i);
+        if (source || kept) look(g, &l[i], source);
     }
     if (!l || g->error.code) return &g->nil.t;
     const rf_graph_mark mark = rf_graph_here(g);
@@ -341,6 +349,43 @@ rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, 
     if (to.config->rotary_cross_attention && from.at.highest > to.at.highest) to.at.highest = from.at.highest;
     const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
     return run(g, e, &e->side[1], &to, &seen);
+}
+
+/* Keys and values of a layer, as attention to them takes them. */
+static rf_tensor *keys_to_keep(rf_graph *g, const rf_block *b)
+{
+    rf_tensor *kv = b->family->source_keys(g, b);
+    if (!b->cross.rope) return kv;
+    const rf_rotate_parts_spec rotate = {.parts = 2,
+                                         .heads = b->cross.heads,
+                                         .rotated = b->cross.heads,
+                                         .row = {b->cross.key_row},
+                                         .rope = {b->cross.rope}};
+    return rf_rotate_parts(g, kv, &rotate);
+}
+
+void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, rf_cache *cache)
+{
+    rf_block from, to;
+    bind(g, e);
+    if (!common_of(g, e, &e->side[0], source, &from) || !common_of(g, e, &e->side[1], source, &to)) return;
+    const looked_at seen = {run(g, e, &e->side[0], &from, NULL), &from.at};
+    for (int64_t i = 0; i < to.config->num_hidden_layers && !g->error.code; i++) {
+        const rf_mark mark = rf__scratch(g);
+        rf_block b = to.config->rotary_cross_attention ? rotated_layer(g, &e->side[1], &to, i)
+                                                       : block_of(&e->side[1], &to, i);
+        look(g, &b, &seen);
+        if (rf__cache_put_source(g, cache, i, keys_to_keep(g, &b))) rf__scratch_end(g, mark);
+    }
+}
+
+rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, rf_cache *cache)
+{
+    rf_block to;
+    bind(g, e);
+    if (!common_of(g, e, &e->side[1], target, &to)) return &g->nil.t;
+    to.at.cache = cache;
+    return run(g, e, &e->side[1], &to, NULL);
 }
 
 rf_tensor *rf__encoder_forward_rows(rf_graph *g, rf_encoder *e, const rf_batch *b, const int32_t row[], int64_t n)

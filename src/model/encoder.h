@@ -58,6 +58,11 @@ rf_tensor *rf__encoder_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *
  * family has no decoder. */
 rf_tensor *rf__pair_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, const rf_batch *target);
 
+/* The same in two: what the decoder's layers look at of sources is kept by the cache's sequences, which rf__cache_read
+ * has made; and tokens that continue such sequences.  The bits are those of rf__pair_forward. */
+void rf__source_forward(rf_graph *g, rf_encoder *e, const rf_batch *source, struct rf_cache *cache);
+rf_tensor *rf__target_forward_next(rf_graph *g, rf_encoder *e, const rf_batch *target, struct rf_cache *cache);
+
 /* What the family makes of the tokens at row[0..n) before the decoder, [n,E]; in BERT LayerNorm(act(h W^T + b)). */
 rf_tensor *rf__mlm_transform(rf_graph *g, rf_encoder *e, rf_tensor *h, const int32_t row[], int64_t n);
 

@@ -38,7 +38,7 @@ typedef struct rf_block {
     rf_layer_context at;
     rf_attention_spec spec;
     rf_attention_spec cross;            /* ... to the source; its keys and values are the layer's to make             */
-    rf_tensor *source;                  /* [M,C] what the encoder made of it; NULL: there is none                     */
+    rf_tensor *source;                  /* [M,C] what the encoder made of it; NULL: its keys are kept, or none is     */
     rf__observer *observer;
     void *observer_user;
     int64_t *underflows;                /* of linear attention's denominators: added to                               */
@@ -94,6 +94,7 @@ typedef struct rf_family {
     rf_norm_kind norm;
     rf_tensor *(*embed)(rf_graph *g, const rf_block *b);
     rf_tensor *(*layer_forward)(rf_graph *g, const rf_block *b, rf_tensor *h);
+    rf_tensor *(*source_keys)(rf_graph *g, const rf_block *b);      /* [M,2C] of b->source; NULL: without decoder     */
     rf_tensor *(*finish)(rf_graph *g, const rf_block *b, rf_tensor *h);             /* NULL: nothing to do            */
     rf_footprint (*footprint)(const rf_config *c, bool bf16);
 } rf_family;
@@ -116,8 +117,9 @@ rf_status rf__family_allows(const rf_family *f, const rf_position *p, rf_error *
 /* softmax(R(m) q (R(n) k)^T / sqrt D) v, or what the encoding makes of it: [N,3C] -> [N,C] (encoder.c). */
 rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv);
 
-/* softmax(q k^T / sqrt D) v over the source of each sequence: q [N,C], keys and values [M,2C] -> [N,C] (encoder.c). */
-rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q, rf_tensor *key_value);
+/* softmax(q k^T / sqrt D) v over the source of each sequence: q [N,C], keys and values by the family's source_keys, or
+ * those that are kept -> [N,C] (encoder.c). */
+rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *q);
 
 /* Heads (heads.c): dropout, dense, act, dropout, out | dense, tanh, dropout, out | dropout, out | out | dense, act,
  * norm. */

@@ -1,7 +1,8 @@
-/* generate.c — texts that are written side by side, a token each in every batch; see include/roformer/generate.h.
+/* generate.c — texts that are written side by side, a token each in every batch; see include/roformer/generate.h and
+ * translate.h.
  *
  *     enter     prompts, in their order, while there is space; the beginning that one shares with a text that is there
- *               already is forked from it
+ *               already is forked from it; sources are read by the encoder, all that enter in a batch
  *     step      one batch: of each text the token that came last, or a piece of its prompt
  *     choose    of each text whose tokens are all computed, the next one (choose.c)
  *     leave     texts that are done
@@ -17,7 +18,7 @@
 #include "model/writer.h"
 
 /* Tokens of prompts in a step (of whole texts, where no keys are kept); tokens in common for which a prompt waits. */
-enum { PIECE = 2048, WORTH = 32 };
+enum { PIECE = RF__PIECE, WORTH = 32 };
 
 /* ---- a text's beginning and end ---- */
 
@@ -26,29 +27,51 @@ void rf__writing_free(rf__writer *w, rf__writing *t)
     rf__search_leave(w, t);
     if (t->sequence) rf_sequence_drop(w->session, t->sequence, NULL);
     rf__free(w->ctx, t->id);
+    rf__free(w->ctx, t->logprob);
     rf__free(w->ctx, t->flag);
     rf__free(w->ctx, t);
 }
 
-static void finish(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why)
+bool rf__writing_space(const rf__writer *w, rf__writing *t)
+{
+    t->id = rf__calloc(w->ctx, (size_t)(t->prompt + t->most), sizeof *t->id);
+    t->logprob = rf__calloc(w->ctx, (size_t)t->most + 1, sizeof *t->logprob);
+    t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
+    return t->id && t->logprob && t->flag;
+}
+
+static void hand_over(const rf__writer *w, const rf__writing *t, rf_generate_end end)
+{
+    const int64_t n = t->n - t->prompt;
+    double sum = 0;
+    if (!w->written) return;
+    for (int64_t i = 0; i < n; i++) sum += t->logprob[i];
+    w->written(w->user, &(rf__written){t->number, n, t->id + t->prompt, t->logprob,
+                                       n ? sum / rf__norm_of_length(w->o, n) : 0, end == RF_GENERATE_STOP,
+                                       w->o->forced_eos >= 0 && n == t->most});
+}
+
+void rf__writing_end(rf__writer *w, rf__writing *t, rf_generate_end end, const rf_error *why)
 {
     if (t->search) {
         if (why) rf__search_fail(w, t->search, why);
         return;
     }
     t->over = true;
+    if (!why) hand_over(w, t, end);
     if (why && !w->first.code) w->first = *why;
     if (w->done && w->done(w->user, t->number, end, why)) w->stopped = true;
 }
 
-static rf_status check_prompt(const rf__writer *w, const rf_prompt *p, rf_error *why)
+static rf_status check_ids(const rf__writer *w, const char *what, const int32_t id[], int64_t n, int64_t least,
+                           rf_error *why)
 {
-    if (!p->id || p->n < 1 || p->n > INT32_MAX - w->o->max_new_tokens)
-        return rf_fail(why, RF_EARG, "prompt: %lld tokens; at least 1", (long long)p->n);
-    for (int64_t i = 0; i < p->n; i++)
-        if (p->id[i] < 0 || p->id[i] >= w->V)
-            return rf_fail(why, RF_ERANGE, "prompt: token %lld is %d, the vocabulary has %lld", (long long)i,
-                           (int)p->id[i], (long long)w->V);
+    if ((!id && n) || n < least || n > INT32_MAX - w->o->max_new_tokens - 1)
+        return rf_fail(why, RF_EARG, "%s: %lld tokens; at least %lld", what, (long long)n, (long long)least);
+    for (int64_t i = 0; i < n; i++)
+        if (id[i] < 0 || id[i] >= w->V)
+            return rf_fail(why, RF_ERANGE, "%s: token %lld is %d, the vocabulary has %lld", what, (long long)i,
+                           (int)id[i], (long long)w->V);
     return RF_OK;
 }
 
@@ -58,33 +81,56 @@ static int64_t number_of(const rf__writer *w, int64_t unit)
     return w->o->num_beams > 1 ? unit * w->o->num_return_sequences : unit;
 }
 
-static const rf_prompt *prompt_of(const rf__writer *w, int64_t number)
+static const rf_translate_source *source_of(const rf__writer *w, int64_t number)
 {
-    return &w->prompt[number / w->o->num_return_sequences];
+    return w->source ? &w->source[number / w->o->num_return_sequences] : NULL;
 }
 
-static rf__writing *make(const rf__writer *w, int64_t number)
+/* A prompt, or what a translation begins with behind the decoder's first token. */
+static rf_prompt prompt_of(const rf__writer *w, int64_t number)
+{
+    const rf_translate_source *s = source_of(w, number);
+    if (!s) return w->prompt[number / w->o->num_return_sequences];
+    return (rf_prompt){.id = s->prefix, .n = s->prefixes, .occurrence = s->occurrence};
+}
+
+static rf_status check_prompt(const rf__writer *w, int64_t number, rf_error *why)
+{
+    const rf_translate_source *s = source_of(w, number);
+    const rf_prompt p = prompt_of(w, number);
+    const rf_status status = s ? check_ids(w, "source", s->id, s->n, 1, why) : RF_OK;
+    return status ? status : check_ids(w, s ? "prefix" : "prompt", p.id, p.n, s ? 0 : 1, why);
+}
+
+/* New tokens of a text, at most. */
+static int64_t most_of(const rf__writer *w, const rf_translate_source *s)
+{
+    const double most = s ? ceil(w->o->max_length_factor * (double)s->n) : 0;
+    return most > 0 && most < (double)w->o->max_new_tokens ? (int64_t)most : w->o->max_new_tokens;
+}
+
+static rf__writing *make(rf__writer *w, int64_t number)
 {
     const rf_generate_options *o = w->o;
-    const rf_prompt *p = prompt_of(w, number);
+    const rf_translate_source *s = source_of(w, number);
+    const rf_prompt p = prompt_of(w, number);
+    const int64_t first = s ? 1 : 0;
     rf__writing *t = rf__calloc(w->ctx, 1, sizeof *t);
     if (!t) return NULL;
-    *t = (rf__writing){.number = number, .n = p->n, .prompt = p->n};
-    t->id = rf__calloc(w->ctx, (size_t)(p->n + o->max_new_tokens), sizeof *t->id);
-    t->flag = rf__calloc(w->ctx, (size_t)w->V, 1);
-    if (!t->id || !t->flag) {
-        rf__free(w->ctx, t->id);
-        rf__free(w->ctx, t->flag);
-        rf__free(w->ctx, t);
+    *t = (rf__writing){.number = number, .n = first + p.n, .prompt = first + p.n, .most = most_of(w, s), .source = s};
+    if (!rf__writing_space(w, t)) {
+        rf__writing_free(w, t);
         return NULL;
     }
-    memcpy(t->id, p->id, (size_t)p->n * sizeof *t->id);
-    t->key = rf__make_key(o->seed, rf__hash64(p->id, (size_t)p->n * sizeof *p->id, 0x67656e65));
-    t->occurrence = (o->occurrence + p->occurrence) * (uint64_t)o->num_return_sequences +
+    if (s) t->id[0] = (int32_t)w->model->config.decoder_start_token_id;
+    if (p.n) memcpy(t->id + first, p.id, (size_t)p.n * sizeof *t->id);
+    const uint64_t hash = s ? rf__hash64(s->id, (size_t)s->n * sizeof *s->id, 0x6d616368) : 0x67656e65;
+    t->key = rf__make_key(o->seed, rf__hash64(p.id, (size_t)p.n * sizeof *p.id, hash));
+    t->occurrence = (o->occurrence + p.occurrence) * (uint64_t)o->num_return_sequences +
                     (uint64_t)(number % o->num_return_sequences);
     for (int64_t i = 0; i < o->suppressed; i++)
         if (o->suppress[i] >= 0 && o->suppress[i] < w->V) t->flag[o->suppress[i]] |= RF__SUPPRESSED;
-    for (int64_t i = 0; i < p->n; i++) t->flag[p->id[i]] |= RF__SEEN;
+    for (int64_t i = 0; i < t->n; i++) t->flag[t->id[i]] |= RF__SEEN;
     return t;
 }
 
@@ -137,8 +183,10 @@ static int64_t beams_of(const rf__writer *w, const rf__writing *t)
 static size_t promised(const rf__writer *w)
 {
     size_t sum = w->others;
-    for (int64_t i = 0; i < w->lives; i++)
-        if (!w->live[i]->over) sum += (size_t)beams_of(w, w->live[i]) * w->live[i]->bytes;
+    for (int64_t i = 0; i < w->lives; i++) {
+        const rf__writing *t = w->live[i];
+        if (!t->over) sum += (size_t)beams_of(w, t) * t->bytes + (rf__search_leads(t) ? t->source_bytes : 0);
+    }
     return sum;
 }
 
@@ -151,14 +199,17 @@ static rf_status fits(const rf__writer *w, rf__writing *t, bool *yes, rf_error *
     const size_t limit = w->cache ? rf__cache_most(w->cache) : 0, used = promised(w);
     *yes = true;
     if (!limit) return RF_OK;
-    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + w->o->max_new_tokens);
-    const size_t beams = (size_t)w->o->num_beams;
-    *yes = used <= limit && t->bytes <= (limit - used) / beams;
+    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + t->most);
+    if (t->source) t->source_bytes = rf_sequence_source_bytes(w->model, &o, t->source->n);
+    const size_t beams = (size_t)w->o->num_beams, left = limit > used ? limit - used : 0;
+    *yes = t->source_bytes <= left && t->bytes <= (left - t->source_bytes) / beams;
     if (*yes || used > w->others) return RF_OK;
     return rf_fail(why, RF_ERANGE,
-                   "a prompt of %lld tokens and %lld new ones: their keys and values take %zu bytes, and the limit is "
-                   "%zu: a shorter prompt, fewer max_new_tokens, keys in bf16 (half), or more memory",
-                   (long long)t->prompt, (long long)w->o->max_new_tokens, t->bytes * beams, limit - w->others);
+                   "a %s of %lld tokens and %lld new ones: their keys and values take %zu bytes, and the limit is "
+                   "%zu: a shorter %s, fewer max_new_tokens, keys in bf16 (half), or more memory",
+                   t->source ? "source" : "prompt", (long long)(t->source ? t->source->n : t->prompt),
+                   (long long)t->most, t->bytes * beams + t->source_bytes, limit - w->others,
+                   t->source ? "source" : "prompt");
 }
 
 static int64_t writing_now(const rf__writer *w)
@@ -185,11 +236,11 @@ static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
     *entered = false;
     const int64_t now = writing_now(w), number = number_of(w, w->entered);
     if (w->entered == w->units || (now && now + w->o->num_beams > w->o->batch_size)) return RF_OK;
-    rf_status status = check_prompt(w, prompt_of(w, number), &own);
+    rf_status status = check_prompt(w, number, &own);
     rf__writing *t = status ? NULL : make(w, number);
     if (!status && !t) return rf_fail(why, RF_ENOMEM, "out of memory: a text beside %lld others", (long long)w->lives);
     if (!status) status = fits(w, t, &yes, &own);
-    if (!status && yes && w->cache) {
+    if (!status && yes && w->cache && !w->source) {
         status = take_sequence(w, t, &waits, why);
         if (status) return rf__writing_free(w, t), status;
     }
@@ -204,7 +255,7 @@ static rf_status enter_one(rf__writer *w, bool *entered, rf_error *why)
     w->live[w->lives++] = t;
     w->entered++;
     *entered = true;
-    if (!w->o->max_new_tokens) t->over = true, refuse(w, number, RF_GENERATE_LENGTH, NULL);
+    if (!t->most) t->over = true, refuse(w, number, RF_GENERATE_LENGTH, NULL);
     else if (w->o->num_beams > 1) return rf__search_begin(w, t, why);
     return RF_OK;
 }
@@ -227,8 +278,9 @@ static rf_status enter(rf__writer *w, rf_error *why)
         const rf_status status = enter_one(w, &entered, why);
         if (status) return status;
     }
+    const rf_status status = w->source && w->cache && !w->stopped ? rf__sources_take(w, false, why) : RF_OK;
     leave(w);
-    return RF_OK;
+    return status;
 }
 
 /* ---- a step ---- */
@@ -264,7 +316,8 @@ static void choose(void *arg, int64_t i, int worker)
     t->next = (rf_generated){.id = -1, .index = index, .text = t->number};
     rf__mark_ngrams(t->id, t->n, size, t->flag, true);
     if (t->search) rf__search_look(w, t, c);
-    const int64_t n = t->search ? 0 : rf__candidates(w->o, t->logits, w->V, t->flag, c);
+    int64_t n = t->search ? 0 : rf__candidates(w->o, t->logits, w->V, t->flag, c);
+    if (!t->search && rf__forced(w, t) >= 0) c[0] = (rf__candidate){.p = 1, .id = rf__forced(w, t)}, n = 1;
     rf__mark_ngrams(t->id, t->n, size, t->flag, false);
     if (!n) return;
     t->next.id = draw(c, n, chance(t, index));
@@ -280,15 +333,16 @@ static void hand_out(rf__writer *w, rf__writing *t)
     if (t->next.id < 0) {
         rf_fail(&why, RF_EARG, "suppress, no_repeat_ngram_size: all %lld tokens of the vocabulary are excluded",
                 (long long)w->V);
-        finish(w, t, RF_GENERATE_FAILED, &why);
+        rf__writing_end(w, t, RF_GENERATE_FAILED, &why);
         return;
     }
     t->flag[t->next.id] |= RF__SEEN;
+    t->logprob[t->next.index] = t->next.logprob;
     t->id[t->n++] = t->next.id;
     const int enough = w->sink ? w->sink(w->user, &t->next) : 0;
-    if (t->next.stops) finish(w, t, RF_GENERATE_STOP, NULL);
-    else if (enough) finish(w, t, RF_GENERATE_SINK, NULL);
-    else if (t->n - t->prompt == w->o->max_new_tokens) finish(w, t, RF_GENERATE_LENGTH, NULL);
+    if (t->next.stops) rf__writing_end(w, t, RF_GENERATE_STOP, NULL);
+    else if (enough) rf__writing_end(w, t, RF_GENERATE_SINK, NULL);
+    else if (t->n - t->prompt == t->most) rf__writing_end(w, t, RF_GENERATE_LENGTH, NULL);
 }
 
 /* The batch of members [from, to). */
@@ -312,8 +366,9 @@ static rf_status compute(rf__writer *w, int64_t from, int64_t to, rf_error *why)
         if (t->known + t->piece == t->n) w->row[n++] = w->start[i + 1] - 1;
     }
     const rf_batch b = {.N = N, .B = B, .id = w->id, .start = w->start};
-    const rf_status status = w->cache ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
-                                      : rf_session_scores(w->session, &b, w->row, n, &logits, why);
+    const rf_status status = w->cache    ? rf_session_continue(w->session, w->which, &b, w->row, n, &logits, why)
+                             : w->source ? rf__sources_compute(w, from, &b, n, &logits, why)
+                                         : rf_session_scores(w->session, &b, w->row, n, &logits, why);
     if (status) return status;
     n = 0;
     for (int64_t i = from; i < to; i++) {
@@ -331,7 +386,7 @@ static rf_status step(rf__writer *w, int64_t from, int64_t to, rf_error *why)
     rf_status status = compute(w, from, to, &own);
     if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own.text);
     if (status && to - from == 1) {
-        finish(w, w->member[from], RF_GENERATE_FAILED, &own);
+        rf__writing_end(w, w->member[from], RF_GENERATE_FAILED, &own);
         return RF_OK;
     }
     if (status) {
@@ -367,7 +422,8 @@ static void gather(rf__writer *w)
 
 static rf_status begin(rf__writer *w, rf_error *why)
 {
-    const rf_config *c = &w->model->config;
+    const rf_stack *stack = rf__model_writer(w->model);
+    const rf_config *c = &stack->config;
     const size_t most = 4 * (size_t)(w->o->batch_size + w->o->num_beams);
     w->capacity = (int64_t)most;
     if (!c->is_decoder)
@@ -375,11 +431,17 @@ static rf_status begin(rf__writer *w, rf_error *why)
                        "this model sees tokens on both sides (is_decoder false): it cannot write text");
     w->ctx = w->model->ctx;
     w->V = c->vocab_size;
+    if (c->is_encoder_decoder != (w->source != NULL))
+        return rf_fail(why, RF_EUNSUPPORTED, w->source ? "this model has no decoder: it does not translate"
+                                                       : "this model translates: it writes nothing without a source");
+    if (w->o->forced_bos >= w->V || w->o->forced_eos >= w->V)
+        return rf_fail(why, RF_ERANGE, "forced_bos %d, forced_eos %d: the vocabulary has %lld", (int)w->o->forced_bos,
+                       (int)w->o->forced_eos, (long long)w->V);
     if (w->o->num_beams > 1 && rf__search_width(w->o) > w->V)
         return rf_fail(why, RF_EARG,
                        "num_beams: %lld beams choose among %lld tokens in each step, the vocabulary has %lld",
                        (long long)w->o->num_beams, (long long)rf__search_width(w->o), (long long)w->V);
-    if (!rf__position_caches(w->model->params.position, c, NULL)) {
+    if (!rf__position_caches(stack->position, c, NULL)) {
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
         w->others = rf__cache_bytes(w->cache);
@@ -399,36 +461,44 @@ static void end(rf__writer *w)
     rf__free(w->ctx, w->member);
     rf__free(w->ctx, w->candidate);
     rf__free(w->ctx, w->id);
+    rf__free(w->ctx, w->source_id);
     rf__free(w->ctx, w->start);
     rf__free(w->ctx, w->row);
     rf__free(w->ctx, w->which);
+}
+
+rf_status rf__write_texts(rf__writer *w, int64_t texts, const rf_generate_options *options, rf_error *why)
+{
+    rf_generate_options o;
+    rf_status status = rf__generate_options_read(&o, options, why);
+    if (!status) status = rf__generate_check(&o, why);
+    if (!status && (texts < 0 || texts > INT64_MAX / o.num_return_sequences))
+        status = rf_fail(why, RF_EARG, "%s: %lld", w->source ? "sources" : "prompts", (long long)texts);
+    w->o = &o;
+    w->model = rf__session_model(w->session);
+    if (!status) status = begin(w, why);
+    w->units = o.num_beams > 1 ? texts : texts * o.num_return_sequences;
+    while (!status && !w->stopped && (w->lives || w->entered < w->units)) {
+        status = enter(w, why);
+        if (status || w->stopped) break;
+        gather(w);
+        if (w->members) status = step(w, 0, w->members, why);
+        if (!status) status = rf__search_advance(w, why);
+    }
+    end(w);
+    w->o = NULL;
+    if (status || w->done || !w->first.code) return status;
+    return rf_fail(why, w->first.code, "%s", w->first.text);
 }
 
 rf_status rf_session_generate_all(rf_session *session, const rf_prompt prompt[], int64_t prompts,
                                   const rf_generate_options *options, rf_generate_sink *sink, rf_generate_done *done,
                                   void *user, rf_error *why)
 {
-    rf_generate_options o;
     if (!(session && options && (prompt || !prompts)))
         return rf__missing("rf_session_generate_all", "session, options, prompts", why);
-    rf__writer w = {.o = &o, .session = session, .model = rf__session_model(session), .prompt = prompt, .sink = sink,
-                .done = done, .user = user};
-    rf_status status = rf__generate_options_read(&o, options, why);
-    if (!status) status = rf__generate_check(&o, why);
-    if (!status && (prompts < 0 || prompts > INT64_MAX / o.num_return_sequences))
-        status = rf_fail(why, RF_EARG, "prompts: %lld", (long long)prompts);
-    if (!status) status = begin(&w, why);
-    w.units = o.num_beams > 1 ? prompts : prompts * o.num_return_sequences;
-    while (!status && !w.stopped && (w.lives || w.entered < w.units)) {
-        status = enter(&w, why);
-        if (status || w.stopped) break;
-        gather(&w);
-        if (w.members) status = step(&w, 0, w.members, why);
-        if (!status) status = rf__search_advance(&w, why);
-    }
-    end(&w);
-    if (status || done || !w.first.code) return status;
-    return rf_fail(why, w.first.code, "%s", w.first.text);
+    rf__writer w = {.session = session, .prompt = prompt, .sink = sink, .done = done, .user = user};
+    return rf__write_texts(&w, prompts, options, why);
 }
 
 /* ---- one text ---- */

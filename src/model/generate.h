@@ -24,6 +24,9 @@ int64_t rf__best_scores(const rf_generate_options *o, const float *logits, doubl
  * size 0: none.  Ids are in the vocabulary. */
 void rf__mark_ngrams(const int32_t id[], int64_t n, int64_t size, uint8_t *flag, bool on);
 
+/* What the log-probability of n tokens is divided by. */
+double rf__norm_of_length(const rf_generate_options *o, int64_t n);
+
 rf_status rf__generate_check(const rf_generate_options *o, rf_error *why);
 
 #endif

@@ -16,9 +16,9 @@ static rf_status out_of_memory(rf_error *why, size_t bytes)
     return rf_fail(why, RF_ENOMEM, "out of memory: %zu bytes of weights", bytes);
 }
 
-/* ---- where a weight comes from: a file or a seed ---- */
+/* ---- where a weight comes from: a file, a slab of values or a seed ---- */
 
-struct source { const rf_weights *file; const rf_weight **match; uint64_t seed; };
+struct source { const rf_weights *file; const rf_weight **match; const float *slab; uint64_t seed; };
 
 static rf_status read_one(const rf_model *m, const struct source *from, size_t i, float *to, rf_error *why)
 {
@@ -28,7 +28,8 @@ static rf_status read_one(const rf_model *m, const struct source *from, size_t i
         if (!status) rf_weights_forget(from->file, from->match[i]);
         return status;
     }
-    rf__param_init(&m->params, i, to, from->seed);
+    if (from->slab) memcpy(to, from->slab + m->params.p[i].offset, m->params.p[i].count * sizeof *to);
+    else rf__param_init(&m->params, i, to, from->seed);
     return RF_OK;
 }
 
@@ -127,6 +128,7 @@ static rf_status begin(const rf_ctx *ctx, const rf_config *config, rf_type type,
     m->config = *config;
     m->config.hidden_dropout_prob = m->config.attention_probs_dropout_prob = 0;
     pthread_mutex_init(&m->lock, NULL);
+    m->generation = rf__translate_usual;
     const rf_status status = rf__params_new_head(ctx, &m->config, rf_config_head(config), &m->params, why);
     if (!status) {
         m->value = rf__calloc(ctx, m->params.n, sizeof *m->value);
@@ -170,6 +172,7 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     rf_status status = rf_config_read(ctx, folder, &config, why);
     if (!status && (status = begin(ctx, &config, type, &m, why))) rf__config_named(folder, why);
     if (!status) status = load(m, folder, why);
+    if (!status && config.is_encoder_decoder) status = rf__translate_open(m, folder, why);
     if (!status && rf_tokenizer_found(ctx, folder)) {
         status = rf_tokenizer_open(ctx, folder, &m->tokenizer, why);
         if (!status && rf_tokenizer_size(m->tokenizer) > config.vocab_size)
@@ -184,6 +187,27 @@ rf_status rf_model_open_as(const rf_ctx *ctx, const char *folder, rf_type type, 
     return RF_OK;
 }
 
+/* A model that comes from no file, of the config's own head. */
+static rf_status make(const rf_ctx *ctx, const rf_config *config, const struct source *from, rf_type type,
+                      rf_model **out, rf_error *why)
+{
+    rf_model *m = NULL;
+    rf_config own;
+    rf_status status = rf__config_given(&own, config, why);
+    if (!status) status = rf_config_check(&own, "config", why);
+    if (!status) status = rf__config_keep(ctx, &own, why);
+    if (!status) status = begin(ctx, &own, type, &m, why);
+    if (!status) status = gather(m, from, why);
+    if (!status && own.is_encoder_decoder) status = rf__translate_open(m, NULL, why);
+    if (status) {
+        rf_model_close(m);
+        return status;
+    }
+    m->has_head = true;
+    *out = m;
+    return RF_OK;
+}
+
 rf_status rf_model_random(const rf_ctx *ctx, const rf_config *config, uint64_t seed, rf_model **out, rf_error *why)
 {
     return rf_model_random_as(ctx, config, seed, RF_F32, out, why);
@@ -193,20 +217,12 @@ rf_status rf_model_random_as(const rf_ctx *ctx, const rf_config *config, uint64_
                              rf_error *why)
 {
     if (!(ctx && config && out)) return rf__missing("rf_model_random_as", "ctx, config, out", why);
-    rf_model *m = NULL;
-    rf_config own;
-    rf_status status = rf__config_given(&own, config, why);
-    if (!status) status = rf_config_check(&own, "config", why);
-    if (!status) status = rf__config_keep(ctx, &own, why);
-    if (!status) status = begin(ctx, &own, type, &m, why);
-    if (!status) status = gather(m, &(struct source){.seed = seed}, why);
-    if (status) {
-        rf_model_close(m);
-        return status;
-    }
-    m->has_head = true;
-    *out = m;
-    return RF_OK;
+    return make(ctx, config, &(struct source){.seed = seed}, type, out, why);
+}
+
+rf_status rf__model_of_slab(const rf_params *params, const float *slab, rf_type type, rf_model **out, rf_error *why)
+{
+    return make(params->ctx, &params->config, &(struct source){.slab = slab}, type, out, why);
 }
 
 void rf_model_close(rf_model *m)
@@ -218,6 +234,7 @@ void rf_model_close(rf_model *m)
     rf__free(m->ctx, m->vectors);
     rf__free(m->ctx, m->ignored);
     rf_tokenizer_free(m->tokenizer);
+    rf__generation_clear(m->ctx, &m->generation);
     rf_weights_close(m->file);
     rf__params_free(&m->params);
     pthread_mutex_destroy(&m->lock);

@@ -5,6 +5,8 @@
 #include <pthread.h>
 
 #include "model/encoder.h"
+#include "roformer/sequence.h"
+#include "store/generation.h"
 
 struct rf_model {
     const rf_ctx *ctx;
@@ -13,6 +15,7 @@ struct rf_model {
     rf_params params;
     rf_weights *file;           /* stays mapped while word embeddings are used where they lie */
     rf_tokenizer *tokenizer;
+    rf__generation_config generation;  /* of a translator: generation_config.json over the defaults */
     char *ignored;
     bool has_head;
     float *vectors;             /* biases, norms, small tables */
@@ -33,6 +36,19 @@ const struct rf_cache *rf__session_kept(const rf_session *s);                   
 /* What keys and values are kept in when `asked` is asked for: with products in bf16 nothing is lost by bf16. */
 rf_type rf__sequence_type(const rf_model *m, rf_type asked);
 
+/* What each of `source` is kept as, in B sequences without tokens; see rf_sequence_read. */
+rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, rf_sequence out[], rf_error *why);
+
+/* A model whose weights are those of a slab at this moment, copied and packed, without a tokenizer: for what training
+ * asks of the model as it is.  The head is the config's own. */
+rf_status rf__model_of_slab(const rf_params *params, const float *slab, rf_type type, rf_model **out, rf_error *why);
+
+/* How translations are found: the defaults, and what a folder (or NULL) says over them. */
+extern const rf__generation_config rf__translate_usual;
+rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why);
+
+/* The layers that write: the decoder's, or all that there are. */
+const rf_stack *rf__model_writer(const rf_model *m);
 rf_status rf__model_head(rf_model *m, const rf_packed **out, rf_error *why);
 
 #endif

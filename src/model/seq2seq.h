@@ -14,7 +14,7 @@ rf_footprint rf__seq2seq_footprint(const rf_config *c, bool bf16);
 #define RF_SEQ2SEQ \
     .prefix = "model.", .embedding = rf__rows_source_words, .layer = rf__rows_source_layer, \
     .decoder = &rf__seq2seq_decoder, .silent = rf__seq2seq_silent, .norm = RF_NORM_LAYER, \
-    .footprint = rf__seq2seq_footprint, .finish = rf__bert_finish, RF_BERT_LAYER
+    .footprint = rf__seq2seq_footprint, .source_keys = rf__bert_source_keys, .finish = rf__bert_finish, RF_BERT_LAYER
 
 /* Keys by transformers' names, with the family's defaults; what it does not have is written only when it is not the
  * default. */

@@ -28,7 +28,20 @@ rf_status rf_sequence_new(rf_session *s, const rf_sequence_options *options, rf_
     if (!(s && out)) return rf__missing("rf_sequence_new", "session, out", why);
     rf_status status = read_options(options, &o, why);
     if (!status) status = rf__session_cache(s, &cache, why);
+    if (!status && rf__session_model(s)->config.is_encoder_decoder)
+        status = rf_fail(why, RF_EUNSUPPORTED, "a decoder's sequence looks at a source: rf_sequence_read begins it");
     return status ? status : rf__cache_add(cache, rf__sequence_type(rf__session_model(s), o.type), out, why);
+}
+
+rf_status rf_sequence_read(rf_session *s, const rf_sequence_options *options, const rf_batch *source,
+                           rf_sequence out[], rf_error *why)
+{
+    rf_sequence_options o;
+    if (!(s && source && out)) return rf__missing("rf_sequence_read", "session, source, out", why);
+    if (!rf__session_model(s)->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder: its sequences look at no source");
+    const rf_status status = read_options(options, &o, why);
+    return status ? status : rf__session_read(s, rf__sequence_type(rf__session_model(s), o.type), source, out, why);
 }
 
 rf_status rf_sequence_fork(rf_session *s, rf_sequence from, rf_sequence *out, rf_error *why)
@@ -53,16 +66,28 @@ int64_t rf_sequence_length(const rf_session *s, rf_sequence which)
     return cache ? rf__cache_tokens(cache, which) : -1;
 }
 
-size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens)
+static size_t bytes_of(const rf_model *m, const rf_sequence_options *options, int64_t tokens,
+                       size_t (*of)(const rf_keeping *k, rf_type type, int64_t tokens))
 {
     rf_sequence_options o;
     size_t sum = 0;
     if (!m || tokens < 0 || read_options(options, &o, NULL)) return SIZE_MAX;
-    for (int64_t i = -1; i < m->config.num_hidden_layers; i++) {
-        const rf_keeping k = rf__position_keeping(m->ctx, m->params.position, &m->config, i);
-        if (!rf__checked_add(sum, rf__keeping_bytes(&k, rf__sequence_type(m, o.type), tokens), &sum)) return SIZE_MAX;
+    const rf_stack *stack = rf__model_writer(m);
+    for (int64_t i = -1; i < stack->config.num_hidden_layers; i++) {
+        const rf_keeping k = rf__position_keeping(m->ctx, stack->position, &stack->config, i);
+        if (!rf__checked_add(sum, of(&k, rf__sequence_type(m, o.type), tokens), &sum)) return SIZE_MAX;
     }
     return sum;
+}
+
+size_t rf_sequence_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens)
+{
+    return bytes_of(m, options, tokens, rf__keeping_bytes);
+}
+
+size_t rf_sequence_source_bytes(const rf_model *m, const rf_sequence_options *options, int64_t tokens)
+{
+    return bytes_of(m, options, tokens, rf__source_bytes);
 }
 
 size_t rf_sequence_memory(const rf_session *s)

@@ -197,23 +197,26 @@ rf_status rf_session_logits(rf_session *s, const rf_batch *batch, const float **
 rf_status rf__session_cache(rf_session *s, rf_cache **out, rf_error *why)
 {
     const rf_model *m = s->model;
+    const rf_stack *stack = rf__model_writer(m);
     rf_status status = RF_OK;
-    if (!m->config.is_decoder)
+    if (!stack->config.is_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "this model sees tokens on both sides (is_decoder false): its sequences cannot be continued");
     if (!s->cache) {
-        const int64_t L = m->config.num_hidden_layers;
+        const int64_t L = stack->config.num_hidden_layers;
         rf_keeping *k = rf__calloc(m->ctx, (size_t)L + 1, sizeof *k);
-        status = rf__position_caches(m->params.position, &m->config, why);
+        status = rf__position_caches(stack->position, &stack->config, why);
         if (!status && !k) status = rf_fail(why, RF_ENOMEM, "out of memory: sequences of %lld layers", (long long)L);
         for (int64_t i = -1; !status && i < L; i++)
-            k[i + 1] = rf__position_keeping(m->ctx, m->params.position, &m->config, i);
+            k[i + 1] = rf__position_keeping(m->ctx, stack->position, &stack->config, i);
         if (!status) status = rf__cache_new(m->ctx, L, k, &s->cache, why);
         rf__free(m->ctx, k);
     }
     *out = s->cache;
     return status;
 }
+
+const rf_stack *rf__model_writer(const rf_model *m) { return &m->params.stack[m->params.stacks - 1]; }
 
 const rf_cache *rf__session_kept(const rf_session *s) { return s->cache; }
 
@@ -244,7 +247,8 @@ static rf_status add_tokens(rf_session *s, const rf_batch *batch, const int32_t 
     if (status) return status;
     rf_graph_record(s->graph, 0, 0, 0);
     b.position = position;
-    rf_tensor *h = rf__encoder_forward_next(s->graph, s->encoder, &b, s->cache);
+    rf_tensor *h = (s->model->config.is_encoder_decoder ? rf__target_forward_next : rf__encoder_forward_next)(
+        s->graph, s->encoder, &b, s->cache);
     return finish(s, rf__mlm_logits(s->graph, s->encoder, h, row, n), out, why);
 }
 
@@ -258,12 +262,25 @@ rf_status rf_session_continue(rf_session *s, const rf_sequence which[], const rf
     if (!status && batch->position)
         status = rf_fail(why, RF_EARG, "batch: positions of continued sequences go on counting, none may be given");
     if (!status) status = rf__session_cache(s, &cache, why);
-    if (!status) status = get_head(s, why);
+    if (!status) status = s->model->config.is_encoder_decoder ? get_words(s, why) : get_head(s, why);
     if (!status) status = rf__cache_begin(cache, which, batch->B, batch->start, why);
     if (status) return status;
     status = add_tokens(s, batch, row, n, out, why);
     rf__cache_end(cache, status == RF_OK);
     return status;
+}
+
+rf_status rf__session_read(rf_session *s, rf_type type, const rf_batch *source, rf_sequence out[], rf_error *why)
+{
+    rf_cache *cache;
+    rf_status status = rf__session_cache(s, &cache, why);
+    if (!status) status = begin(s, source, why);
+    if (!status) status = rf__cache_read(cache, type, source->B, source->start, out, why);
+    if (status) return status;
+    rf__source_forward(s->graph, s->encoder, source, cache);
+    const rf_error *e = rf_graph_error(s->graph);
+    rf__cache_end(cache, !e->code);
+    return e->code ? rf_fail(why, e->code, "%s", e->text) : RF_OK;
 }
 
 size_t rf_session_memory(const rf_session *s)

@@ -186,6 +186,7 @@ const char *rf_tokenizer_transformers(const rf_tokenizer *t) { return t->row->tr
 /* ---- questions ------------------------------------------------------------------------------------------------- */
 
 int32_t rf_tokenizer_size(const rf_tokenizer *t) { return t->n; }
+const rf_tokenizer *rf_tokenizer_target(const rf_tokenizer *t) { return t->target ? t->target : t; }
 
 const char *rf_tokenizer_token(const rf_tokenizer *t, int32_t id)
 {

@@ -58,6 +58,7 @@ rf_status rf__training_text(const char *text, size_t size, rf_error *why);      
 struct rf_tokenizer {
     const rf_tokenizer_row *row;
     const rf_ctx *ctx;
+    rf_tokenizer *target;               /* of the other side of a translator; NULL: there is one for both             */
     int32_t n;                          /* ids are below it                                                           */
     char *name[RF_SPECIALS];
     int32_t special[RF_SPECIALS];

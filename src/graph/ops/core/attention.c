@@ -364,11 +364,9 @@ static void forward(rf_graph *g, const struct saved *s, const float *qkv, float 
     rf__scratch_end(g, mark);
 }
 
-/* C, of [N,3C] or, with keys of other tokens, [N,C]. */
-static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p)
-{
-    return p->key_value ? qkv->dim[1] : qkv->dim[1] / 3;
-}
+/* Parts of a row of qkv: with keys of other tokens there are queries alone. */
+static int parts_of(const rf_attention_spec *p) { return p->key_value || (p->past && p->past->apart) ? 1 : 3; }
+static int64_t width_of(const rf_tensor *qkv, const rf_attention_spec *p) { return qkv->dim[1] / parts_of(p); }
 
 /* The rules of tables of offsets and of further columns. */
 static rf_tensor *refuse_relative(rf_graph *g, const rf_tensor *qkv, const rf_attention_spec *p)
@@ -405,9 +403,10 @@ static rf_tensor *refuse_past(rf_graph *g, const rf_attention_spec *p)
     RF_NEED(g, !g->record && past->count && past->page && past->type, RF_EARG,
             "attention: past goes without recording, and with its lists");
     for (int64_t b = 0; b < p->B; b++) {
-        RF_NEED(g, past->page[b] && past->count[b] >= p->start[b + 1] - p->start[b], RF_ESHAPE,
-                "attention: %lld keys of sequence %lld for %d tokens", (long long)past->count[b], (long long)b,
-                (int)(p->start[b + 1] - p->start[b]));
+        const int64_t least = past->apart ? 0 : p->start[b + 1] - p->start[b];
+        RF_NEED(g, past->page[b] && past->count[b] >= least, RF_ESHAPE,
+                "attention: %lld keys of sequence %lld for %lld tokens", (long long)past->count[b], (long long)b,
+                (long long)least);
         RF_NEED(g, past->type[b] == RF_F32 || past->type[b] == RF_BF16, RF_EARG,
                 "attention: keys of sequence %lld of type %d, neither f32 nor bf16", (long long)b, (int)past->type[b]);
     }
@@ -467,7 +466,7 @@ rf_tensor *rf_attention(rf_graph *g, rf_tensor *qkv, const rf_attention_spec *sp
 {
     RF_EXPECT(g, "attention", qkv, 2);
     RF_NEED(g, spec, RF_EARG, "attention: spec is missing");
-    const int parts = spec->key_value ? 1 : 3;
+    const int parts = parts_of(spec);
     RF_NEED(g,
             spec->heads > 0 && spec->heads <= INT32_MAX && qkv->dim[1] > 0 &&
                 qkv->dim[1] % (parts * spec->heads) == 0,

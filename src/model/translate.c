@@ -1,0 +1,183 @@
+/* translate.c — sources to translations: options as the model's files have them, and what is handed out; see
+ * include/roformer/translate.h.
+ *
+ *     source s </s>  ->  encoder  ->  <start> [prefix] t_1 ... t_n </s>
+ *
+ * Writing is generate.c's and beam.c's. */
+#include <math.h>
+
+#include "model/position.h"
+#include "model/writer.h"
+
+enum { MOST = 256, BATCH = 128 };        /* new tokens; translations at a time */
+
+/* ---- options ---- */
+
+const rf__generation_config rf__translate_usual = {
+    .num_beams = 1, .max_new_tokens = MOST, .forced_bos = -1, .forced_eos = -1, .length_penalty = 1,
+    .repetition_penalty = 1, .temperature = 1, .top_p = 1, .typical_p = 1};
+
+static rf_status one_id(const rf_ctx *ctx, int32_t **list, int64_t *n, int64_t id, rf_error *why)
+{
+    if (*list) return RF_OK;
+    *list = rf__calloc(ctx, 1, sizeof **list);
+    if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of one id");
+    **list = (int32_t)id;
+    *n = 1;
+    return RF_OK;
+}
+
+rf_status rf__translate_open(rf_model *m, const char *folder, rf_error *why)
+{
+    rf__generation_config *x = &m->generation;
+    const rf_config *c = &m->config;
+    rf_status status = folder ? rf__generation_read(m->ctx, folder, c->decoder_start_token_id, x, why) : RF_OK;
+    if (!status) status = one_id(m->ctx, &x->stop, &x->stops, c->eos_token_id, why);
+    if (!status && c->decoder_start_token_id != c->eos_token_id)
+        status = one_id(m->ctx, &x->suppress, &x->suppressed, c->decoder_start_token_id, why);
+    return status;
+}
+
+void rf_translate_init(const rf_model *m, rf_generate_options *o, size_t size)
+{
+    const rf__generation_config *x = m ? &m->generation : &rf__translate_usual;
+    rf_generate_options own;
+    rf_generate_defaults(&own);
+    own.max_new_tokens = x->max_new_tokens;
+    own.do_sample = x->do_sample && x->num_beams == 1;
+    own.temperature = x->temperature;
+    own.top_k = x->top_k;
+    own.top_p = x->top_p;
+    own.min_p = x->min_p;
+    own.typical_p = x->typical_p;
+    own.repetition_penalty = x->repetition_penalty;
+    own.no_repeat_ngram_size = x->no_repeat_ngram_size;
+    own.stop = x->stop;
+    own.stops = x->stops;
+    own.suppress = x->suppress;
+    own.suppressed = x->suppressed;
+    own.num_beams = x->num_beams;
+    own.length_penalty = x->length_penalty;
+    own.early_stopping = (rf_stop_search)x->early;
+    own.forced_bos = (int32_t)x->forced_bos;
+    own.forced_eos = (int32_t)x->forced_eos;
+    own.renormalize_logits = x->renormalize;
+    own.batch_size = BATCH;
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+rf_status rf_translate_check(const rf_model *m, rf_error *why)
+{
+    if (!m) return rf__missing("rf_translate_check", "model", why);
+    if (!m->config.is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "this model has no decoder beside an encoder: it does not translate");
+    const rf_error *own = &m->generation.why;
+    return own->code ? rf_fail(why, own->code, "%s", own->text) : RF_OK;
+}
+
+/* ---- translating ---- */
+
+typedef struct translating {
+    rf_translate_done *done;
+    void *user;
+    int64_t each;                       /* translations of a source                                                   */
+    uint8_t *failed;                    /* [n] told already                                                           */
+    bool enough;
+} translating;
+
+static void take(void *user, const rf__written *w)
+{
+    translating *x = user;
+    rf_translation t = {.source = w->text / x->each,
+                        .rank = w->text % x->each,
+                        .end = w->stopped && !w->forced ? RF_GENERATE_STOP : RF_GENERATE_LENGTH,
+                        .n = w->n - w->stopped,
+                        .id = w->id,
+                        .logprobs = w->n,
+                        .logprob = w->logprob,
+                        .score = w->score};
+    for (int64_t i = 0; i < w->n; i++) t.total += w->logprob[i];
+    if (!x->enough) x->enough = x->done(x->user, t.source, &t, NULL) != 0;
+}
+
+static int end_of(void *user, int64_t text, rf_generate_end end, const rf_error *why)
+{
+    translating *x = user;
+    const int64_t source = text / x->each;
+    (void)end;
+    if (why && !x->failed[source] && !x->enough) x->enough = x->done(x->user, source, NULL, why) != 0;
+    if (why) x->failed[source] = 1;
+    return x->enough;
+}
+
+rf_status rf_session_translate(rf_session *session, const rf_translate_source source[], int64_t n,
+                               const rf_generate_options *options, rf_translate_done *done, void *user, rf_error *why)
+{
+    rf_generate_options o;
+    if (!(session && done && (source || !n)))
+        return rf__missing("rf_session_translate", "session, sources, done", why);
+    const rf_model *m = rf__session_model(session);
+    rf_status status = m->config.is_encoder_decoder && options ? RF_OK : rf_translate_check(m, why);
+    rf_translate_defaults(m, &o);
+    if (!status && options) status = rf__generate_options_read(&o, options, why);
+    if (!status && o.max_new_tokens < 1)
+        status = rf_fail(why, RF_EARG, "max_new_tokens: %lld, at least 1", (long long)o.max_new_tokens);
+    if (!status && n < 0) status = rf_fail(why, RF_EARG, "sources: %lld", (long long)n);
+    if (status || !n) return status;
+    translating x = {.done = done, .user = user, .each = o.num_return_sequences};
+    x.failed = rf__calloc(m->ctx, (size_t)n, 1);
+    if (!x.failed) return rf_fail(why, RF_ENOMEM, "out of memory: %lld sources", (long long)n);
+    rf__writer w = {.session = session, .source = source, .done = end_of, .written = take, .user = &x};
+    status = rf__write_texts(&w, n, &o, why);
+    rf__free(m->ctx, x.failed);
+    return status;
+}
+
+/* ---- what given translations are worth ---- */
+
+struct rows { const float *logits; const int32_t *id; double *out; int64_t V; };
+
+static void one_row(void *arg, int64_t i, int worker)
+{
+    const struct rows *r = arg;
+    const float *logits = r->logits + i * r->V;
+    (void)worker;
+    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(logits, r->V);
+}
+
+static rf_status check_target(const rf_model *m, const rf_batch *target, rf_error *why)
+{
+    const int64_t V = m->config.vocab_size;
+    if (!target->id || !target->start || target->N < 1 || target->N > INT32_MAX)
+        return rf_fail(why, RF_EARG, "targets: %lld tokens%s", (long long)target->N,
+                       target->id && target->start ? "" : " without their lists");
+    for (int64_t i = 0; i < target->N; i++)
+        if (target->id[i] < 0 || target->id[i] >= V)
+            return rf_fail(why, RF_ERANGE, "targets: token %lld is %d, the vocabulary has %lld", (long long)i,
+                           (int)target->id[i], (long long)V);
+    return RF_OK;
+}
+
+rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                          double logprob[], rf_error *why)
+{
+    if (!(session && source && target && logprob))
+        return rf__missing("rf_session_translation_logprobs", "session, source, target, logprobs", why);
+    const rf_model *m = rf__session_model(session);
+    const int64_t V = m->config.vocab_size, N = target->N;
+    rf_status status = check_target(m, target, why);
+    if (status) return status;
+    int32_t *shifted = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted), *row = shifted + N;
+    if (!shifted) return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)N);
+    memcpy(shifted + 1, target->id, (size_t)(N - 1) * sizeof *shifted);
+    for (int64_t b = 0; b < target->B; b++)
+        if (target->start[b] >= 0 && target->start[b] < N)
+            shifted[target->start[b]] = (int32_t)m->config.decoder_start_token_id;
+    for (int64_t i = 0; i < N; i++) row[i] = (int32_t)i;
+    const rf_batch b = {.N = N, .B = target->B, .id = shifted, .start = target->start};
+    const float *logits;
+    status = rf_session_pair_scores(session, source, &b, row, N, &logits, why);
+    if (!status) rf__parallel(m->ctx, N, one_row, &(struct rows){logits, target->id, logprob, V});
+    rf__free(m->ctx, shifted);
+    return status;
+}

@@ -1,0 +1,184 @@
+/* generation.c — generation_config.json of transformers (GenerationConfig): num_beams, length_penalty, bad_words_ids
+ * ...  Folders that are older than that file have the keys in config.json.
+ *
+ * A key that would change which text is found, and that is not known here, is kept as a reason to refuse. */
+#include <string.h>
+#include <unistd.h>
+
+#include "roformer/files.h"
+#include "store/generation.h"
+#include "store/store.h"
+
+enum { MOST = 1 << 20, LISTED = 65536 };
+
+typedef struct reading { const rf_ctx *ctx; const char *path; const json_t *root; rf_error *why; } reading;
+
+/* NULL: not there, or null. */
+static const json_t *value_of(const reading *r, const char *key)
+{
+    const json_t *v = json_object_get(r->root, key);
+    return v && !json_is_null(v) ? v : NULL;
+}
+
+static rf_status number(const reading *r, const char *key, double low, double high, double *out)
+{
+    const json_t *v = value_of(r, key);
+    if (!v) return RF_OK;
+    if (!json_is_number(v)) return rf__wrong_type(r->path, key, v, "a number", r->why);
+    const double x = json_number_value(v);
+    if (!(x >= low && x <= high))
+        return rf_fail(r->why, RF_EDATA, "%s: %s is %g, allowed is [%g, %g]", r->path, key, x, low, high);
+    *out = x;
+    return RF_OK;
+}
+
+static rf_status whole(const reading *r, const char *key, int64_t low, int64_t high, int64_t *out)
+{
+    const json_t *v = value_of(r, key);
+    if (!v) return RF_OK;
+    if (!json_is_integer(v)) return rf__wrong_type(r->path, key, v, "a whole number", r->why);
+    const json_int_t x = json_integer_value(v);
+    if (x < low || x > high)
+        return rf_fail(r->why, RF_EDATA, "%s: %s is %lld, allowed is [%lld, %lld]", r->path, key, (long long)x,
+                       (long long)low, (long long)high);
+    *out = x;
+    return RF_OK;
+}
+
+static rf_status truth(const reading *r, const char *key, int *out)
+{
+    const json_t *v = value_of(r, key);
+    if (!v) return RF_OK;
+    if (!json_is_boolean(v)) return rf__wrong_type(r->path, key, v, "true or false", r->why);
+    *out = json_is_true(v);
+    return RF_OK;
+}
+
+static rf_status early(const reading *r, int *out)
+{
+    const json_t *v = value_of(r, "early_stopping");
+    const char *text = json_string_value(v);
+    if (!v) return RF_OK;
+    if (!json_is_boolean(v) && (!text || strcmp(text, "never")))
+        return rf__wrong_type(r->path, "early_stopping", v, "true, false or \"never\"", r->why);
+    *out = text ? 2 : json_is_true(v);
+    return RF_OK;
+}
+
+/* An id, or a list of ids. */
+static rf_status ids(const reading *r, const char *key, const json_t *v, int32_t **list, int64_t *n)
+{
+    const size_t count = json_is_array(v) ? json_array_size(v) : 1;
+    if (!v) return RF_OK;
+    if (count > LISTED) return rf_fail(r->why, RF_EDATA, "%s: %s: more than %d ids", r->path, key, LISTED);
+    int32_t *fresh = rf__calloc(r->ctx, (size_t)*n + count + 1, sizeof *fresh);
+    if (!fresh) return rf_fail(r->why, RF_ENOMEM, "out of memory: %s", r->path);
+    if (*n) memcpy(fresh, *list, (size_t)*n * sizeof *fresh);
+    rf__free(r->ctx, *list);
+    *list = fresh;
+    for (size_t i = 0; i < count; i++) {
+        const json_t *x = json_is_array(v) ? json_array_get(v, i) : v;
+        if (!json_is_integer(x) || json_integer_value(x) < 0 || json_integer_value(x) > INT32_MAX)
+            return rf__wrong_type(r->path, key, x, "an id, or a list of ids", r->why);
+        fresh[(*n)++] = (int32_t)json_integer_value(x);
+    }
+    return RF_OK;
+}
+
+/* Lists of one token each: those of more would be found while a text is written. */
+static rf_status bad_words(const reading *r, rf__generation_config *out)
+{
+    const json_t *v = value_of(r, "bad_words_ids"), *word;
+    size_t i;
+    if (v && !json_is_array(v)) return rf__wrong_type(r->path, "bad_words_ids", v, "a list of lists of ids", r->why);
+    json_array_foreach(v, i, word) {
+        if (json_is_array(word) && json_array_size(word) > 1 && !out->why.code)
+            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: bad_words_ids has a word of %zu tokens; those of one are left out",
+                    r->path, json_array_size(word));
+        else if (!json_is_array(word) || json_array_size(word) != 1)
+            return rf__wrong_type(r->path, "bad_words_ids", word, "a list of ids", r->why);
+        else {
+            const rf_status status =
+                ids(r, "bad_words_ids", json_array_get(word, 0), &out->suppress, &out->suppressed);
+            if (status) return status;
+        }
+    }
+    return RF_OK;
+}
+
+/* What changes texts and cannot be had: keys with the value that changes nothing. */
+static void look_for_others(const reading *r, rf__generation_config *out)
+{
+    static const struct { const char *key; double usual; } others[] = {
+        {"min_length", 0}, {"min_new_tokens", 0}, {"num_beam_groups", 1}, {"diversity_penalty", 0},
+        {"encoder_no_repeat_ngram_size", 0}, {"encoder_repetition_penalty", 1}, {"penalty_alpha", 0},
+        {"epsilon_cutoff", 0}, {"eta_cutoff", 0}, {"guidance_scale", 1},
+    };
+    static const char *const lists[] = {"begin_suppress_tokens", "sequence_bias", "force_words_ids", "constraints",
+                                        "exponential_decay_length_penalty", "forced_decoder_ids"};
+    for (size_t i = 0; i < RF_COUNT(others) && !out->why.code; i++) {
+        const json_t *v = value_of(r, others[i].key);
+        if (v && json_is_number(v) && json_number_value(v) != others[i].usual)
+            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: %s is %g, which is not supported", r->path, others[i].key,
+                    json_number_value(v));
+    }
+    for (size_t i = 0; i < RF_COUNT(lists) && !out->why.code; i++)
+        if (value_of(r, lists[i]))
+            rf_fail(&out->why, RF_EUNSUPPORTED, "%s: %s is not supported", r->path, lists[i]);
+}
+
+static rf_status read_all(const reading *r, int64_t start, rf__generation_config *x)
+{
+    int64_t length = 0, begins = start;
+    rf_status status = whole(r, "num_beams", 1, 4096, &x->num_beams);
+    if (!status) status = whole(r, "max_length", 2, MOST, &length);
+    if (length) x->max_new_tokens = length - 1;
+    if (!status) status = whole(r, "max_new_tokens", 1, MOST, &x->max_new_tokens);
+    if (!status) status = whole(r, "no_repeat_ngram_size", 0, MOST, &x->no_repeat_ngram_size);
+    if (!status) status = whole(r, "top_k", 0, 1 << 24, &x->top_k);
+    if (!status) status = whole(r, "forced_bos_token_id", 0, INT32_MAX, &x->forced_bos);
+    if (!status) status = whole(r, "forced_eos_token_id", 0, INT32_MAX, &x->forced_eos);
+    if (!status) status = whole(r, "decoder_start_token_id", 0, INT32_MAX, &begins);
+    if (!status) status = number(r, "length_penalty", -100, 100, &x->length_penalty);
+    if (!status) status = number(r, "repetition_penalty", 1e-6, 1e6, &x->repetition_penalty);
+    if (!status) status = number(r, "temperature", 1e-6, 1e6, &x->temperature);
+    if (!status) status = number(r, "top_p", 1e-6, 1, &x->top_p);
+    if (!status) status = number(r, "min_p", 0, 1, &x->min_p);
+    if (!status) status = number(r, "typical_p", 1e-6, 1, &x->typical_p);
+    if (!status) status = truth(r, "do_sample", &x->do_sample);
+    if (!status) status = truth(r, "renormalize_logits", &x->renormalize);
+    if (!status) status = early(r, &x->early);
+    if (!status) status = ids(r, "eos_token_id", value_of(r, "eos_token_id"), &x->stop, &x->stops);
+    if (!status) status = ids(r, "suppress_tokens", value_of(r, "suppress_tokens"), &x->suppress, &x->suppressed);
+    if (!status) status = bad_words(r, x);
+    if (!status && begins != start)
+        status = rf_fail(r->why, RF_EDATA, "%s: decoder_start_token_id is %lld, but %lld in %s", r->path,
+                         (long long)begins, (long long)start, RF_FILE_CONFIG);
+    if (!status) look_for_others(r, x);
+    return status;
+}
+
+rf_status rf__generation_read(const rf_ctx *ctx, const char *folder, int64_t start, rf__generation_config *out,
+                              rf_error *why)
+{
+    char path[4096], *text;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_GENERATION, why);
+    if (!status && access(path, F_OK)) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
+    if (!status) status = rf__read_file(ctx, path, MOST, &text, &size, why);
+    if (status) return status;
+    rf_error own = {0};
+    json_t *root = rf__json_parse(text, size, 0, path, &own);
+    rf__free(ctx, text);
+    if (!root) return rf_fail(why, own.code, "%s", own.text);
+    status = read_all(&(reading){ctx, path, root, why}, start, out);
+    json_decref(root);
+    return status;
+}
+
+void rf__generation_clear(const rf_ctx *ctx, rf__generation_config *x)
+{
+    rf__free(ctx, x->stop);
+    rf__free(ctx, x->suppress);
+    x->stop = x->suppress = NULL;
+}

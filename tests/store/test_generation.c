@@ -1,0 +1,119 @@
+/* test_generation.c — mirrors src/store/generation.c: what generation_config.json says, and what it may not say. */
+#include "t.h"
+
+#include "store/generation.h"
+
+static rf_status read_as(const rf_ctx *ctx, const char *name, const char *json, rf__generation_config *x, rf_error *why)
+{
+    const char *folder = t_folder();
+    t_write(folder, name, json, strlen(json));
+    *x = (rf__generation_config){.num_beams = 1, .max_new_tokens = 256, .forced_bos = -1, .forced_eos = -1};
+    return rf__generation_read(ctx, folder, 40, x, why);
+}
+
+/* As opus-mt's folders have it, and as those before the file, in config.json. */
+static const char opus[] =
+    "{\"bad_words_ids\": [[40]], \"bos_token_id\": 0, \"decoder_start_token_id\": 40, \"eos_token_id\": 0,"
+    " \"forced_eos_token_id\": 0, \"max_length\": 512, \"num_beams\": 6, \"pad_token_id\": 40,"
+    " \"renormalize_logits\": true, \"length_penalty\": null, \"transformers_version\": \"4.32.0\"}";
+
+static void what_a_file_says(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const char *const name[] = {"generation_config.json", "config.json"};
+    for (int i = 0; i < 2; i++) {
+        rf__generation_config x;
+        rf_error why = {0};
+        if (read_as(ctx, name[i], opus, &x, &why)) fail_msg("%s", why.text);
+        assert_int_equal(x.why.code, RF_OK);
+        assert_int_equal(x.num_beams, 6);
+        assert_int_equal(x.max_new_tokens, 511);
+        assert_int_equal(x.forced_bos, -1);
+        assert_int_equal(x.forced_eos, 0);
+        assert_int_equal(x.renormalize, 1);
+        assert_int_equal(x.stops, 1);
+        assert_int_equal(x.stop[0], 0);
+        assert_int_equal(x.suppressed, 1);
+        assert_int_equal(x.suppress[0], 40);
+        rf__generation_clear(ctx, &x);
+    }
+    rf__generation_config x;
+    rf_error why = {0};
+    if (read_as(ctx, name[0], "{\"eos_token_id\": [3, 5], \"suppress_tokens\": [7, 9], \"bad_words_ids\": [[1]],"
+                              " \"early_stopping\": \"never\", \"max_length\": 9, \"max_new_tokens\": 30,"
+                              " \"length_penalty\": 0.6, \"forced_bos_token_id\": 8, \"do_sample\": true}", &x, &why))
+        fail_msg("%s", why.text);
+    assert_int_equal(x.stops, 2);
+    assert_int_equal(x.stop[1], 5);
+    assert_int_equal(x.suppressed, 3);
+    assert_int_equal(x.suppress[2], 1);
+    assert_int_equal(x.early, 2);
+    assert_int_equal(x.max_new_tokens, 30);
+    assert_int_equal(x.forced_bos, 8);
+    assert_int_equal(x.do_sample, 1);
+    t_near(x.length_penalty, 0.6, 0);
+    rf__generation_clear(ctx, &x);
+    rf_ctx_free(ctx);
+}
+
+/* A file that is wrong is refused; one that asks for what is not there is kept with the reason. */
+static void what_is_refused(void **state)
+{
+    (void)state;
+    static const struct { const char *json; rf_status code, later; const char *part; } bad[] = {
+        {"{", RF_EDATA, RF_OK, "not valid JSON"},
+        {"{\"num_beams\": 0}", RF_EDATA, RF_OK, "num_beams is 0, allowed is [1, 4096]"},
+        {"{\"num_beams\": \"4\"}", RF_EDATA, RF_OK, "num_beams"},
+        {"{\"length_penalty\": true}", RF_EDATA, RF_OK, "length_penalty"},
+        {"{\"early_stopping\": \"always\"}", RF_EDATA, RF_OK, "early_stopping"},
+        {"{\"eos_token_id\": [-1]}", RF_EDATA, RF_OK, "eos_token_id"},
+        {"{\"bad_words_ids\": [40]}", RF_EDATA, RF_OK, "bad_words_ids"},
+        {"{\"decoder_start_token_id\": 2}", RF_EDATA, RF_OK, "decoder_start_token_id is 2, but 40 in config.json"},
+        {"{\"bad_words_ids\": [[1, 2]]}", RF_OK, RF_EUNSUPPORTED, "bad_words_ids has a word of 2 tokens"},
+        {"{\"num_beam_groups\": 2}", RF_OK, RF_EUNSUPPORTED, "num_beam_groups is 2"},
+        {"{\"begin_suppress_tokens\": [1]}", RF_OK, RF_EUNSUPPORTED, "begin_suppress_tokens"},
+        {"{\"min_length\": 0, \"num_beam_groups\": 1}", RF_OK, RF_OK, ""},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(bad); i++) {
+        rf__generation_config x;
+        rf_error why = {0};
+        const rf_status status = read_as(ctx, "generation_config.json", bad[i].json, &x, &why);
+        assert_int_equal(status, bad[i].code);
+        if (status) t_failed(&why, bad[i].code, bad[i].part);
+        else if (bad[i].later) t_failed(&x.why, bad[i].later, bad[i].part);
+        else assert_int_equal(x.why.code, RF_OK);
+        rf__generation_clear(ctx, &x);
+    }
+    rf_ctx_free(ctx);
+}
+
+/* Allocation after allocation fails: a sentence, nothing lost. */
+static void memory_ends(void **state)
+{
+    (void)state;
+    for (long fail = 1;; fail++) {
+        t_memory memory = {0};
+        rf__generation_config x;
+        rf_error why = {0};
+        rf_ctx *ctx = t_counting_ctx(1, NULL, &memory);
+        memory.fail = memory.calls + fail;
+        const rf_status status = read_as(ctx, "generation_config.json", opus, &x, &why);
+        assert_true(status == RF_OK || status == RF_ENOMEM);
+        rf__generation_clear(ctx, &x);
+        rf_ctx_free(ctx);
+        assert_int_equal(memory.live, 0);
+        if (!status) break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_file_says),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(memory_ends),
+    };
+    return cmocka_run_group_tests_name("store/generation", tests, NULL, NULL);
+}
