@@ -20,6 +20,7 @@
 #include "roformer/generate.h"
 #include "roformer/model.h"
 #include "roformer/reader.h"
+#include "roformer/translate.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -202,6 +203,44 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
                             const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
                             rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why);
 
+/* ---- translations ------------------------------------------------------------------------------------------------ */
+
+/* A source of more tokens than max_source_length: the text has no translation, or it is translated in parts, which are
+ * cut behind sentences where there are any, else between words, and whose translations are joined. */
+typedef enum rf_long_source { RF_LONG_REFUSE, RF_LONG_SPLIT } rf_long_source;
+
+typedef struct rf_translate_options {
+    size_t size;                /* of this struct, set by rf_translate_text_defaults                                 */
+    const rf_generate_options *generate;    /* NULL: rf_translate_defaults of the model                              */
+    int64_t max_source_length;  /* tokens of a source, with that which ends it; 0: max_position_embeddings; 0        */
+    rf_long_source long_source; /* RF_LONG_REFUSE                                                                    */
+    const char *prefix;         /* every translation begins with this text; NULL: none; NULL                         */
+} rf_translate_options;
+void rf_translate_options_init(rf_translate_options *o, size_t size);
+#define rf_translate_text_defaults(o) rf_translate_options_init((o), sizeof *(o))
+
+typedef struct rf_text_translation {
+    const char *text;           /* with the prefix                                                                   */
+    size_t bytes;
+    rf_translation of;          /* tokens behind the prefix, of all parts; `score` is that of the parts together     */
+    int64_t source_tokens, parts;   /* of the source, with those that end it; 0: there was nothing to translate      */
+} rf_text_translation;
+
+/* Called when a translation of text `text` is there, lent until it returns; or with NULL and why there is none, once.
+ * Ranks of a text come in their order where there are beams.  Anything but 0 ends all. */
+typedef int rf_translate_texts_done(void *user, int64_t text, const rf_text_translation *translation,
+                                    const rf_error *why);
+
+/* Translates texts by a model of an encoder and a decoder, side by side (rf_session_translate).  A text without a token
+ * has a translation without one, num_return_sequences times.
+ *
+ *   cost       sources and results of one call are held in memory: documents go in windows of a few thousand lines
+ *   RF_EUNSUPPORTED  the model has no decoder; generation_config.json asks for what is not there
+ *   why of a text    RF_EDATA: not UTF-8; RF_ERANGE: a source that is too long       others as rf_session_translate */
+rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                             const rf_translate_options *options, rf_translate_texts_done *done, void *user,
+                             rf_error *why);
+
 /* ---- how likely a text is ---------------------------------------------------------------------------------------- */
 
 typedef struct rf_score_options {
@@ -227,6 +266,14 @@ typedef struct rf_text_score {
  *   out        its lists are lent until the next call                                                                */
 rf_status rf_score_text(rf_pipeline *p, const char *context, size_t context_bytes, const char *text, size_t bytes,
                         const rf_score_options *options, rf_text_score *out, rf_error *why);
+
+/* The log-probability of a translation that is given, its end included, by a model of an encoder and a decoder: id and
+ * logprob are of the translation's tokens and the one that ends it.
+ *
+ *   out        its lists are lent until the next call
+ *   RF_EUNSUPPORTED  the model has no decoder       RF_EDATA, RF_ERANGE  a text (rf_encode); a source too long      */
+rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
+                               const rf_translate_options *options, rf_text_score *out, rf_error *why);
 
 #ifdef __cplusplus
 }

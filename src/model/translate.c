@@ -135,14 +135,14 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
 
 /* ---- what given translations are worth ---- */
 
-struct rows { const float *logits; const int32_t *id; double *out; int64_t V; };
+struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
 
 static void one_row(void *arg, int64_t i, int worker)
 {
     const struct rows *r = arg;
     const float *logits = r->logits + i * r->V;
     (void)worker;
-    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(logits, r->V);
+    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
 }
 
 static rf_status check_target(const rf_model *m, const rf_batch *target, rf_error *why)
@@ -177,7 +177,7 @@ rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *s
     const rf_batch b = {.N = N, .B = target->B, .id = shifted, .start = target->start};
     const float *logits;
     status = rf_session_pair_scores(session, source, &b, row, N, &logits, why);
-    if (!status) rf__parallel(m->ctx, N, one_row, &(struct rows){logits, target->id, logprob, V});
+    if (!status) rf__parallel(m->ctx, N, one_row, &(struct rows){m->ctx->k, logits, target->id, logprob, V});
     rf__free(m->ctx, shifted);
     return status;
 }

@@ -21,7 +21,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     if (!status && !rf_model_tokenizer(p->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_session_open(p->model, &p->session, why);
-    if (!status && rf_model_task(p->model) != RF_HEAD_MLM)
+    if (!status && rf_model_task(p->model) != RF_HEAD_MLM && rf_model_task(p->model) != RF_HEAD_SEQ2SEQ)
         status = rf__answerer_of(p->ctx, folder, type, p->model, p->session, &p->answerer, why);
     if (status) {
         rf_pipeline_close(p);

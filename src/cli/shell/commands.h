@@ -6,7 +6,8 @@
 #include "roformer/gemm.h"
 
 extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_dictionary, cmd_convert, cmd_prepare,
-    cmd_pretrain, cmd_finetune, cmd_evaluate, cmd_score, cmd_predict, cmd_classify, cmd_generate, cmd_info, cmd_verify,
+    cmd_pretrain, cmd_finetune, cmd_evaluate, cmd_score, cmd_predict, cmd_classify, cmd_generate, cmd_translate,
+    cmd_info, cmd_verify,
     cmd_bench, cmd_plot, cmd_watch, cmd_report, cmd_positions, cmd_position_report, cmd_bleu, cmd_demo,
     cmd_completion, cmd_help, cmd_train_translation;
 

@@ -1,0 +1,418 @@
+/* cmd_translate.c — roformer translate: texts to translations, by a model of an encoder and a decoder.
+ *
+ *     source </s>  ->  translation </s>
+ *
+ * All lines that are there are translated at once and printed in their order, each as soon as those before it are. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/pipeline.h"
+#include "roformer/sequence.h"
+
+/* Texts that are translated at once, at most. */
+enum { WINDOW = 4096 };
+
+struct args {
+    const char *model, *score;
+    int64_t seed, memory, nbest;
+    rf_generate_options o;
+    rf_translate_options t;
+    int json, dtype, cache_dtype, early, norm, split;
+    cli_list texts;
+};
+
+/* What is to be printed of a text. */
+typedef struct output {
+    char *text;
+    size_t n, capacity;
+    json_t *all;                /* with --json: its translations                                                      */
+    int64_t ranks;              /* that are there                                                                     */
+    rf_error why;
+} output;
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    cli_model m;
+    rf_generate_options o;
+    rf_translate_options t;
+    cli_window window;
+    uint64_t first;             /* number of the window's first text                                                  */
+    output *out;                /* [window.n]                                                                         */
+    int64_t head;               /* the first of them that is not whole yet                                            */
+    uint64_t done, cut, parts;  /* translations; those that were as long as they may be; texts in parts               */
+    int64_t tokens;
+    double seconds;
+} job;
+
+static rf_status no_memory(const job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
+
+/* ---- what is printed --------------------------------------------------------------------------------------------- */
+
+static bool append(output *x, const char *text, size_t n)
+{
+    if (x->capacity - x->n < n) {
+        const size_t more = 2 * (x->n + n) + 64;
+        char *fresh = realloc(x->text, more);
+        if (!fresh) return false;
+        x->text = fresh;
+        x->capacity = more;
+    }
+    if (n) memcpy(x->text + x->n, text, n);
+    x->n += n;
+    return true;
+}
+
+/* What is whole goes out. */
+static int print_ready(job *j)
+{
+    for (; j->head < j->window.n && j->out[j->head].ranks == j->o.num_return_sequences; j->head++) {
+        const output *x = &j->out[j->head];
+        if (x->n && fwrite(x->text, 1, x->n, stdout) != x->n) break;
+    }
+    return cli_flush(&j->io->why) || cli_stopped();
+}
+
+static json_t *as_json(const rf_text_translation *t)
+{
+    const rf_translation *x = &t->of;
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (int64_t i = 0; i < x->n; i++) cli_json_add(&ids, json_integer(x->id[i]));
+    for (int64_t i = 0; i < x->logprobs; i++) cli_json_add(&logprobs, json_real(x->logprob[i]));
+    return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o}", "translation", cli_text_json(t->text, t->bytes), "score",
+                     x->score, "logprob", x->total, "finish_reason", x->end == RF_GENERATE_STOP ? "stop" : "length",
+                     "ids", ids, "logprobs", logprobs);
+}
+
+/* One line for a text, when its last translation is there: the best one, and all of them as `nbest`. */
+static bool append_json(const job *j, output *x, const rf_text_translation *t)
+{
+    if (!x->all) x->all = json_array();
+    cli_json_add(&x->all, as_json(t));
+    if (x->ranks < j->o.num_return_sequences) return x->all != NULL;
+    json_t *line = json_copy(json_array_get(x->all, 0));
+    cli_json_set(&line, "source_tokens", json_integer(t->source_tokens));
+    cli_json_set(&line, "parts", json_integer(t->parts));
+    if (j->o.num_return_sequences > 1) cli_json_set(&line, "nbest", json_incref(x->all));
+    char *dumped = line ? cli_json_dump(line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) : NULL;
+    const bool good = dumped && append(x, dumped, strlen(dumped)) && append(x, "\n", 1);
+    free(dumped);
+    json_decref(line);
+    json_decref(x->all);
+    x->all = NULL;
+    return good;
+}
+
+/* The translation, or a line of Moses' lists: number of the text from 0, translation, log-probability, score. */
+static bool append_text(const job *j, output *x, int64_t text, const rf_text_translation *t)
+{
+    char line[96];
+    const bool many = j->a->nbest > 1;
+    int n = many ? snprintf(line, sizeof line, "%llu ||| ", (unsigned long long)j->first - 1 + (uint64_t)text) : 0;
+    if (!append(x, line, (size_t)n) || !append(x, t->text, t->bytes)) return false;
+    n = many ? snprintf(line, sizeof line, " ||| logprob= %.6g ||| %.6g", t->of.total, t->of.score) : 0;
+    return append(x, line, (size_t)n) && append(x, "\n", 1);
+}
+
+static void note_parts(job *j, int64_t text, const rf_text_translation *t)
+{
+    j->done++;
+    j->cut += t->of.end != RF_GENERATE_STOP;
+    j->tokens += t->of.n + 1;
+    if (t->parts < 2 || t->of.rank) return;
+    j->parts++;
+    cli_note(j->io, "text %llu: a source of %lld tokens, translated in %lld parts",
+             (unsigned long long)j->first + (uint64_t)text, (long long)t->source_tokens, (long long)t->parts);
+}
+
+static int take(void *user, int64_t text, const rf_text_translation *t, const rf_error *why)
+{
+    job *j = user;
+    output *x = &j->out[text];
+    if (!t) {
+        x->why = *why;
+        return text == j->head || cli_stopped();                        /* what is behind it is not printed */
+    }
+    x->ranks++;
+    note_parts(j, text, t);
+    if (!(j->a->json ? append_json(j, x, t) : append_text(j, x, text, t))) no_memory(j);
+    return j->io->why.code || (text == j->head && print_ready(j)) || cli_stopped();
+}
+
+/* ---- a window of texts ------------------------------------------------------------------------------------------- */
+
+static void end_texts(job *j)
+{
+    for (int64_t i = 0; j->out && i < j->window.n; i++) {
+        free(j->out[i].text);
+        json_decref(j->out[i].all);
+    }
+    free(j->out);
+    j->out = NULL;
+    cli_window_empty(&j->window);
+}
+
+/* The first failure of a text in their order; texts before it were printed. */
+static rf_status answer(job *j, const cli_texts *in)
+{
+    rf_error *why = &j->io->why;
+    const char *const *text = cli_window_texts(&j->window);
+    if (!j->window.n) return RF_OK;
+    const double begun = cli_seconds();
+    j->head = 0;
+    j->out = calloc((size_t)j->window.n, sizeof *j->out);
+    rf_status status = j->out ? RF_OK : no_memory(j);
+    if (!status)
+        status = rf_translate_texts(j->m.pipeline, text, j->window.size, j->window.n, &j->t, take, j, why);
+    j->seconds += cli_seconds() - begun;
+    if (!status) status = why->code;
+    if (!status && !cli_stopped()) print_ready(j);
+    if (!status && j->head < j->window.n && j->out[j->head].why.code)
+        status = cli_texts_fail(in, j->first + (uint64_t)j->head, why, &j->out[j->head].why);
+    end_texts(j);
+    return status;
+}
+
+static rf_status translate_all(job *j)
+{
+    cli_texts in = {0};
+    const char *text = "";
+    size_t size;
+    rf_status status = cli_texts_open(j->io->ctx, &in, &j->a->texts, &j->io->why);
+    while (!status && text && !cli_stopped()) {
+        rf_status bad = cli_texts_next(&in, &text, &size, &j->io->why);
+        if (!j->window.n) j->first = cli_texts_number(&in);
+        if (!bad && text) bad = cli_window_add(&j->window, text, size, &j->io->why);
+        if (!bad && text && j->window.n < WINDOW && cli_texts_ready(&in)) continue;
+        const rf_error first = j->io->why;                      /* texts before a bad line are still translated */
+        j->io->why = (rf_error){0};
+        status = answer(j, &in);
+        if (status || !bad) continue;
+        j->io->why = first;
+        status = bad;
+    }
+    cli_texts_close(&in);
+    return status;
+}
+
+/* ---- translations that are given --------------------------------------------------------------------------------- */
+
+static rf_status print_score(const job *j, const char *text, size_t size, const rf_text_score *s)
+{
+    rf_error *why = &j->io->why;
+    const double mean = s->n ? s->total / (double)s->n : 0;
+    if (!j->a->json) {
+        printf("%.4f\t%lld\t%.2f\t", s->total, (long long)s->n, exp(-mean));
+        fwrite(text, 1, size, stdout);
+        putchar('\n');
+        return cli_flush(why);
+    }
+    json_t *ids = json_array(), *logprobs = json_array();
+    for (int64_t i = 0; i < s->n; i++) {
+        cli_json_add(&ids, json_integer(s->id[i]));
+        cli_json_add(&logprobs, json_real(s->logprob[i]));
+    }
+    return cli_print_json(json_pack("{s:f, s:I, s:f, s:o, s:o}", "logprob", s->total, "tokens", (json_int_t)s->n,
+                                    "perplexity", exp(-mean), "ids", ids, "logprobs", logprobs),
+                          0, why);
+}
+
+/* A pair; `more`: there is a translation, too. */
+static rf_status score_pair(const job *j, const cli_texts *in, const char *text, size_t size, const char *line,
+                            size_t bytes)
+{
+    rf_text_score s;
+    rf_error inner = {0};
+    const rf_status status = rf_score_translation(j->m.pipeline, text, size, line, bytes, &j->t, &s, &inner);
+    if (status) return cli_texts_fail(in, cli_texts_number(in), &j->io->why, &inner);
+    return print_score(j, line, bytes, &s);
+}
+
+static rf_status score_all(job *j)
+{
+    cli_texts in = {0};
+    cli_lines given;
+    const char *text = "", *line = "";
+    size_t size = 0, bytes = 0;
+    rf_error *why = &j->io->why;
+    rf_status status = cli_lines_open(j->io->ctx, &given, j->a->score, why);
+    if (status) return status;
+    status = cli_texts_open(j->io->ctx, &in, &j->a->texts, why);
+    while (!status && !cli_stopped()) {
+        status = cli_texts_next(&in, &text, &size, why);
+        if (!status) status = cli_lines_next(&given, &line, &bytes, why);
+        if (status || cli_stopped() || (!text && !line)) break;
+        if (!text || !line)
+            status = rf_fail(why, RF_EDATA, "%s has %s lines than there are texts: a translation for each text",
+                             j->a->score, line ? "more" : "fewer");
+        else status = score_pair(j, &in, text, size, line, bytes);
+    }
+    cli_texts_close(&in);
+    cli_lines_close(&given);
+    return status;
+}
+
+/* ---- options ----------------------------------------------------------------------------------------------------- */
+
+/* Any of these asks for sampling. */
+static const char *const drawing[] = {"temperature", "top_k", "top_p", "min_p"};
+
+#define O(name) {#name, offsetof(rf_generate_options, name), sizeof ((rf_generate_options *)0)->name}
+static const struct { const char *name; size_t at, size; } given[] = {
+    O(num_beams),   O(length_penalty), O(max_new_tokens),     O(max_length_factor),    O(do_sample), O(temperature),
+    O(top_k),       O(top_p),          O(min_p),              O(no_repeat_ngram_size), O(batch_size),
+    O(repetition_penalty),
+};
+#undef O
+
+/* What was given in the place of what the model's files say. */
+static void read_options(job *j)
+{
+    const cli_parsed *p = j->io->parsed;
+    rf_translate_defaults(j->m.model, &j->o);
+    for (size_t i = 0; i < CLI_COUNT(given); i++)
+        if (cli_given(p, given[i].name))
+            memcpy((char *)&j->o + given[i].at, (const char *)&j->a->o + given[i].at, given[i].size);
+    for (size_t i = 0; i < CLI_COUNT(drawing); i++)
+        if (cli_given(p, drawing[i])) j->o.do_sample = 1;
+    if (j->o.do_sample && !cli_given(p, "num_beams")) j->o.num_beams = 1;
+    if (cli_given(p, "early_stopping")) j->o.early_stopping = (rf_stop_search)j->a->early;
+    j->o.length_norm = (rf_length_norm)j->a->norm;
+    j->o.num_return_sequences = j->a->nbest;
+    if (j->o.num_return_sequences > 1 && !j->o.do_sample && !cli_given(p, "num_beams") &&
+        j->o.num_beams < j->o.num_return_sequences)
+        j->o.num_beams = j->o.num_return_sequences;
+    j->o.seed = (uint64_t)j->a->seed;
+    j->o.cache_type = (rf_type)j->a->cache_dtype;
+    j->t = j->a->t;
+    j->t.long_source = (rf_long_source)j->a->split;
+    j->t.generate = &j->o;
+}
+
+static rf_status prepare(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_status status = cli_model_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->m);
+    if (status) return status;
+    if (!j->m.config->is_encoder_decoder)
+        return rf_fail(why, RF_EUNSUPPORTED, "the model is no encoder and decoder (is_encoder_decoder false), so it "
+                                             "cannot translate");
+    status = rf_translate_check(j->m.model, why);
+    read_options(j);
+    if (!status && j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    job j = {.a = arguments, .io = io};
+    cli_signals_catch();
+    rf_status status = prepare(&j);
+    if (!status) status = j.a->score ? score_all(&j) : translate_all(&j);
+    if (j.cut)
+        cli_note(io, "%llu of %llu translations were cut: they had as many tokens as --max_new_tokens allows",
+                 (unsigned long long)j.cut, (unsigned long long)j.done);
+    if (!status && j.seconds > 0 && isatty(2))
+        cli_note(io, "%llu translations, %.1f tokens in a second", (unsigned long long)j.done,
+                 (double)j.tokens / j.seconds);
+    cli_window_clear(&j.window);
+    cli_model_close(&j.m);
+    return cli_exit(io);
+}
+
+static void defaults(void *arguments)
+{
+    struct args *a = arguments;
+    rf_translate_defaults(NULL, &a->o);
+    rf_translate_text_defaults(&a->t);
+    a->seed = (int64_t)a->o.seed;
+    a->nbest = 1;
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION_OF(struct args, model, "folder of a model of an encoder and a decoder"),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"num_beams", 0, CLI_INT, A(o.num_beams), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
+     "beam search among N texts at a time, for the likeliest; 1: the likeliest token each time", "beam"},
+    {"nbest", 0, CLI_INT, A(nbest), "N", NULL, 1, RF_RETURN_SEQUENCES_MOST, NULL,
+     "the N best translations of each text, or so many samples", "num_return_sequences"},
+    {"length_penalty", 0, CLI_REAL, A(o.length_penalty), "X", NULL, -RF_LENGTH_PENALTY_MOST, RF_LENGTH_PENALTY_MOST,
+     NULL, "the power of --length_norm; above 0 longer translations do better", NULL},
+    {"length_norm", 0, CLI_CHOICE, A(norm), "tokens|gnmt", "tokens", 0, 0, NULL,
+     "what log-probabilities are divided by: tokens^X (fairseq, transformers), ((5 + tokens) / 6)^X (GNMT)", NULL},
+    {"early_stopping", 0, CLI_CHOICE, A(early), "false|true|never", NULL, 0, 0, NULL,
+     "when so many translations are there as beams, the search ends: if no beam does better as it is; at once; if none "
+     "can ever", NULL},
+    {"max_new_tokens", 'n', CLI_INT, A(o.max_new_tokens), "N", NULL, 1, RF_NEW_TOKENS_MOST, NULL,
+     "tokens of a translation, at most", NULL},
+    {"max_length_factor", 0, CLI_REAL, A(o.max_length_factor), "X", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "and at most X for each token of the source; 0: no matter", NULL},
+    {"max_source_length", 0, CLI_INT, A(t.max_source_length), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "tokens of a source, at most; 0: max_position_embeddings", NULL},
+    {"long_source", 0, CLI_CHOICE, A(split), "refuse|split", "refuse", 0, 0, NULL,
+     "a longer source is refused, or translated in parts, cut behind sentences where there are any", NULL},
+    {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "translations begin with TEXT", NULL},
+    {"score", 0, CLI_FILE, A(score), "FILE", NULL, 0, 0, NULL,
+     "translate nothing: FILE has a translation of each text, a line each, and is scored", NULL},
+    {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
+     "sample tokens by their probabilities; also when one of the next four is given", NULL},
+    {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
+     "below 1: likely tokens become likelier", NULL},
+    {"top_k", 'k', CLI_INT, A(o.top_k), "N", NULL, 0, RF_TOP_K_MOST, NULL,
+     "draw from the N likeliest tokens; 0: all", NULL},
+    {"top_p", 'p', CLI_REAL, A(o.top_p), "P", NULL, RF_TOP_P_LEAST, 1, NULL,
+     "draw from the fewest tokens whose probabilities add up to P", NULL},
+    {"min_p", 0, CLI_REAL, A(o.min_p), "P", NULL, 0, 1, NULL,
+     "leave out tokens with less than P times the probability of the likeliest", NULL},
+    {"seed", 0, CLI_INT, A(seed), "N", NULL, 0, 9.2e18, NULL, "decides what is drawn", NULL},
+    {"repetition_penalty", 0, CLI_REAL, A(o.repetition_penalty), "X", NULL, RF_REPETITION_PENALTY_LEAST,
+     RF_REPETITION_PENALTY_MOST, NULL, "above 1: tokens of the translation so far become less likely", NULL},
+    {"no_repeat_ngram_size", 0, CLI_INT, A(o.no_repeat_ngram_size), "N", NULL, 0, RF_NEW_TOKENS_MOST, NULL,
+     "no N tokens in a row come twice; 0: they may", NULL},
+    {"batch_size", 'b', CLI_INT, A(o.batch_size), "N", NULL, 1, RF_BATCH_SIZE_MOST, NULL,
+     "texts that are written at the same time, at most, each beam counted; the tokens do not depend on it", NULL},
+    {"cache_dtype", 0, CLI_CHOICE, A(cache_dtype), "f32|bf16", "f32", 0, 0, NULL,
+     "what keys and values of sources and earlier tokens are kept in; bf16 takes half the memory", NULL},
+    {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
+     "memory for keys and values, at most: texts wait until there is enough; 0: no limit", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each text", NULL},
+    {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "roformer translate -m my-translator \"A dog barks.\"",
+    "roformer translate -m my-translator --num_beams 4 --length_penalty 0.6 < test.en > test.de",
+    "roformer translate -m my-translator --num_beams 8 --nbest 3 --json \"A dog barks.\"",
+    "roformer translate -m my-translator --score test.de < test.en",
+    "roformer translate -m my-translator --long_source split --max_source_length 128 < book.en > book.de",
+    NULL,
+};
+
+const cli_command cmd_translate = {
+    "translate",
+    "[TEXT...]",
+    "translate texts with a model of an encoder and a decoder",
+    "Each TEXT, or each line of standard input when there is none, is translated; an empty line gives an empty line.  "
+    "What is not given here is as the model's generation_config.json says, else one beam and 256 tokens at most.  "
+    "Translations are written side by side and printed in the order of their texts, each as soon as those before it "
+    "are; they are the same whatever the number of threads and the other texts.\n"
+    "With --nbest above 1 a line for each: \"number of the text from 0 ||| translation ||| logprob= X ||| score\".  "
+    "The score is the log-probability divided by --length_norm.\n"
+    "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
+    "\"logprobs\", \"source_tokens\", \"parts\"} of the best, and with --nbest all of them as \"nbest\".\n"
+    "With --score: the log-probability of the given translation, the number of its tokens with the one that ends it, "
+    "its perplexity, and the translation, with tabs between.",
+    examples,
+    options,
+    sizeof(struct args),
+    defaults,
+    run,
+};

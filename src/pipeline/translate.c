@@ -1,0 +1,377 @@
+/* translate.c — texts to translations: sources as tokens, in parts where they are long, and tokens as texts.
+ *
+ *     text  ->  [s_1 ... s_m </s>] [...]  ->  [t_1 ... t_n] [...]  ->  text                brackets for each part */
+#include "model/generate.h"
+#include "pipeline/pipeline.h"
+
+/* What is kept of a part while others of its text are not there. */
+typedef struct translated { int32_t *id; double *logprob; rf_translation of; bool there; } translated;
+
+typedef struct source_text { int64_t first, parts, tokens, left; bool failed; } source_text;
+
+typedef struct translator {
+    rf_pipeline *p;
+    const rf_tokenizer *t, *target;
+    const rf_translate_options *o;
+    rf_generate_options g;
+    int64_t limit;                      /* tokens of a part, that which ends it included                              */
+    int32_t end;
+    int32_t *prefix;
+    int64_t prefixes;
+    int32_t *id;                        /* of all parts, end to end                                                   */
+    size_t ids, tokens;
+    size_t *start;                      /* [parts + 1]                                                                */
+    size_t starts;
+    int64_t parts;
+    int64_t *owner;                     /* [parts] text of a part                                                     */
+    size_t owners;
+    source_text *of;                    /* [n]                                                                        */
+    rf_translate_source *source;        /* [parts]                                                                    */
+    translated *kept;                   /* [parts num_return_sequences], of texts with more than one                  */
+    rf_translate_texts_done *done;
+    void *user;
+    rf_error why;
+    bool enough;
+} translator;
+
+void rf_translate_options_init(rf_translate_options *o, size_t size)
+{
+    const rf_translate_options own = {.long_source = RF_LONG_REFUSE};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+/* ---- sources ----------------------------------------------------------------------------------------------------- */
+
+static rf_status no_memory(rf_error *why) { return rf_fail(why, RF_ENOMEM, "out of memory: a translation"); }
+
+/* A part of text i: tokens [from, to) of the pipeline's encoding. */
+static rf_status add_part(translator *x, int64_t i, const rf_encoding *e, size_t from, size_t to, rf_error *why)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    if (!rf__grow(ctx, &x->id, &x->ids, x->tokens + (to - from) + 1, sizeof *x->id) ||
+        !rf__grow(ctx, &x->start, &x->starts, (size_t)x->parts + 2, sizeof *x->start) ||
+        !rf__grow(ctx, &x->owner, &x->owners, (size_t)x->parts + 1, sizeof *x->owner))
+        return no_memory(why);
+    memcpy(x->id + x->tokens, e->id + from, (to - from) * sizeof *x->id);
+    x->start[x->parts] = x->tokens;
+    x->tokens += to - from;
+    x->id[x->tokens++] = x->end;
+    x->owner[x->parts++] = i;
+    x->start[x->parts] = x->tokens;
+    x->of[i].parts++;
+    x->of[i].tokens += (int64_t)(to - from) + 1;
+    return RF_OK;
+}
+
+/* How good a place to cut the text is before token `to`: 3 behind a sentence, 2 behind a part of one, 1 between words,
+ * 0 within one. */
+static int worth_of_cut(const translator *x, const rf_encoding *e, const char *text, size_t to)
+{
+    static const struct { const char *mark; int worth; } marks[] = {
+        {".", 3}, {"!", 3}, {"?", 3}, {";", 2}, {":", 2}, {",", 2},
+        {"\xE3\x80\x82", 3}, {"\xEF\xBC\x81", 3}, {"\xEF\xBC\x9F", 3}, {"\xE2\x80\xA6", 3},      /* 。 ！ ？ … */
+        {"\xEF\xBC\x8C", 2}, {"\xE3\x80\x81", 2}, {"\xEF\xBC\x9B", 2}, {"\xEF\xBC\x9A", 2},      /* ， 、 ； ： */
+    };
+    size_t at = e->end[to - 1];
+    const bool blank = text[at] == ' ' || (at && text[at - 1] == ' ');
+    while (at && text[at - 1] == ' ') at--;
+    for (size_t i = 0; i < RF_COUNT(marks); i++) {
+        const size_t n = strlen(marks[i].mark);
+        if (at >= n && !memcmp(text + at - n, marks[i].mark, n) && (blank || n > 1)) return marks[i].worth;
+    }
+    return blank || !rf_tokenizer_continues(x->t, e->id[to]);
+}
+
+/* The end of the part that begins with token `from`: at most `most` tokens, cut at the last of the best places in their
+ * second half. */
+static size_t end_of_part(const translator *x, const rf_encoding *e, const char *text, size_t from, size_t most)
+{
+    size_t best = from + most;
+    int worth = 0;
+    if (e->n - from <= most) return e->n;
+    for (size_t to = from + most; to > from + most / 2; to--) {
+        const int here = worth_of_cut(x, e, text, to);
+        if (here > worth) worth = here, best = to;
+    }
+    return best;
+}
+
+static rf_status read_text(translator *x, int64_t i, const char *text, size_t bytes, rf_error *own, rf_error *why)
+{
+    rf_encoding *e = &x->p->window.e;
+    const size_t most = (size_t)x->limit - 1;
+    rf_status status = rf_encode(x->t, text, bytes, NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, own);
+    if (status == RF_ENOMEM) return rf_fail(why, status, "%s", own->text);
+    if (status) return RF_OK;
+    if (e->n > most && x->o->long_source == RF_LONG_REFUSE) {
+        rf_fail(own, RF_ERANGE, "a source of %zu tokens, at most %lld: shorten it, raise max_source_length where the "
+                "model's positions hold more, or have it translated in parts", e->n + 1, (long long)x->limit);
+        return RF_OK;
+    }
+    x->of[i].first = x->parts;
+    for (size_t from = 0, to; from < e->n && !status; from = to) {
+        to = end_of_part(x, e, text, from, most);
+        status = add_part(x, i, e, from, to, why);
+    }
+    return status;
+}
+
+/* ---- texts ------------------------------------------------------------------------------------------------------- */
+
+static void fail_text(translator *x, int64_t i, const rf_error *why)
+{
+    if (x->of[i].failed || x->enough) return;
+    x->of[i].failed = true;
+    x->enough = x->done(x->user, i, NULL, why) != 0;
+}
+
+static bool put_text(translator *x, char **text, size_t *size, const int32_t id[], int64_t n, bool first)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    const int64_t before = first ? x->prefixes : 0;
+    int32_t *all = rf__calloc(ctx, (size_t)(before + n) + 1, sizeof *all);
+    char *piece = NULL;
+    size_t more = 0;
+    if (all && before) memcpy(all, x->prefix, (size_t)before * sizeof *all);
+    if (all && n) memcpy(all + before, id, (size_t)n * sizeof *all);
+    if (all) piece = rf_decode(x->target, all, (size_t)(before + n), 1, 0, &more);
+    rf__free(ctx, all);
+    char *joined = piece ? rf__alloc(ctx, *size + more + 2) : NULL;
+    if (joined) {
+        const bool space = *size && more;
+        if (*size) memcpy(joined, *text, *size);
+        if (space) joined[*size] = ' ';
+        memcpy(joined + *size + space, piece, more + 1);
+        *size += space + more;
+        rf__free(ctx, *text);
+        *text = joined;
+    }
+    if (piece) rf_text_free(x->target, piece);
+    return joined != NULL;
+}
+
+/* Text i has all its parts of one rank: `part` lists them. */
+static void hand_out(translator *x, int64_t i, const rf_translation *const part[], rf_translation all)
+{
+    rf_text_translation t = {.of = all, .source_tokens = x->of[i].tokens, .parts = x->of[i].parts};
+    char *text = NULL;
+    bool good = true;
+    for (int64_t k = 0; k < t.parts && good; k++) good = put_text(x, &text, &t.bytes, part[k]->id, part[k]->n, !k);
+    t.text = text ? text : "";
+    t.of.source = i;
+    if (!good) no_memory(&x->why);
+    if (good && !x->enough) x->enough = x->done(x->user, i, &t, NULL) != 0;
+    rf__free(x->p->ctx, text);
+}
+
+static bool keep(translator *x, int64_t part, const rf_translation *t)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    translated *k = &x->kept[part * x->g.num_return_sequences + t->rank];
+    *k = (translated){.of = *t, .there = true};
+    k->id = rf__calloc(ctx, (size_t)t->n + 1, sizeof *k->id);
+    k->logprob = rf__calloc(ctx, (size_t)t->logprobs + 1, sizeof *k->logprob);
+    if (!k->id || !k->logprob) return no_memory(&x->why), false;
+    if (t->n) memcpy(k->id, t->id, (size_t)t->n * sizeof *k->id);
+    if (t->logprobs) memcpy(k->logprob, t->logprob, (size_t)t->logprobs * sizeof *k->logprob);
+    k->of.id = k->id;
+    k->of.logprob = k->logprob;
+    return true;
+}
+
+/* The parts of text i, one after the other: their tokens, the tokens' log-probabilities, and as one score their sum
+ * over the norm of all tokens, ends included. */
+static void join(translator *x, int64_t i, int64_t rank)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    const source_text *s = &x->of[i];
+    const rf_translation **part = rf__calloc(ctx, (size_t)s->parts, sizeof *part);
+    rf_translation all = {.rank = rank, .end = RF_GENERATE_STOP};
+    bool whole = part != NULL;
+    for (int64_t k = 0; k < s->parts && whole; k++) {
+        const translated *one = &x->kept[(s->first + k) * x->g.num_return_sequences + rank];
+        whole = one->there;
+        part[k] = &one->of;
+        all.n += one->of.n;
+        all.total += one->of.total;
+        all.logprobs += one->of.logprobs;
+        if (one->of.end != RF_GENERATE_STOP) all.end = RF_GENERATE_LENGTH;
+    }
+    int32_t *id = whole ? rf__calloc(ctx, (size_t)all.n + 1, sizeof *id) : NULL;
+    double *logprob = whole ? rf__calloc(ctx, (size_t)all.logprobs + 1, sizeof *logprob) : NULL;
+    if (whole && (!id || !logprob)) no_memory(&x->why);
+    int64_t n = 0, m = 0;
+    for (int64_t k = 0; k < s->parts && id && logprob; k++) {
+        memcpy(id + n, part[k]->id, (size_t)part[k]->n * sizeof *id);
+        memcpy(logprob + m, part[k]->logprob, (size_t)part[k]->logprobs * sizeof *logprob);
+        n += part[k]->n;
+        m += part[k]->logprobs;
+    }
+    all.id = id;
+    all.logprob = logprob;
+    all.score = all.logprobs ? all.total / rf__norm_of_length(&x->g, all.logprobs) : 0;
+    if (id && logprob) hand_out(x, i, part, all);
+    if (!part) no_memory(&x->why);
+    rf__free(ctx, id);
+    rf__free(ctx, logprob);
+    rf__free(ctx, (void *)part);
+}
+
+static int take(void *user, int64_t part, const rf_translation *t, const rf_error *why)
+{
+    translator *x = user;
+    const int64_t i = x->owner[part];
+    if (!t) fail_text(x, i, why);
+    else if (x->of[i].parts == 1) hand_out(x, i, &t, *t);
+    else if (keep(x, part, t)) join(x, i, t->rank);
+    return x->enough || x->why.code;
+}
+
+/* ---- all texts --------------------------------------------------------------------------------------------------- */
+
+static rf_status begin(translator *x, const rf_translate_options *o, rf_error *why)
+{
+    const rf_model *m = x->p->model;
+    const rf_config *c = rf_model_config(m);
+    rf_status status = c->is_encoder_decoder && o->generate ? RF_OK : rf_translate_check(m, why);
+    rf_translate_defaults(m, &x->g);
+    if (!status && o->generate) status = rf__generate_options_read(&x->g, o->generate, why);
+    if (!status && (o->max_source_length < 0 || o->max_source_length == 1))
+        status = rf_fail(why, RF_EARG, "max_source_length: %lld; at least 2, or 0", (long long)o->max_source_length);
+    if (!status && o->long_source != RF_LONG_REFUSE && o->long_source != RF_LONG_SPLIT)
+        status = rf_fail(why, RF_EARG, "long_source: %d, neither RF_LONG_REFUSE nor RF_LONG_SPLIT",
+                         (int)o->long_source);
+    if (status) return status;
+    x->t = rf_model_tokenizer(m);
+    x->target = rf_tokenizer_target(x->t);
+    x->limit = o->max_source_length ? o->max_source_length : c->max_position_embeddings;
+    if (x->limit < 2) x->limit = 2;
+    x->end = (int32_t)c->eos_token_id;
+    if (!o->prefix) return RF_OK;
+    rf_encoding *e = &x->p->window.e;
+    status = rf_encode(x->target, o->prefix, strlen(o->prefix), NULL, 0, 0, RF_ENCODE_PLAIN, e, NULL, why);
+    if (status) return status;
+    x->prefix = rf__calloc(x->p->ctx, e->n + 1, sizeof *x->prefix);
+    if (!x->prefix) return no_memory(why);
+    memcpy(x->prefix, e->id, e->n * sizeof *x->prefix);
+    x->prefixes = (int64_t)e->n;
+    return RF_OK;
+}
+
+static void end(translator *x)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    for (int64_t k = 0; x->kept && k < x->parts * x->g.num_return_sequences; k++) {
+        rf__free(ctx, x->kept[k].id);
+        rf__free(ctx, x->kept[k].logprob);
+    }
+    rf__free(ctx, x->kept);
+    rf__free(ctx, x->source);
+    rf__free(ctx, x->of);
+    rf__free(ctx, x->owner);
+    rf__free(ctx, x->start);
+    rf__free(ctx, x->id);
+    rf__free(ctx, x->prefix);
+}
+
+/* Texts without a token, and those that cannot be read, are done at once. */
+static rf_status read_texts(translator *x, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
+{
+    x->of = rf__calloc(x->p->ctx, (size_t)n, sizeof *x->of);
+    if (!x->of) return no_memory(why);
+    for (int64_t i = 0; i < n && !x->enough; i++) {
+        rf_error own = {0};
+        if (!text[i]) return rf_fail(why, RF_EARG, "text %lld: none given", (long long)i);
+        const rf_status status = read_text(x, i, text[i], rf__text_bytes(text, bytes, i), &own, why);
+        if (status) return status;
+        if (own.code) fail_text(x, i, &own);
+        for (int64_t k = 0; !own.code && !x->of[i].parts && k < x->g.num_return_sequences; k++)
+            hand_out(x, i, NULL, (rf_translation){.rank = k, .end = RF_GENERATE_STOP});
+    }
+    x->source = rf__calloc(x->p->ctx, (size_t)x->parts + 1, sizeof *x->source);
+    x->kept = rf__calloc(x->p->ctx, (size_t)(x->parts * x->g.num_return_sequences) + 1, sizeof *x->kept);
+    if (!x->source || !x->kept) return no_memory(why);
+    for (int64_t k = 0; k < x->parts; k++)
+        x->source[k] = (rf_translate_source){.id = x->id + x->start[k],
+                                             .n = (int64_t)(x->start[k + 1] - x->start[k]),
+                                             .prefix = x->prefix,
+                                             .prefixes = k == x->of[x->owner[k]].first ? x->prefixes : 0};
+    return RF_OK;
+}
+
+rf_status rf_translate_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
+                             const rf_translate_options *options, rf_translate_texts_done *done, void *user,
+                             rf_error *why)
+{
+    rf_translate_options o;
+    rf_status status = rf__pipeline_check(p, text, n, why);
+    if (!status && !done) status = rf__missing("rf_translate_texts", "done", why);
+    if (status) return status;
+    rf_translate_text_defaults(&o);
+    status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
+    if (status) return status;
+    translator x = {.p = p, .o = &o, .done = done, .user = user};
+    status = begin(&x, &o, why);
+    if (!status && n) status = read_texts(&x, text, bytes, n, why);
+    if (!status && !x.enough && !x.why.code && (x.parts || !n))
+        status = rf_session_translate(p->session, x.source, x.parts, &x.g, take, &x, why);
+    if (!status && x.why.code) status = rf_fail(why, x.why.code, "%s", x.why.text);
+    end(&x);
+    return status;
+}
+
+/* ---- what a given translation is worth --------------------------------------------------------------------------- */
+
+/* A text's tokens with the one that ends it, behind those that are there. */
+static rf_status put_ids(translator *x, const rf_tokenizer *t, const char *text, size_t bytes, const char *what,
+                         rf_error *why)
+{
+    rf_encoding *e = &x->p->window.e;
+    rf_error own = {0};
+    const rf_status status = rf_encode(t, text, bytes == RF_STRING ? strlen(text) : bytes, NULL, 0, 0, RF_ENCODE_PLAIN,
+                                       e, NULL, &own);
+    if (status) return rf_fail(why, status, "%s: %.290s", what, own.text);
+    return add_part(x, 0, e, 0, e->n, why);
+}
+
+static rf_status score(translator *x, rf_text_score *out, rf_error *why)
+{
+    rf_pipeline *p = x->p;
+    const int32_t source_start[] = {0, (int32_t)x->start[1]}, n = (int32_t)(x->start[2] - x->start[1]);
+    const int32_t target_start[] = {0, n}, *target_id = x->id + x->start[1];
+    const rf_batch source = {.N = source_start[1], .B = 1, .id = x->id, .start = source_start};
+    const rf_batch target = {.N = n, .B = 1, .id = target_id, .start = target_start};
+    rf__free(p->ctx, p->id);
+    rf__free(p->ctx, p->logprob);
+    p->id = rf__calloc(p->ctx, (size_t)n, sizeof *p->id);
+    p->logprob = rf__calloc(p->ctx, (size_t)n, sizeof *p->logprob);
+    if (!p->id || !p->logprob) return no_memory(why);
+    memcpy(p->id, target_id, (size_t)n * sizeof *p->id);
+    const rf_status status = rf_session_translation_logprobs(p->session, &source, &target, p->logprob, why);
+    if (status) return status;
+    *out = (rf_text_score){.n = n, .id = p->id, .logprob = p->logprob};
+    for (int32_t i = 0; i < n; i++) out->total += p->logprob[i];
+    return RF_OK;
+}
+
+rf_status rf_score_translation(rf_pipeline *p, const char *source, size_t source_bytes, const char *text, size_t bytes,
+                               const rf_translate_options *options, rf_text_score *out, rf_error *why)
+{
+    rf_translate_options o;
+    source_text of = {0};
+    if (!(p && source && text && out)) return rf__missing("rf_score_translation", "pipeline, source, text, out", why);
+    rf_translate_text_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, sizeof o, options, "rf_translate_options", why);
+    translator x = {.p = p, .o = &o, .of = &of};
+    if (!status) status = begin(&x, &o, why);
+    if (!status) status = put_ids(&x, x.t, source, source_bytes, "source", why);
+    if (!status) status = put_ids(&x, x.target, text, bytes, "translation", why);
+    for (int64_t k = 0; k < 2 && !status; k++)
+        if ((int64_t)(x.start[k + 1] - x.start[k]) > x.limit)
+            status = rf_fail(why, RF_ERANGE, "%s: %zu tokens, at most %lld", k ? "translation" : "source",
+                             x.start[k + 1] - x.start[k], (long long)x.limit);
+    if (!status) status = score(&x, out, why);
+    x.of = NULL;
+    end(&x);
+    return status;
+}

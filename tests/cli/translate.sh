@@ -1,0 +1,99 @@
+#!/bin/sh
+# translate.sh — roformer translate: a small model that has learned to turn texts round, each word to the next number.
+. "$(dirname "$0")/lib"
+
+# Words are the ids 3 to 14 of tests/golden/marian/trained, 0 ends a text, 40 begins one.
+cp -r "$here/../golden/marian/trained" model
+{
+    printf '%s\n' '</s>' x1 x2 one two three four five six seven eight nine ten eleven twelve
+    i=15
+    while [ $i -lt 35 ]; do echo "y$i"; i=$((i + 1)); done
+    printf '%s\n' '[UNK]' '[CLS]' '[SEP]' '[MASK]' '[PAD]' '<pad>'
+} > model/vocab.txt
+
+# Lines in, lines out, in their order; an empty one stays.  Beams, batches and threads change nothing that is certain.
+printf 'one two three\n\nfour five six seven\neleven\n \n' > in
+printf 'four three two\n\neight seven six five\ntwelve\n\n' > expected
+input=in expect 0 '' "$program" translate -m model
+same out expected
+input=in expect 0 '' "$program" translate -m model --beam 4 -b 4 --threads 1
+same out expected
+expect 0 '' "$program" translate -m model "one two three" "" "four five six seven" "eleven" " "
+same out expected
+awk 'BEGIN { for (i = 0; i < 700; i++) print "one two three\n\nfour five six seven\neleven\n " }' > many
+awk 'BEGIN { for (i = 0; i < 700; i++) print "four three two\n\neight seven six five\ntwelve\n" }' > expected
+input=many expect 0 '' "$program" translate -m model --num_beams 2
+same out expected
+
+# A line is answered as soon as it is there.
+mkfifo to from
+"$program" translate -m model < to > from 2> err &
+pid=$!
+exec 3> to 4< from
+echo "one two" >&3
+read -r line <&4
+[ "$line" = "three two" ] || fail "the first line: $line"
+echo "three four" >&3
+read -r line <&4
+[ "$line" = "five four" ] || fail "the second line: $line"
+exec 3>&- 4<&-
+wait $pid || fail "exit $?"
+
+# n-best lists, JSON, sampling, prefixes, lengths.
+input=in expect 0 '' "$program" translate -m model --num_beams 4 --nbest 2
+[ "$(wc -l < out)" -eq 10 ] || fail "lines: $(cat out)"
+grep -qE '^0 \|\|\| four three two \|\|\| logprob= -0\.[0-9]+ \|\|\| -0\.[0-9]+$' out || fail "nbest: $(head -1 out)"
+[ "$(cut -d' ' -f1 out | tr '\n' ' ')" = '0 0 1 1 2 2 3 3 4 4 ' ] || fail "order: $(cat out)"
+expect 0 '' "$program" translate -m model --json --nbest 2 "one two three"
+holds out '"translation": "four three two"'
+holds out '"finish_reason": "stop", "ids": [6, 5, 4]'
+holds out '"source_tokens": 4, "parts": 1, "nbest": [{'
+expect 0 '' "$program" translate -m model --temperature 0.01 --nbest 2 --seed 3 "one two three"
+[ "$(cut -d' ' -f3-5 out | sort -u)" = "four three two" ] || fail "samples: $(cat out)"
+expect 0 '' "$program" translate -m model --prefix "four three" "one two three"
+[ "$(cat out)" = "four three two" ] || fail "prefix: $(cat out)"
+expect 0 '1 of 1 translations were cut' "$program" translate -m model -n 2 "one two three"
+[ "$(cat out)" = four ] || fail "-n 2: $(cat out)"                                 # forced_eos_token_id is the second
+
+# Scores of given translations are those that a search reports.
+printf 'four three two\ntwo two two\n' > given
+printf 'one two three\none two three\n' > sources
+input=sources expect 0 '' "$program" translate -m model --score given
+score=$("$program" translate -m model --num_beams 4 --json "one two three" | sed 's/.*"logprob": \(-[0-9.]*\),.*/\1/')
+awk -v s="$score" -F'\t' 'NR == 1 { d = $1 - s; if (d > 2e-4 || d < -2e-4 || $2 != 4) exit 1; first = $1 } NR == 2 && $1 >= first { exit 1 }' out ||
+    fail "scores: $(cat out), $score"
+input=in expect 3 'given has fewer lines than there are texts' "$program" translate -m model --score given
+echo "one" > few
+input=few expect 3 'given has more lines than there are texts' "$program" translate -m model --score given
+
+# Long sources: refused with their line, those before are printed; or in parts, with a word about it.
+printf 'one two\none two three. four five six, seven eight nine ten eleven twelve one\nnine\n' > long
+input=long expect 3 'standard input: line 2: a source of 1[0-9] tokens, at most 8' "$program" translate -m model --max_source_length 8
+[ "$(cat out)" = "three two" ] || fail "before a long line: $(cat out)"
+input=long expect 0 'text 2: a source of [0-9]+ tokens, translated in [23] parts' "$program" translate -m model --max_source_length 9 --long_source split
+[ "$(wc -l < out)" -eq 3 ] && [ "$(tail -1 out)" = ten ] || fail "parts: $(cat out)"
+expect 0 'line|text' "$program" translate -m model --max_source_length 9 --long_source split --json "one two three. four five six, seven eight nine ten eleven twelve one"
+grep -qE '"parts": [23]' out || fail "parts: $(cat out)"
+
+# What cannot be done.
+printf 'one\n\377\n' > bad
+input=bad expect 3 'standard input: line 2: byte 1 \(0xff\) is not UTF-8' "$program" translate -m model
+[ "$(cat out)" = two ] || fail "before bad bytes: $(cat out)"
+expect 2 'num_beams: 30 beams choose among 60 tokens in each step, the vocabulary has 41' "$program" translate -m model --num_beams 30 one
+expect 2 'num_return_sequences: 3 of 2 beams' "$program" translate -m model --num_beams 2 --nbest 3 one
+expect 4 'no-such' "$program" translate -m no-such one
+"$make_model" other > /dev/null 2>&1 && expect 3 'no encoder and decoder' "$program" translate -m other one
+rm model/vocab.txt
+expect 3 'model: no tokenizer' "$program" translate -m model one
+mv model/config.json whole.json
+cp "$here/../golden/marian/trained/config.json" model/config.json
+printf '{"num_beam_groups": 2}' > model/generation_config.json
+cp "$here/../golden/marian/trained/config.json" model/
+{ i=0; while [ $i -lt 35 ]; do echo "w$i"; i=$((i + 1)); done; printf '%s\n' '[UNK]' '[CLS]' '[SEP]' '[MASK]' '[PAD]'; } > model/vocab.txt
+expect 3 'generation_config.json: num_beam_groups is 2, which is not supported' "$program" translate -m model w1
+rm model/generation_config.json
+
+# The reader goes away.
+"$program" translate -m model < many 2> err | head -1 > out
+[ ! -s err ] || fail "a closed pipe: $(cat err)"
+done_testing
