@@ -80,9 +80,11 @@ static rf_status check(const rf_finetune_options *o, rf_error *why)
         return rf_fail(why, RF_EARG,
                        "fgm: moves word embeddings along their gradient, and frozen_layers takes that away");
     if (o->dev || o->k_fold > 1) return RF_OK;
-    if (o->t.load_best_model_at_end || o->t.early_stopping_patience)
+    if (o->t.load_best_model_at_end || o->t.early_stopping_patience || o->t.average_best)
         return rf_fail(why, RF_EARG, "%s: there is no dev file to tell which model is best",
-                       o->t.load_best_model_at_end ? "load_best_model_at_end" : "early_stopping_patience");
+                       o->t.load_best_model_at_end ? "load_best_model_at_end"
+                       : o->t.average_best         ? "average_best"
+                                                   : "early_stopping_patience");
     return RF_OK;
 }
 
@@ -458,7 +460,7 @@ static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
     const bool other =
-        r->o.average_last || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
+        r->o.average_last || r->o.average_best || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
     if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
     return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
 }

@@ -87,10 +87,13 @@ static rf_status check_pairs(const rf_train_options *o, rf_error *why)
                        o->lr_schedule ? o->lr_schedule : "");
     if (o->nesterov && !(o->momentum > 0)) return rf_fail(why, RF_EARG, "nesterov: momentum is 0");
     if (o->warmup_init && !o->relative_step) return rf_fail(why, RF_EARG, "warmup_init: relative_step is off");
-    if (o->average_last && o->load_best_model_at_end)
-        return rf_fail(why, RF_EARG, "average_last: load_best_model_at_end already chooses the final model");
-    if (o->average_last && o->ema_decay > 0)
-        return rf_fail(why, RF_EARG, "average_last: ema_decay already makes the final model a mean");
+    const char *mean = o->average_last ? "average_last" : o->average_best ? "average_best" : NULL;
+    if (o->average_last && o->average_best)
+        return rf_fail(why, RF_EARG, "average_best: average_last already makes the final model a mean");
+    if (mean && o->load_best_model_at_end)
+        return rf_fail(why, RF_EARG, "%s: load_best_model_at_end already chooses the final model", mean);
+    if (mean && o->ema_decay > 0)
+        return rf_fail(why, RF_EARG, "%s: ema_decay already makes the final model a mean", mean);
     if (o->save_total_limit && o->average_last > o->save_total_limit)
         return rf_fail(why, RF_EARG, "average_last: %lld is above save_total_limit, %lld", (long long)o->average_last,
                        (long long)o->save_total_limit);
@@ -112,11 +115,12 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
         return rf_fail(
             why, RF_EARG,
             "early_stopping_patience: needs evaluations, and there are none: eval_steps is 0, or eval_strategy no");
-    if (o->load_best_model_at_end && (!o->eval_steps || o->save_steps % o->eval_steps))
+    if ((o->load_best_model_at_end || o->average_best) && (!o->eval_steps || o->save_steps % o->eval_steps))
         return rf_fail(why, RF_EARG,
-                       "load_best_model_at_end: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
+                       "%s: save_steps, %lld, must be a multiple of eval_steps, %lld, above 0: "
                        "a checkpoint without an evaluation cannot be the best",
-                       (long long)o->save_steps, (long long)o->eval_steps);
+                       o->average_best ? "average_best" : "load_best_model_at_end", (long long)o->save_steps,
+                       (long long)o->eval_steps);
     if (o->datas > RF__SOURCES)
         return rf_fail(why, RF_EARG, "data: %d caches, at most %d can be mixed", o->datas, (int)RF__SOURCES);
     if (o->datas && o->texts) return rf_fail(why, RF_EARG, "data: caches and text cannot both be trained on");

@@ -25,12 +25,14 @@ double rf__run_metric(const rf__run *r)
     return r->o.metric_for_best_model == RF_METRIC_ACCURACY ? r->state.eval_accuracy : r->state.eval_loss;
 }
 
-bool rf__run_better(const rf_train_options *o, double a, double b)
+static rf__ranking ranking_of(const rf_train_options *o)
 {
     const rf_greater g = o->greater_is_better;
-    const bool greater = g == RF_GREATER_AUTO ? o->metric_for_best_model == RF_METRIC_ACCURACY : g == RF_GREATER_TRUE;
-    return greater ? a > b : a < b;
+    const bool accuracy = o->metric_for_best_model == RF_METRIC_ACCURACY;
+    return (rf__ranking){o->average_best, accuracy, g == RF_GREATER_AUTO ? accuracy : g == RF_GREATER_TRUE};
 }
+
+bool rf__run_better(const rf_train_options *o, double a, double b) { return ranking_of(o).greater ? a > b : a < b; }
 
 /* This step becomes the best one, when it is. */
 static void judge(rf__saves *l)
@@ -116,7 +118,8 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
                            .metrics = &r->metrics,
                            .events = &r->events,
                            .folder = r->folder,
-                           .keep = r->o.save_total_limit};
+                           .keep = r->o.save_total_limit,
+                           .best = ranking_of(&r->o)};
     if (!last && !r->o.comm && !r->o.save_synchronously && rf__saver_start(&r->saver, &what)) return RF_OK;
     const double begin = rf__seconds();
     status = write_here(r, &what, path, sizeof path, &failed);
@@ -126,13 +129,15 @@ rf_status rf__saves_write(rf__saves *l, bool last, rf_error *why)
 
 /* ---- the model ---- */
 
-/* The mean of the last checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
-static rf_status average_last(rf__run *r, rf_error *why)
+/* The mean of checkpoints' weights in place of the last ones, which are in a checkpoint themselves. */
+static rf_status average(rf__run *r, rf_error *why)
 {
     char note[256];
-    if (!r->o.average_last) return RF_OK;
+    const rf__ranking best = ranking_of(&r->o);
+    if (!r->o.average_last && !best.most) return RF_OK;
     const rf_status status =
-        rf__average_checkpoints(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
+        best.most ? rf__average_best(&r->optimizer, r->folder, r->state.step, &best, note, sizeof note, why)
+                  : rf__average_last(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
     if (!status) rf__run_notify(r, "note", "%s", note);
     r->final.known = false;
     return status;
@@ -159,7 +164,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
     const rf__state *t = &r->state;
     char name[64], path[4096], file[4096];
     rf_error damage = {0};
-    if (!r->o.load_best_model_at_end) return average_last(r, why);
+    if (!r->o.load_best_model_at_end) return average(r, why);
     if (!t->best_step) {
         rf__run_notify(r, "note", "no checkpoint was evaluated: the model keeps the last weights");
         return RF_OK;

@@ -123,6 +123,7 @@ static rf_status need_held_out(rf__run *r, rf_error *why)
     const rf_train_options *o = &r->o;
     const char *what = o->load_best_model_at_end    ? "load_best_model_at_end"
                        : o->early_stopping_patience ? "early_stopping_patience"
+                       : o->average_best            ? "average_best"
                                                     : NULL;
     if (r->held.n) return RF_OK;
     if (what)

@@ -268,7 +268,7 @@ static void keeps_the_newest_and_the_best(void **unused)
     }
     t_write(folder, "checkpoint-x", "", 0);
     t_write(folder, "checkpoint-007", "", 0);
-    rf__checkpoints_prune(ctx, folder, 10, 2, 4);                    /* 100 is of a future that comes again */
+    rf__checkpoints_prune(ctx, folder, 10, 2, (int64_t[]){4}, 1);   /* 100 is of a future that comes again */
     assert_false(tiny_has(folder, "checkpoint-2"));
     assert_true(tiny_has(folder, "checkpoint-4"));
     assert_false(tiny_has(folder, "checkpoint-6"));
@@ -277,7 +277,7 @@ static void keeps_the_newest_and_the_best(void **unused)
     assert_true(tiny_has(folder, "checkpoint-100"));
     assert_true(tiny_has(folder, "checkpoint-x"));
     assert_int_equal(tiny_count(folder, ".tmp"), 0);
-    rf__checkpoints_prune(ctx, folder, 10, 0, 0);
+    rf__checkpoints_prune(ctx, folder, 10, 0, NULL, 0);
     assert_true(tiny_has(folder, "checkpoint-8"));
     rf_ctx_free(ctx);
 }

@@ -165,6 +165,57 @@ static void the_last_checkpoints_are_averaged(void **state)
     end(&r);
 }
 
+/* Evaluations of the log, by step / 4 - 1. */
+static void losses(const run *r, double loss[5])
+{
+    char *path = tiny_path(r->out, "metrics.jsonl"), line[1024];
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        json_t *j = json_loads(line, 0, NULL);
+        const json_t *value = json_object_get(j, "eval_loss");
+        if (value) loss[json_integer_value(json_object_get(j, "step")) / 4 - 1] = json_number_value(value);
+        json_decref(j);
+    }
+    fclose(f);
+    free(path);
+}
+
+/* The two of five checkpoints with the smallest held-out loss, or the largest, where larger is said to be better: they
+ * stay, whatever else is removed. */
+static void the_best_checkpoints_are_averaged(void **state)
+{
+    (void)state;
+    for (int larger = 0; larger < 2; larger++) {
+        run r = with_options(1);
+        double loss[5], sign = larger ? -1 : 1;
+        char note[100], name[2][40];
+        size_t n;
+        int best = 0, second = -1;
+        r.o.average_best = 2;
+        r.o.eval_steps = r.o.save_steps = 4;
+        r.o.save_total_limit = 1;
+        if (larger) r.o.greater_is_better = RF_GREATER_TRUE;
+        must(&r, RF_OK);
+        losses(&r, loss);
+        for (int i = 1; i < 5; i++)
+            if (sign * loss[i] < sign * loss[best]) best = i;
+        for (int i = 0; i < 5; i++)
+            if (i != best && (second < 0 || sign * loss[i] < sign * loss[second])) second = i;
+        snprintf(note, sizeof note, "the model is the mean of checkpoints %d, %d\n", 4 * best + 4, 4 * second + 4);
+        noted(&r, note);
+        snprintf(name[0], sizeof name[0], "checkpoint-%d", 4 * best + 4);
+        snprintf(name[1], sizeof name[1], "checkpoint-%d", 4 * second + 4);
+        double *a = values(&r, name[0], &n), *b = values(&r, name[1], &n), *got = values(&r, "model.safetensors", &n);
+        for (size_t i = 0; i < n; i++) t_near(got[i], (a[i] + b[i]) / 2, 4 * 0x1p-24 * (fabs(a[i]) + fabs(b[i])));
+        assert_in_range(tiny_count(r.out, "checkpoint-"), 2, 3);
+        free(a);
+        free(b);
+        free(got);
+        end(&r);
+    }
+}
+
 /* ---- spikes ---- */
 
 /* Which updates are skipped follows from the losses in the log: a limit of half a deviation is crossed now and then. */
@@ -216,6 +267,7 @@ int main(void)
         cmocka_unit_test(the_mean_moves_as_printed),
         cmocka_unit_test(the_mean_is_evaluated),
         cmocka_unit_test(the_last_checkpoints_are_averaged),
+        cmocka_unit_test(the_best_checkpoints_are_averaged),
         cmocka_unit_test(spikes_are_skipped),
     };
     return cmocka_run_group_tests_name("train/rules", tests, NULL, NULL);

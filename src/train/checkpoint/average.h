@@ -6,7 +6,20 @@
 
 /* The mean of the weights of the last `most` intact checkpoints of a folder, up to `newest`, into o->value; the
  * gradients are used up.  `note` says which ones.  RF_EDATA when there is none, or when one is of another shape. */
-rf_status rf__average_checkpoints(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note,
-                                  size_t size, rf_error *why);
+rf_status rf__average_last(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note, size_t size,
+                           rf_error *why);
+
+/* Which checkpoints are best: by eval_loss or eval_accuracy of their own steps. */
+typedef struct rf__ranking { int64_t most; bool accuracy, greater; } rf__ranking;
+enum { RF__RANKED = 64 };
+
+/* The steps of the best checkpoints up to `newest`, the best first, at most by->most; those that were not evaluated are
+ * not among them. */
+rf_status rf__checkpoints_best(const rf_ctx *ctx, const char *folder, int64_t newest, const rf__ranking *by,
+                               int64_t best[RF__RANKED], size_t *n, rf_error *why);
+
+/* The mean of those. */
+rf_status rf__average_best(rf__optimizer *o, const char *folder, int64_t newest, const rf__ranking *by, char *note,
+                           size_t size, rf_error *why);
 
 #endif

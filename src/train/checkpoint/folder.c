@@ -275,7 +275,15 @@ rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t
     return status || !moved ? status : rf__sync_folder(folder, why);
 }
 
-void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best)
+static bool among(int64_t step, const int64_t best[], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (best[i] == step) return true;
+    return false;
+}
+
+void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, const int64_t best[],
+                           size_t bests)
 {
     int64_t *step;
     size_t n;
@@ -283,7 +291,7 @@ void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest
     while (n && step[n - 1] > newest) n--;
     for (size_t i = 0; i + (size_t)keep < n; i++) {
         char name[64], away[96], from[4096], to[4096];
-        if (step[i] == best) continue;
+        if (among(step[i], best, bests)) continue;
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
         snprintf(away, sizeof away, ".tmp-old-%" PRId64 "-%ld", step[i], (long)getpid());
         if (rf__path(from, sizeof from, folder, name, NULL) || rf__path(to, sizeof to, folder, away, NULL)) continue;

@@ -32,7 +32,8 @@ rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **
 rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
                                   rf_error *why);
 
-/* Removes checkpoints up to `newest`, except the newest `keep` of them (0: all) and `best`. */
-void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, int64_t best);
+/* Removes checkpoints up to `newest`, except the newest `keep` of them (0: all) and the n of `best`. */
+void rf__checkpoints_prune(const rf_ctx *ctx, const char *folder, int64_t newest, int64_t keep, const int64_t best[],
+                           size_t n);
 
 #endif

@@ -20,11 +20,22 @@ static rf_status sync_logs(const rf__save *s, rf_error *why)
 
 static rf_status read_in_place(void *user, rf_error *why) { return sync_logs(user, why); }
 
+/* Where the best cannot be told, all stay. */
+static void prune(const rf__save *s)
+{
+    const rf__checkpoint *c = &s->checkpoint;
+    int64_t best[RF__RANKED + 1];
+    size_t n;
+    if (rf__checkpoints_best(c->ctx, s->folder, c->state->step, &s->best, best, &n, NULL)) return;
+    best[n++] = c->state->best_step;
+    rf__checkpoints_prune(c->ctx, s->folder, c->state->step, s->keep, best, n);
+}
+
 static rf_status write_and_prune(rf__save *s, char *path, size_t size, rf_error *why)
 {
     const rf__checkpoint *c = &s->checkpoint;
     const rf_status status = rf__checkpoint_save(c, s->folder, path, size, why);
-    if (!status) rf__checkpoints_prune(c->ctx, s->folder, c->state->step, s->keep, c->state->best_step);
+    if (!status) prune(s);
     return status;
 }
 

@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
+#include "train/checkpoint/average.h"
 #include "train/checkpoint/checkpoint.h"
 #include "train/log/events.h"
 #include "train/log/metrics.h"
@@ -25,6 +26,7 @@ typedef struct rf__save {
     rf__events *events;
     const char *folder;
     int64_t keep;                       /* save_total_limit                                                           */
+    rf__ranking best;                   /* average_best: those are kept besides                                       */
 } rf__save;
 
 /* All of it, here and now: the checkpoint written; logs synced, so that it never knows of a line that is lost;
