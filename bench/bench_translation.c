@@ -21,6 +21,8 @@
 
 #include "clock.h"
 #include "median.h"
+#include "roformer/files.h"
+#include "roformer/tokenizer.h"
 #include "roformer/train.h"
 #include "roformer/work.h"
 
@@ -52,13 +54,15 @@ static FILE *create(const char *folder, const char *name)
     return f;
 }
 
-static void write_model(const char *folder)
+static void write_model(const rf_ctx *ctx, const char *folder)
 {
-    FILE *f = create(folder, "vocab.txt");
-    fputs("[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n", f);
-    for (int i = SPECIAL; i < VOCABULARY; i++) fprintf(f, "w%d\n", i);
-    fclose(f);
-    f = create(folder, "config.json");
+    static char words[16 * VOCABULARY];
+    rf_tokenizer *t;
+    size_t size = (size_t)snprintf(words, sizeof words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n");
+    for (int i = SPECIAL; i < VOCABULARY; i++) size += (size_t)snprintf(words + size, 16, "w%d\n", i);
+    if (rf_tokenizer_new(ctx, words, size, "words", NULL, &t, NULL) || rf_tokenizer_save(t, folder, NULL)) stop(folder);
+    rf_tokenizer_free(t);
+    FILE *f = create(folder, RF_FILE_CONFIG);
     fprintf(f,
             "{\"model_type\": \"transformer\", \"d_model\": %d, \"encoder_layers\": %d, \"decoder_layers\": %d, "
             "\"encoder_attention_heads\": %d, \"decoder_attention_heads\": %d, \"encoder_ffn_dim\": %d, "
@@ -194,7 +198,7 @@ int main(int argc, char **argv)
     }
     if (rf_ctx_new(&o, &b.ctx, &why)) stop(why.text);
     if (!mkdtemp(folder)) stop(folder);
-    write_model(folder);
+    write_model(b.ctx, folder);
     write_pairs(&b, pairs, folder);
     train(&b, folder, tokens);
     remove_folder(folder);

@@ -459,8 +459,8 @@ static const char *metric(const rf__run *r) { return ((const rf__finetune_run *)
 static rf_status finish(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
-    const bool other =
-        r->o.average_last || r->o.average_best || (r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step));
+    const bool best = r->o.load_best_model_at_end && (r->optimizer.ema || r->state.best_step != r->state.step);
+    const bool other = best || r->o.average_last || r->o.average_best;
     if (!f->dev.n || (!other && f->scored == r->state.step)) return RF_OK;
     return (other || r->state.eval_step == r->state.step ? rf__finetune_score : rf__finetune_evaluate)(r, why);
 }

@@ -135,9 +135,11 @@ static rf_status average(rf__run *r, rf_error *why)
     char note[256];
     const rf__ranking best = ranking_of(&r->o);
     if (!r->o.average_last && !best.most) return RF_OK;
-    const rf_status status =
-        best.most ? rf__average_best(&r->optimizer, r->folder, r->state.step, &best, note, sizeof note, why)
-                  : rf__average_last(&r->optimizer, r->folder, r->state.step, r->o.average_last, note, sizeof note, why);
+    rf__optimizer *z = &r->optimizer;
+    const int64_t step = r->state.step;
+    const rf_status status = best.most ? rf__average_best(z, r->folder, step, &best, note, sizeof note, why)
+                                       : rf__average_last(z, r->folder, step, r->o.average_last, note, sizeof note,
+                                                          why);
     if (!status) rf__run_notify(r, "note", "%s", note);
     r->final.known = false;
     return status;

@@ -97,7 +97,7 @@ static rf__pair_files held_files(const rf_train_options *o)
     return (rf__pair_files){{o->validation_source, o->validation_target}, o->validation_sources};
 }
 
-static rf_status read_pairs(rf__run *r, rf__translation *t, rf_error *why)
+static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const int64_t most = o->max_length - 1;                          /* and the token that marks its end */
@@ -113,7 +113,7 @@ static rf_status read_pairs(rf__run *r, rf__translation *t, rf_error *why)
     return status;
 }
 
-static void report_pairs(rf__run *r, const rf__translation *t)
+static void report_pairs(rf__run *r, const rf__pair_training *t)
 {
     int64_t source;
     const rf__pair_files files = training_files(&r->o), held = held_files(&r->o);
@@ -125,7 +125,7 @@ static void report_pairs(rf__run *r, const rf__translation *t)
     report_dropped(r, &t->held, &held, "held out");
 }
 
-static bool same_pairs(const rf__run *r, const rf__translation *t)
+static bool same_pairs(const rf__run *r, const rf__pair_training *t)
 {
     return t->train.hash == r->state.data && r->o.max_length == r->state.data_length &&
            r->state.position.index <= (int64_t)t->train.n;
@@ -133,7 +133,7 @@ static bool same_pairs(const rf__run *r, const rf__translation *t)
 
 static rf_status prepare(rf__run *r, rf_error *why)
 {
-    rf__translation *t = r->task;
+    rf__pair_training *t = r->task;
     rf_status status = check_files(&r->o, why);
     if (!status) status = read_pairs(r, t, why);
     if (status) return status;
@@ -160,7 +160,7 @@ static rf_status invent(rf__run *r, rf_config *c, rf_error *why)
 /* What marks a target is a token of the sub-words that the text was cut into. */
 static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *why)
 {
-    rf__translation *t = r->task;
+    rf__pair_training *t = r->task;
     const int32_t size = rf_tokenizer_size(r->tokenizer);
     if (!c->is_encoder_decoder)
         return rf_fail(why, RF_EUNSUPPORTED,
@@ -179,7 +179,7 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
 
 static void memory(const rf__run *r, rf__memory_job *own)
 {
-    const rf__translation *t = r->task;
+    const rf__pair_training *t = r->task;
     int64_t source;
     const int64_t tokens = rf__translation_tokens(&t->train, &source);
     *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5};
@@ -197,7 +197,7 @@ static rf_status begin(rf__run *r, rf_error *why)
 
 /* ---- the first step ---- */
 
-static void settle_position(rf__run *r, const rf__translation *t)
+static void settle_position(rf__run *r, const rf__pair_training *t)
 {
     rf__data_position *at = &r->state.position;
     if (*r->from && !same_pairs(r, t)) {
@@ -209,7 +209,7 @@ static void settle_position(rf__run *r, const rf__translation *t)
 }
 
 /* A run that ended early stays so, unless the caller asks for more of it. */
-static void settle_steps(rf__run *r, const rf__translation *t)
+static void settle_steps(rf__run *r, const rf__pair_training *t)
 {
     const rf_train_options *o = &r->o;
     int64_t source;
@@ -221,7 +221,7 @@ static void settle_steps(rf__run *r, const rf__translation *t)
     r->state.max_steps = o->max_steps ? o->max_steps : steps < 1 ? 1 : (int64_t)steps;
 }
 
-static rf_status need_held_out(rf__run *r, const rf__translation *t, rf_error *why)
+static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const char *what = o->load_best_model_at_end    ? "load_best_model_at_end"
@@ -241,7 +241,7 @@ static rf_status need_held_out(rf__run *r, const rf__translation *t, rf_error *w
 }
 
 /* All that was left out; no file when there is nothing. */
-static rf_status list_dropped(const rf__run *r, const rf__translation *t, rf_error *why)
+static rf_status list_dropped(const rf__run *r, const rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const rf__pair_files files = training_files(o), held = held_files(o);
@@ -259,7 +259,7 @@ static rf_status list_dropped(const rf__run *r, const rf__translation *t, rf_err
     return status;
 }
 
-static rf_status make_batches(rf__run *r, rf__translation *t, rf_error *why)
+static rf_status make_batches(rf__run *r, rf__pair_training *t, rf_error *why)
 {
     const int64_t n = r->o.gradient_accumulation_steps;
     t->batch = rf__calloc(r->ctx, (size_t)n, sizeof *t->batch);
@@ -272,7 +272,7 @@ static rf_status make_batches(rf__run *r, rf__translation *t, rf_error *why)
 
 static rf_status open(rf__run *r, rf_error *why)
 {
-    rf__translation *t = r->task;
+    rf__pair_training *t = r->task;
     rf_status status = need_held_out(r, t, why);
     if (!status) status = rf__same(r->o.comm, t->train.hash, "another text", why);
     if (status) return status;
@@ -289,7 +289,7 @@ static rf_status open(rf__run *r, rf_error *why)
 
 static double epoch_of(const rf__run *r)
 {
-    const rf__translation *t = r->task;
+    const rf__pair_training *t = r->task;
     const rf__data_position *at = &r->state.position;
     return t->train.n ? (double)at->epoch + (double)at->index / (double)t->train.n : 0;
 }
@@ -310,7 +310,7 @@ static json_t *defaults(void)
 /* The final model, where the last evaluation did not see it. */
 static rf_status finish(rf__run *r, rf_error *why)
 {
-    const rf__translation *t = r->task;
+    const rf__pair_training *t = r->task;
     rf__scorer s;
     if (r->final.known || !t->held.n) return RF_OK;
     const rf_status status = rf__translation_score(r, true, &s, why);
@@ -339,7 +339,7 @@ static const rf__job job = {.usual = run_defaults,
                             .ranks = true,
                             .tokens = true};
 
-static void clear(rf__translation *t)
+static void clear(rf__pair_training *t)
 {
     const rf_ctx *ctx = t->ctx;
     for (int64_t i = 0; i < t->batches; i++) rf__pair_batch_free(ctx, &t->batch[i]);
@@ -353,7 +353,7 @@ rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *option
                                rf_error *why)
 {
     if (!(ctx && options)) return rf__missing("rf_train_translation", "ctx, options", why);
-    rf__translation t = {.ctx = ctx};
+    rf__pair_training t = {.ctx = ctx};
     rf_train_options own, usual;
     rf_arena strings;
     rf__arena_init(&strings, ctx);

@@ -9,14 +9,14 @@
 #include "data/pairs.h"
 #include "train/run.h"
 
-typedef struct rf__translation {
+typedef struct rf__pair_training {
     const rf_ctx *ctx;
     rf__pairs train, held;
     rf__pair_marks marks;
     rf__pair_batch *batch;              /* [batches], of this rank's micro-batches                                    */
     int64_t batches;
     rf__pair_batch evaluated;
-} rf__translation;
+} rf__pair_training;
 
 /* Tokens of all pairs, with those that mark their ends; *source: of the sources. */
 int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source);

@@ -11,7 +11,7 @@
 /* Micro-batch number i of all ranks: made where it is this rank's, else counted. */
 void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *tokens)
 {
-    rf__translation *t = r->task;
+    rf__pair_training *t = r->task;
     rf__data_position *at = &r->state.position;
     const int64_t own = micro - rf__run_first(r);
     rf__pair_batch others = {.capacity = r->o.tokens_per_batch};
@@ -27,7 +27,7 @@ void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t 
 rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, double weight, double *loss_sum,
                                    rf_error *why)
 {
-    const rf__translation *t = r->task;
+    const rf__pair_training *t = r->task;
     const rf__pair_batch *b = &t->batch[micro];
     const rf_batch source = rf__pair_batch_side(b, RF__SOURCE_SIDE), target = rf__pair_batch_side(b, RF__TARGET_SIDE);
     rf_graph *g = r->graph;
@@ -44,7 +44,7 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
 
 rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_error *why)
 {
-    rf__translation *t = r->task;
+    rf__pair_training *t = r->task;
     rf__scorer *s = out;
     *s = (rf__scorer){.graph = r->graph,
                       .encoder = r->encoder,

@@ -180,10 +180,11 @@ static void the_loss_is_torchs(void **state)
     for (int i = 0; i < 2 * all.n; i++) {
         char path[512];
         double share, loss;
-        rf_ctx *ctx = t_ctx(2, NULL);
         trained t;
         snprintf(path, sizeof path, "%s/training.txt", all.folder[i / 2]);
         FILE *f = fopen(path, "r");
+        if (!f && strstr(path, "/trained/")) continue;                       /* made for its translations */
+        rf_ctx *ctx = t_ctx(2, NULL);
         if (!f || fscanf(f, "%*[^\n] smoothing %lf loss %lf", &share, &loss) != 2) fail_msg("%s", path);
         train_golden(ctx, all.folder[i / 2], share, i % 2, &t);
         t_near(t.loss, loss, 1e-5 * loss);

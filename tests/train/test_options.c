@@ -57,7 +57,8 @@ static void limits_name_the_option(void **state)
     REFUSED((o.average_last = 2, o.average_best = 2), "average_best: average_last already");
     REFUSED((o.average_best = 2, o.ema_decay = 0.9), "average_best: ema_decay already");
     REFUSED((o.average_best = 2, o.eval_steps = 0), "average_best: save_steps");
-    REFUSED((o.average_best = 2, o.eval_steps = 300), "average_best: save_steps, 500, must be a multiple of eval_steps");
+    REFUSED((o.average_best = 2, o.eval_steps = 300),
+            "average_best: save_steps, 500, must be a multiple of eval_steps");
     REFUSED(o.save_type = RF_I8, "save_type");
     REFUSED(o.reader.max_document = SIZE_MAX, "max_document");
     REFUSED(o.num_train_epochs = 0, "num_train_epochs are both 0");
