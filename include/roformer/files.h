@@ -22,6 +22,8 @@
 #define RF_FILE_VOCAB "vocab.txt"
 #define RF_FILE_VOCAB_JSON "vocab.json"
 #define RF_FILE_SUBWORDS "spiece.model"
+#define RF_FILE_SOURCE_SUBWORDS "source.spm"              /* Marian's, of each side                                  */
+#define RF_FILE_TARGET_SUBWORDS "target.spm"
 #define RF_FILE_TOKENIZER "tokenizer.json"
 #define RF_FILE_TOKENIZER_CONFIG "tokenizer_config.json"
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"

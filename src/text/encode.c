@@ -187,13 +187,20 @@ static rf_status check_text(const char *text, size_t size, const char *which, rf
                    (unsigned char)text[bad]);
 }
 
+/* Tokens that the template adds. */
+static size_t around_text(const rf_tokenizer *t, bool pair, int flags)
+{
+    if (flags & RF_ENCODE_PLAIN || t->bare) return 0;
+    return t->ends_alone ? 1 : pair ? 3 : 2;
+}
+
 static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, const char *pair, size_t pair_size,
                        const rf_sample_options *sample, size_t limit, int flags, rf_encoding *e, size_t *dropped)
 {
-    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare;
-    const size_t base = e->n, around = frame ? 2 + (pair != NULL) : 0;
+    const bool frame = !(flags & RF_ENCODE_PLAIN) && !t->bare, front = frame && !t->ends_alone;
+    const size_t base = e->n, around = around_text(t, pair != NULL, flags);
     if (!scratch_for(e, t) || !rf__reserve_tokens(e, 2)) return false;
-    if (frame) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
+    if (front) rf__put_token(e, t->special[RF_CLS], 0, 0, true);
     const size_t a = e->n;
     if (!encode_text(t, e, text, size, sample, flags)) return false;
     size_t na = e->n - a, nb = 0;
@@ -209,9 +216,10 @@ static bool encode_all(const rf_tokenizer *t, const char *text, size_t size, con
     }
     *dropped = all - na - nb;
     if (!rf__reserve_tokens(e, around)) return false;
-    move(e, a + na + frame, b, nb);
+    const bool between = frame && (front || !pair);
+    move(e, a + na + between, b, nb);
     e->n = a + na;
-    if (frame) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
+    if (between) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
     const size_t second = e->n;
     e->n += nb;
     if (frame && pair) rf__put_token(e, t->special[RF_SEP], 0, 0, true);
@@ -226,7 +234,7 @@ static rf_status encode(const rf_tokenizer *t, const char *text, size_t size, co
     rf_status status = check_text(text, size, "text", why);
     if (!status && pair) status = check_text(pair, pair_size, "second text", why);
     if (status) return status;
-    const size_t around = flags & RF_ENCODE_PLAIN || t->bare ? 0 : pair ? 3 : 2;
+    const size_t around = around_text(t, pair != NULL, flags);
     if (limit && limit < around)
         return rf_fail(why, RF_ERANGE, "encode: a limit of %zu tokens, [CLS] and [SEP] alone take %zu", limit, around);
     if (!(flags & RF_ENCODE_APPEND)) e->n = 0;

@@ -140,7 +140,7 @@ rf_status rf__spm_encode(const rf__spm *m, const char *text, size_t size, int nb
         const size_t n = pieces.pieces_size();
         for (size_t i = 0; i < n; i++) {
             const auto piece = pieces.pieces(static_cast<int>(i));
-            if (!put(user, static_cast<int32_t>(piece.id()), piece.begin(), piece.end()))
+            if (!put(user, piece.piece().c_str(), static_cast<int32_t>(piece.id()), piece.begin(), piece.end()))
                 return rf_fail(why, RF_ENOMEM, "encode: no memory for %zu bytes of text", size);
         }
         return RF_OK;
@@ -152,6 +152,17 @@ rf_status rf__spm_decode(const rf__spm *m, const int32_t *id, size_t n, rf__spm_
     return guarded(why, "decode", [&] {
         std::string text;
         const auto status = m->p.Decode(std::vector<int>(id, id + n), &text);
+        if (!status.ok()) return fail(why, "decode", status);
+        return take(user, text.data(), text.size()) ? RF_OK : rf_fail(why, RF_ENOMEM, "decode: no memory");
+    });
+}
+
+rf_status rf__spm_join(const rf__spm *m, const char *const *piece, size_t n, rf__spm_take *take, void *user,
+                       rf_error *why)
+{
+    return guarded(why, "decode", [&] {
+        std::string text;
+        const auto status = m->p.Decode(std::vector<std::string>(piece, piece + n), &text);
         if (!status.ok()) return fail(why, "decode", status);
         return take(user, text.data(), text.size()) ? RF_OK : rf_fail(why, RF_ENOMEM, "decode: no memory");
     });

@@ -30,12 +30,14 @@ int32_t rf__spm_reserved(const rf__spm *m, rf__spm_role role);        /* -1: non
 /* The pieces of a text, by calls of `put`, which returns false to stop: no memory.  With alpha above 0 others than the
  * likeliest: one of the nbest best with probability p^alpha (unigram; nbest < 0: of all), or merges left out with
  * probability alpha (BPE).  The same seed gives the same pieces. */
-typedef bool rf__spm_put(void *user, int32_t id, uint32_t begin, uint32_t end);
+typedef bool rf__spm_put(void *user, const char *piece, int32_t id, uint32_t begin, uint32_t end);
 rf_status rf__spm_encode(const rf__spm *m, const char *text, size_t size, int nbest, float alpha, uint32_t seed,
                          rf__spm_put *put, void *user, rf_error *why);
 
 typedef bool rf__spm_take(void *user, const char *data, size_t size); /* false: no memory                             */
 rf_status rf__spm_decode(const rf__spm *m, const int32_t *id, size_t n, rf__spm_take *take, void *user, rf_error *why);
+rf_status rf__spm_join(const rf__spm *m, const char *const *piece, size_t n, rf__spm_take *take, void *user,
+                       rf_error *why);                                /* the text of pieces, also of those of others  */
 
 /* Learns from lines of text; `option` are names and values of spm_train, NULL at the end.  `take` gets the serialised
  * model. */

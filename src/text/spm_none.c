@@ -43,6 +43,13 @@ rf_status rf__spm_decode(const rf__spm *m, const int32_t *id, size_t n, rf__spm_
     (void)m, (void)id, (void)n, (void)take, (void)user;
     return missing("decode", why);
 }
+
+rf_status rf__spm_join(const rf__spm *m, const char *const *piece, size_t n, rf__spm_take *take, void *user,
+                       rf_error *why)
+{
+    (void)m, (void)piece, (void)n, (void)take, (void)user;
+    return missing("decode", why);
+}
 #else
 typedef int rf__spm_is_there;           /* C has no empty file                                                        */
 #endif

@@ -27,9 +27,10 @@ const rf_tokenizer_row rf__tokenizer_bpe, rf__tokenizer_unigram;
 
 typedef struct target { rf_encoding *e; size_t from; } target;
 
-static bool put(void *user, int32_t id, uint32_t begin, uint32_t end)
+static bool put(void *user, const char *piece, int32_t id, uint32_t begin, uint32_t end)
 {
     const target *t = user;
+    (void)piece;
     if (!rf__reserve_tokens(t->e, 1)) return false;
     rf__put_token(t->e, id, (uint32_t)(t->from + begin), (uint32_t)(t->from + end), false);
     return true;

@@ -109,6 +109,7 @@ rf_status rf__tokenizer_begin(rf_tokenizer *t, const rf_tokenizer_parts *parts, 
     rf_status status = name_specials(t, parts, why);
     if (status) return status;
     t->bare = parts->bare;
+    t->ends_alone = parts->ends_alone;
     t->added = rf__calloc(t->ctx, parts->added_n + RF_SPECIALS, sizeof *t->added);
     if (!t->added) return no_memory(why);
     for (int i = 0; i < RF_SPECIALS && !parts->hidden && !status; i++)
@@ -142,6 +143,7 @@ void rf_tokenizer_free(rf_tokenizer *t)
 {
     if (!t) return;
     const rf_ctx *ctx = t->ctx;
+    rf_tokenizer_free(t->target);
     for (size_t i = 0; i < t->added_n; i++) rf__free(ctx, (char *)(uintptr_t)t->added[i].text);
     rf__free(ctx, t->added);
     for (int i = 0; i < RF_SPECIALS; i++) rf__free(ctx, t->name[i]);

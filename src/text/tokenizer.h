@@ -65,6 +65,7 @@ struct rf_tokenizer {
     rf_added *added;
     size_t added_n;
     bool bare;                          /* no [CLS] and [SEP] around a text                                           */
+    bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
     bool slow;                          /* of a pair that is cut in half, the first text keeps the odd token          */
     const rf_unicode *lower;            /* or NULL: added tokens without capitals are found in capitals too           */
     bool fold;                          /* there are such tokens                                                      */
@@ -136,6 +137,7 @@ typedef struct rf_tokenizer_parts {
     rf_added *added;                    /* tokens besides the five, or the five again                                 */
     size_t added_n;
     bool bare, hidden;                  /* nothing around a text; special tokens are not found in raw text            */
+    bool ends_alone;                    /* [SEP] behind all, nothing before it                                        */
 } rf_tokenizer_parts;
 
 /* Zeros of row->size, with row and context; NULL and a reason: no memory. */

@@ -1,0 +1,369 @@
+/* marian.c — the tokenizer of Marian's translators: SentencePiece cuts each side, vocab.json numbers pieces of both.
+ *
+ *     source.spm  text of the source -> pieces          target.spm  pieces of the target <-> text
+ *     vocab.json  {"piece": id}, </s>, <unk> and <pad> among them; a piece that it has not is <unk>
+ *     >>deu<<     at the beginning of a source: the language of the translation, a piece of its own
+ *
+ * </s> ends a text, nothing begins one: Marian has no [CLS] and no [MASK], in whose places </s> and <unk> stand.  As
+ * transformers' MarianTokenizer has it.                                                                            */
+#include <stdlib.h>
+
+#include "spm.h"
+#include "tokenizer.h"
+
+typedef struct word { const char *text; int32_t id; } word;
+
+/* Of both sides: the pieces by id, and by name. */
+typedef struct vocabulary {
+    char *names;                        /* all, each ended by a zero                                                  */
+    const char **token;                 /* [n] */
+    word *sorted;                       /* [n] */
+    int32_t n;
+} vocabulary;
+
+typedef struct marian {
+    rf_tokenizer base;
+    vocabulary *words;                  /* the source side's                                                          */
+    bool owns;
+    rf__spm *spm;
+    char *model;
+    size_t bytes;
+    int32_t *id;                        /* [pieces of spm] their ids; -1: vocab.json has it not                       */
+} marian;
+
+const rf_tokenizer_row rf__tokenizer_marian;
+
+static const marian *as_marian(const rf_tokenizer *t) { return (const marian *)(const void *)t; }
+
+/* ---- names ------------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *a, const void *b) { return strcmp(((const word *)a)->text, ((const word *)b)->text); }
+
+static int32_t find(const vocabulary *v, const char *name)
+{
+    const word key = {name, 0}, *x = bsearch(&key, v->sorted, (size_t)v->n, sizeof key, by_name);
+    return x ? x->id : -1;
+}
+
+static const char *token_of(const rf_tokenizer *t, int32_t id)
+{
+    const vocabulary *v = as_marian(t)->words;
+    return id >= 0 && id < v->n ? v->token[id] : NULL;
+}
+
+static int32_t id_of(const rf_tokenizer *t, const char *token) { return find(as_marian(t)->words, token); }
+
+static bool begins_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
+
+static bool continues(const rf_tokenizer *t, int32_t id)
+{
+    const char *piece = token_of(t, id);
+    return piece && !rf_tokenizer_is_special(t, id) && !begins_word(piece);
+}
+
+/* ---- text to ids ------------------------------------------------------------------------------------------------- */
+
+typedef struct putting { const marian *t; rf_encoding *e; size_t from; } putting;
+
+/* What the model does not know is looked for by its letters: the other side's pieces are in the vocabulary, too. */
+static bool put(void *user, const char *piece, int32_t id, uint32_t begin, uint32_t end)
+{
+    const putting *x = user;
+    int32_t token = x->t->id[id];
+    if (token < 0 || id == rf__spm_reserved(x->t->spm, RF_SPM_UNK)) token = find(x->t->words, piece);
+    if (!rf__reserve_tokens(x->e, 1)) return false;
+    rf__put_token(x->e, token < 0 ? x->t->base.special[RF_UNK] : token, (uint32_t)(x->from + begin),
+                  (uint32_t)(x->from + end), false);
+    return true;
+}
+
+/* Bytes of ">>deu<<" at the beginning of a passage; 0: none. */
+static size_t language(const rf_passage *p)
+{
+    if (p->to - p->from < 4 || memcmp(p->text + p->from, ">>", 2)) return 0;
+    for (size_t at = p->from + 2; at + 2 <= p->to; at++)
+        if (!memcmp(p->text + at, "<<", 2)) return at + 2 - p->from;
+    return 0;
+}
+
+static bool put_language(const marian *t, rf_encoding *e, const rf_passage *p, size_t n)
+{
+    char name[64] = "";
+    if (n < sizeof name) memcpy(name, p->text + p->from, n);
+    const int32_t id = *name ? find(t->words, name) : -1;
+    if (!rf__reserve_tokens(e, 1)) return false;
+    rf__put_token(e, id < 0 ? t->base.special[RF_UNK] : id, (uint32_t)p->from, (uint32_t)(p->from + n), false);
+    return true;
+}
+
+static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *scratch)
+{
+    const marian *t = as_marian(any);
+    const size_t code = language(p);
+    (void)scratch;
+    if (code && !put_language(t, e, p, code)) return false;
+    putting to = {t, e, p->from + code};
+    const rf_sample_options *s = p->sample;
+    const uint64_t at = to.from;
+    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
+    return !rf__spm_encode(t->spm, p->text + to.from, p->to - to.from, s ? s->nbest : 0, s ? s->alpha : 0, seed, put,
+                           &to, NULL);
+}
+
+/* ---- ids to text ------------------------------------------------------------------------------------------------- */
+
+typedef struct text { const rf_ctx *ctx; char *at; size_t n, capacity; } text;
+
+static bool append(void *user, const char *data, size_t size)
+{
+    text *t = user;
+    if (!rf__grow(t->ctx, &t->at, &t->capacity, t->n + size + 1, 1)) return false;
+    if (size) memcpy(t->at + t->n, data, size);
+    t->n += size;
+    t->at[t->n] = 0;
+    return true;
+}
+
+/* Blanks at both ends go, as transformers has it. */
+static void trim(text *t)
+{
+    size_t from = 0;
+    while (t->n && t->at[t->n - 1] == ' ') t->n--;
+    while (from < t->n && t->at[from] == ' ') from++;
+    memmove(t->at, t->at + from, t->n - from);
+    t->n -= from;
+    t->at[t->n] = 0;
+}
+
+static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool skip, size_t *size)
+{
+    static const rf_change blanks[] = {{"\xE2\x96\x81", " "}};
+    const marian *t = as_marian(any);
+    text out = {.ctx = any->ctx};
+    const char **piece = rf__calloc(any->ctx, n + 1, sizeof *piece);
+    bool good = piece && append(&out, "", 0);
+    for (size_t i = 0, k = 0; i <= n && good; i++) {
+        const char *token = i < n ? rf_tokenizer_token(any, id[i]) : NULL;
+        const bool special = i < n && rf_tokenizer_is_special(any, id[i]);
+        if (token && !special) piece[k++] = token;
+        if (i < n && (!special || skip)) continue;                  /* a token that is shown ends a run of pieces     */
+        good = !k || !rf__spm_join(t->spm, piece, k, append, &out, NULL);
+        k = 0;
+        if (token) good = good && append(&out, token, strlen(token)) && append(&out, " ", 1);
+    }
+    rf__free(any->ctx, (void *)piece);
+    if (good) out.n = rf__replace_all(out.at, out.n, blanks, RF_COUNT(blanks)), trim(&out);
+    if (!good) rf__free(any->ctx, out.at), out.at = NULL;
+    *size = out.n;
+    return out.at;
+}
+
+/* ---- questions --------------------------------------------------------------------------------------------------- */
+
+static const marian *other_side(const rf_tokenizer *t) { return as_marian(t->target ? t->target : t); }
+
+static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
+{
+    return rf__hash64(other_side(t)->model, other_side(t)->bytes,
+                      rf__hash64(as_marian(t)->model, as_marian(t)->bytes, seed));
+}
+
+static void describe(const rf_tokenizer *t, json_t **about)
+{
+    rf__json_set(about, "source pieces", json_integer(rf__spm_size(as_marian(t)->spm)));
+    rf__json_set(about, "target pieces", json_integer(rf__spm_size(other_side(t)->spm)));
+}
+
+/* Not [CLS] and [MASK], which are not there; </s> by its name in transformers. */
+static void settings(const rf_tokenizer *t, json_t **config)
+{
+    json_object_del(*config, "cls_token");
+    json_object_del(*config, "mask_token");
+    json_object_del(*config, "sep_token");
+    rf__json_set(config, "eos_token", json_string(t->name[RF_SEP]));
+    rf__json_set(config, "separate_vocabs", json_false());
+}
+
+/* ---- a folder ---------------------------------------------------------------------------------------------------- */
+
+static void clear(rf_tokenizer *any)
+{
+    marian *t = (marian *)(void *)any;
+    rf__spm_free(t->spm);
+    rf__free(any->ctx, t->model);
+    rf__free(any->ctx, t->id);
+    if (!t->owns || !t->words) return;
+    rf__free(any->ctx, t->words->names);
+    rf__free(any->ctx, (void *)t->words->token);
+    rf__free(any->ctx, t->words->sorted);
+    rf__free(any->ctx, t->words);
+}
+
+static rf_status no_memory(const char *path, rf_error *why) { return rf_fail(why, RF_ENOMEM, "%s: no memory", path); }
+
+static rf_status read_entry(vocabulary *v, const char *path, const char *key, const json_t *value, char *name,
+                            size_t k, rf_error *why)
+{
+    const int64_t id = rf__whole_number(value);
+    if (id < 0 || id >= v->n)
+        return rf_fail(why, RF_EDATA, "%s: \"%.60s\": its id is not one of 0 to %d, one less than there are pieces",
+                       path, rf__printable(key).text, (int)v->n - 1);
+    if (v->token[id])
+        return rf_fail(why, RF_EDATA, "%s: id %lld belongs to \"%.60s\" and to \"%.60s\"", path, (long long)id,
+                       rf__printable(v->token[id]).text, rf__printable(key).text);
+    memcpy(name, key, strlen(key) + 1);
+    v->token[id] = name;
+    v->sorted[k] = (word){name, (int32_t)id};
+    return RF_OK;
+}
+
+static rf_status read_vocabulary(rf_tokenizer_folder *f, vocabulary *v)
+{
+    char path[RF_PATH];
+    const char *key;
+    json_t *map = NULL, *value;
+    size_t bytes = 0, k = 0;
+    rf_status status = rf__folder_json(f, RF_FILE_VOCAB_JSON, path, &map);
+    if (status) return status;
+    if (!map) return rf_fail(f->why, RF_EDATA, "%s: there is no such file, and a Marian's pieces need their ids", path);
+    json_object_foreach(map, key, value) bytes += strlen(key) + 1;
+    const size_t n = json_object_size(map);
+    v->n = (int32_t)n;
+    v->names = rf__alloc(f->ctx, bytes + 1);
+    v->token = rf__calloc(f->ctx, n + 1, sizeof *v->token);
+    v->sorted = rf__calloc(f->ctx, n + 1, sizeof *v->sorted);
+    if (!v->names || !v->token || !v->sorted) status = no_memory(path, f->why);
+    char *name = v->names;
+    json_object_foreach(map, key, value) {
+        if (!status) status = read_entry(v, path, key, value, name, k++, f->why);
+        if (!status) name += strlen(key) + 1;
+    }
+    json_decref(map);
+    if (!status) qsort(v->sorted, n, sizeof *v->sorted, by_name);
+    return status;
+}
+
+/* One side's model, and the ids of its pieces. */
+static rf_status read_side(rf_tokenizer_folder *f, const char *name, marian *t)
+{
+    char path[RF_PATH];
+    rf_status status = rf__path(path, sizeof path, f->path, name, f->why);
+    if (!status) status = rf__read_file(f->ctx, path, RF_TOKENIZER_FILE, &t->model, &t->bytes, f->why);
+    if (!status) status = rf__spm_load(t->model, t->bytes, path, &t->spm, f->why);
+    if (status) return status;
+    const int32_t n = rf__spm_size(t->spm);
+    int32_t known = 0;
+    t->id = rf__calloc(f->ctx, (size_t)n + 1, sizeof *t->id);
+    if (!t->id) return no_memory(path, f->why);
+    for (int32_t i = 0; i < n; i++) known += (t->id[i] = find(t->words, rf__spm_piece(t->spm, i))) >= 0;
+    if (known >= n / 2) return RF_OK;
+    return rf_fail(f->why, RF_EDATA, "%s: %s has %d of its %d pieces: they are of different models", path,
+                   RF_FILE_VOCAB_JSON, (int)known, (int)n);
+}
+
+/* Names of special tokens: those of the settings, or Marian's. */
+static rf_tokenizer_parts parts_of(const rf_tokenizer_folder *f)
+{
+    const char *end = json_string_value(json_object_get(f->config, "eos_token"));
+    rf_tokenizer_parts parts = f->parts;
+    if (!end) end = json_string_value(json_object_get(json_object_get(f->config, "eos_token"), "content"));
+    if (!parts.special[RF_UNK]) parts.special[RF_UNK] = "<unk>";
+    if (!parts.special[RF_PAD]) parts.special[RF_PAD] = "<pad>";
+    parts.special[RF_SEP] = parts.special[RF_CLS] = end ? end : "</s>";
+    parts.special[RF_MASK] = parts.special[RF_UNK];
+    parts.ends_alone = true;
+    return parts;
+}
+
+static rf_status begin_side(rf_tokenizer_folder *f, const char *name, vocabulary *words, marian **out)
+{
+    marian *t = (marian *)(void *)rf__tokenizer_alloc(f->ctx, &rf__tokenizer_marian, f->why);
+    if (!t) return RF_ENOMEM;
+    *out = t;
+    t->words = words;
+    t->base.n = words->n;
+    const rf_tokenizer_parts parts = parts_of(f);
+    rf_status status = read_side(f, name, t);
+    if (!status) status = rf__tokenizer_begin(&t->base, &parts, f->why);
+    return status ? status : rf__tokenizer_follow(&t->base, words->n, parts.name, f->why);
+}
+
+static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
+{
+    int apart = 0;
+    marian *source = NULL, *target = NULL;
+    rf_status status = rf__folder_flag(f, f->config_path, f->config, "separate_vocabs", 0, &apart);
+    if (!status && apart)
+        status = rf_fail(f->why, RF_EUNSUPPORTED, "%s: separate_vocabs is true: sides with ids of their own are not "
+                         "supported", f->config_path);
+    if (status) return status;
+    vocabulary *words = rf__calloc(f->ctx, 1, sizeof *words);
+    if (!words) return no_memory(f->path, f->why);
+    status = read_vocabulary(f, words);
+    if (!status) status = begin_side(f, RF_FILE_SOURCE_SUBWORDS, words, &source);
+    if (!status) status = begin_side(f, RF_FILE_TARGET_SUBWORDS, words, &target);
+    if (!source && !(source = (marian *)(void *)rf__tokenizer_alloc(f->ctx, &rf__tokenizer_marian, NULL))) {
+        marian gone = {.base.ctx = f->ctx, .words = words, .owns = true};       /* clear alone takes it             */
+        clear(&gone.base);
+        return status;
+    }
+    source->words = words;
+    source->owns = true;
+    source->base.target = target ? &target->base : NULL;
+    if (status) rf_tokenizer_free(&source->base);
+    else *out = &source->base;
+    return status;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------------------ */
+
+static bool put_model(const marian *t, rf_ready_files *to, const char *name)
+{
+    char *copy = rf__alloc(t->base.ctx, t->bytes + 1);
+    if (!copy) return false;
+    memcpy(copy, t->model, t->bytes);
+    to->file[to->n].name = name;
+    to->file[to->n].text = copy;
+    to->file[to->n++].size = t->bytes;
+    return true;
+}
+
+static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
+{
+    const vocabulary *v = as_marian(t)->words;
+    json_t *map = json_object();
+    for (int32_t id = 0; id < v->n; id++) rf__json_set(&map, v->token[id], json_integer(id));
+    if (rf__ready_json(t, to, RF_FILE_VOCAB_JSON, map) && put_model(as_marian(t), to, RF_FILE_SOURCE_SUBWORDS) &&
+        put_model(other_side(t), to, RF_FILE_TARGET_SUBWORDS))
+        return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
+}
+
+/* ---- the row ----------------------------------------------------------------------------------------------------- */
+
+static const char *const classes[] = {"MarianTokenizer", NULL};
+static const char *const holds[] = {RF_FILE_SOURCE_SUBWORDS, NULL};
+static const char *const files[] = {RF_FILE_SOURCE_SUBWORDS,  RF_FILE_SPECIAL_TOKENS, RF_FILE_TARGET_SUBWORDS,
+                                    RF_FILE_TOKENIZER_CONFIG, RF_FILE_VOCAB_JSON,     NULL};
+
+const rf_tokenizer_row rf__tokenizer_marian = {
+    .name = "marian",
+    .title = "sub-words of two sides (Marian)",
+    .classes = classes,
+    .files = files,
+    .holds = holds,
+    .transformers = "MarianTokenizer",
+    .size = sizeof(marian),
+    .open = open_folder,
+    .save = save,
+    .settings = settings,
+    .describe = describe,
+    .fingerprint = fingerprint,
+    .clear = clear,
+    .encode = encode,
+    .samples = true,
+    .decode = decode,
+    .token = token_of,
+    .id = id_of,
+    .continues = continues,
+};
