@@ -193,9 +193,34 @@ static void sums_in_two_floats(void **state)
     }
 }
 
+/* Products, and their sum: n roundings of the sum of their sizes. */
+static void products_of_differences(void **state)
+{
+    (void)state;
+    for (size_t z = 0; z < RF_COUNT(sizes); z++) {
+        const int64_t n = sizes[z];
+        rfk_table k;
+        for (EACH_RUNG(k)) {
+            const float *x = t_normal(n), *from = t_normal(n);
+            float *y = copied(from, n, 1);
+            const float got = k.mul_less(y, x, 0.25f, n);
+            double sum = 0, size = 0;
+            for (int64_t i = 0; i < n; i++) {
+                const double product = (double)from[i] * ((double)x[i] - 0.25);
+                t_near((double)y[i], product, 2 * EPS * fabs((double)from[i]) * (fabs((double)x[i]) + 0.25));
+                sum += (double)y[i], size += fabs((double)y[i]);
+            }
+            t_near((double)got, sum, (double)n * EPS * size);
+            t_check_fences();
+            t_free_all();
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(products_of_differences),
         cmocka_unit_test(sums_and_products),
         cmocka_unit_test(reductions),
         cmocka_unit_test(reductions_do_not_see_addresses),

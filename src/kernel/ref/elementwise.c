@@ -26,6 +26,16 @@ void rfk_ref_exp(float *y, const float *x, float shift, float more, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = (float)(exp((double)x[i] - shift) + more);
 }
 
+float rfk_ref_mul_less(float *y, const float *x, float less, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        y[i] = (float)(y[i] * ((double)x[i] - less));
+        sum += y[i];
+    }
+    return (float)sum;
+}
+
 void rfk_ref_accumulate(float *high, float *low, float scale, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {

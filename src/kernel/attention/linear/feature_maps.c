@@ -84,21 +84,12 @@ void rfk__key_powers(const rfk__mapping *m, float *u, float h)
     m->k->exp(u, u, (float)(h + m->exponent * ln2), epsilon_of(m), m->features);
 }
 
-/* dy (y - epsilon) */
-static float back(const rfk__mapping *m, float *dy, float *y, float epsilon)
+float rfk__query_powers_back(const rfk__mapping *m, float *dy, const float *y)
 {
-    m->k->mul(y, dy, y, m->features);
-    if (epsilon > 0) m->k->axpy(y, -epsilon, dy, m->features);
-    memcpy(dy, y, (size_t)m->features * sizeof *dy);
-    return m->k->sum(dy, m->features);
+    return m->k->mul_less(dy, y, m->epsilon, m->features);
 }
 
-float rfk__query_powers_back(const rfk__mapping *m, float *dy, float *y)
+float rfk__key_powers_back(const rfk__mapping *m, float *dy, const float *y)
 {
-    return back(m, dy, y, m->epsilon);
-}
-
-float rfk__key_powers_back(const rfk__mapping *m, float *dy, float *y)
-{
-    return back(m, dy, y, epsilon_of(m));
+    return m->k->mul_less(dy, y, epsilon_of(m), m->features);
 }

@@ -36,10 +36,9 @@ typedef struct rfk__feature_map {
     void (*query)(const rfk__mapping *m, float *u, const float *x);
     void (*key)(const rfk__mapping *m, float *u, const float *x);
 
-    /* du in dy's place, y being the features, which need not stay; what is returned is c of dx = W^T du + c x.  M is a
-     * constant. */
-    float (*query_back)(const rfk__mapping *m, float *dy, float *y);
-    float (*key_back)(const rfk__mapping *m, float *dy, float *y);
+    /* du in dy's place, y being the features; what is returned is c of dx = W^T du + c x.  M is a constant. */
+    float (*query_back)(const rfk__mapping *m, float *dy, const float *y);
+    float (*key_back)(const rfk__mapping *m, float *dy, const float *y);
 } rfk__feature_map;
 
 #define RFM(name) extern const rfk__feature_map rfk__map_##name;
@@ -62,7 +61,7 @@ void rfk__random_features(uint64_t seed, uint64_t stream, int64_t features, int6
 void rfk__query_powers(const rfk__mapping *m, float *u, float h);
 void rfk__key_powers(const rfk__mapping *m, float *u, float h);
 
-/* dy becomes dy (y - epsilon), its share; returns the sum of du; y is spent. */
-float rfk__query_powers_back(const rfk__mapping *m, float *dy, float *y);
-float rfk__key_powers_back(const rfk__mapping *m, float *dy, float *y);
+/* dy becomes dy (y - epsilon), its share; returns the sum of du. */
+float rfk__query_powers_back(const rfk__mapping *m, float *dy, const float *y);
+float rfk__key_powers_back(const rfk__mapping *m, float *dy, const float *y);
 #endif

@@ -108,6 +108,7 @@ static void put_out(const rfk__linear *a, const struct work *w, int64_t first, i
     const int64_t wide = rfk__padded(&a->tile, a->width);
     for (int64_t i = 0; i < n; i++) {
         float *out = a->out + (first + i) * a->out_stride;
+        rfk__ahead(a->out, first + i, a->tokens, a->out_stride, a->width);
         if (w->inverse[i] == 0) memset(out, 0, (size_t)a->width * sizeof *out);
         else a->k->scale(out, w->num + i * wide, w->inverse[i], a->width);
     }
@@ -129,14 +130,14 @@ static void causal_part(rfk__linear *a, struct work *w, rfk__head_state *state, 
         state->exponent = v.deck.exponent[at + t] = m->exponent;
         take_query(a, w, m, v.z, first + t, t, at + t);
     }
-    rfk__take_keys(a, &w->key, &v.deck, w->row, first, n, at, true);
+    rfk__take_keys(a, &w->key, w->key.u, &v.deck, w->row, first, n, at, true);
     meet_state(a, w, &v.s, v.deck.exponent + at, n);
     meet_chunk(a, w, &v.deck, at, n);
     put_out(a, w, first, n);
     state->count += n;
     if (state->count % CHUNK == 0) {
-        rfk__advance(&a->tile, &v.s, &v.deck, CHUNK, m->exponent, false, f, a->width, w->block, w->part);
-        rfk__fade(a, &v.s, false);
+        rfk__advance(&a->tile, &v.s, &v.deck, CHUNK, m->exponent, f, a->width, w->block, w->part);
+        rfk__fade(a, &v.s);
     }
     state->sum_exponent = v.s.exponent;
     state->top = m->top;

@@ -114,6 +114,15 @@ typedef struct rfk__head_state {
 typedef struct rfk__view { rfk__sum s; float *z, *z_low; rfk__deck deck; } rfk__view;
 rfk__view rfk__state_view(const rfk__tiles *tile, rfk__head_state *state, int64_t features, int64_t width);
 
+/* Rows of one head lie far apart, where no prefetcher of the processor finds the next one: row t + RFK__AHEAD of
+ * `from`, rows `stride` apart, unless it is one of the last. */
+enum { RFK__AHEAD = 8 };
+static inline void rfk__ahead(const float *from, int64_t t, int64_t tokens, int64_t stride, int64_t width)
+{
+    const float *row = from + (t + RFK__AHEAD < tokens ? t + RFK__AHEAD : tokens - 1) * stride;
+    for (int64_t j = 0; j < width; j += 16) __builtin_prefetch(row + j);
+}
+
 /* Blocks of scratch, 64-byte aligned. */
 typedef struct rfk__carving { char *at; size_t used; } rfk__carving;
 static inline void *rfk__cut(rfk__carving *c, size_t count, size_t size)
@@ -156,8 +165,11 @@ enum { RFK__QUERY, RFK__KEY };
 void rfk__rotate_features(const rfk__linear *a, float *y, const float *x, int64_t t, float direction, int side,
                           int64_t place);
 
-/* What a sum becomes behind a chunk of RFK__CHUNK tokens, or of the backward's. */
-void rfk__fade(const rfk__linear *a, rfk__sum *sum, bool back);
+/* What a sum is multiplied by behind a chunk of RFK__CHUNK tokens, or of the backward's: [f], or NULL; one number; and
+ * a sum of the forward's. */
+const float *rfk__fading(const rfk__linear *a, bool back);
+void rfk__fade_one(float *high, float *low, float power);
+void rfk__fade(const rfk__linear *a, rfk__sum *sum);
 
 /* A row of q or k, where these are rotated before the map. */
 void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction);
@@ -178,20 +190,19 @@ void rfk__deal_features(const rfk__tiles *tile, float *feature, const float *x, 
                         int64_t features);
 void rfk__deal_value(const rfk__tiles *tile, float *value, int64_t i, const float *v, int64_t width);
 
-/* sum = sum + sum_t feature_t value_t^T 2^(e_t - unit), t < n; reverse: 2^(unit - e_t).  block: [RISE, stride],
- * part: [RISE, columns]. */
-void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit, bool reverse,
+/* sum = sum + sum_t feature_t value_t^T 2^(e_t - unit), t < n.  block: [RISE, stride], part: [RISE, columns]. */
+void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit,
                   int64_t features, int64_t width, float *block, float *part);
 
 /* Features and values of n keys from `first` on, mapped already, into columns `at`.. of a deck, or with columns false
- * as rows where they are; row: [D]. */
-void rfk__take_keys(const rfk__linear *a, const rfk__features *key, rfk__deck *deck, float *row, int64_t first,
-                    int64_t n, int64_t at, bool columns);
+ * as rows of `rotated`, which may be key->u; row: [D]. */
+void rfk__take_keys(const rfk__linear *a, const rfk__features *key, float *rotated, rfk__deck *deck, float *row,
+                    int64_t first, int64_t n, int64_t at, bool columns);
 
 /* Floats that a survey leaves: 0 where there is none, or too many. */
 int64_t rfk__surveyed(const rfk__linear *a);
 
-/* S and z of all keys, in the unit of m. */
+/* S and z of all keys, in the unit of m; what a survey left of u becomes features. */
 void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,
                       float *row, float *block, float *part);
 

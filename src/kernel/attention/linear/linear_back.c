@@ -6,7 +6,8 @@
  *     d v_s        = G^T R psi(k_s)
  *
  * Causal: S and z of the chunks before, G and w of those behind, and within a chunk all pairs.  One pass forward over
- * keys keeps S and z as they are before each chunk, in scratch; one pass backward over chunks does all else. */
+ * keys keeps S and z as they are before each chunk, in scratch, and where there is memory the keys' features; one pass
+ * backward over chunks does all else.  S and G are [f panels][D][columns] here: features are the columns of panels. */
 #include <math.h>
 
 #include "kernel/attention/linear/linear.h"
@@ -16,48 +17,40 @@ enum { CHUNK = RFK_LINEAR_BACK_CHUNK };
 /* What one side, queries or keys, has in a chunk. */
 struct side {
     rfk__features is;                   /* x, and u which becomes the features, not rotated */
-    float *rotated;                     /* [CHUNK, padded f] */
+    rfk__rows rotated;
     float *by_row;                      /* [f panels][chunk][columns] of rotated */
-    float *d;                           /* [CHUNK, padded f]: adjoint of rotated; then of features, of u */
-    float *share;                       /* [CHUNK, padded f]: what is added for the denominator */
+    rfk__rows d;                        /* adjoint of rotated; then of features, of u */
 };
 
 struct work {
     struct side q, k;
-    rfk__rows left;                     /* of keys, then of adjoints of u */
     rfk__rows a, v;                     /* [CHUNK, D] */
-    rfk__deck deck;                     /* queries by column, and a by row */
-    float *v_column;                    /* [chunk panels][D][columns] */
-    float *flipped;                     /* S^T or G^T: [f panels][D][columns] */
+    float *by_column;                   /* of queries: [chunk panels][f][columns] */
+    float *a_row, *v_column;            /* [D panels][chunk][columns], [chunk panels][D][columns] */
     float *weight, *d_weight;           /* [CHUNK, stride]: <k_s, q_t>, <a_t, v_s> */
     float *d_weight_back;               /* [s,t] of that */
     float *dv, *dx;                     /* [CHUNK, padded D] */
-    float *b, *coefficient, *top;       /* [CHUNK] */
-    rfk__sum G;
-    float *w, *w_low, *row, *column, *block, *part;
-    rfk__head_state *state;
-    float *kept;                        /* causal: before each chunk S high, z high and low */
+    float *b, *top;                     /* [CHUNK] */
+    int32_t *exponent;
+    rfk__sum S, G;
+    float *other;                       /* G or S as [D panels][f][columns] */
+    float *z, *z_low, *w, *w_low, *partial, *row, *column, *block, *part;
+    rfk__head_state *state;             /* an encoder's */
+    float *kept;                        /* causal: before each chunk S and z */
     struct rise { int32_t exponent, sum_exponent; float top; } *risen;
+    int32_t *kept_exponent;             /* [tokens]: of the features that the first pass left */
+    float *kept_top;
 };
 
-static struct side carve_side(rfk__carving *c, const rfk__linear *a)
+/* Rows of f columns: as the left side of a product, in one piece where that is deep enough. */
+static int64_t stride_of(const rfk__linear *a)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    struct side s;
-    s.is.x = rfk__carve_rows(&a->tile, c, a->width);
-    s.is.stride = wide;
-    s.is.all = NULL;
-    s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward's chunks, too */
-    s.rotated = rfk__floats(c, CHUNK * wide);
-    s.by_row = rfk__floats(c, a->tile.chunk * wide);
-    s.d = rfk__floats(c, CHUNK * wide);
-    s.share = rfk__floats(c, CHUNK * wide);
-    return s;
+    return a->features <= a->tile.depth ? a->tile.stride : rfk__padded(&a->tile, a->features);
 }
 
-static int64_t kept_floats(const rfk__linear *a)
+static rfk__rows carve_wide(rfk__carving *c, const rfk__linear *a)
 {
-    return a->features * rfk__padded(&a->tile, a->width) + 2 * rfk__padded(&a->tile, a->features);
+    return (rfk__rows){rfk__floats(c, CHUNK * stride_of(a)), CHUNK, a->features};
 }
 
 /* Floats of u of all keys: what an encoder's survey leaves, and what a causal model's first pass does. */
@@ -68,43 +61,64 @@ static int64_t kept_u(const rfk__linear *a)
     return few ? a->tokens * wide : rfk__surveyed(a);
 }
 
+static struct side carve_side(rfk__carving *c, const rfk__linear *a)
+{
+    const int64_t wide = rfk__padded(&a->tile, a->features);
+    struct side s;
+    s.is.x = rfk__carve_rows(&a->tile, c, a->width);
+    s.is.stride = wide;
+    s.is.all = NULL;
+    s.is.u = rfk__floats(c, RFK__CHUNK * wide);             /* of the forward's chunks, too */
+    s.rotated = carve_wide(c, a);
+    s.by_row = rfk__floats(c, a->tile.chunk * wide);
+    s.d = carve_wide(c, a);
+    return s;
+}
+
+static int64_t kept_floats(const rfk__linear *a)
+{
+    return rfk__padded(&a->tile, a->features) * (a->width + 1);
+}
+
+static void carve_causal(rfk__carving *c, const rfk__linear *a, struct work *w)
+{
+    const int64_t chunks = (a->tokens + CHUNK - 1) / CHUNK;
+    w->kept = rfk__floats(c, chunks * kept_floats(a));
+    w->risen = rfk__cut(c, (size_t)chunks, sizeof *w->risen);
+    w->kept_exponent = rfk__cut(c, kept_u(a) ? (size_t)a->tokens : 0, sizeof *w->kept_exponent);
+    w->kept_top = rfk__floats(c, kept_u(a) ? a->tokens : 0);
+}
+
 static struct work carve(const rfk__linear *a, void *scratch, size_t *bytes)
 {
     const rfk__tiles *tile = &a->tile;
     const int64_t f = a->features, wide = rfk__padded(tile, f), D = a->width, Dw = rfk__padded(tile, D);
-    const int64_t chunks = (a->tokens + CHUNK - 1) / CHUNK;
     rfk__carving c = {scratch, 0};
-    struct work w = {.deck = {.row = NULL}, .q = carve_side(&c, a), .k = carve_side(&c, a)};
+    struct work w = {.q = carve_side(&c, a), .k = carve_side(&c, a)};
     if (kept_u(a)) w.k.is.all = rfk__floats(&c, kept_u(a));
-    w.left = rfk__carve_rows(tile, &c, f);
     w.a = rfk__carve_rows(tile, &c, D);
     w.v = rfk__carve_rows(tile, &c, D);
-    w.deck.feature = rfk__floats(&c, tile->chunk * f);
-    w.deck.value = rfk__floats(&c, tile->chunk * Dw);
-    w.deck.exponent = rfk__cut(&c, CHUNK, sizeof *w.deck.exponent);
+    w.by_column = rfk__floats(&c, tile->chunk * f);
+    w.a_row = rfk__floats(&c, tile->chunk * Dw);
     w.v_column = rfk__floats(&c, tile->chunk * D);
-    w.flipped = rfk__floats(&c, wide * D);
     w.weight = rfk__floats(&c, CHUNK * tile->stride);
     w.d_weight = rfk__floats(&c, CHUNK * tile->stride);
     w.d_weight_back = rfk__floats(&c, CHUNK * tile->stride);
     w.dv = rfk__floats(&c, CHUNK * Dw);
     w.dx = rfk__floats(&c, CHUNK * Dw);
     w.b = rfk__floats(&c, CHUNK);
-    w.coefficient = rfk__floats(&c, CHUNK);
     w.top = rfk__floats(&c, CHUNK);
-    w.G.high = rfk__floats(&c, f * Dw);
-    w.G.low = rfk__floats(&c, f * Dw);
-    w.w = rfk__floats(&c, wide);
-    w.w_low = rfk__floats(&c, wide);
+    w.exponent = rfk__cut(&c, CHUNK, sizeof *w.exponent);
+    float **const sums[] = {&w.S.high, &w.S.low, &w.G.high, &w.G.low, &w.other};
+    for (size_t i = 0; i < RF_COUNT(sums); i++) *sums[i] = rfk__floats(&c, wide * Dw);
+    float **const rows[] = {&w.z, &w.z_low, &w.w, &w.w_low, &w.partial};
+    for (size_t i = 0; i < RF_COUNT(rows); i++) *rows[i] = rfk__floats(&c, wide);
     w.row = rfk__floats(&c, rf__max64(wide, Dw));
     w.column = rfk__floats(&c, 4 * f);
-    w.block = rfk__floats(&c, RFK__RISE * tile->stride);
-    w.part = rfk__floats(&c, RFK__RISE * tile->columns);
-    w.state = rfk__cut(&c, rfk__linear_state_bytes(a->k, f, D), 1);
-    if (a->causal) {
-        w.kept = rfk__floats(&c, chunks * kept_floats(a));
-        w.risen = rfk__cut(&c, (size_t)chunks, sizeof *w.risen);
-    }
+    w.block = rfk__floats(&c, rf__max64(RFK__RISE, D) * tile->stride);
+    w.part = rfk__floats(&c, rf__max64(RFK__RISE, D) * tile->columns);
+    if (a->causal) carve_causal(&c, a, &w);
+    else w.state = rfk__cut(&c, rfk__linear_state_bytes(a->k, f, D), 1);
     *bytes = c.used;
     return w;
 }
@@ -118,228 +132,269 @@ size_t rfk__linear_back_scratch(const rfk__linear *a)
     return bytes;
 }
 
+/* ---- layouts and sums -------------------------------------------------------------------------------------------- */
+
+/* Row i of a side into by_row. */
+static void deal_row(const rfk__linear *a, const struct side *s, int64_t i)
+{
+    const float *x = s->rotated.x + i * stride_of(a);
+    for (int64_t j = 0; j < a->features; j += a->tile.columns)
+        memcpy(s->by_row + j * a->tile.chunk + i * a->tile.columns, x + j, (size_t)a->tile.columns * sizeof *x);
+}
+
+/* y [n, ..] = rows panel: rows of f columns go in one piece, or cut to pieces of a product's depth first. */
+static void multiply_wide(const rfk__linear *a, float *block, float *y, int64_t ldy, const rfk__rows *rows, int64_t n,
+                          const float *panel)
+{
+    const int64_t stride = stride_of(a), depth = a->tile.depth;
+    for (int64_t p = 0; p < a->features; p += depth) {
+        const int64_t deep = rf__min64(depth, a->features - p);
+        const float *left = rows->x;
+        for (int64_t i = 0; stride != a->tile.stride && i < n; i++) {
+            memcpy(block + i * a->tile.stride, rows->x + i * stride + p, (size_t)deep * sizeof *block);
+            left = block;
+        }
+        a->k->gemm_panel(y, ldy, left, panel + p * a->tile.columns, n, a->tile.columns, deep, p ? y : NULL, ldy);
+    }
+}
+
+/* [n panels][m][columns] of [m panels][n][columns] */
+static void flip(const rfk__linear *a, float *to, const float *from, int64_t m, int64_t n)
+{
+    const int64_t columns = a->tile.columns;
+    for (int64_t i = 0; i < m; i += columns)
+        for (int64_t j = 0; j < n; j += columns)
+            a->k->transpose(to + j * m + i * columns, columns, from + i * n + j * columns, columns,
+                            rf__min64(columns, n - j), rf__min64(columns, m - i));
+}
+
+/* sum = sum + sum_t value_t feature_t^T 2^(e_t - unit), t < n, features by row; reverse: 2^(unit - e_t). */
+static void advance(const rfk__linear *a, struct work *w, rfk__sum *sum, const rfk__rows *value, const float *by_row,
+                    int64_t n, int32_t unit, bool reverse)
+{
+    const int64_t D = a->width, columns = a->tile.columns, stride = a->tile.stride;
+    const float keep = rfk__power(reverse ? unit - sum->exponent : sum->exponent - unit);
+    a->k->transpose(w->block, stride, value->x, stride, n, D);
+    for (int64_t t = 0; t < n; t++) {
+        if (w->exponent[t] == unit) continue;
+        const float power = rfk__power(reverse ? unit - w->exponent[t] : w->exponent[t] - unit);
+        for (int64_t j = 0; j < D; j++) w->block[j * stride + t] *= power;
+    }
+    for (int64_t i = 0; i < a->features; i += columns) {
+        a->k->gemm_panel(w->part, columns, w->block, by_row + i * a->tile.chunk, D, columns, n, NULL, 0);
+        a->k->accumulate(sum->high + i * D, sum->low + i * D, keep, w->part, D * columns);
+    }
+    sum->exponent = unit;
+}
+
+/* What a sum becomes from one chunk to the next. */
+static void fade(const rfk__linear *a, rfk__sum *sum)
+{
+    const int64_t columns = a->tile.columns, D = a->width;
+    const float *power = rfk__fading(a, true);
+    for (int64_t i = 0; power && i < a->features; i++)
+        for (int64_t j = 0; j < D; j++) {
+            const int64_t at = i / columns * columns * D + j * columns + i % columns;
+            rfk__fade_one(sum->high + at, sum->low + at, power[i]);
+        }
+}
+
+/* x goes from one unit to another. */
+static void rise(const rfk__linear *a, float *x, int32_t from, int32_t to)
+{
+    if (from != to) a->k->scale(x, x, rfk__power(from - to), a->features);
+}
+
 /* ---- a chunk's queries and keys ---------------------------------------------------------------------------------- */
 
-/* Query i, token t: its features, a and b, and b z. */
+/* Query i, token t: its features, a and b. */
 static void take_query(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
                        const float *z, int64_t t, int64_t i)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features), D = a->width;
+    const int64_t D = a->width;
     const float *o = d->d_out + t * d->d_out_stride, *out = a->out + t * a->out_stride;
-    float *q = w->q.is.u + i * wide;
+    float *q = w->q.is.u + i * w->q.is.stride, *to = w->a.x + i * a->tile.stride;
+    rfk__ahead(d->d_out, t, a->tokens, d->d_out_stride, D);
+    rfk__ahead(a->out, t, a->tokens, a->out_stride, D);
     a->map->query(m, q, w->q.is.x.x + i * a->tile.stride);
     const float inverse = rfk__inverse(a->k->dot(q, z, a->features));
     w->b[i] = inverse == 0 ? 0 : -a->k->dot(o, out, D) * inverse;
-    if (inverse == 0) memset(w->row, 0, (size_t)D * sizeof *o);
-    else a->k->scale(w->row, o, inverse, D);
-    rfk__put_row(&a->tile, &w->a, i, w->row);
-    rfk__deal_value(&a->tile, w->deck.value, i, w->row, D);
-    a->k->scale(w->q.share + i * wide, z, w->b[i], a->features);
-    rfk__rotate_features(a, w->q.rotated + i * wide, q, t, 1, RFK__QUERY, i);
-}
-
-/* Rows of one side in the layouts that products read: by row, and by column or as a left side. */
-static void by_row(const rfk__linear *a, const struct side *s, int64_t n)
-{
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    for (int64_t i = 0; i < n; i++)
-        for (int64_t j = 0; j < a->features; j += a->tile.columns)
-            memcpy(s->by_row + j * a->tile.chunk + i * a->tile.columns, s->rotated + i * wide + j,
-                   (size_t)a->tile.columns * sizeof *s->by_row);
-}
-
-static void queries_by_column(const rfk__linear *a, struct work *w, int64_t n)
-{
-    rfk__deal_features(&a->tile, w->deck.feature, w->q.rotated, rfk__padded(&a->tile, a->features), 0, n, a->features);
+    if (inverse == 0) memset(to, 0, (size_t)D * sizeof *o);
+    else a->k->scale(to, o, inverse, D);
+    rfk__rotate_features(a, w->q.rotated.x + i * stride_of(a), q, t, 1, RFK__QUERY, i);
+    deal_row(a, &w->q, i);
 }
 
 static void take_key(const rfk__linear *a, struct work *w, int64_t t, int64_t i)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    rfk__rotate_features(a, w->k.rotated + i * wide, w->k.is.u + i * wide, t, 1, RFK__KEY, i);
-    rfk__put_row(&a->tile, &w->left, i, w->k.rotated + i * wide);
+    rfk__rotate_features(a, w->k.rotated.x + i * stride_of(a), w->k.is.u + i * w->k.is.stride, t, 1, RFK__KEY, i);
+    rfk__ahead(a->v, t, a->tokens, a->stride, a->width);
     rfk__load_row(a, w->v.x + i * a->tile.stride, a->v + t * a->stride);
 }
 
-/* [f panels][D][columns] of a sum [D panels][f][columns] */
-static void flip(const rfk__linear *a, struct work *w, const float *sum)
+/* y = rows S^T or G^T, rows of D columns. */
+static void meet_sum(const rfk__linear *a, const rfk__sum *sum, const rfk__rows *rows, const rfk__rows *y, int64_t n)
 {
-    const int64_t f = a->features, D = a->width, columns = a->tile.columns;
-    for (int64_t i = 0; i < f; i += columns)
-        for (int64_t j = 0; j < D; j += columns)
-            a->k->transpose(w->flipped + i * D + j * columns, columns, sum + j * f + i * columns, columns,
-                            rf__min64(columns, f - i), rf__min64(columns, D - j));
-}
-
-/* y [n, padded f] = rows [n, D] flipped */
-static void meet_flipped(const rfk__linear *a, const struct work *w, const rfk__rows *rows, float *y, int64_t n)
-{
-    const int64_t wide = rfk__padded(&a->tile, a->features);
     for (int64_t i = 0; i < a->features; i += a->tile.columns)
-        rfk__multiply(&a->tile, y + i, wide, rows, 0, n, w->flipped + i * a->width, false);
+        rfk__multiply(&a->tile, y->x + i, stride_of(a), rows, 0, n, sum->high + i * a->width, false);
 }
 
-/* dv = G^T R psi(k) and the adjoint of R psi(k) = G v, both in the units of keys; exponent NULL: all of G's. */
-static void meet_behind(const rfk__linear *a, struct work *w, const int32_t *exponent, int64_t n)
+/* dv = G^T R psi(k) and the adjoint of R psi(k) = G v, in the unit of G. */
+static void meet_behind(const rfk__linear *a, struct work *w, int64_t n)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features), Dw = rfk__padded(&a->tile, a->width);
+    const int64_t Dw = rfk__padded(&a->tile, a->width);
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
-        rfk__multiply(&a->tile, w->dv + j, Dw, &w->left, 0, n, w->G.high + j * a->features, false);
-    flip(a, w, w->G.high);
-    meet_flipped(a, w, &w->v, w->k.d, n);
-    for (int64_t i = 0; exponent && i < n; i++) {
-        rfk__scale_row(a->k, w->dv + i * Dw, exponent[i] - w->G.exponent, a->width);
-        rfk__scale_row(a->k, w->k.d + i * wide, exponent[i] - w->G.exponent, a->features);
-    }
+        multiply_wide(a, w->block, w->dv + j, Dw, &w->k.rotated, n, w->other + j * a->features);
+    meet_sum(a, &w->G, &w->v, &w->k.d, n);
 }
 
 /* ---- back through rotation, map and projection ------------------------------------------------------------------- */
 
-/* From du to rows of dq or dk. */
-static void put_vectors(const rfk__linear *a, struct work *w, const struct side *s, float *to, int64_t stride,
-                        int64_t first, int64_t n)
+/* From du to rows of dq or dk; coefficient: [n] what is taken of x. */
+static void put_vectors(const rfk__linear *a, struct work *w, const struct side *s, const float *coefficient, float *to,
+                        int64_t stride, int64_t first, int64_t n)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features), Dw = rfk__padded(&a->tile, a->width);
+    const int64_t Dw = rfk__padded(&a->tile, a->width), columns = a->tile.columns;
     const float scale = a->map->quarter ? (float)pow((double)a->width, -0.25) : 1;
-    if (a->map->projects) {
-        const float *back = a->w + wide * a->width;         /* behind the panels of W^T */
-        for (int64_t i = 0; i < n; i++) rfk__put_row(&a->tile, &w->left, i, s->d + i * wide);
-        for (int64_t j = 0; j < a->width; j += a->tile.columns)
-            rfk__multiply(&a->tile, w->dx + j, Dw, &w->left, 0, n, back + j * a->features, false);
-    }
+    const int64_t behind = rfk__padded(&a->tile, a->features) * a->width;                /* the panels of W^T */
+    for (int64_t j = 0; a->map->projects && j < a->width; j += columns)
+        multiply_wide(a, w->block, w->dx + j, Dw, &s->d, n, a->w + behind + j * a->features);
     for (int64_t i = 0; i < n; i++) {
         float *y = to + (first + i) * stride;
-        memcpy(y, a->map->projects ? w->dx + i * Dw : s->d + i * wide, (size_t)a->width * sizeof *y);
-        if (w->coefficient[i] != 0) a->k->axpy(y, w->coefficient[i], s->is.x.x + i * a->tile.stride, a->width);
-        if (a->map->quarter) a->k->scale(y, y, scale, a->width);
+        rfk__ahead(to, first + i, a->tokens, stride, a->width);
+        a->k->scale(y, a->map->projects ? w->dx + i * Dw : s->d.x + i * stride_of(a), scale, a->width);
+        if (coefficient[i] != 0) a->k->axpy(y, coefficient[i] * scale, s->is.x.x + i * a->tile.stride, a->width);
         rfk__rotate_vector(a, y, first + i, -1);
     }
 }
 
-static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
-                           int64_t first, int64_t n)
+/* Key i's adjoint, back through rotation: of what all queries behind it add, and of those of its chunk in `partial`. */
+static void key_adjoint(const rfk__linear *a, struct work *w, const float *partial, int64_t t, int64_t i)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    for (int64_t i = 0; i < n; i++) {
-        float *dq = w->q.d + i * wide;
-        rfk__rotate_features(a, dq, dq, first + i, -1, RFK__QUERY, i);
-        a->k->add(dq, dq, w->q.share + i * wide, a->features);
-        w->coefficient[i] = a->map->query_back(m, dq, w->q.is.u + i * wide);
-    }
-    put_vectors(a, w, &w->q, d->dq, d->stride, first, n);
+    float *dk = w->k.d.x + i * stride_of(a);
+    rfk__rotate_features(a, dk, dk, t, -1, RFK__KEY, i);
+    a->k->add(dk, dk, w->w, a->features);
+    if (partial) a->k->add(dk, dk, partial, a->features);
 }
 
-/* `share` [n, padded f], or one row for all. */
-static void key_adjoints(const rfk__linear *a, struct work *w, const float *share, int64_t share_stride, int64_t first,
-                         int64_t n)
+static void put_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const float *coefficient,
+                     int64_t first, int64_t n)
 {
-    const int64_t wide = rfk__padded(&a->tile, a->features);
     for (int64_t i = 0; i < n; i++) {
-        float *dk = w->k.d + i * wide;
-        rfk__rotate_features(a, dk, dk, first + i, -1, RFK__KEY, i);
-        a->k->add(dk, dk, share + i * share_stride, a->features);
-    }
-}
-
-static void finish_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, rfk__mapping *m,
-                        int64_t first, int64_t n)
-{
-    const int64_t wide = rfk__padded(&a->tile, a->features);
-    for (int64_t i = 0; i < n; i++) {
-        if (a->causal) m->top = w->top[i], m->exponent = w->deck.exponent[i];
-        w->coefficient[i] = a->map->key_back(m, w->k.d + i * wide, w->k.is.u + i * wide);
+        rfk__ahead(d->dv, first + i, a->tokens, d->stride, a->width);
         memcpy(d->dv + (first + i) * d->stride, w->dv + i * rfk__padded(&a->tile, a->width),
                (size_t)a->width * sizeof *d->dv);
     }
-    put_vectors(a, w, &w->k, d->dk, d->stride, first, n);
+    put_vectors(a, w, &w->k, coefficient, d->dk, d->stride, first, n);
 }
 
 /* ---- causal ------------------------------------------------------------------------------------------------------ */
 
+/* Features of the keys of a chunk, with their units: made, or those that the first pass left. */
+static void features_of_keys(const rfk__linear *a, struct work *w, rfk__mapping *m, int64_t first, int64_t n,
+                             bool again)
+{
+    const bool left = w->k.is.all != NULL;
+    if (left) w->k.is.u = w->k.is.all + first * w->k.is.stride;
+    if (left && again) {
+        rfk__load_surveyed(a, &w->k.is, a->key, first, n);
+        memcpy(w->exponent, w->kept_exponent + first, (size_t)n * sizeof *w->exponent);
+        memcpy(w->top, w->kept_top + first, (size_t)n * sizeof *w->top);
+        return;
+    }
+    rfk__load(a, &w->k.is, a->key, first, n);
+    for (int64_t t = 0; t < n; t++) {
+        float *k = w->k.is.u + t * w->k.is.stride;
+        rfk__see(a->map, m, k);
+        a->map->key(m, k, w->k.is.x.x + t * a->tile.stride);
+        w->exponent[t] = m->exponent;
+        w->top[t] = m->top;
+        if (left) w->kept_exponent[first + t] = m->exponent, w->kept_top[first + t] = m->top;
+    }
+}
+
 /* S and z before each chunk. */
 static void keep_states(const rfk__linear *a, struct work *w)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f), floats = f * rfk__padded(&a->tile, a->width);
+    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
     rfk__mapping m = rfk__mapping_of(a);
-    rfk__linear_begin(a->k, w->state, f, a->width);
-    rfk__view v = rfk__state_view(&a->tile, w->state, f, a->width);
-    int32_t exponent = w->state->exponent;
+    int32_t exponent = RFK__NEVER;
+    w->S.exponent = RFK__NEVER;
     for (int64_t first = 0, chunk = 0; first < a->tokens; first += CHUNK, chunk++) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
+        const bool last = first + n == a->tokens;
         float *to = w->kept + chunk * kept_floats(a);
-        memcpy(to, v.s.high, (size_t)floats * sizeof *to);
-        memcpy(to + floats, v.z, (size_t)(2 * wide) * sizeof *to);
-        w->risen[chunk] = (struct rise){exponent, v.s.exponent, m.top};
-        if (first + n == a->tokens) break;
-        rfk__load(a, &w->k.is, a->key, first, n);
-        if (w->k.is.all) memcpy(w->k.is.all + first * wide, w->k.is.u, (size_t)(n * wide) * sizeof *w->k.is.u);
+        memcpy(to, w->S.high, (size_t)(wide * a->width) * sizeof *to);
+        memcpy(to + wide * a->width, w->z, (size_t)f * sizeof *to);
+        w->risen[chunk] = (struct rise){exponent, w->S.exponent, m.top};
+        if (last && !w->k.is.all) break;
+        features_of_keys(a, w, &m, first, n, false);
+        if (last) break;
+        memset(w->partial, 0, (size_t)f * sizeof *w->partial);
+        const int32_t before = exponent;
         for (int64_t t = 0; t < n; t++) {
-            float *k = w->k.is.u + t * wide;
-            rfk__see(a->map, &m, k);
-            a->map->key(&m, k, w->k.is.x.x + t * a->tile.stride);
-            a->k->accumulate(v.z, v.z_low, rfk__power(exponent - m.exponent), k, f);
-            exponent = v.deck.exponent[t] = m.exponent;
+            rise(a, w->partial, exponent, w->exponent[t]);
+            exponent = w->exponent[t];
+            a->k->add(w->partial, w->partial, w->k.is.u + t * w->k.is.stride, f);
+            take_key(a, w, first + t, t);
+            deal_row(a, &w->k, t);
         }
-        rfk__take_keys(a, &w->k.is, &v.deck, w->row, first, n, 0, false);
-        rfk__advance(&a->tile, &v.s, &v.deck, n, m.exponent, false, f, a->width, w->block, w->part);
-        rfk__fade(a, &v.s, true);
+        a->k->accumulate(w->z, w->z_low, rfk__power(before - exponent), w->partial, f);
+        advance(a, w, &w->S, &w->v, w->k.by_row, n, exponent, false);
+        fade(a, &w->S);
     }
+}
+
+/* z as it is for the queries of a chunk, from key to key. */
+static void next_z(const rfk__linear *a, struct work *w, int32_t *exponent, int64_t i)
+{
+    rise(a, w->z, *exponent, w->exponent[i]);
+    *exponent = w->exponent[i];
+    a->k->add(w->z, w->z, w->k.is.u + i * w->k.is.stride, a->features);
+}
+
+static void z_before(const rfk__linear *a, struct work *w, int64_t chunk)
+{
+    memcpy(w->z, w->kept + chunk * kept_floats(a) + rfk__padded(&a->tile, a->features) * a->width,
+           (size_t)a->features * sizeof *w->z);
 }
 
 /* Features of a chunk, from the state before it. */
 static void take_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t chunk, int64_t n)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f), first = chunk * CHUNK;
+    const int64_t f = a->features, first = chunk * CHUNK;
     const struct rise *before = &w->risen[chunk];
-    float *z = w->kept + chunk * kept_floats(a) + f * rfk__padded(&a->tile, a->width), *z_low = z + wide;
     rfk__mapping m = rfk__mapping_of(a);
     m.top = before->top;
     int32_t exponent = before->exponent;
     if (first) m.exponent = exponent;
-    const bool again = !w->k.is.all || first + n == a->tokens;          /* the first pass ends before the last chunk */
-    if (again) rfk__load(a, &w->k.is, a->key, first, n);
-    else w->k.is.u = rfk__load_surveyed(a, &w->k.is, a->key, first, n).u;
+    features_of_keys(a, w, &m, first, n, true);
     rfk__load(a, &w->q.is, a->q, first, n);
+    z_before(a, w, chunk);
     for (int64_t i = 0; i < n; i++) {
-        float *k = w->k.is.u + i * wide;
-        rfk__see(a->map, &m, k);
-        a->map->key(&m, k, w->k.is.x.x + i * a->tile.stride);
-        a->k->accumulate(z, z_low, rfk__power(exponent - m.exponent), k, f);
-        exponent = w->deck.exponent[i] = m.exponent;
-        w->top[i] = m.top;
-        take_query(a, d, w, &m, z, first + i, i);
+        next_z(a, w, &exponent, i);
+        take_query(a, d, w, &m, w->z, first + i, i);
+        rfk__deal_value(&a->tile, w->a_row, i, w->a.x + i * a->tile.stride, a->width);
         take_key(a, w, first + i, i);
+        deal_row(a, &w->k, i);
     }
-    queries_by_column(a, w, n);
-    by_row(a, &w->q, n);
-    by_row(a, &w->k, n);
+    rfk__deal_features(&a->tile, w->by_column, w->q.rotated.x, stride_of(a), 0, n, f);
     rfk__deal_features(&a->tile, w->v_column, w->v.x, a->tile.stride, 0, n, a->width);
-}
-
-/* w goes on from token to token, backward; each key gets its own. */
-static void shares_of_keys(const rfk__linear *a, struct work *w, int32_t *exponent, int64_t n)
-{
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
-    for (int64_t i = n; i-- > 0;) {
-        a->k->scale(w->row, w->q.is.u + i * wide, w->b[i], f);
-        a->k->accumulate(w->w, w->w_low, rfk__power(w->deck.exponent[i] - *exponent), w->row, f);
-        *exponent = w->deck.exponent[i];
-        memcpy(w->k.share + i * wide, w->w, (size_t)f * sizeof *w->w);
-    }
 }
 
 /* Weights of the chunk's pairs and their adjoints. */
 static void weights_of_chunk(const rfk__linear *a, struct work *w, int64_t n)
 {
-    for (int64_t p = 0; p < n; p += a->tile.columns) {
-        rfk__multiply(&a->tile, w->weight + p, a->tile.stride, &w->left, 0, rf__min64(n, p + a->tile.columns),
-                      w->deck.feature + p * a->features, false);
-        rfk__multiply(&a->tile, w->d_weight + p * a->tile.stride + p, a->tile.stride, &w->a, p, n - p,
-                      w->v_column + p * a->width, false);
+    const int64_t columns = a->tile.columns, stride = a->tile.stride;
+    for (int64_t p = 0; p < n; p += columns) {
+        multiply_wide(a, w->block, w->weight + p, stride, &w->k.rotated, rf__min64(n, p + columns),
+                      w->by_column + p * a->features);
+        rfk__multiply(&a->tile, w->d_weight + p * stride + p, stride, &w->a, p, n - p, w->v_column + p * a->width,
+                      false);
     }
-    rfk__mask(&a->tile, w->weight, w->deck.exponent, 0, n, n, true);
-    rfk__mask(&a->tile, w->d_weight, w->deck.exponent, 0, n, n, false);
-    a->k->transpose(w->d_weight_back, a->tile.stride, w->d_weight, a->tile.stride, n, n);
+    rfk__mask(&a->tile, w->weight, w->exponent, 0, n, n, true);
+    rfk__mask(&a->tile, w->d_weight, w->exponent, 0, n, n, false);
+    a->k->transpose(w->d_weight_back, stride, w->d_weight, stride, n, n);
 }
 
 /* y[:,j..] += weights panel, rows of a panel at a time: its keys up to its end, or its queries from its start. */
@@ -353,79 +408,145 @@ static void meet_pairs(const rfk__tiles *tile, const float *weight, const float 
     }
 }
 
-static void causal_chunk(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, int64_t chunk,
-                         int32_t *exponent)
+/* Adjoints of rotated queries and keys, and of values. */
+static void adjoints_of_chunk(const rfk__linear *a, struct work *w, int64_t chunk, int64_t n)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f), Dw = rfk__padded(&a->tile, a->width);
-    const int64_t first = chunk * CHUNK, n = rf__min64(CHUNK, a->tokens - first);
-    rfk__fade(a, &w->G, true);
-    take_chunk(a, d, w, chunk, n);
-    shares_of_keys(a, w, exponent, n);
+    const int64_t f = a->features, Dw = rfk__padded(&a->tile, a->width), stride = stride_of(a);
+    const rfk__sum before = {.high = w->kept + chunk * kept_floats(a), .exponent = w->risen[chunk].sum_exponent};
     weights_of_chunk(a, w, n);
-
-    flip(a, w, w->kept + chunk * kept_floats(a));
-    meet_flipped(a, w, &w->a, w->q.d, n);
-    for (int64_t i = 0; i < n; i++)
-        rfk__scale_row(a->k, w->q.d + i * wide, w->risen[chunk].sum_exponent - w->deck.exponent[i], f);
-    meet_behind(a, w, w->deck.exponent, n);
+    meet_sum(a, &before, &w->a, &w->q.d, n);
+    flip(a, w->other, w->G.high, f, a->width);
+    meet_behind(a, w, n);
+    for (int64_t i = 0; i < n; i++) {
+        rfk__scale_row(a->k, w->q.d.x + i * stride, before.exponent - w->exponent[i], f);
+        rfk__scale_row(a->k, w->dv + i * Dw, w->exponent[i] - w->G.exponent, a->width);
+        rfk__scale_row(a->k, w->k.d.x + i * stride, w->exponent[i] - w->G.exponent, f);
+    }
     for (int64_t j = 0; j < f; j += a->tile.columns) {
-        meet_pairs(&a->tile, w->d_weight, w->k.by_row + j * a->tile.chunk, w->q.d + j, wide, n, false);
-        meet_pairs(&a->tile, w->d_weight_back, w->q.by_row + j * a->tile.chunk, w->k.d + j, wide, n, true);
+        meet_pairs(&a->tile, w->d_weight, w->k.by_row + j * a->tile.chunk, w->q.d.x + j, stride, n, false);
+        meet_pairs(&a->tile, w->d_weight_back, w->q.by_row + j * a->tile.chunk, w->k.d.x + j, stride, n, true);
     }
     for (int64_t j = 0; j < a->width; j += a->tile.columns)
-        meet_pairs(&a->tile, w->weight, w->deck.value + j * a->tile.chunk, w->dv + j, Dw, n, true);
-    rfk__advance(&a->tile, &w->G, &w->deck, n, w->deck.exponent[0], true, f, a->width, w->block, w->part);
+        meet_pairs(&a->tile, w->weight, w->a_row + j * a->tile.chunk, w->dv + j, Dw, n, true);
+    advance(a, w, &w->G, &w->a, w->q.by_row, n, w->exponent[0], true);
+}
 
-    rfk__mapping m = rfk__mapping_of(a);
-    finish_queries(a, d, w, &m, first, n);
-    key_adjoints(a, w, w->k.share, wide, first, n);
-    finish_keys(a, d, w, &m, first, n);
+/* w goes on from token to token, backward. */
+static void finish_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, rfk__mapping *m,
+                        int32_t *exponent, int64_t first, int64_t n)
+{
+    const int64_t f = a->features;
+    float coefficient[CHUNK];
+    memset(w->partial, 0, (size_t)f * sizeof *w->partial);
+    for (int64_t i = n; i-- > 0;) {
+        if (*exponent != w->exponent[i]) {
+            float *const all[] = {w->w, w->w_low, w->partial};
+            for (size_t x = 0; x < RF_COUNT(all); x++) rise(a, all[x], w->exponent[i], *exponent);
+            *exponent = w->exponent[i];
+        }
+        a->k->axpy(w->partial, w->b[i], w->q.is.u + i * w->q.is.stride, f);
+        key_adjoint(a, w, w->partial, first + i, i);
+        m->top = w->top[i], m->exponent = w->exponent[i];
+        coefficient[i] = a->map->key_back(m, w->k.d.x + i * stride_of(a), w->k.is.u + i * w->k.is.stride);
+    }
+    a->k->accumulate(w->w, w->w_low, 1, w->partial, f);
+    put_keys(a, d, w, coefficient, first, n);
+}
+
+/* z NULL: it goes on from key to key. */
+static void finish_queries(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m,
+                           const float *z, int32_t exponent, int64_t first, int64_t n)
+{
+    float coefficient[CHUNK];
+    for (int64_t i = 0; i < n; i++) {
+        float *dq = w->q.d.x + i * stride_of(a);
+        rfk__rotate_features(a, dq, dq, first + i, -1, RFK__QUERY, i);
+        if (!z) next_z(a, w, &exponent, i);
+        a->k->axpy(dq, w->b[i], z ? z : w->z, a->features);
+        coefficient[i] = a->map->query_back(m, dq, w->q.is.u + i * w->q.is.stride);
+    }
+    put_vectors(a, w, &w->q, coefficient, d->dq, d->stride, first, n);
+}
+
+static void causal(const rfk__linear *a, const rfk__linear_grad *d, struct work *w)
+{
+    int32_t exponent = 0;
+    keep_states(a, w);
+    for (int64_t chunk = (a->tokens - 1) / CHUNK; chunk >= 0; chunk--) {
+        const int64_t first = chunk * CHUNK, n = rf__min64(CHUNK, a->tokens - first);
+        rfk__mapping m = rfk__mapping_of(a);
+        fade(a, &w->G);
+        take_chunk(a, d, w, chunk, n);
+        adjoints_of_chunk(a, w, chunk, n);
+        if (first + n == a->tokens) exponent = w->exponent[n - 1];
+        finish_keys(a, d, w, &m, &exponent, first, n);
+        z_before(a, w, chunk);
+        finish_queries(a, d, w, &m, NULL, w->risen[chunk].exponent, first, n);
+    }
 }
 
 /* ---- an encoder's ------------------------------------------------------------------------------------------------ */
 
 static void all_queries(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, const rfk__mapping *m)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
+    const int64_t f = a->features;
     const rfk__view v = rfk__state_view(&a->tile, w->state, f, a->width);
+    flip(a, w->S.high, v.s.high, a->width, f);
+    for (int64_t i = 0; i < CHUNK; i++) w->exponent[i] = m->exponent;
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
         rfk__load(a, &w->q.is, a->q, first, n);
+        memset(w->partial, 0, (size_t)f * sizeof *w->partial);
         for (int64_t i = 0; i < n; i++) {
             take_query(a, d, w, m, v.z, first + i, i);
-            a->k->scale(w->row, w->q.is.u + i * wide, w->b[i], f);
-            a->k->accumulate(w->w, w->w_low, 1, w->row, f);
-            w->deck.exponent[i] = m->exponent;
+            a->k->axpy(w->partial, w->b[i], w->q.is.u + i * w->q.is.stride, f);
         }
-        queries_by_column(a, w, n);
-        rfk__advance(&a->tile, &w->G, &w->deck, n, m->exponent, true, f, a->width, w->block, w->part);
-        flip(a, w, v.s.high);
-        meet_flipped(a, w, &w->a, w->q.d, n);
-        finish_queries(a, d, w, m, first, n);
+        a->k->accumulate(w->w, w->w_low, 1, w->partial, f);
+        advance(a, w, &w->G, &w->a, w->q.by_row, n, m->exponent, true);
+        meet_sum(a, &w->S, &w->a, &w->q.d, n);
+        finish_queries(a, d, w, m, v.z, 0, first, n);
+    }
+}
+
+/* Keys of a chunk: what the survey left has become features. */
+static void take_keys(const rfk__linear *a, struct work *w, rfk__mapping *m, int64_t first, int64_t n)
+{
+    if (w->k.is.all) {
+        rfk__load_surveyed(a, &w->k.is, a->key, first, n);
+        w->k.is.u = w->k.is.all + first * w->k.is.stride;
+    } else {
+        rfk__load(a, &w->k.is, a->key, first, n);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        float *u = w->k.is.u + i * w->k.is.stride;
+        if (!w->k.is.all) a->map->key(m, u, w->k.is.x.x + i * a->tile.stride);
+        take_key(a, w, first + i, i);
     }
 }
 
 /* With `columns`, the sum over keys of <psi, d psi> in each feature is taken first. */
 static void all_keys(const rfk__linear *a, const rfk__linear_grad *d, struct work *w, rfk__mapping *m)
 {
-    const int64_t f = a->features, wide = rfk__padded(&a->tile, f);
-    float *inside = w->column + 2 * f, *low = w->column + 3 * f;
+    const int64_t f = a->features;
+    float *inside = w->column + 2 * f, *low = w->column + 3 * f, coefficient[CHUNK];
+    flip(a, w->other, w->G.high, f, a->width);
     for (int pass = m->column ? 0 : 1; pass < 2; pass++) {
         if (pass == 0) memset(inside, 0, (size_t)(2 * f) * sizeof *inside);
         for (int64_t first = 0; first < a->tokens; first += CHUNK) {
             const int64_t n = rf__min64(CHUNK, a->tokens - first);
-            rfk__load(a, &w->k.is, a->key, first, n);
+            take_keys(a, w, m, first, n);
+            meet_behind(a, w, n);
             for (int64_t i = 0; i < n; i++) {
-                a->map->key(m, w->k.is.u + i * wide, w->k.is.x.x + i * a->tile.stride);
-                take_key(a, w, first + i, i);
+                float *dk = w->k.d.x + i * stride_of(a), *u = w->k.is.u + i * w->k.is.stride;
+                key_adjoint(a, w, NULL, first + i, i);
+                if (pass) {
+                    coefficient[i] = a->map->key_back(m, dk, u);
+                } else {
+                    a->k->mul(w->row, dk, u, f);
+                    a->k->accumulate(inside, low, 1, w->row, f);
+                }
             }
-            meet_behind(a, w, NULL, n);
-            key_adjoints(a, w, w->w, 0, first, n);
-            for (int64_t i = 0; pass == 0 && i < n; i++) {
-                a->k->mul(w->row, w->k.d + i * wide, w->k.is.u + i * wide, f);
-                a->k->accumulate(inside, low, 1, w->row, f);
-            }
-            if (pass) finish_keys(a, d, w, m, first, n);
+            if (pass) put_keys(a, d, w, coefficient, first, n);
         }
     }
 }
@@ -436,7 +557,6 @@ static void everywhere(const rfk__linear *a, const rfk__linear_grad *d, struct w
     rfk__linear_begin(a->k, w->state, a->features, a->width);
     rfk__survey(a, &m, &w->k.is, w->column);
     rfk__linear_keys(a, &w->k.is, &m, w->state, w->row, w->block, w->part);
-    w->k.is.all = NULL;                                 /* it holds features by now */
     all_queries(a, d, w, &m);
     all_keys(a, d, w, &m);
 }
@@ -447,19 +567,12 @@ void rfk__linear_back(const rfk__linear *call, const rfk__linear_grad *d, void *
     size_t bytes;
     a->tile = rfk__tiles_of(a->k);
     struct work w = carve(a, scratch, &bytes);
-    const size_t floats = (size_t)(a->features * rfk__padded(&a->tile, a->width));
-    const size_t wide = (size_t)rfk__padded(&a->tile, a->features);
+    const int64_t wide = rfk__padded(&a->tile, a->features), floats = wide * rfk__padded(&a->tile, a->width);
     if (!a->tokens) return;
-    memset(w.G.high, 0, floats * sizeof *w.G.high);
-    memset(w.G.low, 0, floats * sizeof *w.G.low);
-    memset(w.w, 0, wide * sizeof *w.w);
-    memset(w.w_low, 0, wide * sizeof *w.w_low);
+    float *const sums[] = {w.S.high, w.S.low, w.G.high, w.G.low, w.other}, *const rows[] = {w.z, w.z_low, w.w, w.w_low};
+    for (size_t i = 0; i < RF_COUNT(sums); i++) memset(sums[i], 0, (size_t)floats * sizeof *sums[i]);
+    for (size_t i = 0; i < RF_COUNT(rows); i++) memset(rows[i], 0, (size_t)wide * sizeof *rows[i]);
     w.G.exponent = -RFK__NEVER;                         /* of an empty sum: 2^(unit - this) is 0 */
-    if (!a->causal) {
-        everywhere(a, d, &w);
-        return;
-    }
-    int32_t exponent = -RFK__NEVER;
-    keep_states(a, &w);
-    for (int64_t chunk = (a->tokens + CHUNK - 1) / CHUNK; chunk-- > 0;) causal_chunk(a, d, &w, chunk, &exponent);
+    if (a->causal) causal(a, d, &w);
+    else everywhere(a, d, &w);
 }

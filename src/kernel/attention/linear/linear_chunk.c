@@ -112,7 +112,11 @@ void rfk__load_row(const rfk__linear *a, float *x, const float *from)
 
 static void rotate(const rfk__linear *a, float *y, const float *x, int64_t t, float direction, int64_t width)
 {
-    const int64_t at = a->row[t] * (a->rotary / 2);
+    const int64_t at = a->row[t] * (a->rotary / 2), ahead = t + 2 < a->tokens ? a->row[t + 2] * (a->rotary / 2) : at;
+    for (int64_t i = 0; i < a->rotary / 2; i += 16) {
+        __builtin_prefetch(a->cos + ahead + i);
+        __builtin_prefetch(a->sin + ahead + i);
+    }
     (a->layout == RF_ROPE_PAIRS ? a->k->rope_pairs : a->k->rope_halves)(y, x, a->cos + at, a->sin + at, direction, 1,
                                                                         width, a->rotary);
 }
@@ -147,17 +151,23 @@ void rfk__linear_decay(const double *z, int64_t f, rf_rope_layout layout, float 
     }
 }
 
-void rfk__fade(const rfk__linear *a, rfk__sum *sum, bool back)
+const float *rfk__fading(const rfk__linear *a, bool back) { return a->decay ? powers(a, 2 * CHUNK + back) : NULL; }
+
+void rfk__fade_one(float *high, float *low, float power)
 {
-    const float *power = a->decay ? powers(a, 2 * CHUNK + back) : NULL;
+    const double x = ((double)*high + (double)*low) * (double)power;
+    *high = (float)x;
+    *low = (float)(x - (double)*high);
+}
+
+void rfk__fade(const rfk__linear *a, rfk__sum *sum)
+{
+    const float *power = rfk__fading(a, false);
     const int64_t columns = a->tile.columns;
     for (int64_t j = 0; power && j < a->width; j += columns)
         for (int64_t i = 0; i < a->features; i++)
-            for (int64_t n = j * a->features + i * columns, end = n + columns; n < end; n++) {
-                const double x = ((double)sum->high[n] + (double)sum->low[n]) * (double)power[i];
-                sum->high[n] = (float)x;
-                sum->low[n] = (float)(x - (double)sum->high[n]);
-            }
+            for (int64_t n = j * a->features + i * columns, end = n + columns; n < end; n++)
+                rfk__fade_one(sum->high + n, sum->low + n, power[i]);
 }
 
 void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float direction)
@@ -168,8 +178,14 @@ void rfk__rotate_vector(const rfk__linear *a, float *x, int64_t t, float directi
 static void load_x(const rfk__linear *a, const rfk__features *to, const float *from, int64_t first, int64_t n)
 {
     const float scale = a->map->quarter ? (float)pow((double)a->width, -0.25) : 1;
+    const bool plain = a->map->quarter && !a->bf16 && !(a->cos && !a->after);
     for (int64_t i = 0; i < n; i++) {
         float *x = to->x.x + i * a->tile.stride;
+        rfk__ahead(from, first + i, a->tokens, a->stride, a->width);
+        if (plain) {
+            a->k->scale(x, from + (first + i) * a->stride, scale, a->width);
+            continue;
+        }
         rfk__load_row(a, x, from + (first + i) * a->stride);
         rfk__rotate_vector(a, x, first + i, 1);
         if (a->map->quarter) a->k->scale(x, x, scale, a->width);
@@ -306,16 +322,16 @@ static void gather(const rfk__tiles *tile, float *block, const rfk__deck *deck, 
         }
 }
 
-void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit, bool reverse,
-                  int64_t f, int64_t D, float *block, float *part)
+void rfk__advance(const rfk__tiles *tile, rfk__sum *sum, const rfk__deck *deck, int64_t n, int32_t unit, int64_t f,
+                  int64_t D, float *block, float *part)
 {
     float scale[CHUNK];
     bool scaled = false;
     for (int64_t t = 0; t < n; t++) {
-        scale[t] = rfk__power(reverse ? unit - deck->exponent[t] : deck->exponent[t] - unit);
+        scale[t] = rfk__power(deck->exponent[t] - unit);
         scaled = scaled || deck->exponent[t] != unit;
     }
-    const float keep = rfk__power(reverse ? unit - sum->exponent : sum->exponent - unit);
+    const float keep = rfk__power(sum->exponent - unit);
     for (int64_t i = 0; i < f; i += RFK__RISE) {
         const int64_t rows = rf__min64(RFK__RISE, f - i);
         gather(tile, block, deck, i, rows, n, scaled ? scale : NULL, f);
@@ -358,18 +374,19 @@ float rfk__inverse(float den)
 
 /* ---- keys -------------------------------------------------------------------------------------------------------- */
 
-void rfk__take_keys(const rfk__linear *a, const rfk__features *key, rfk__deck *deck, float *row, int64_t first,
-                    int64_t n, int64_t at, bool columns)
+void rfk__take_keys(const rfk__linear *a, const rfk__features *key, float *rotated, rfk__deck *deck, float *row,
+                    int64_t first, int64_t n, int64_t at, bool columns)
 {
     for (int64_t t = 0; t < n; t++) {
-        float *u = key->u + t * key->stride;
-        rfk__rotate_features(a, u, u, first + t, 1, RFK__KEY, at + t);
-        rfk__load_row(a, row, a->v + (first + t) * a->stride);
-        rfk__deal_value(&a->tile, deck->value, at + t, row, a->width);
+        const float *v = a->v + (first + t) * a->stride;
+        rfk__ahead(a->v, first + t, a->tokens, a->stride, a->width);
+        rfk__rotate_features(a, rotated + t * key->stride, key->u + t * key->stride, first + t, 1, RFK__KEY, at + t);
+        if (a->bf16) rfk__load_row(a, row, v);
+        rfk__deal_value(&a->tile, deck->value, at + t, a->bf16 ? row : v, a->width);
     }
-    deck->row = columns ? NULL : key->u;
+    deck->row = columns ? NULL : rotated;
     deck->stride = key->stride;
-    if (columns) rfk__deal_features(&a->tile, deck->feature, key->u, key->stride, at, n, a->features);
+    if (columns) rfk__deal_features(&a->tile, deck->feature, rotated, key->stride, at, n, a->features);
 }
 
 void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mapping *m, rfk__head_state *state,
@@ -380,13 +397,15 @@ void rfk__linear_keys(const rfk__linear *a, const rfk__features *key, rfk__mappi
     for (int64_t first = 0; first < a->tokens; first += CHUNK) {
         const int64_t n = rf__min64(CHUNK, a->tokens - first);
         const rfk__features is = rfk__load_surveyed(a, key, a->key, first, n);
+        memset(row, 0, (size_t)f * sizeof *row);
         for (int64_t t = 0; t < n; t++) {
             float *k = is.u + t * is.stride;
             a->map->key(m, k, key->x.x + t * a->tile.stride);
-            a->k->accumulate(v.z, v.z_low, 1, k, f);
+            a->k->add(row, row, k, f);
             v.deck.exponent[t] = m->exponent;
         }
-        rfk__take_keys(a, &is, &v.deck, row, first, n, 0, false);
-        rfk__advance(&a->tile, &v.s, &v.deck, n, m->exponent, false, f, a->width, block, part);
+        a->k->accumulate(v.z, v.z_low, 1, row, f);
+        rfk__take_keys(a, &is, key->u, &v.deck, row, first, n, 0, false);
+        rfk__advance(&a->tile, &v.s, &v.deck, n, m->exponent, f, a->width, block, part);
     }
 }

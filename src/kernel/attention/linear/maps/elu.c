@@ -11,7 +11,7 @@ static void features(const rfk__mapping *m, float *u, const float *x)
     for (int64_t i = 0; i < m->features; i++) u[i] += x[i] > 0 ? x[i] : 0;
 }
 
-static float back(const rfk__mapping *m, float *dy, float *y)
+static float back(const rfk__mapping *m, float *dy, const float *y)
 {
     for (int64_t i = 0; i < m->features; i++) dy[i] *= y[i] < 1 ? y[i] : 1;
     return 0;

@@ -15,13 +15,13 @@ static void key(const rfk__mapping *m, float *u, const float *x)
     rfk__key_powers(m, u, 0);
 }
 
-static float query_back(const rfk__mapping *m, float *dy, float *y)
+static float query_back(const rfk__mapping *m, float *dy, const float *y)
 {
     rfk__query_powers_back(m, dy, y);
     return 0;
 }
 
-static float key_back(const rfk__mapping *m, float *dy, float *y)
+static float key_back(const rfk__mapping *m, float *dy, const float *y)
 {
     rfk__key_powers_back(m, dy, y);
     return 0;

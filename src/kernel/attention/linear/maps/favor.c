@@ -16,12 +16,12 @@ static float half_square(const rfk__mapping *m, const float *x)
 static void query(const rfk__mapping *m, float *u, const float *x) { rfk__query_powers(m, u, half_square(m, x)); }
 static void key(const rfk__mapping *m, float *u, const float *x) { rfk__key_powers(m, u, half_square(m, x)); }
 
-static float query_back(const rfk__mapping *m, float *dy, float *y)
+static float query_back(const rfk__mapping *m, float *dy, const float *y)
 {
     return -rfk__query_powers_back(m, dy, y);
 }
 
-static float key_back(const rfk__mapping *m, float *dy, float *y) { return -rfk__key_powers_back(m, dy, y); }
+static float key_back(const rfk__mapping *m, float *dy, const float *y) { return -rfk__key_powers_back(m, dy, y); }
 
 const rfk__feature_map rfk__map_favor = {
     .name = "favor",

@@ -9,7 +9,7 @@ static void features(const rfk__mapping *m, float *u, const float *x)
     for (int64_t i = 0; i < m->features; i++) u[i] = (u[i] > 0 ? u[i] : 0) + m->epsilon;
 }
 
-static float back(const rfk__mapping *m, float *dy, float *y)
+static float back(const rfk__mapping *m, float *dy, const float *y)
 {
     for (int64_t i = 0; i < m->features; i++) dy[i] = y[i] > m->epsilon ? dy[i] : 0;
     return 0;

@@ -12,7 +12,7 @@ static void query(const rfk__mapping *m, float *u, const float *x)
     m->k->softmax(u, u, m->features);
 }
 
-static float query_back(const rfk__mapping *m, float *dy, float *y)
+static float query_back(const rfk__mapping *m, float *dy, const float *y)
 {
     m->k->softmax_back(dy, dy, y, m->features);
     return 0;
@@ -31,7 +31,7 @@ static void key(const rfk__mapping *m, float *u, const float *x)
     for (int64_t i = 0; i < m->features; i++) u[i] /= sum[i];
 }
 
-static float key_back(const rfk__mapping *m, float *dy, float *y)
+static float key_back(const rfk__mapping *m, float *dy, const float *y)
 {
     if (!m->column) {
         rfk__key_powers_back(m, dy, y);
