@@ -96,7 +96,8 @@ typedef enum rf_head {
     RF_HEAD_TOKEN,              /* TokenClassification: K logits for each token                                       */
     RF_HEAD_SPAN,               /* QuestionAnswering: begin and end for each token                                    */
     RF_HEAD_CHOICE,             /* MultipleChoice: one logit for each candidate                                       */
-    RF_HEAD_SEQ2SEQ             /* of an encoder and a decoder: the next word of the target                           */
+    RF_HEAD_SEQ2SEQ,            /* of an encoder and a decoder: the next word of the target                           */
+    RF_HEAD_EMBED               /* no tensors: a vector for each text, as sentence_pooling says                       */
 } rf_head;
 
 /* The vector of a text that MultipleChoice looks at (summary_type). */
@@ -202,6 +203,10 @@ typedef struct rf_config {
     int rotary_cross_attention;                      /* rotation by places in target and source there, too            */
     double activation_dropout;                       /* inside the feed-forward                                       */
     char decoder_position_embedding_type[32];        /* "": position_embedding_type                                   */
+    /* RF_HEAD_EMBED: how the vectors of tokens become one, by rf_pooling's names "cls", "mean", "max"; whether vectors
+     * have length 1 */
+    char sentence_pooling[8];
+    int sentence_normalize;
 } rf_config;
 
 /* RoFormerConfig's own defaults. */
@@ -249,6 +254,33 @@ void rf_labels_free(rf_labels *l);
 int64_t rf_config_parameters(const rf_config *c);
 
 const char *rf_rope_type_name(rf_rope_type type);           /* as in rope_scaling: "default", "linear", "yarn", ...  */
+
+/* ---- sentence-transformers' folders ------------------------------------------------------------------------------ */
+
+typedef struct rf_sentence_prompt { char *name, *text; } rf_sentence_prompt;
+
+/* What modules.json and the files that it names say of vectors of texts. */
+typedef struct rf_sentence {
+    const rf_ctx *ctx;
+    char transformer[128];      /* where the model lies below the folder; "": in it                                   */
+    char pooling[8];            /* "cls", "mean", "max"; "": the folder has no modules.json                           */
+    int normalize;              /* vectors have length 1                                                              */
+    int include_prompt;         /* a prompt's tokens are pooled with the others                                       */
+    int64_t max_length;         /* tokens of a text; 0: not said                                                      */
+    int64_t prompts;
+    rf_sentence_prompt *prompt; /* put before texts, by name                                                          */
+    int64_t default_prompt;     /* which of them without a name; -1: none                                             */
+} rf_sentence;
+
+/*   out              freed with rf_sentence_free; untouched on error
+ *   RF_EDATA         a file is not what it must be; the message names it
+ *   RF_EUNSUPPORTED  a module or a pooling that is not here, by its name                                             */
+rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why);
+void rf_sentence_free(rf_sentence *s);
+
+/* The same files for a model of RF_HEAD_EMBED; rf_sentence_files: their names below the folder, NULL at the end. */
+rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
+const char *const *rf_sentence_files(const rf_config *c);
 
 #ifdef __cplusplus
 }

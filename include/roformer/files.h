@@ -29,6 +29,13 @@
 #define RF_FILE_SPECIAL_TOKENS "special_tokens_map.json"
 #define RF_FILE_DICTIONARY "dictionary.words"             /* of Chinese words, compiled: the folder's own            */
 
+/* Vectors of texts, as sentence-transformers records them. */
+#define RF_FILE_MODULES "modules.json"
+#define RF_FILE_SENTENCE "sentence_bert_config.json"      /* of its Transformer                                      */
+#define RF_FILE_PROMPTS "config_sentence_transformers.json"
+#define RF_FILE_POOLING "1_Pooling/config.json"
+#define RF_FILE_NORMALIZE "2_Normalize/config.json"
+
 /* A checkpoint, besides the model. */
 #define RF_FILE_COMPLETE "COMPLETE"                       /* its checksums, written last                              */
 #define RF_FILE_STATE "trainer_state.json"

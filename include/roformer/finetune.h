@@ -16,6 +16,9 @@ extern "C" {
 
 typedef enum rf_strategy { RF_STRATEGIES(RFO_VALUE) } rf_strategy;
 
+/* What vectors of texts (--task embed) are trained for; AUTO: COSENT where examples have scores, else INFONCE. */
+typedef enum rf_embed_loss { RF_EMBED_LOSSES(RFO_VALUE) } rf_embed_loss;
+
 /* Besides those of every run (texts, masking and tokens_per_batch are not used) a member for each row of
  * finetune_options.def.  A folder in place of a file, of train and dev, stands for its train.* or dev.* (val.*). */
 typedef struct rf_finetune_options {

@@ -26,6 +26,7 @@ typedef enum rf__label_member {
     RF__MEMBER_NONE,                    /* there is no such column: the task finds its labels itself                  */
     RF__MEMBER_NAME,                    /* a name; in JSON a string or an integer                                     */
     RF__MEMBER_NUMBER,                  /* a number, in JSON also as a string                                         */
+    RF__MEMBER_SCORE,                   /* the same, and need not be there unless it is named                         */
     RF__MEMBER_NAMES,                   /* names, in JSON also a list of them                                         */
     RF__MEMBER_VALUE,                   /* a value of JSON that the task reads itself                                 */
 } rf__label_member;

@@ -13,8 +13,10 @@
 enum { COLUMNS = 256, LINE = 64 << 20 };
 
 const char *const rf__usual_text[] = {"text",     "sentence",  "sentence1", "text_a",
-                                      "question", "question1", "premise",   NULL};
-const char *const rf__usual_pair[] = {"pair", "text_pair", "sentence2", "text_b", "question2", "hypothesis", NULL};
+                                      "question", "question1", "premise",   "anchor",
+                                      "query",    NULL};
+const char *const rf__usual_pair[] = {"pair", "text_pair", "sentence2", "text_b", "question2", "hypothesis", "positive",
+                                      NULL};
 const char *const rf__usual_id[] = {"id", "idx", "index", "guid", "qid", NULL};
 const char *const rf__usual_label[] = {"label", "labels", "score", "gold_label", "target", "class", NULL};
 
@@ -307,7 +309,7 @@ static rf_status by_number(const rf__layout *l, const rf__records *r, fields *p,
             return rf_fail(why, RF_EARG, "columns are numbered from 1 to %d, not %.40s", COLUMNS, given[i]);
         else at[i] = numbered(given[i]) - 1;
     }
-    if (*all && l->with_labels && !l->label)
+    if (*all && l->with_labels && !l->label && l->format->label != RF__MEMBER_SCORE)
         return rf_fail(why, RF_EARG,
                        "%s: text_column is a number, so there is no header that names the label: number label_column, "
                        "too, or say header yes",
@@ -389,7 +391,8 @@ static rf_status find_columns(const rf__layout *l, rf__records *r, const dialect
     if (p->text < 0) status = check_separator(r, l, d, head, true, why);
     if (!status) status = must_have(r, p->text, "text", l->text, head, why);
     if (!status && (l->pair || l->pairs || p->pair == -2)) status = must_have(r, p->pair, "pair", l->pair, head, why);
-    if (!status && l->with_labels) status = must_have(r, p->label, "label", l->label, head, why);
+    const bool may_lack = l->format->label == RF__MEMBER_SCORE && !l->label && p->label == -1;
+    if (!status && l->with_labels && !may_lack) status = must_have(r, p->label, "label", l->label, head, why);
     if (!status && l->id && !l->with_labels) status = must_have(r, p->id, "id", l->id, head, why);
     return status;
 }

@@ -52,8 +52,9 @@ typedef struct rf_head_weights {
     rf_tensor *out, *out_bias;          /* of masked tokens the decoder: out NULL stands for the word embeddings      */
 } rf_head_weights;
 
-/* The vectors that a head looks at: of all tokens, of each sequence's first one, or as config's summary_type says. */
-typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY } rf_look;
+/* The vectors that a head looks at: of all tokens, of each sequence's first one, as config's summary_type says, or as
+ * its sentence_pooling does. */
+typedef enum rf_look { RF_LOOK_ALL, RF_LOOK_FIRST, RF_LOOK_SUMMARY, RF_LOOK_POOLED } rf_look;
 
 typedef struct rf_head_row {
     rf_head head;

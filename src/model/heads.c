@@ -6,11 +6,14 @@
  *     token      drop(h) W + b
  *     plain      h W + b                            of answers two columns; of candidates their last, first or mean h
  *     masked     norm(act(h W_t + b_t))             before the decoder
+ *     none       h                                  of texts pooled, as sentence-transformers does (Reimers & Gurevych
+ *                                                   2019)
  *
  * A candidate's last token is its own last one.  transformers takes the last column of the padded batch, which is the
  * same where nothing is padded; heads made here take the first token, for which both agree always. */
 #include "graph/graph.h"
 #include "model/family.h"
+#include "store/task.h"
 
 static rf_look look_of(const rf_params *p) { return rf__family_head(p->family, p->head)->look; }
 
@@ -19,7 +22,20 @@ static bool looks_at_means(const rf_params *p)
     return look_of(p) == RF_LOOK_SUMMARY && p->config.summary == RF_SUMMARY_MEAN;
 }
 
-bool rf__task_rows(const rf_params *p) { return look_of(p) != RF_LOOK_ALL && !looks_at_means(p); }
+/* How the vectors of a text's tokens become one; false: the head does not look at all of them. */
+static bool pooling_of(const rf_params *p, rf_pooling *out)
+{
+    *out = RF_POOL_MEAN;
+    for (int i = 0; look_of(p) == RF_LOOK_POOLED && rf__poolings[i]; i++)
+        if (!strcmp(p->config.sentence_pooling, rf__poolings[i])) *out = (rf_pooling)i;
+    return look_of(p) == RF_LOOK_POOLED || looks_at_means(p);
+}
+
+bool rf__task_rows(const rf_params *p)
+{
+    rf_pooling how;
+    return look_of(p) != RF_LOOK_ALL && !pooling_of(p, &how);
+}
 
 /* The tokens that the head looks at, one of each sequence; NULL: at all of them, or there is no memory. */
 static int32_t *rows_of(rf_graph *g, const rf_params *params, const rf_batch *b)
@@ -89,7 +105,8 @@ rf_tensor *rf__task_logits(rf_graph *g, rf_encoder *e, rf_tensor *h, const rf_ba
 {
     const rf_params *p = rf__encoder_params(e);
     const int32_t *row = rows_of(g, p, b);
-    if (looks_at_means(p)) h = rf_pool(g, h, b->start, b->B, RF_POOL_MEAN);
+    rf_pooling how;
+    if (pooling_of(p, &how)) h = rf_pool(g, h, b->start, b->B, how);
     return logits(g, e, row ? rf_rows(g, h, row, b->B) : h);
 }
 

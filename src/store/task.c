@@ -112,6 +112,25 @@ static rf_status read_summary(const char *file, const json_t *root, rf_config *c
                    file, rf__printable(type).text, plain ? "" : " with a projection or an activation");
 }
 
+const char *const rf__poolings[] = {
+    "cls", "mean", "max", NULL,
+};
+
+static rf_status read_pooling(const char *file, const json_t *root, rf_config *c, rf_error *why)
+{
+    const json_t *unit = json_object_get(root, "sentence_normalize");
+    const rf_status status =
+        read_string(file, root, "sentence_pooling", c->sentence_pooling, sizeof c->sentence_pooling, why);
+    if (status) return status;
+    if (unit && !json_is_boolean(unit))
+        return rf_fail(why, RF_EDATA, "%s: sentence_normalize is neither true nor false", file);
+    c->sentence_normalize = json_is_true(unit);
+    for (const char *const *name = rf__poolings; *name; name++)
+        if (!*c->sentence_pooling || !strcmp(c->sentence_pooling, *name)) return RF_OK;
+    return rf_fail(why, RF_EDATA, "%s: sentence_pooling is \"%s\", expected is cls, mean or max", file,
+                   rf__printable(c->sentence_pooling).text);
+}
+
 /* How labelled files are read. */
 #define COLUMN(field) {#field, offsetof(rf_config, field), sizeof ((rf_config *)0)->field}
 static const struct { const char *key; size_t at, size;
@@ -158,6 +177,7 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
         status = rf_fail(why, RF_EDATA, "%s: version_2_with_negative is neither true nor false", file);
     c->version_2_with_negative = json_is_true(negative);
     if (!status && rf_config_head(c) == RF_HEAD_CHOICE) status = read_summary(file, root, c, why);
+    if (!status && rf_config_head(c) == RF_HEAD_EMBED) status = read_pooling(file, root, c, why);
     return status;
 }
 
@@ -250,6 +270,9 @@ json_t *rf__task_json(const rf_config *c)
         fine = !json_object_set_new(all, "version_2_with_negative", json_boolean(c->version_2_with_negative));
     if (fine && head == RF_HEAD_CHOICE)
         fine = !json_object_set_new(all, "summary_type", json_string(summaries[c->summary]));
+    if (fine && head == RF_HEAD_EMBED)
+        fine = !json_object_set_new(all, "sentence_pooling", json_string(c->sentence_pooling)) &&
+               !json_object_set_new(all, "sentence_normalize", json_boolean(c->sentence_normalize));
     if (fine) return all;
     json_decref(all);
     return NULL;

@@ -7,6 +7,8 @@
 #include "base/base.h"
 #include "roformer/checkpoint.h"
 
+extern const char *const rf__poolings[];                 /* of sentence_pooling, in the order of rf_pooling; NULL     */
+
 /* Reads id2label (or num_labels), problem_type, summary_type, finetuning_task and task_max_length.
  *   RF_EDATA         ids that are not 0, 1, ..., too many labels, strings that are too long, wrong types
  *   RF_EUNSUPPORTED  a summary that is computed in another way (only for RoFormerForMultipleChoice)                  */

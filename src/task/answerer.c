@@ -103,14 +103,16 @@ rf_status rf_answerer_classify(rf_answerer *a, const char *text, size_t size, co
     return RF_OK;
 }
 
-static rf_status logits(void *user, const rf__item_batch *b, const float **z, int64_t *rows, rf_error *why)
+static rf_status logits(void *user, const rf__item_batch *b, const float **z, int64_t *rows, int64_t *columns,
+                        rf_error *why)
 {
     rf_answerer *a = user;
     const rf_batch view = rf__item_batch_view(b);
     const rf_status status = rf_session_logits(a->session, &view, z, rows, why);
+    *columns = rf__task_columns(a->task, rf_model_config(a->model));
     if (status || !a->graph) return status;
-    const rf__task_objective objective = {.task = a->task};
-    const int64_t shape[] = {*rows, b->K};
+    const rf__task_objective objective = {.task = a->task, .o = &a->o};
+    const int64_t shape[] = {*rows, *columns};
     rf_graph_reset(a->graph);
     rf_graph_record(a->graph, 0, 0, 0);
     rf__task_objective_loss(a->graph, rf_constant(a->graph, *z, 2, shape), b, &objective, 1, &a->loss);

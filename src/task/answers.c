@@ -35,7 +35,7 @@ static rf_status fill(rf__answers *a, const rf__items *t, size_t which[], size_t
         const float *z;
         int64_t rows;
         rf_status status = rf__item_batch_fill(&a->batch, t, which, n, false, why);
-        if (!status) status = logits(user, &a->batch, &z, &rows, why);
+        if (!status) status = logits(user, &a->batch, &z, &rows, &a->K, why);
         if (status) return status;
         const size_t K = (size_t)a->K, more = (size_t)rows * K;
         if (!rf__grow(a->ctx, &a->logit, &a->capacity, a->rows * K + more, sizeof *a->logit))

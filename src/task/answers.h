@@ -4,8 +4,9 @@
 
 #include "data/items.h"
 
-/* Logits of one batch: rows of K.  Lent until the next call. */
-typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, rf_error *why);
+/* Logits of one batch: `rows` rows of `columns`, as many in every batch.  Lent until the next call. */
+typedef rf_status rf__logits(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, int64_t *columns,
+                             rf_error *why);
 
 /* A row for each example, candidate or token, as the head has it, in the order of the items. */
 typedef struct rf__answers {

@@ -11,6 +11,7 @@
 
 #include "roformer/kernels.h"
 #include "store/family.h"
+#include "store/task.h"
 #include "task/finetune.h"
 #include "train/checkpoint/folder.h"
 #include "task/scoring.h"
@@ -215,6 +216,14 @@ static void report_ineffective(rf__run *r, const rf__finetune_run *f)
         {"k_fold", f->o.k_fold != 1, "2 parts and more"},
         {"doc_stride", rf__task_has(f->task, "doc_stride"), NULL},
         {"head", rf__task_has(f->task, "head"), NULL},
+        {"loss", rf__task_has(f->task, "loss"), NULL},
+        {"pooling", rf__task_has(f->task, "pooling"), NULL},
+        {"normalize", rf__task_has(f->task, "normalize"), NULL},
+        {"similarity_scale", rf__task_has(f->task, "similarity_scale"), NULL},
+        {"margin", rf__task_has(f->task, "margin"), NULL},
+        {"score_max", rf__task_has(f->task, "score_max"), NULL},
+        {"matryoshka", rf__task_has(f->task, "matryoshka"), NULL},
+        {"mini_batch_size", rf__task_has(f->task, "mini_batch_size"), NULL},
     };
     for (size_t i = 0; i < RF_COUNT(all) && r->o.given; i++) {
         char tasks[100];
@@ -277,6 +286,13 @@ static rf_status name_outputs(rf__finetune_run *f, rf_error *why)
     return RF_OK;
 }
 
+/* Examples. */
+static int64_t computed_at_once(const rf_finetune_options *o)
+{
+    return o->mini_batch_size ? rf__min64(o->mini_batch_size, o->per_device_train_batch_size)
+                              : o->per_device_train_batch_size;
+}
+
 static rf_status prepare(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -290,7 +306,7 @@ static rf_status prepare(rf__run *r, rf_error *why)
     if (!status) status = name_outputs(f, why);
     if (!status) status = check_labels(f, why);
     if (!status) status = check_examples(r, f, why);
-    if (!status) status = rf__items_longest(&f->train, (size_t)f->o.per_device_train_batch_size, &tokens, why);
+    if (!status) status = rf__items_longest(&f->train, (size_t)computed_at_once(&f->o), &tokens, why);
     if (!status) status = rf__items_longest(&f->train, 1, &longest, why);
     if (status) return status;
     if ((status = check_one_label(r, f, why))) return status;
@@ -344,6 +360,10 @@ static rf_status configure(rf__run *r, rf_config *c, rf_head *head, rf_error *wh
     snprintf(c->task_pair_column, sizeof c->task_pair_column, "%s", f->o.pair_column ? f->o.pair_column : "");
     snprintf(c->task_label_column, sizeof c->task_label_column, "%s", f->o.label_column ? f->o.label_column : "");
     c->task_pairs = f->source.layout.pairs;
+    if (*head == RF_HEAD_EMBED) {
+        snprintf(c->sentence_pooling, sizeof c->sentence_pooling, "%s", rf__poolings[f->o.pooling]);
+        c->sentence_normalize = f->o.normalize;
+    }
     c->num_labels = f->train.K;
     c->label = f->output ? f->output : labels;
     c->task_label = f->output ? labels : NULL;
@@ -423,6 +443,7 @@ static rf_status open(rf__run *r, rf_error *why)
     rf__finetune_run *f = r->task;
     const rf_train_options *o = &r->o;
     const int64_t n = o->gradient_accumulation_steps, epoch = (rf__finetune_batches(f) + n - 1) / n;
+    if (f->task->check && f->task->check(&f->train, &f->o, &r->params.config, why)) return why->code;
     if (f->o.frozen_layers > r->params.config.num_hidden_layers)
         return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
                        (long long)r->params.config.num_hidden_layers);

@@ -2,6 +2,9 @@
  *
  *     an epoch      visits the examples in an order that is a function of (seed, epoch); its last batch may be smaller
  *     R-Drop        every example is in the batch twice, under two dropouts (objective.c)
+ *     GradCache    (Gao et al. 2021) a batch of B examples, of which each is compared with all others, in the memory of
+ *                  M: their vectors, M at a time; the loss and its gradient dz at all of them; M at a time once more,
+ *                  with the same dropouts, and back from their part of dz
  *     FGM          (Miyato et al. 2017, bert4keras' recipe) delta = eps g / |g|, g the gradient of the word embeddings;
  *                  the update is that of the loss at embeddings + delta */
 #include <math.h>
@@ -35,20 +38,93 @@ void rf__finetune_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t *to
 
 /* ---- gradients ---- */
 
+static rf__task_objective objective_of(const rf__finetune_run *f)
+{
+    return (rf__task_objective){f->task, f->class_weight, f->o.r_drop, &f->o};
+}
+
+/* Back from the loss, unless the graph has failed. */
+static rf_status back(rf_graph *g, rf_tensor *loss, rf_error *why)
+{
+    const rf_error *failed = rf_graph_error(g);
+    return failed->code ? rf_fail(why, failed->code, "%s", failed->text) : rf_backward(g, loss, why);
+}
+
+/* Vectors of sequences from .. to - 1 of the batch, recorded: part number k of it. */
+static rf_tensor *part_forward(rf__run *r, const rf__item_batch *b, int64_t k, int32_t from, int32_t to, int32_t *start,
+                               uint64_t stream)
+{
+    rf_graph *g = r->graph;
+    const int32_t at = b->start[from];
+    for (int32_t s = from; s <= to; s++) start[s - from] = b->start[s] - at;
+    const rf_batch part = {.N = start[to - from], .B = to - from, .id = b->id + at, .type = b->type + at,
+                           .start = start};
+    rf_graph_reset(g);
+    rf_graph_record(g, 1, r->o.seed + (uint64_t)k * 0x9E3779B97F4A7C15u, stream);
+    return rf__task_forward(g, r->encoder, &part);
+}
+
+/* The loss of vectors z [B,C], and dz. */
+static rf_status loss_of(rf__run *r, const rf__item_batch *b, float *z, float *dz, int64_t C, double weight,
+                         double *loss_sum, rf_error *why)
+{
+    const rf__finetune_run *f = r->task;
+    const rf__task_objective objective = objective_of(f);
+    rf_graph *g = r->graph;
+    rf_graph_reset(g);
+    rf_graph_record(g, 1, r->o.seed, 0);
+    rf_tensor *x = rf_parameter(g, z, dz, 2, (int64_t[]){b->B, C});
+    return back(g, rf__task_objective_loss(g, x, b, &objective, weight, loss_sum), why);
+}
+
+/* GradCache.  z, dz [B,C], start [B+1]: the caller's. */
+static rf_status parts(rf__run *r, const rf__item_batch *b, float *z, float *dz, int32_t *start, uint64_t stream,
+                       double weight, double *loss_sum, rf_error *why)
+{
+    const rf__finetune_run *f = r->task;
+    const int64_t M = f->o.mini_batch_size, n = (int64_t)b->n, C = r->params.config.hidden_size;
+    rf_graph *g = r->graph;
+    rf_status status = RF_OK;
+    for (int lap = 0; lap < 2 && !status; lap++) {
+        for (int64_t first = 0, k = 0; first < n && !status; first += M, k++) {
+            const int32_t from = b->group[first], to = b->group[rf__min64(first + M, n)];
+            rf_tensor *part = part_forward(r, b, k, from, to, start, stream);
+            if (lap) status = back(g, rf_inner(g, part, dz + from * C), why);
+            else if (rf_graph_error(g)->code)
+                status = rf_fail(why, rf_graph_error(g)->code, "%s", rf_graph_error(g)->text);
+            else memcpy(z + from * C, part->f32, (size_t)((to - from) * C) * sizeof *z);
+        }
+        if (!lap && !status) status = loss_of(r, b, z, dz, C, weight, loss_sum, why);
+    }
+    return status;
+}
+
+static rf_status in_parts(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum,
+                          rf_error *why)
+{
+    const size_t B = (size_t)b->B, C = (size_t)r->params.config.hidden_size;
+    float *z = rf__calloc(r->ctx, B, 2 * C * sizeof *z);
+    int32_t *start = rf__calloc(r->ctx, B + 1, sizeof *start);
+    const rf_status status = z && start ? parts(r, b, z, z + B * C, start, stream, weight, loss_sum, why)
+                                        : rf_fail(why, RF_ENOMEM, "out of memory: vectors of %zu texts", B);
+    rf__free(r->ctx, start);
+    rf__free(r->ctx, z);
+    return status;
+}
+
 static rf_status one_pass(rf__run *r, const rf__item_batch *b, uint64_t stream, double weight, double *loss_sum,
                           rf_error *why)
 {
     const rf__finetune_run *f = r->task;
-    const rf__task_objective objective = {f->task, f->class_weight, f->o.r_drop};
+    const rf__task_objective objective = objective_of(f);
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
+    if (f->o.mini_batch_size && (int64_t)b->n > f->o.mini_batch_size)
+        return in_parts(r, b, stream, weight, loss_sum, why);
     rf_graph_reset(g);
     rf_graph_record(g, 1, r->o.seed, stream);
     rf_tensor *z = rf__task_forward(g, r->encoder, &view);
-    rf_tensor *loss = rf__task_objective_loss(g, z, b, &objective, weight, loss_sum);
-    const rf_error *failed = rf_graph_error(g);
-    if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
-    return rf_backward(g, loss, why);
+    return back(g, rf__task_objective_loss(g, z, b, &objective, weight, loss_sum), why);
 }
 
 /* Moves the word embeddings by eps along their gradient, which lies in `leaf`; f->words keeps them. */
@@ -90,14 +166,15 @@ rf_status rf__finetune_gradient(rf__run *r, int64_t micro, uint64_t stream, doub
 
 typedef struct evaluation { rf__run *r; double loss; int64_t labels; } evaluation;
 
-static rf_status logits(void *user, const rf__item_batch *b, const float **out, int64_t *rows, rf_error *why)
+static rf_status logits(void *user, const rf__item_batch *b, const float **out, int64_t *rows, int64_t *columns,
+                        rf_error *why)
 {
     evaluation *e = user;
     rf__run *r = e->r;
     const rf__finetune_run *f = r->task;
     rf__run_notify(r, "batch", NULL);
     if (r->stop) return rf_fail(why, RF_ESTOPPED, "stopped in an evaluation");
-    const rf__task_objective objective = {.task = f->task};
+    const rf__task_objective objective = {.task = f->task, .o = &f->o};
     const rf_batch view = rf__item_batch_view(b);
     rf_graph *g = r->graph;
     rf_graph_reset(g);
@@ -108,6 +185,7 @@ static rf_status logits(void *user, const rf__item_batch *b, const float **out, 
     if (failed->code) return rf_fail(why, failed->code, "%s", failed->text);
     *out = z->f32;
     *rows = z->dim[0];
+    *columns = z->dim[1];
     e->labels += b->labels;
     return RF_OK;
 }

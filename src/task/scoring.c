@@ -59,7 +59,8 @@ const char *rf__score_metric(const rf__task *task, const rf__labelled *l, const 
 {
     const char *usual = l->preset.metric;
     if (o->metric) return rf__metric_bare(o->metric);
-    return has(task, l, usual) || strcmp(usual, task->metric) ? usual : "accuracy";
+    if (has(task, l, usual) || strcmp(usual, task->metric)) return usual;
+    return task->other_metric ? task->other_metric : "accuracy";
 }
 
 rf_status rf__score_known(const rf__task *task, const rf__labelled *l, const char *name, rf_error *why)

@@ -26,12 +26,16 @@ typedef struct rf__task {
     void (*name_output)(const char *label, char *out,
                         size_t size); /* outputs that are not the labels: output k of label k */
 
+    /* Whether these examples can be learned with these options by a model of this config; NULL: always */
+    rf_status (*check)(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why);
+
     /* weight * (sum of the losses of the batch's labels); the sum is added to *sum unless that is NULL */
     rf_tensor *(*loss)(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
                        double *sum);
 
     /* scores, in the order of the row's metrics */
     const char *metric;                 /* which chooses the best model                                               */
+    const char *other_metric;           /* ... where the labels have not that one; NULL: accuracy                     */
     rf_status (*score)(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why);
     bool (*has_metric)(const rf__labelled *l, const char *name);        /* with these labels; NULL: always            */
     const char *(*why_not)(const rf__labelled *l);     /* why these labels have not all metrics; NULL: nothing to say */
@@ -58,6 +62,12 @@ bool rf__task_has(const rf__task *task, const char *option);
 /* "cls and tag": the tasks that have this option. */
 void rf__task_list(const char *option, char *out, size_t size);
 
+/* Columns of what the model gives for each row: of vectors hidden_size, else its logits. */
+static inline int64_t rf__task_columns(const rf__task *task, const rf_config *c)
+{
+    return task->head == RF_HEAD_EMBED ? c->hidden_size : c->num_labels;
+}
+
 /* A task or preset ("cls", "glue/mrpc"; NULL: the usual task).  RF_EARG lists the names that there are. */
 rf_status rf__preset_find(const char *name, rf__preset *out, const rf__task **task, rf_error *why);
 
@@ -80,6 +90,7 @@ struct rf__task_objective {
     const rf__task *task;
     const float *class_weight;          /* [K] or NULL                                                                */
     double r_drop;                      /* above 0: the batch holds every example twice                               */
+    const rf_finetune_options *o;       /* of the loss; NULL: the defaults                                            */
 };
 
 struct rf__prediction {

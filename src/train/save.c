@@ -241,7 +241,9 @@ static rf_status save_model(rf__run *r, rf_error *why)
     static const char list[] = RF_FILE_CHECKSUMS;
     const char *file[LISTED + 1] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS};
     const char *const *own = rf_tokenizer_files(r->tokenizer);
-    for (int i = 2; i < LISTED && *own; i++) file[i] = *own++;
+    int n = 2;
+    while (n < LISTED && *own) file[n++] = *own++;
+    for (own = rf_sentence_files(&r->params.config); n < LISTED && *own; n++) file[n] = *own++;
     char path[4096];
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
@@ -254,6 +256,8 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (!status && unlink(path) && errno != ENOENT)
         status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
+    if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
+        status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);

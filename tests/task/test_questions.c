@@ -225,7 +225,8 @@ static void nothing_is_an_answer_where_it_was_learned(void **state)
 
 typedef struct batches { int n; size_t largest, examples; int64_t tokens; } batches;
 
-static rf_status count(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, rf_error *why)
+static rf_status count(void *user, const rf__item_batch *b, const float **logit, int64_t *rows, int64_t *columns,
+                       rf_error *why)
 {
     batches *c = user;
     (void)why;
@@ -235,6 +236,7 @@ static rf_status count(void *user, const rf__item_batch *b, const float **logit,
     if (b->n > 1 && b->N > c->tokens) c->tokens = b->N;
     *logit = t_uniform(2 * b->N, 0, 1);
     *rows = b->N;
+    *columns = 2;
     return RF_OK;
 }
 

@@ -248,7 +248,7 @@ static double held_of_task(const rf_ctx *ctx, const rf_params *p, int64_t B, int
         rf_graph_record(g, 1, 1, step);
         rf_tensor *z = rf__task_forward(g, e, &view);
         rf_tensor *loss =
-            rf__task_objective_loss(g, z, &batch, &(rf__task_objective){task, NULL, 0}, 1 / (double)labels, &sum);
+            rf__task_objective_loss(g, z, &batch, &(rf__task_objective){.task = task}, 1 / (double)labels, &sum);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);

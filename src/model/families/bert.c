@@ -41,6 +41,7 @@ static const rf_head_row heads[] = {
     {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
     {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
     {RF_HEAD_CHOICE, RF_LOOK_FIRST, choice, rf__head_pooled},
+    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
     {0},
 };
 
@@ -52,6 +53,7 @@ static const rf_class_row classes[] = {
     {RF_HEAD_TOKEN, "BertForTokenClassification", false, false},
     {RF_HEAD_SPAN, "BertForQuestionAnswering", false, false},
     {RF_HEAD_CHOICE, "BertForMultipleChoice", false, false},
+    {RF_HEAD_EMBED, "BertForSentenceEmbedding", false, true},
     {0},
 };
 

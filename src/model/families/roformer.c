@@ -42,6 +42,7 @@ static const rf_head_row heads[] = {
     {RF_HEAD_TOKEN, RF_LOOK_ALL, rf__rows_label, rf__head_token},
     {RF_HEAD_SPAN, RF_LOOK_ALL, rf__rows_span, rf__head_plain},
     {RF_HEAD_CHOICE, RF_LOOK_SUMMARY, rf__rows_choice, rf__head_plain},
+    {RF_HEAD_EMBED, RF_LOOK_POOLED, NULL, rf__head_none},
     {0},
 };
 
@@ -56,6 +57,7 @@ static const rf_class_row classes[] = {
     {RF_HEAD_TOKEN, "RoFormerForTokenClassification", false, false},
     {RF_HEAD_SPAN, "RoFormerForQuestionAnswering", false, false},
     {RF_HEAD_CHOICE, "RoFormerForMultipleChoice", false, false},
+    {RF_HEAD_EMBED, "RoFormerForSentenceEmbedding", false, true},
     {0},
 };
 

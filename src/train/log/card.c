@@ -106,6 +106,7 @@ static kind kind_of(const rf_config *c)
         [RF_HEAD_SPAN] = {"question-answering", "a model that finds answers in a text"},
         [RF_HEAD_CHOICE] = {"multiple-choice", "a model that chooses among candidates"},
         [RF_HEAD_SEQ2SEQ] = {"translation", "a model that translates"},
+        [RF_HEAD_EMBED] = {"sentence-similarity", "a model that makes vectors of texts"},
     };
     static const kind causal = {"text-generation", "a causal language model"};
     const rf_head head = rf_config_head(c);
@@ -315,6 +316,7 @@ static void use(FILE *f, const rf__card *c, const char *name)
         [RF_HEAD_SPAN] = "predict -m %s --input FILE.json --format squad",
         [RF_HEAD_CHOICE] = "predict -m %s --input FILE.jsonl",
         [RF_HEAD_SEQ2SEQ] = "translate -m %s < FILE",
+        [RF_HEAD_EMBED] = "embed -m %s < FILE",
     };
     fprintf(f, "\n## Use\n\n```sh\nroformer ");
     fprintf(f,

@@ -1,0 +1,286 @@
+/* sentence.c — how sentence-transformers records what makes a vector of a text.
+ *
+ *     modules.json                         [Transformer, Pooling, Normalize]: types and folders, in their order
+ *     sentence_bert_config.json            of the Transformer, in its folder: max_seq_length
+ *     1_Pooling/config.json                pooling_mode, or pooling_mode_mean_tokens and the like as before version 6
+ *     2_Normalize/                         nothing that could be set
+ *     config_sentence_transformers.json    prompts, default_prompt_name */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "roformer/files.h"
+#include "store/task.h"
+
+enum { LARGEST = 1 << 20, PROMPTS = 1000 };
+
+/* ---- reading ---- */
+
+/* The JSON of folder/below/name; *out NULL: there is no such file. */
+static rf_status load(const rf_ctx *ctx, const char *folder, const char *below, const char *name, bool list,
+                      char path[4096], json_t **out, rf_error *why)
+{
+    char inner[4096], *text = NULL;
+    size_t size;
+    bool memory;
+    json_error_t bad;
+    *out = NULL;
+    rf_status status = *below ? rf__path(inner, sizeof inner, folder, below, why) : RF_OK;
+    if (!status) status = rf__path(path, 4096, *below ? inner : folder, name, why);
+    if (status) return status;
+    if (access(path, F_OK)) return RF_OK;
+    status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
+    if (status) return status;
+    *out = rf__json_load(text, size, JSON_REJECT_DUPLICATES, &bad, &memory);
+    rf__free(ctx, text);
+    if (!*out && memory) return rf_fail(why, RF_ENOMEM, "%.200s: no memory for its JSON", path);
+    if (!*out) return rf_fail(why, RF_EDATA, "%.200s:%d: %.120s", path, bad.line, bad.text);
+    if (list ? json_is_array(*out) : json_is_object(*out)) return RF_OK;
+    json_decref(*out);
+    *out = NULL;
+    return rf_fail(why, RF_EDATA, "%.200s: is not %s", path, list ? "a list" : "an object");
+}
+
+static bool is_pooling(const char *name)
+{
+    for (const char *const *p = rf__poolings; *p; p++)
+        if (!strcmp(name, *p)) return true;
+    return false;
+}
+
+/* "mean" of "pooling_mode": "mean", ["mean"], or of "pooling_mode_mean_tokens": true; two of them are refused. */
+static rf_status pooling_of(const char *path, const json_t *root, rf_sentence *s, rf_error *why)
+{
+    static const struct { const char *key, *name; } old[] = {
+        {"pooling_mode_cls_token", "cls"},
+        {"pooling_mode_max_tokens", "max"},
+        {"pooling_mode_mean_tokens", "mean"},
+        {"pooling_mode_mean_sqrt_len_tokens", "mean_sqrt_len_tokens"},
+        {"pooling_mode_weightedmean_tokens", "weightedmean"},
+        {"pooling_mode_lasttoken", "lasttoken"},
+    };
+    const json_t *now = json_object_get(root, "pooling_mode");
+    const char *name = NULL;
+    size_t n = 0;
+    if (json_is_array(now)) {
+        n = json_array_size(now);
+        name = json_string_value(json_array_get(now, 0));
+    } else if (now) {
+        n = 1;
+        name = json_string_value(now);
+    }
+    for (size_t i = 0; i < RF_COUNT(old) && !now; i++)
+        if (json_is_true(json_object_get(root, old[i].key))) {
+            name = old[i].name;
+            n++;
+        }
+    if (!n && !now) name = "mean", n = 1;
+    if (!name) return rf_fail(why, RF_EDATA, "%.200s: pooling_mode is neither a string nor a list of strings", path);
+    if (n > 1) return rf_fail(why, RF_EUNSUPPORTED, "%.200s: %zu poolings side by side, expected is one", path, n);
+    if (!is_pooling(name))
+        return rf_fail(why, RF_EUNSUPPORTED, "%.200s: pooling \"%s\": there are cls, mean and max", path,
+                       rf__printable(name).text);
+    snprintf(s->pooling, sizeof s->pooling, "%s", name);
+    s->include_prompt = !json_is_false(json_object_get(root, "include_prompt"));
+    return RF_OK;
+}
+
+static rf_status read_pooling(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+{
+    char path[4096];
+    json_t *root;
+    rf_status status = load(s->ctx, folder, below, RF_FILE_CONFIG, false, path, &root, why);
+    if (!status && !root) status = rf_fail(why, RF_EIO, "%.200s: is not there, and modules.json names it", path);
+    if (!status) status = pooling_of(path, root, s, why);
+    json_decref(root);
+    return status;
+}
+
+static rf_status read_transformer(const char *folder, const char *below, rf_sentence *s, rf_error *why)
+{
+    char path[4096];
+    json_t *root;
+    if (strlen(below) >= sizeof s->transformer || strstr(below, "..") || *below == '/')
+        return rf_fail(why, RF_EDATA, "%.150s: modules.json: the transformer's path is \"%s\", expected is a folder "
+                                      "below this one",
+                       folder, rf__printable(below).text);
+    snprintf(s->transformer, sizeof s->transformer, "%s", below);
+    rf_status status = load(s->ctx, folder, below, RF_FILE_SENTENCE, false, path, &root, why);
+    if (status || !root) return status;
+    const json_t *length = json_object_get(root, "max_seq_length");
+    if (json_is_integer(length)) s->max_length = json_integer_value(length);
+    if ((length && !json_is_null(length) && !json_is_integer(length)) || s->max_length < 0 || s->max_length > 1 << 20)
+        status = rf_fail(why, RF_EDATA, "%.200s: max_seq_length is not an integer in [0, %d]", path, 1 << 20);
+    if (!status && json_is_true(json_object_get(root, "do_lower_case")))
+        status = rf_fail(why, RF_EUNSUPPORTED,
+                         "%.200s: do_lower_case is true: texts are lowered before the tokenizer sees them, which is "
+                         "not here; a tokenizer that does it itself needs it not",
+                         path);
+    json_decref(root);
+    return status;
+}
+
+/* "sentence_transformers.models.Pooling" of module i is "Pooling". */
+static const char *type_of(const json_t *module)
+{
+    const char *type = json_string_value(json_object_get(module, "type")), *dot = type ? strrchr(type, '.') : NULL;
+    return dot ? dot + 1 : type;
+}
+
+static rf_status read_modules(const char *folder, const char *path, const json_t *list, rf_sentence *s, rf_error *why)
+{
+    static const char *const order[] = {"Transformer", "Pooling", "Normalize"};
+    const size_t n = json_array_size(list);
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < n && !status; i++) {
+        const json_t *module = json_array_get(list, i);
+        const char *type = type_of(module), *below = json_string_value(json_object_get(module, "path"));
+        if (!type || !below) return rf_fail(why, RF_EDATA, "%.200s: module %zu has no type and path", path, i);
+        if (i >= RF_COUNT(order) || strcmp(type, order[i]))
+            return rf_fail(why, RF_EUNSUPPORTED, "%.200s: module %zu is %s, expected %s", path, i,
+                           rf__printable(type).text,
+                           i == 0   ? "is Transformer"
+                           : i == 1 ? "is Pooling"
+                           : i == 2 ? "is Normalize, or none"
+                                    : "are at most three: Transformer, Pooling, Normalize");
+        if (i == 0) status = read_transformer(folder, below, s, why);
+        if (i == 1) status = read_pooling(folder, below, s, why);
+        if (i == 2) s->normalize = 1;
+    }
+    if (!status && n < 2) status = rf_fail(why, RF_EDATA, "%.200s: %zu modules, expected are Transformer and Pooling",
+                                           path, n);
+    return status;
+}
+
+static rf_status read_prompts(const char *folder, rf_sentence *s, rf_error *why)
+{
+    char path[4096];
+    const char *name;
+    json_t *root, *text;
+    rf_status status = load(s->ctx, folder, "", RF_FILE_PROMPTS, false, path, &root, why);
+    if (status || !root) return status;
+    json_t *all = json_object_get(root, "prompts");
+    const char *usual = json_string_value(json_object_get(root, "default_prompt_name"));
+    const size_t n = json_object_size(all);
+    if (n > PROMPTS) status = rf_fail(why, RF_EDATA, "%.200s: %zu prompts, at most %d", path, n, (int)PROMPTS);
+    if (!status && n && !(s->prompt = rf__calloc(s->ctx, n, sizeof *s->prompt)))
+        status = rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n);
+    if (!status) json_object_foreach(all, name, text) {
+        if (json_is_null(text)) continue;
+        if (!json_is_string(text)) {
+            status = rf_fail(why, RF_EDATA, "%.200s: prompt \"%s\" is not a string", path, rf__printable(name).text);
+            break;
+        }
+        rf_sentence_prompt *p = &s->prompt[s->prompts++];
+        *p = (rf_sentence_prompt){rf__strdup(s->ctx, name), rf__strdup(s->ctx, json_string_value(text))};
+        if (!p->name || !p->text) status = rf_fail(why, RF_ENOMEM, "out of memory: %zu prompts", n);
+        if (usual && !strcmp(name, usual)) s->default_prompt = s->prompts - 1;
+    }
+    if (!status && usual && s->default_prompt < 0)
+        status = rf_fail(why, RF_EDATA, "%.200s: default_prompt_name is \"%s\", which is none of the %zu prompts", path,
+                         rf__printable(usual).text, n);
+    json_decref(root);
+    return status;
+}
+
+rf_status rf_sentence_read(const rf_ctx *ctx, const char *folder, rf_sentence *out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_sentence_read", "ctx, folder, out", why);
+    rf_sentence s = {.ctx = ctx, .include_prompt = 1, .default_prompt = -1};
+    char path[4096];
+    json_t *list;
+    rf_status status = load(ctx, folder, "", RF_FILE_MODULES, true, path, &list, why);
+    if (!status && list) status = read_modules(folder, path, list, &s, why);
+    if (!status && list) status = read_prompts(folder, &s, why);
+    json_decref(list);
+    if (status) rf_sentence_free(&s);
+    else *out = s;
+    return status;
+}
+
+void rf_sentence_free(rf_sentence *s)
+{
+    if (!s || !s->ctx) return;
+    for (int64_t i = 0; i < s->prompts; i++) {
+        rf__free(s->ctx, s->prompt[i].name);
+        rf__free(s->ctx, s->prompt[i].text);
+    }
+    rf__free(s->ctx, s->prompt);
+    *s = (rf_sentence){0};
+}
+
+/* ---- writing ---- */
+
+const char *const *rf_sentence_files(const rf_config *c)
+{
+    static const char *const none[] = {NULL};
+    static const char *const all[] = {RF_FILE_MODULES, RF_FILE_SENTENCE, RF_FILE_PROMPTS, RF_FILE_POOLING,
+                                      RF_FILE_NORMALIZE, NULL};
+    static const char *const most[] = {RF_FILE_MODULES, RF_FILE_SENTENCE, RF_FILE_PROMPTS, RF_FILE_POOLING, NULL};
+    return !c || rf_config_head(c) != RF_HEAD_EMBED ? none : c->sentence_normalize ? all : most;
+}
+
+static json_t *module(const char *type, int index, const char *path)
+{
+    char name[8], whole[80];
+    snprintf(name, sizeof name, "%d", index);
+    snprintf(whole, sizeof whole, "sentence_transformers.models.%s", type);
+    return json_pack("{s:i, s:s, s:s, s:s}", "idx", index, "name", name, "path", path, "type", whole);
+}
+
+static json_t *modules(const rf_config *c)
+{
+    json_t *all = json_array();
+    rf__json_add(&all, module("Transformer", 0, ""));
+    rf__json_add(&all, module("Pooling", 1, "1_Pooling"));
+    if (c->sentence_normalize) rf__json_add(&all, module("Normalize", 2, "2_Normalize"));
+    return all;
+}
+
+static json_t *pooling(const rf_config *c)
+{
+    const char *how = c->sentence_pooling;
+    return json_pack("{s:I, s:b, s:b, s:b, s:b, s:b, s:b, s:b}", "word_embedding_dimension",
+                     (json_int_t)c->hidden_size, "pooling_mode_cls_token", !strcmp(how, "cls"),
+                     "pooling_mode_mean_tokens", !strcmp(how, "mean"), "pooling_mode_max_tokens", !strcmp(how, "max"),
+                     "pooling_mode_mean_sqrt_len_tokens", 0, "pooling_mode_weightedmean_tokens", 0,
+                     "pooling_mode_lasttoken", 0, "include_prompt", 1);
+}
+
+/* Takes the value; makes the folder that the name begins with. */
+static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
+{
+    char path[4096], below[4096];
+    char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
+    json_decref(value);
+    rf_status status = text ? rf__path(path, sizeof path, folder, name, why)
+                            : rf_fail(why, RF_ENOMEM, "out of memory: %s", name);
+    snprintf(below, sizeof below, "%s", path);
+    if (!status && strchr(name, '/')) {
+        *strrchr(below, '/') = 0;
+        if (mkdir(below, 0777) && errno != EEXIST)
+            status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, strerror(errno));
+    }
+    if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
+    free(text);
+    return status;
+}
+
+rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why)
+{
+    if (!(ctx && folder && c)) return rf__missing("rf_sentence_write", "ctx, folder, config", why);
+    const int64_t length = c->task_max_length ? c->task_max_length : c->max_position_embeddings;
+    rf_status status = put(ctx, folder, RF_FILE_POOLING, pooling(c), why);
+    if (!status && c->sentence_normalize) status = put(ctx, folder, RF_FILE_NORMALIZE, json_object(), why);
+    if (!status)
+        status = put(ctx, folder, RF_FILE_SENTENCE,
+                     json_pack("{s:I, s:b}", "max_seq_length", (json_int_t)length, "do_lower_case", 0), why);
+    if (!status)
+        status = put(ctx, folder, RF_FILE_PROMPTS,
+                     json_pack("{s:{}, s:n, s:s}", "prompts", "default_prompt_name", "similarity_fn_name", "cosine"),
+                     why);
+    return status ? status : put(ctx, folder, RF_FILE_MODULES, modules(c), why);
+}

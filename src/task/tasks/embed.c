@@ -1,0 +1,397 @@
+/* embed.c — vectors of texts: near when their meanings are.
+ *
+ *     u = z / |z|,  cos(x, y) = <u_x, u_y>                       z: the pooled vector of a text
+ *
+ *     infonce    mean over texts i of -log( exp(s cos(t_i, p_i)) / sum_c exp(s cos(t_i, c)) ),  c: all second texts and
+ *                negatives of the batch                          (van den Oord et al. 2018; MultipleNegativesRanking)
+ *     cosent     log(1 + sum over score_i < score_j of exp(s (cos_i - cos_j)))                           (Su 2022)
+ *     cosine     mean of (cos(t_i, p_i) - score_i)^2
+ *     triplet    mean of max(0, |t_i - p_i| - |t_i - q_i| + margin)
+ *
+ * Matryoshka (Kusupati et al. 2022): the sum of the loss over z cut to its first d numbers, made units, for each d.  A
+ * text without a second one is its own: two dropouts, two vectors (SimCSE, Gao et al. 2021). */
+#include <math.h>
+#include <stdlib.h>
+
+#include "graph/graph.h"
+#include "task/scores.h"
+#include "task/task.h"
+
+enum { DIGITS = 63, CUT = 10 };
+
+#define WORD(id, word) #word,
+static const char *const loss_names[] = {RF_EMBED_LOSSES(WORD)};
+#undef WORD
+
+/* ---- examples ---- */
+
+/* A number, divided by score_max; NAN: there is none. */
+static float score_of(rf__example *m)
+{
+    const rf__text t = m->record->label;
+    const double most = m->l->o->score_max;
+    char text[DIGITS + 1], *end;
+    if (!m->with_labels || !t.at) return NAN;
+    if (t.size > DIGITS)
+        return RF__EXAMPLE_BAD(m, "the score has %zu characters, a number has at most %d", t.size, DIGITS), 0;
+    if (t.size) memcpy(text, t.at, t.size);
+    text[t.size] = 0;
+    const double x = strtod(text, &end);
+    if (!t.size || *end || strspn(text, "0123456789+-.eE") < t.size || !isfinite(x))
+        return RF__EXAMPLE_BAD(m, "the score '%s' is not a finite number", rf__show(t, 60).text), 0;
+    if (fabs(x) > most)
+        return RF__EXAMPLE_BAD(m, "the score %s is not in %g to %g (score_max)", text, -most, most), 0;
+    return (float)(x / most);
+}
+
+/* Member "negative", a string, or "negatives", a list of them: their number, or -1 with the record bad. */
+static int64_t negatives_of(rf__example *m, const json_t **list)
+{
+    const json_t *one = json_object_get(m->record->json, "negative"),
+                 *many = json_object_get(m->record->json, "negatives");
+    *list = one ? one : many;
+    if (!*list) return 0;
+    const bool fine = one && many ? false : one ? json_is_string(one) : json_is_array(many);
+    if (!fine)
+        return RF__EXAMPLE_BAD(m, one && many ? "has both \"negative\" and \"negatives\""
+                                  : one       ? "the negative is not a string"
+                                              : "the negatives are not a list"),
+               -1;
+    if (one) return 1;
+    for (size_t i = 0; i < json_array_size(many); i++)
+        if (!json_is_string(json_array_get(many, i)))
+            return RF__EXAMPLE_BAD(m, "negative %zu is not a string", i + 1), -1;
+    return (int64_t)json_array_size(many);
+}
+
+static rf_status example(rf__example *m, rf__items *out, rf_error *why)
+{
+    const json_t *list = NULL;
+    const rf__file_record *r = m->record;
+    const rf__text none = {NULL, 0};
+    const float score = score_of(m);
+    const int64_t negatives = m->bad ? -1 : negatives_of(m, &list);
+    if (negatives > 0 && !isnan(score)) RF__EXAMPLE_BAD(m, "has a score and negatives, expected is one of them");
+    if (negatives > 0 && !r->pair.at) RF__EXAMPLE_BAD(m, "has negatives, but no second text");
+    if (!isnan(score) && !m->bad && !r->pair.at) RF__EXAMPLE_BAD(m, "has a score, but no second text");
+    if (!m->with_labels && !r->pair.at) RF__EXAMPLE_BAD(m, "no second text, to which the first could be near");
+    if (out->n && !m->bad && m->with_labels && isnan(score) != isnan(out->target[0]))
+        RF__EXAMPLE_BAD(m, isnan(score) ? "has no score, and the first example has" : "has a score, and the first "
+                                                                                       "example has none");
+    if (m->bad || negatives < 0) return RF_OK;
+    m->l->scored = !isnan(score);
+    rf_status status = rf__items_text(out, r->text, none, why);
+    if (!status) status = rf__items_text(out, r->pair.at ? r->pair : r->text, none, why);
+    for (int64_t i = 0; i < negatives && !status; i++)
+        status = rf__items_text(
+            out, rf__json_string(json_is_array(list) ? json_array_get(list, (size_t)i) : list), none, why);
+    return status ? status : rf__items_end(out, -1, &score, why);
+}
+
+/* ---- what cannot be learned ---- */
+
+static size_t texts_of(const rf__items *t, size_t i) { return t->first[i + 1] - t->first[i]; }
+
+/* Are the first two texts of example i one and the same? */
+static bool same_texts(const rf__items *t, size_t i)
+{
+    const size_t *start = t->start + t->first[i], size = start[1] - start[0];
+    return size == start[2] - start[1] && !memcmp(t->id + start[0], t->id + start[1], size * sizeof *t->id);
+}
+
+static rf_embed_loss loss_of(const rf__items *t, const rf_finetune_options *o)
+{
+    return o->loss != RF_EMBED_AUTO ? o->loss : isnan(t->target[0]) ? RF_EMBED_INFONCE : RF_EMBED_COSENT;
+}
+
+/* The next of "256,128"; 0 at the end, -1: no such number. */
+static int64_t next_width(const char **at, int64_t most)
+{
+    char *end;
+    if (!*at || !**at) return 0;
+    const long long width = strtoll(*at, &end, 10);
+    if (end == *at || (*end && *end != ',') || width < 1 || width > most) return -1;
+    *at = end + (*end == ',');
+    return width;
+}
+
+static rf_status check(const rf__items *t, const rf_finetune_options *o, const rf_config *c, rf_error *why)
+{
+    const rf_embed_loss what = loss_of(t, o);
+    const bool scored = !isnan(t->target[0]), by_score = what == RF_EMBED_COSENT || what == RF_EMBED_COSINE;
+    size_t same = 0, lacking = t->n;
+    const char *at = o->matryoshka;
+    int64_t width;
+    while ((width = next_width(&at, c->hidden_size)) > 0) {}
+    if (width)
+        return rf_fail(why, RF_EARG, "matryoshka %.60s: expected are numbers from 1 to %lld with commas between",
+                       o->matryoshka, (long long)c->hidden_size);
+    for (size_t i = t->n; i-- > 0;) {
+        same += same_texts(t, i);
+        if (texts_of(t, i) < 3) lacking = i;
+    }
+    if (by_score != scored)
+        return rf_fail(why, RF_EDATA, "loss %s: the examples have %s", loss_names[what],
+                       scored ? "scores, which it does not look at; cosent and cosine do"
+                              : "no scores; --label_column names them");
+    if (what == RF_EMBED_TRIPLET && lacking < t->n)
+        return rf_fail(why, RF_EDATA, "loss triplet: example %zu has no negative", lacking + 1);
+    if (what == RF_EMBED_INFONCE && o->per_device_train_batch_size < 2 && lacking < t->n)
+        return rf_fail(why, RF_EARG,
+                       "per_device_train_batch_size 1: example %zu would be alone in its batch, with nothing to tell "
+                       "its second text from",
+                       lacking + 1);
+    if (same == t->n && !(c->hidden_dropout_prob > 0 || c->attention_probs_dropout_prob > 0))
+        return rf_fail(why, RF_EARG,
+                       "all second texts are the first ones, and without dropout their vectors are equal: --dropout "
+                       "0.1 makes them differ (SimCSE)");
+    return RF_OK;
+}
+
+/* ---- losses ---- */
+
+/* Rows of z: first texts, second texts, then negatives, each of example anchor[i]. */
+typedef struct rows { int32_t *text, *candidate, *of; int64_t n, candidates; } rows;
+
+static bool rows_of(rf_graph *g, const rf__item_batch *b, rows *r)
+{
+    r->n = (int64_t)b->n;
+    r->candidates = b->B - r->n;
+    r->text = rf__push(g, (size_t)r->n, sizeof *r->text);
+    r->candidate = rf__push(g, (size_t)r->candidates, sizeof *r->candidate);
+    r->of = rf__push(g, (size_t)r->candidates, sizeof *r->of);
+    if (!r->text || !r->candidate || !r->of) return false;
+    int64_t next = r->n;
+    for (int32_t i = 0; i < (int32_t)b->n; i++) {
+        r->text[i] = b->group[i];
+        r->candidate[i] = b->group[i] + 1;
+        r->of[i] = i;
+        for (int32_t s = b->group[i] + 2; s < b->group[i + 1]; s++, next++) {
+            r->candidate[next] = s;
+            r->of[next] = i;
+        }
+    }
+    return true;
+}
+
+static rf_tensor *infonce(rf_graph *g, rf_tensor *u, const rows *r, double scale, double weight, double *sum)
+{
+    rf_tensor *z = rf_cross(g, rf_rows(g, u, r->text, r->n), rf_rows(g, u, r->candidate, r->candidates), scale);
+    return rf_row_loss(g, z, r->of, NULL, weight, sum, NULL);
+}
+
+/* cos(t_i, p_i), a column. */
+static rf_tensor *cosines(rf_graph *g, rf_tensor *u, const rows *r)
+{
+    const int64_t C = u->dim[1];
+    float *ones = rf__push(g, (size_t)C, sizeof *ones);
+    for (int64_t c = 0; ones && c < C; c++) ones[c] = 1;
+    rf_tensor *both = rf_mul(g, rf_rows(g, u, r->text, r->n), rf_rows(g, u, r->candidate, r->n));
+    return rf_dots(g, both, rf_constant(g, ones, 1, &C), 1, 1);
+}
+
+/* One number for the batch, as heavy as its examples. */
+static rf_tensor *cosent(rf_graph *g, rf_tensor *u, const rows *r, const float score[], double scale, double weight,
+                         double *sum)
+{
+    double all = 0;
+    rf_tensor *loss = rf_cosent_loss(g, cosines(g, u, r), score, scale, weight * (double)r->n, &all);
+    if (sum) *sum += all * (double)r->n;
+    return loss;
+}
+
+/* Each text with each of its negatives; as heavy as the examples. */
+static rf_tensor *triplet(rf_graph *g, rf_tensor *z, const rows *r, double margin, double weight, double *sum)
+{
+    const int64_t n = r->candidates - r->n;
+    int32_t *row = rf__push(g, (size_t)(3 * n), sizeof *row);
+    if (!n) return rf__stop(g, RF_EDATA, "loss triplet: a batch without negatives");
+    for (int64_t i = 0; row && i < n; i++) {
+        row[i] = r->text[r->of[r->n + i]];
+        row[n + i] = r->candidate[r->of[r->n + i]];
+        row[2 * n + i] = r->candidate[r->n + i];
+    }
+    double all = 0;
+    const double each = (double)r->n / (double)n;
+    rf_tensor *loss = rf_triplet_loss(g, rf_rows(g, z, row, 3 * n), margin, weight * each, &all);
+    if (sum) *sum += all * each;
+    return loss;
+}
+
+/* Of z cut to `width` numbers; 0: all of them. */
+static rf_tensor *loss_at(rf_graph *g, rf_tensor *z, int64_t width, const rf__item_batch *b, const rows *r,
+                          const rf_finetune_options *o, double weight, double *sum)
+{
+    const bool scored = !isnan(b->target[0]);
+    const rf_embed_loss what = o->loss != RF_EMBED_AUTO ? o->loss : scored ? RF_EMBED_COSENT : RF_EMBED_INFONCE;
+    if ((what == RF_EMBED_COSENT || what == RF_EMBED_COSINE) && !scored)
+        return rf__stop(g, RF_EDATA, "loss %s: the examples have no scores", loss_names[what]);
+    if (what == RF_EMBED_TRIPLET)
+        return triplet(g, width || o->normalize ? rf_unit(g, z, width) : z, r, o->margin, weight, sum);
+    rf_tensor *u = rf_unit(g, z, width);
+    switch (what) {
+    case RF_EMBED_COSENT: return cosent(g, u, r, b->target, o->similarity_scale, weight, sum);
+    case RF_EMBED_COSINE: return rf_square_loss(g, cosines(g, u, r), b->target, weight, sum);
+    default: return infonce(g, u, r, o->similarity_scale, weight, sum);
+    }
+}
+
+static rf_tensor *loss(rf_graph *g, rf_tensor *z, const rf__item_batch *b, const rf__task_objective *o, double weight,
+                       double *sum)
+{
+    rows r;
+    rf_finetune_options usual;
+    rf_tensor *all = NULL;
+    rf_finetune_defaults(&usual);
+    const rf_finetune_options *options = o->o ? o->o : &usual;
+    if (!rows_of(g, b, &r)) return rf__stop(g, RF_ENOMEM, "out of memory: a batch of %zu examples", b->n);
+    const char *at = options->matryoshka;
+    if (!at || !*at) return loss_at(g, z, 0, b, &r, options, weight, sum);
+    for (int64_t width; (width = next_width(&at, z->dim[1]));) {
+        if (width < 0)
+            return rf__stop(g, RF_EARG, "matryoshka %.60s: expected are numbers from 1 to %lld with commas between",
+                            options->matryoshka, (long long)z->dim[1]);
+        rf_tensor *one = loss_at(g, z, width, b, &r, options, weight, sum);
+        all = all ? rf_add(g, all, one) : one;
+    }
+    return all;
+}
+
+/* ---- scores ---- */
+
+static double cosine(const float *a, const float *b, int64_t C)
+{
+    double ab = 0, aa = 0, bb = 0;
+    for (int64_t c = 0; c < C; c++) {
+        ab += (double)a[c] * (double)b[c];
+        aa += (double)a[c] * (double)a[c];
+        bb += (double)b[c] * (double)b[c];
+    }
+    return ab / sqrt(aa * bb);
+}
+
+static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
+{
+    const float *z = a->logit + t->first[i] * (size_t)a->K;
+    return cosine(z, z + a->K, a->K);
+}
+
+static rf_status score_pairs(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
+    if (!x) return rf__score_no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++) {
+        x[i] = t->target[i];
+        x[t->n + i] = pair_cosine(a, t, i);
+    }
+    const rf_status status = rf_spearman(t->ctx, x, x + t->n, t->n, &spearman, why);
+    if (!status) {
+        rf__score_add(out, "pearson", rf_pearson(x, x + t->n, t->n));
+        rf__score_add(out, "spearmanr", spearman);
+    }
+    rf__free(t->ctx, x);
+    return status;
+}
+
+/* How many second texts are nearer to text i than its own; of equal ones those before it. */
+static size_t rank_of(const rf__items *t, size_t i, const float *u, int64_t C)
+{
+    const float *q = u + t->first[i] * (size_t)C;
+    double own = 0;
+    size_t nearer = 0;
+    for (int64_t c = 0; c < C; c++) own += (double)q[c] * (double)q[C + c];
+    for (size_t j = 0; j < t->n; j++) {
+        const float *p = u + (t->first[j] + 1) * (size_t)C;
+        double cos = 0;
+        for (int64_t c = 0; c < C; c++) cos += (double)q[c] * (double)p[c];
+        nearer += j != i && (cos > own || (cos >= own && j < i));
+    }
+    return nearer;
+}
+
+/* Each text asks for its second text among those of all examples. */
+static rf_status score_search(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    double first = 0, ten = 0, reciprocal = 0, gain = 0;
+    const double n = (double)t->n;
+    const size_t C = (size_t)a->K;
+    float *u = rf__calloc(t->ctx, t->sequences * C, sizeof *u);
+    if (!u) return rf__score_no_memory(t, why);
+    for (size_t s = 0; s < t->sequences; s++) {
+        double square = 0;
+        for (size_t c = 0; c < C; c++) square += (double)a->logit[s * C + c] * (double)a->logit[s * C + c];
+        for (size_t c = 0; c < C; c++) u[s * C + c] = (float)((double)a->logit[s * C + c] / sqrt(square));
+    }
+    for (size_t i = 0; i < t->n; i++) {
+        const size_t rank = rank_of(t, i, u, a->K);
+        first += rank == 0;
+        if (rank >= CUT) continue;
+        ten++;
+        reciprocal += 1 / (double)(rank + 1);
+        gain += 1 / log2((double)rank + 2);
+    }
+    rf__free(t->ctx, u);
+    rf__score_add(out, "recall_at_1", first / n);
+    rf__score_add(out, "recall_at_10", ten / n);
+    rf__score_add(out, "mrr_at_10", reciprocal / n);
+    rf__score_add(out, "ndcg_at_10", gain / n);
+    return RF_OK;
+}
+
+static bool has_metric(const rf__labelled *l, const char *name)
+{
+    return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
+}
+
+static const char *why_not(const rf__labelled *l)
+{
+    return l->scored ? "the examples have scores, to which cosines are held" : "the examples have no scores";
+}
+
+static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
+{
+    (void)l;
+    return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, out, why);
+}
+
+/* ---- answers ---- */
+
+static bool recognise(const rf_config *c)
+{
+    (void)c;                                                             /* the head says it */
+    return true;
+}
+
+static json_t *predict(const rf__prediction *p, size_t i)
+{
+    return json_pack("{s:o}", "score", rf__json_real6(pair_cosine(p->z, p->t, i)));
+}
+
+static const char *const options[] = {"loss",       "pooling",   "normalize",       "similarity_scale", "margin",
+                                      "matryoshka", "score_max", "mini_batch_size", NULL};
+
+const rf__task rf__task_embed = {
+    .examples = {
+        .name = "embed",
+        .text = true,
+        .pair = true,
+        .label = RF__MEMBER_SCORE,
+        .lines = rf__records_table,
+        .kind = RF__LABEL_VECTOR,
+        .example = example,
+    },
+    .head = RF_HEAD_EMBED,
+    .problem_type = "",
+    .options = options,
+    .recognise = recognise,
+    .check = check,
+    .loss = loss,
+    .metric = "spearmanr",
+    .other_metric = "mrr_at_10",
+    .score = score,
+    .has_metric = has_metric,
+    .why_not = why_not,
+    .columns = "score",
+    .between = ',',
+    .predict = predict,
+};

@@ -1,0 +1,142 @@
+/* test_sentence.c — mirrors src/store/sentence.c: folders of sentence-transformers (tools/golden_embed.py) say what
+ * they say there, what is written is read again, and what is not here is named. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "roformer/checkpoint.h"
+#include "roformer/files.h"
+#include "t.h"
+
+static void read_golden(rf_ctx *ctx, const char *name, rf_status status, rf_sentence *s, const char *part)
+{
+    char folder[256];
+    rf_error why = {0};
+    snprintf(folder, sizeof folder, "tests/golden/embed/folders/%s", name);
+    if (rf_sentence_read(ctx, folder, s, &why) != status) fail_msg("%s: %s", name, why.text);
+    if (status) t_failed(&why, status, part);
+}
+
+static void folders_of_sentence_transformers_are_read(void **state)
+{
+    (void)state;
+    static const struct { const char *name, *pooling; int normalize; int64_t usual; } cases[] = {
+        {"mean", "mean", 0, -1}, {"cls-unit", "cls", 1, -1}, {"max", "max", 0, 0}};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_sentence s;
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        read_golden(ctx, cases[i].name, RF_OK, &s, NULL);
+        assert_string_equal(s.pooling, cases[i].pooling);
+        assert_string_equal(s.transformer, "");
+        assert_int_equal(s.normalize, cases[i].normalize);
+        assert_int_equal(s.include_prompt, 1);
+        assert_int_equal(s.prompts, 3);
+        assert_int_equal(s.default_prompt >= 0, cases[i].usual >= 0);
+        for (int64_t k = 0; k < s.prompts; k++)
+            assert_string_equal(s.prompt[k].text, strcmp(s.prompt[k].name, "query") ? "" : "question : ");
+        if (s.default_prompt >= 0) assert_string_equal(s.prompt[s.default_prompt].name, "query");
+        rf_sentence_free(&s);
+    }
+    read_golden(ctx, "two", RF_EUNSUPPORTED, &s, "2 poolings side by side");
+    read_golden(ctx, "last", RF_EUNSUPPORTED, &s, "pooling \"lasttoken\": there are cls, mean and max");
+    read_golden(ctx, "dense", RF_EUNSUPPORTED, &s, "module 2 is Dense, expected is Normalize, or none");
+    rf_ctx_free(ctx);
+}
+
+static rf_config config_of(const char *pooling, int normalize)
+{
+    rf_config c;
+    rf_config_defaults(&c);
+    rf_config_set_head(&c, RF_HEAD_EMBED);
+    snprintf(c.sentence_pooling, sizeof c.sentence_pooling, "%s", pooling);
+    c.sentence_normalize = normalize;
+    c.task_max_length = 77;
+    return c;
+}
+
+static void what_is_written_is_read(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    static const char *const poolings[] = {"cls", "mean", "max"};
+    for (int i = 0; i < 6; i++) {
+        const char *folder = t_folder();
+        const rf_config c = config_of(poolings[i % 3], i / 3);
+        rf_sentence s;
+        rf_error why = {0};
+        if (rf_sentence_write(ctx, folder, &c, &why) || rf_sentence_read(ctx, folder, &s, &why))
+            fail_msg("%s", why.text);
+        assert_string_equal(s.pooling, poolings[i % 3]);
+        assert_int_equal(s.normalize, i / 3);
+        assert_int_equal(s.max_length, 77);
+        assert_int_equal(s.prompts, 0);
+        for (const char *const *file = rf_sentence_files(&c); *file; file++) {
+            char path[4096];
+            struct stat is;
+            snprintf(path, sizeof path, "%s/%s", folder, *file);
+            assert_int_equal(stat(path, &is), 0);
+        }
+        rf_sentence_free(&s);
+    }
+    rf_sentence none;
+    assert_int_equal(rf_sentence_read(ctx, t_folder(), &none, NULL), RF_OK);
+    assert_string_equal(none.pooling, "");
+    rf_sentence_free(&none);
+    rf_sentence_free(NULL);
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+static void put(const char *folder, const char *name, const char *text) { t_write(folder, name, text, strlen(text)); }
+
+/* Each file, one thing wrong with it. */
+static void damage_is_named(void **state)
+{
+    (void)state;
+    static const char whole[] = "[{\"type\": \"a.Transformer\", \"path\": \"\"},"
+                                " {\"type\": \"Pooling\", \"path\": \"p\"}]";
+    static const struct { const char *name, *text; rf_status status; const char *part; } cases[] = {
+        {RF_FILE_MODULES, "{", RF_EDATA, RF_FILE_MODULES ":1"},
+        {RF_FILE_MODULES, "{}", RF_EDATA, "is not a list"},
+        {RF_FILE_MODULES, "[]", RF_EDATA, "0 modules, expected are"},
+        {RF_FILE_MODULES, "[{\"type\": 3}]", RF_EDATA, "module 0 has no type and path"},
+        {RF_FILE_MODULES, "[{\"type\": \"x.CLIPModel\", \"path\": \"\"}]", RF_EUNSUPPORTED, "module 0 is CLIPModel"},
+        {RF_FILE_MODULES, "[{\"type\": \"Transformer\", \"path\": \"../up\"}]", RF_EDATA, "a folder below this one"},
+        {"p/" RF_FILE_CONFIG, NULL, RF_EIO, "is not there, and " RF_FILE_MODULES " names it"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode\": 1}", RF_EDATA, "neither a string nor a list"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_cls_token\": true, \"pooling_mode_max_tokens\": true}", RF_EUNSUPPORTED,
+         "2 poolings"},
+        {"p/" RF_FILE_CONFIG, "{\"pooling_mode_weightedmean_tokens\": true}", RF_EUNSUPPORTED, "weightedmean"},
+        {RF_FILE_SENTENCE, "{\"max_seq_length\": -1}", RF_EDATA, "max_seq_length"},
+        {RF_FILE_SENTENCE, "{\"do_lower_case\": true}", RF_EUNSUPPORTED, "do_lower_case"},
+        {RF_FILE_PROMPTS, "{\"prompts\": {\"q\": 1}}", RF_EDATA, "prompt \"q\" is not a string"},
+        {RF_FILE_PROMPTS, "{\"default_prompt_name\": \"q\"}", RF_EDATA, "default_prompt_name is \"q\""},
+    };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    for (size_t i = 0; i < RF_COUNT(cases); i++) {
+        const char *folder = t_folder();
+        char inner[4096];
+        rf_sentence s;
+        rf_error why = {0};
+        snprintf(inner, sizeof inner, "%s/p", folder);
+        assert_int_equal(mkdir(inner, 0777), 0);
+        put(folder, RF_FILE_MODULES, whole);
+        if (cases[i].text && !strncmp(cases[i].name, "p/", 2)) put(inner, RF_FILE_CONFIG, cases[i].text);
+        else if (cases[i].text) put(inner, RF_FILE_CONFIG, "{}");
+        if (cases[i].text && strncmp(cases[i].name, "p/", 2)) put(folder, cases[i].name, cases[i].text);
+        assert_int_equal(rf_sentence_read(ctx, folder, &s, &why), cases[i].status);
+        t_failed(&why, cases[i].status, cases[i].part);
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(folders_of_sentence_transformers_are_read),
+        cmocka_unit_test(what_is_written_is_read),
+        cmocka_unit_test(damage_is_named),
+    };
+    return cmocka_run_group_tests_name("store/sentence", tests, NULL, NULL);
+}

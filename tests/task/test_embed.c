@@ -1,0 +1,319 @@
+/* test_embed.c — mirrors src/task/tasks/embed.c: losses with their gradients and scores are those of
+ * sentence-transformers (tools/golden_embed.py); a batch in parts is the whole one; a run learns, resumes and answers;
+ * what cannot be learned is refused. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "gradient.h"
+#include "random_weights.h"
+#include "roformer/finetune.h"
+#include "task/objective.h"
+
+enum { ROWS = 64, WIDTH = 16 };
+
+/* ---- losses ---- */
+
+typedef struct golden { char name[16], options[64], dims[32]; int n, texts, C, scored; } golden;
+
+static void read_numbers(FILE *f, double *to, int n)
+{
+    for (int i = 0; i < n; i++) assert_int_equal(fscanf(f, "%lf", &to[i]), 1);
+}
+
+static void set_options(const golden *c, rf_finetune_options *o)
+{
+    static const char *const names[] = {"auto", "infonce", "cosent", "cosine", "triplet"};
+    rf_finetune_defaults(o);
+    for (size_t i = 0; i < RF_COUNT(names); i++)
+        if (!strcmp(c->name, names[i])) o->loss = (rf_embed_loss)i;
+    sscanf(c->options, "similarity_scale=%lf", &o->similarity_scale);
+    sscanf(c->options, "margin=%lf", &o->margin);
+    o->matryoshka = strcmp(c->dims, "-") ? c->dims : NULL;
+}
+
+/* Floats of size 1 at the end of some hundred roundings, times a scale of 20. */
+static void check_loss(rf_ctx *ctx, const golden *c, const double *z, const double *score, double value,
+                       const double *dz)
+{
+    const int B = c->n * c->texts, all = B * c->C;
+    float x[ROWS * WIDTH], dx[ROWS * WIDTH] = {0}, target[ROWS];
+    int32_t group[ROWS + 1];
+    rf_finetune_options o;
+    double sum = 0;
+    rf_error why = {0};
+    rf_graph *g = t_graph(ctx);
+    set_options(c, &o);
+    for (int i = 0; i < all; i++) x[i] = (float)z[i];
+    for (int i = 0; i < c->n; i++) target[i] = c->scored ? (float)score[i] : NAN;
+    for (int i = 0; i <= c->n; i++) group[i] = i * c->texts;
+    const rf__item_batch b = {.n = (size_t)c->n, .B = B, .K = 1, .labels = c->n, .group = group, .target = target};
+    rf_graph_record(g, 1, 1, 1);
+    rf_tensor *in = rf_parameter(g, x, dx, 2, (int64_t[]){B, c->C});
+    rf_tensor *loss =
+        rf__task_objective_loss(g, in, &b, &(rf__task_objective){.task = &rf__task_embed, .o = &o}, 1.0 / c->n, &sum);
+    if (rf_backward(g, loss, &why)) fail_msg("%s: %s", c->name, why.text);
+    const double near = 1e-5 * fmax(1, o.similarity_scale);
+    t_near((double)loss->f32[0], value, near * fmax(1, fabs(value)));
+    t_near(sum / c->n, value, near * fmax(1, fabs(value)));
+    for (int i = 0; i < all; i++) t_near((double)dx[i], dz[i], near);
+    rf_graph_free(g);
+}
+
+static void losses_are_those_of_sentence_transformers(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    FILE *f = fopen("tests/golden/embed/losses.txt", "r");
+    golden c;
+    int cases = 0;
+    assert_non_null(f);
+    while (fscanf(f, "%15s %d %d %d %d %63s %31s", c.name, &c.n, &c.texts, &c.C, &c.scored, c.options, c.dims) == 7) {
+        double z[ROWS * WIDTH], dz[ROWS * WIDTH], score[ROWS], value;
+        assert_true(c.n * c.texts <= ROWS && c.C <= WIDTH);
+        read_numbers(f, z, c.n * c.texts * c.C);
+        if (c.scored) read_numbers(f, score, c.n);
+        read_numbers(f, &value, 1);
+        read_numbers(f, dz, c.n * c.texts * c.C);
+        check_loss(ctx, &c, z, score, value, dz);
+        cases++;
+    }
+    fclose(f);
+    assert_int_equal(cases, 10);
+    rf_ctx_free(ctx);
+}
+
+/* ---- scores ---- */
+
+/* The file's numbers are floats; ranks are theirs, and a tie of ranks there is none. */
+static void scores_are_those_of_sentence_transformers(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"pearson", "spearmanr", "recall_at_1", "recall_at_10", "mrr_at_10",
+                                        "ndcg_at_10"};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    FILE *f = fopen("tests/golden/embed/scores.txt", "r");
+    int n, C, cases = 0;
+    assert_non_null(f);
+    for (; fscanf(f, "%d %d", &n, &C) == 2; cases++) {
+        double z[ROWS * 2 * WIDTH], score[ROWS], expected[RF_COUNT(names)];
+        float logit[ROWS * 2 * WIDTH], target[ROWS];
+        size_t first[ROWS + 1];
+        read_numbers(f, z, 2 * n * C);
+        read_numbers(f, score, n);
+        read_numbers(f, expected, (int)RF_COUNT(names));
+        for (int i = 0; i < 2 * n * C; i++) logit[i] = (float)z[i];
+        for (int i = 0; i <= n; i++) first[i] = 2 * (size_t)i;
+        for (int scored = 1; scored >= 0; scored--) {
+            for (int i = 0; i < n; i++) target[i] = scored ? (float)score[i] : NAN;
+            const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = (size_t)n,
+                                 .sequences = 2 * (size_t)n, .first = first, .target = target};
+            const rf__answers a = {.K = C, .rows = 2 * (size_t)n, .logit = logit};
+            rf_scores s = {.n = 0};
+            assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, NULL), RF_OK);
+            assert_int_equal(s.n, scored ? 2 : 4);
+            for (int i = 0; i < s.n; i++) {
+                assert_string_equal(s.score[i].name, names[2 * !scored + i]);
+                t_near(s.score[i].value, expected[2 * !scored + i], 1e-6);
+            }
+        }
+    }
+    fclose(f);
+    assert_int_equal(cases, 2);
+    rf_ctx_free(ctx);
+}
+
+/* ---- runs ---- */
+
+typedef struct setup { rf_ctx *ctx; char *data, *out; rf_error why; } setup;
+
+static setup begin(void)
+{
+    setup s = {.ctx = t_ctx(1, NULL), .data = tiny_model(), .out = strdup(t_folder())};
+    random_weights(s.ctx, s.data, 3);
+    return s;
+}
+
+static void end(setup *s)
+{
+    rf_ctx_free(s->ctx);
+    free(s->data);
+    free(s->out);
+    t_free_all();
+}
+
+/* Second texts that follow from the first: the noun's verb and the adjective. */
+static char *write_pairs(const setup *s)
+{
+    char text[1 << 14];
+    size_t n = (size_t)sprintf(text, "anchor\tpositive\n");
+    for (unsigned i = 0; i < 48; i++)
+        n += (size_t)sprintf(text + n, "the %s %s\tthe %s is %s the %s\n", tiny_adjectives[i / 12],
+                             tiny_nouns[i % 12], tiny_adjectives[i / 12], tiny_verbs[i % 6], tiny_nouns[i % 12]);
+    t_write(s->data, "train.tsv", text, n);
+    return tiny_path(s->data, "train.tsv");
+}
+
+static rf_finetune_options options_of(const setup *s, const char *train, const char *out)
+{
+    rf_finetune_options o;
+    rf_finetune_defaults(&o);
+    o.task = "embed";
+    o.train = train;
+    o.t.model = s->data;
+    o.t.output_dir = out;
+    o.t.num_train_epochs = 20;
+    o.t.learning_rate = 3e-3;
+    o.t.max_length = 16;
+    o.dropout = 0;
+    o.per_device_train_batch_size = 16;
+    o.save_strategy = RF_STRATEGY_STEPS;
+    o.t.save_steps = 10;
+    return o;
+}
+
+/* Learned, resumed with the same bits, and the folder says what it is, to us and to sentence-transformers. */
+static void a_run_learns_resumes_and_answers(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_pairs(&s), *again = strdup(t_folder());
+    rf_finetune_options o = options_of(&s, train, s.out), none;
+    rf_scores scores, on_file;
+    rf_answerer *a;
+    rf_sentence sentence;
+    o.dev = train;
+    o.normalize = 1;
+    o.matryoshka = "32,8";
+    if (rf_finetune(s.ctx, &o, NULL, NULL, &scores, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(scores.score[1].name, "recall_at_1");
+    assert_string_equal(scores.score[3].name, "mrr_at_10");
+    if (!(scores.score[1].value > 0.8)) fail_msg("recall at 1: %g", scores.score[1].value);
+    o.t.output_dir = again;
+    o.t.stop_after = 17;
+    assert_int_equal(rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why), RF_ESTOPPED);
+    o.t.stop_after = 0;
+    o.t.resume_from_checkpoint = "latest";
+    if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+    assert_int_equal(tiny_crc(s.out, "model.safetensors"), tiny_crc(again, "model.safetensors"));
+
+    if (rf_sentence_read(s.ctx, s.out, &sentence, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(sentence.pooling, "mean");
+    assert_int_equal(sentence.normalize, 1);
+    assert_int_equal(sentence.max_length, 16);
+    rf_sentence_free(&sentence);
+    rf_finetune_defaults(&none);
+    none.matryoshka = "32,8";
+    if (rf_answerer_open(s.ctx, s.out, &a, &s.why)) fail_msg("%s", s.why.text);
+    assert_string_equal(rf_answerer_task(a), "embed");
+    if (rf_answerer_evaluate(a, &none, train, &on_file, &s.why)) fail_msg("%s", s.why.text);
+    for (int i = 0; i < scores.n; i++) t_near(on_file.score[i].value, scores.score[i].value, 1e-5);
+    rf_answerer_close(a);
+    free(train);
+    free(again);
+    end(&s);
+}
+
+static float *weights_of(const setup *s, const char *folder, size_t *n)
+{
+    rf_weights *w;
+    rf_error why = {0};
+    *n = 0;
+    if (rf_weights_open(s->ctx, folder, &w, &why)) fail_msg("%s", why.text);
+    for (size_t i = 0; i < rf_weights_count(w); i++) *n += rf_weights_at(w, i)->count;
+    float *all = t_bytes(*n * sizeof *all), *to = all;
+    for (size_t i = 0; i < rf_weights_count(w); to += rf_weights_at(w, i++)->count)
+        assert_int_equal(rf_weights_read(w, rf_weights_at(w, i), to, 1, &why), RF_OK);
+    rf_weights_close(w);
+    return all;
+}
+
+/* A batch in one part is the plain batch, to the bit; in several, the vectors and so the loss are, and gradients differ
+ * by how sums over tokens are rounded: after 12 steps of SGD of size 0.05, by no more than 1e-4 of weights of size 0.1.
+ * With dropout the two laps see the same one: the loss falls. */
+static void a_batch_in_parts_is_the_whole_one(void **state)
+{
+    (void)state;
+    setup s = begin();
+    char *train = write_pairs(&s);
+    static const int64_t parts[] = {0, 16, 5, 1};
+    float *whole = NULL;
+    for (size_t i = 0; i < RF_COUNT(parts); i++) {
+        size_t n;
+        char *out = strdup(t_folder());
+        rf_finetune_options o = options_of(&s, train, out);
+        o.t.optim = RF_OPTIM_SGD;
+        o.t.learning_rate = 0.05;
+        o.t.max_steps = 12;
+        o.mini_batch_size = parts[i];
+        if (rf_finetune(s.ctx, &o, NULL, NULL, NULL, &s.why)) fail_msg("%s", s.why.text);
+        float *now = weights_of(&s, out, &n);
+        if (!whole) whole = now;
+        else if (parts[i] == 16) assert_memory_equal(now, whole, n * sizeof *now);
+        for (size_t k = 0; k < n; k++) t_near((double)now[k], (double)whole[k], 1e-4);
+        free(out);
+    }
+    free(train);
+    end(&s);
+}
+
+static void refused(setup *s, const char *name, const char *text, const rf_finetune_options *with, rf_status status,
+                    const char *sentence)
+{
+    rf_finetune_options o = *with;
+    char *path = tiny_path(s->data, name), *out = strdup(t_folder());
+    t_write(s->data, name, text, strlen(text));
+    o.train = path;
+    o.t.output_dir = out;
+    o.t.max_steps = 1;
+    s->why = (rf_error){0};
+    const rf_status got = rf_finetune(s->ctx, &o, NULL, NULL, NULL, &s->why);
+    if (got != status) fail_msg("%s: status %d, expected %d: %s", sentence, got, status, s->why.text);
+    t_failed(&s->why, status, sentence);
+    free(path);
+    free(out);
+}
+
+static void what_cannot_be_learned_is_refused(void **state)
+{
+    (void)state;
+    setup s = begin();
+    static const char pairs[] = "text\tpair\nthe cat\tthe dog\nthe king\tthe queen\n",
+                      scored[] = "text\tpair\tscore\nthe cat\tthe dog\t0.5\nthe king\tthe tree\t1\n",
+                      single[] = "text\nthe cat\nthe dog\n",
+                      three[] = "{\"text\": \"the cat\", \"pair\": \"the dog\", \"negative\": \"the tree\"}\n";
+    rf_finetune_options o = options_of(&s, NULL, NULL), p;
+    refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\t1.5\n", &o, RF_EDATA, "1.5 is not in -1 to 1");
+    refused(&s, "a.tsv", "text\tpair\tscore\nthe cat\tthe dog\thigh\n", &o, RF_EDATA, "'high' is not a finite number");
+    refused(&s, "a.tsv", single, &o, RF_EARG, "--dropout 0.1 makes them differ");
+    refused(&s, "a.jsonl", "{\"text\": \"the cat\", \"negative\": \"x\"}\n", &o, RF_EDATA, "but no second text");
+    refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negatives\": \"x\"}\n", &o, RF_EDATA, "not a list");
+    refused(&s, "a.jsonl", "{\"text\": \"a\", \"pair\": \"b\", \"negative\": \"x\", \"score\": 1}\n", &o, RF_EDATA,
+            "a score and negatives");
+    p = o, p.loss = RF_EMBED_COSENT;
+    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "loss cosent: the examples have no scores");
+    p = o, p.loss = RF_EMBED_INFONCE;
+    refused(&s, "a.tsv", scored, &p, RF_EDATA, "loss infonce: the examples have scores");
+    p = o, p.loss = RF_EMBED_TRIPLET;
+    refused(&s, "a.tsv", pairs, &p, RF_EDATA, "example 1 has no negative");
+    p = o, p.per_device_train_batch_size = 1;
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "example 1 would be alone");
+    p = o, p.matryoshka = "8,64";
+    refused(&s, "a.jsonl", three, &p, RF_EARG, "matryoshka 8,64: expected are numbers from 1 to 32");
+    p = o, p.r_drop = 1;
+    refused(&s, "a.jsonl", three, &p, RF_EARG, "r_drop");
+    p = o, p.metric = "spearmanr";
+    refused(&s, "a.tsv", pairs, &p, RF_EARG, "the examples have no scores");
+    end(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(losses_are_those_of_sentence_transformers),
+        cmocka_unit_test(scores_are_those_of_sentence_transformers),
+        cmocka_unit_test(a_run_learns_resumes_and_answers),
+        cmocka_unit_test(a_batch_in_parts_is_the_whole_one),
+        cmocka_unit_test(what_cannot_be_learned_is_refused),
+    };
+    return cmocka_run_group_tests_name("task/embed", tests, NULL, NULL);
+}
