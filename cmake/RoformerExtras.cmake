@@ -38,6 +38,15 @@ add_executable(example_readme ${rf_untested} ${PROJECT_BINARY_DIR}/readme.c)
 set_target_properties(example_readme PROPERTIES OUTPUT_NAME readme RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/examples)
 target_link_libraries(example_readme PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 
+# The ten lines of C of docs/rope.md, for the test of that page.
+if(TARGET docs_test_rope_pages)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/docs/rope.md)
+  file(READ ${PROJECT_SOURCE_DIR}/docs/rope.md page)
+  string(REGEX MATCH "\n```c\n([^`]*)```" page "${page}")
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/rope_page/rope_page.inc CONTENT "${CMAKE_MATCH_1}" @ONLY)
+  target_include_directories(docs_test_rope_pages PRIVATE ${PROJECT_BINARY_DIR}/rope_page)
+endif()
+
 # Checks of the tree itself.
 if(BUILD_TESTING)
   foreach(check floors headers mirror docs words tasks lines files)
