@@ -1,4 +1,4 @@
-/* test_rope_pages.c — the numbers of docs/rope.md, from the library and from formulas in double.
+/* test_rope_pages.c — the numbers of docs/rope.md and docs/rope.zh.md, from the library and from formulas in double.
  *
  * Each line of a ```numbers block names one of the functions below.  A page that states a number that none gives, or a
  * function that no page uses, fails.                                                                                */
@@ -368,6 +368,8 @@ static int stage_steps(const double *a, int n, double *out)
 
 /* ---- the pages ---- */
 
+static const char *const pages[] = {"docs/rope.md", "docs/rope.zh.md"};
+
 static const struct function {
     const char *name;
     int least; /* arguments */
@@ -481,11 +483,64 @@ static void recompute(const page *p)
 static void every_number_is_recomputed(void **state)
 {
     (void)state;
-    static const char *const path[] = {"docs/rope.md"};
-    for (size_t i = 0; i < RF_COUNT(path); i++) {
-        page *p = page_open(path[i]);
+    for (size_t i = 0; i < RF_COUNT(pages); i++) {
+        page *p = page_open(pages[i]);
         recompute(p);
         page_repeats(p);
+        free(p);
+    }
+}
+
+/* Up to a remark, which is in the page's language. */
+static bool same_line(const page_line *a, const page_line *b)
+{
+    size_t n = strlen(a->text), k = strlen(b->text);
+    if (!strcmp(a->fence, "numbers")) n = strcspn(a->text, "#"), k = strcspn(b->text, "#");
+    return a->section == b->section && n == k && !strncmp(a->text, b->text, n);
+}
+
+/* Both pages show the same numbers and the same code, section by section. */
+static void the_pages_agree(void **state)
+{
+    (void)state;
+    page *p = page_open(pages[0]), *q = page_open(pages[1]);
+    int i = 0, j = 0;
+    for (;; i++, j++) {
+        while (i < p->lines && (!p->line[i].fence[0] || p->line[i].text[0] == '#')) i++;
+        while (j < q->lines && (!q->line[j].fence[0] || q->line[j].text[0] == '#')) j++;
+        if (i == p->lines || j == q->lines) break;
+        if (!same_line(p->line + i, q->line + j))
+            fail_msg("line %d of %s is \"%s\", line %d of %s is \"%s\"", i + 1, p->path, p->line[i].text, j + 1,
+                     q->path, q->line[j].text);
+    }
+    assert_true(i == p->lines && j == q->lines);
+    free(p);
+    free(q);
+}
+
+/* GitHub shows $...$ as a formula where blanks or ASCII punctuation stand around it, and what Markdown would read
+ * otherwise (\, * <) is not in it; ```math always. */
+static void formulas_render(void **state)
+{
+    (void)state;
+    for (size_t f = 0; f < RF_COUNT(pages); f++) {
+        page *p = page_open(pages[f]);
+        for (int i = 0; i < p->lines; i++) {
+            const char *text = p->line[i].text;
+            bool inside = false;
+            if (p->line[i].fence[0]) continue;
+            for (const char *at = strchr(text, '$'); at; at = strchr(at + 1, '$'), inside = !inside) {
+                const unsigned char around = (unsigned char)(inside ? at[1] : at > text ? at[-1] : ' ');
+                const unsigned char within = (unsigned char)(inside ? at[-1] : at[1]);
+                const char *end = inside ? at : at + 1 + strcspn(at + 1, "$");
+                bool markdown = false;
+                for (const char *c = at + 1; c < end; c++)
+                    markdown |= *c == '*' || *c == '<' || (*c == '\\' && ispunct((unsigned char)c[1]));
+                if (around > 127 || isalnum(around) || within == ' ' || around == '$' || markdown)
+                    fail_msg("%s:%d: GitHub does not read this as a formula: %s", p->path, i + 1, at);
+            }
+            if (inside) fail_msg("%s:%d: a formula does not end: %s", p->path, i + 1, text);
+        }
         free(p);
     }
 }
@@ -524,6 +579,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_number_is_recomputed),
+        cmocka_unit_test(the_pages_agree),
+        cmocka_unit_test(formulas_render),
         cmocka_unit_test(every_function_is_used),
         cmocka_unit_test(the_ten_lines_are_the_library),
     };
