@@ -4,7 +4,7 @@
 set -eu
 cd "$(dirname "$0")/.."
 build=${1:-build/release}
-cmake --build "$build" --target bench_kernels bench_attention bench_relative bench_encodings bench_gemm bench_tokenizer roformer-program > /dev/null
+cmake --build "$build" --target bench_kernels bench_attention bench_relative bench_encodings bench_gemm bench_linear bench_tokenizer roformer-program > /dev/null
 
 machine() {
     printf '%s, %s cores, %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)" "$(nproc)" \
@@ -41,13 +41,14 @@ int8='
 python() { "${PEERS:-build/peers}/v/bin/python" "$@"; }
 
 # With names behind BUILD, only those.
-chosen=${2:-kernels attention relative encodings gemm tokenizer forward train bf16 int8}
+chosen=${2:-kernels attention linear relative encodings gemm tokenizer forward train bf16 int8}
 for what in $chosen; do
     case $what in
     bf16) into bf16 sh -xc "$bf16" "$build" ;;
     int8) into int8 sh -xc "$int8" "$build" ;;
     finetune) into peers-finetune python bench/peers/finetune.py --roformer "$build/roformer" ;;
     forward | train) into "$what" "$build/roformer" bench "$what" ;;
+    linear) into linear sh -xc '"$0"; "$0" --encoder' "$build/bench/bench_linear" ;;
     relative) into relative sh -xc '"$0" --rounds 5; "$0" --rounds 3 --type bf16' "$build/bench/bench_relative" ;;
     *) into "$what" "$build/bench/bench_$what" ;;
     esac
