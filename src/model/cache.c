@@ -302,13 +302,15 @@ static rf_status too_much(rf_cache *c, const sequence *q, rf_error *why)
     size_t token = 0;
     for (int64_t l = 0; l < c->places; l++) token += row_bytes(&c->keeping[l], q->type);
     rf__cache_end(c, false);
+    const char *const linear =
+        token ? "; layers with linear attention (attention_type) keep one size at any length" : "";
     if (!c->refused)
-        return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens more of sequence %lld, of %zu bytes each", more,
-                       number, token);
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens more of sequence %lld, of %zu bytes each%s", more,
+                       number, token, linear);
     return rf_fail(why, RF_ERANGE,
                    "sequence %lld: %lld tokens more, of %zu bytes each; all sequences may have %zu bytes, and %zu are "
-                   "in use",
-                   number, more, token, c->limit, c->bytes);
+                   "in use%s",
+                   number, more, token, c->limit, c->bytes, linear);
 }
 
 rf_status rf__cache_begin(rf_cache *c, const rf_sequence which[], int64_t B, const int32_t start[], rf_error *why)

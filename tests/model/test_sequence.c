@@ -232,6 +232,7 @@ static void a_limit_of_memory(void **state)
         assert_int_equal(rf_sequence_limit(w.session, limit, &why), RF_OK);
         assert_int_equal(go_on(&w, a, 641, &why), RF_ERANGE);
         t_failed(&why, RF_ERANGE, said);
+        t_failed(&why, RF_ERANGE, "linear attention (attention_type) keep one size");
         assert_int_equal(rf_sequence_length(w.session, a), 0);
         assert_int_equal(rf_sequence_memory(w.session), 0);
         if (go_on(&w, a, 600, &why)) fail_msg("%s", why.text);
