@@ -120,7 +120,8 @@ rf_status rf_session_generate(rf_session *session, const int32_t id[], int64_t n
  *              not hold: the others go on.  Anything but 0 ends all, those that write are not heard of again.  NULL:
  *              the first such failure is returned when all others are done
  *   limit      with rf_sequence_limit, a text enters when its keys and values fit at its longest, beside those that are
- *              there; RF_ERANGE: not even alone
+ *              there; RF_ERANGE: not even alone.  Without, it enters when those of its prompt fit the memory that the
+ *              system has for this process
  *   others     as rf_session_generate */
 typedef struct rf_prompt {
     const int32_t *id;          /* [n] */

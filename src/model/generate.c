@@ -190,26 +190,36 @@ static size_t promised(const rf__writer *w)
     return sum;
 }
 
-/* Whether its keys fit beside those of the others.  RF_ERANGE: not even alone. */
+static rf_status too_long(const rf__writer *w, const rf__writing *t, size_t limit, rf_error *why)
+{
+    const rf_type type = rf__sequence_type(w->model, w->o->cache_type);
+    const size_t most = rf__cache_most(w->cache), bytes = t->bytes * (size_t)w->o->num_beams + t->source_bytes;
+    const char *what = t->source ? "source" : "prompt";
+    return rf_fail(why, RF_ERANGE,
+                   "a %s of %lld tokens%s: keys and values of %s%zu bytes, and %s %zu: a shorter %s, %s%smore memory%s",
+                   what, (long long)(t->source ? t->source->n : t->prompt), most ? " and max_new_tokens" : "",
+                   w->o->num_beams > 1 ? "all beams, " : "", bytes, most ? "the limit is" : "the machine has", limit,
+                   what, most ? "fewer max_new_tokens, " : "", type == RF_F32 ? "keys in bf16 (half), " : "",
+                   t->source ? ""
+                             : ", or a model with linear attention (attention_type), which needs the same for any "
+                               "length");
+}
+
+/* Whether its keys fit beside those of the others, at its longest; where no limit was set, whether its prompt's do.
+ * RF_ERANGE: not even alone. */
 static rf_status fits(const rf__writer *w, rf__writing *t, bool *yes, rf_error *why)
 {
     rf_sequence_options o;
     rf_sequence_defaults(&o);
     o.type = w->o->cache_type;
-    const size_t limit = w->cache ? rf__cache_most(w->cache) : 0, used = promised(w);
+    const size_t most = w->cache ? rf__cache_most(w->cache) : 0, limit = most ? most : w->left, used = promised(w);
     *yes = true;
-    if (!limit) return RF_OK;
-    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + t->most);
+    if (!limit || !w->cache) return RF_OK;
+    t->bytes = rf_sequence_bytes(w->model, &o, t->prompt + (most ? t->most : 1));
     if (t->source) t->source_bytes = rf_sequence_source_bytes(w->model, &o, t->source->n);
-    const size_t beams = (size_t)w->o->num_beams, left = limit > used ? limit - used : 0;
-    *yes = t->source_bytes <= left && t->bytes <= (left - t->source_bytes) / beams;
-    if (*yes || used > w->others) return RF_OK;
-    return rf_fail(why, RF_ERANGE,
-                   "a %s of %lld tokens and %lld new ones: their keys and values take %zu bytes, and the limit is "
-                   "%zu: a shorter %s, fewer max_new_tokens, keys in bf16 (half), or more memory",
-                   t->source ? "source" : "prompt", (long long)(t->source ? t->source->n : t->prompt),
-                   (long long)t->most, t->bytes * beams + t->source_bytes, limit - w->others,
-                   t->source ? "source" : "prompt");
+    const size_t left = limit > used ? limit - used : 0;
+    *yes = t->source_bytes <= left && t->bytes <= (left - t->source_bytes) / (size_t)w->o->num_beams;
+    return *yes || used > w->others ? RF_OK : too_long(w, t, limit - w->others, why);
 }
 
 static int64_t writing_now(const rf__writer *w)
@@ -445,6 +455,8 @@ static rf_status begin(rf__writer *w, rf_error *why)
         const rf_status status = rf__session_cache(w->session, &w->cache, why);
         if (status) return status;
         w->others = rf__cache_bytes(w->cache);
+        const double left = rf__memory_left(w->ctx);
+        w->left = left > 0 && left < (double)(SIZE_MAX / 2) ? (size_t)left + w->others : 0;
     }
     w->live = rf__calloc(w->ctx, most, sizeof *w->live);
     w->member = rf__calloc(w->ctx, most, sizeof *w->member);

@@ -54,6 +54,7 @@ typedef struct rf__writer {
     rf__writing **live;                 /* those that write, and those that are over and not gone yet                 */
     int64_t lives;
     size_t others;                      /* bytes of sequences that are not of these texts                             */
+    size_t left;                        /* that there is memory for beside them, when no limit was set; 0: unknown    */
     rf__candidate *candidate;           /* [threads][V]                                                               */
     rf__writing **member;               /* of the step                                                                */
     int64_t members;

@@ -5,11 +5,6 @@
 #include "model/params.h"
 #include "roformer/train.h"
 
-/* Bytes that this process may still take (memory_left.c), at least 1; 0: unknown.  `root` stands in front of /proc and
- * /sys. */
-double rf__memory_left(const rf_ctx *ctx);
-double rf__memory_left_in(const rf_ctx *ctx, const char *root);
-
 /* Bytes of a step's arena with a micro-batch of `tokens`, of which `source` are those of a translator's encoder: what
  * rf_graph_memory will say, within a few per cent.  Those of the slabs: rf__optimizer_bytes, and the rounded copy of
  * the weights. */

@@ -167,6 +167,22 @@ expect 0 '' "$program" generate -m whole -n 40 --no_repeat_ngram_size 2 'the old
 input=long expect 3 'line 2: a prompt of .* the limit is 1048576' "$program" generate -m whole -n 2 --cache_memory 1
 [ "$(wc -l < out)" -ge 1 ] || fail "the text before one that does not fit"
 
+# Nothing is printed of a prompt that is refused; without a limit the system's memory is one.
+sed -n 2p long > long2
+expect 3 'long2: a prompt of .* linear attention' "$program" generate -m whole -n 2 --cache_memory 1 --prompt_file long2
+[ ! -s out ] || fail "a prompt that was refused is printed: $(head -c 100 out)"
+for i in 1 2 3 4 5 6 7; do cat long2 long2 > more && mv more long2; done
+if (ulimit -v 300000 && "$program" --version) > /dev/null 2>&1; then
+    expect 3 'long2: a prompt of .* the machine has .* linear attention' sh -c "ulimit -v 300000; '$program' generate -m whole -n 2 --prompt_file long2"
+fi
+
+# A line for each new token, and the same numbers in JSON.
+expect 0 '' "$program" generate -m whole -n 4 --logprobs 'the old river' 'the red house'
+[ "$(awk -F '\t' 'NF == 3 && $1 < 0 && $3 ~ /^".*"$/' out | wc -l)" -eq 8 ] && [ "$(grep -c '^$' out)" -eq 2 ] || fail "--logprobs: $(cat out)"
+awk -F '\t' 'NF == 3 { printf "%s%d", n++ ? ", " : "", $2 } !NF { exit }' out > ids
+expect 0 '' "$program" generate -m whole -n 4 --logprobs --json 'the old river'
+holds out "\"ids\": [$(cat ids)]"
+
 "$make_model" encoder || exit 1
 expect 3 'sees tokens on both sides' "$program" generate -m encoder 'the'
 expect 3 'no probability of its own' "$program" score -m encoder 'the'

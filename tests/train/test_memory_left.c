@@ -1,4 +1,4 @@
-/* test_memory_left.c — mirrors src/train/memory_left.c on made trees of /proc and /sys; and what a run is said to
+/* test_memory_left.c — mirrors src/base/memory_left.c on made trees of /proc and /sys; and what a run is said to
  * need against what it took. */
 #define _GNU_SOURCE
 #include <sys/stat.h>

@@ -22,12 +22,12 @@ struct args {
     const char *model, *prompt_file;
     int64_t seed, memory;
     rf_generate_options o;
-    int json, full, dtype, cache_dtype, early;
+    int json, full, logprobs, dtype, cache_dtype, early;
     cli_list texts, stop;
 };
 
 /* What is to be printed of a text. */
-typedef struct output { char *text; size_t n, capacity; bool ended; rf_error why; } output;
+typedef struct output { char *text; size_t n, capacity; bool begun, ended; rf_error why; } output;
 
 typedef struct job {
     const struct args *a;
@@ -77,20 +77,22 @@ static bool print(output *x)
     return good;
 }
 
-/* What is whole goes out, and of the text behind it what there is. */
+/* What is whole goes out, and of the text behind it what there is: no prompt before its first token, which may never
+ * come. */
 static int print_ready(job *j)
 {
     const int64_t texts = j->window.n * j->o.num_return_sequences;
     rf_error *why = &j->io->why;
     for (; j->head < texts && j->out[j->head].ended && !j->out[j->head].why.code; j->head++)
         if (!print(&j->out[j->head])) break;
-    if (j->head < texts) print(&j->out[j->head]);
+    if (j->head < texts && j->out[j->head].begun) print(&j->out[j->head]);
     return cli_flush(why) || cli_stopped();
 }
 
 static int show(void *user, int64_t text, const char *piece, size_t size)
 {
     job *j = user;
+    j->out[text].begun = true;
     if (j->a->json) return cli_stopped() != 0;
     if (!append(&j->out[text], piece, size)) no_memory(j);
     if (j->io->why.code) return 1;
@@ -127,6 +129,23 @@ static bool append_json(const job *j, output *x, const char *text, size_t size, 
     return good;
 }
 
+/* Each new token's log-probability, number and text, the latter quoted; and a blank line. */
+static bool append_logprobs(const job *j, output *x, const rf_generation *g)
+{
+    char number[64];
+    bool good = true;
+    for (int64_t i = 0; i < g->n && good; i++) {
+        const char *token = rf_tokenizer_token(j->m.t, g->id[i]);
+        json_t *quoted = token ? cli_text_json(token, strlen(token)) : NULL;
+        char *shown = quoted ? cli_json_dump(quoted, JSON_ENCODE_ANY) : NULL;
+        snprintf(number, sizeof number, "%.4f\t%d\t", g->logprob[i], (int)g->id[i]);
+        good = shown && append(x, number, strlen(number)) && append(x, shown, strlen(shown)) && append(x, "\n", 1);
+        free(shown);
+        json_decref(quoted);
+    }
+    return good && append(x, "\n", 1);
+}
+
 static int take_text(void *user, int64_t number, const rf_generation *g, const rf_error *why)
 {
     job *j = user;
@@ -137,6 +156,7 @@ static int take_text(void *user, int64_t number, const rf_generation *g, const r
     if (g) j->tokens += g->n + (g->end == RF_GENERATE_STOP);
     if (g && j->a->json && !append_json(j, x, j->window.text[i], j->window.size[i], g)) no_memory(j);
     if (g && !append(x, "\n", 1)) no_memory(j);
+    if (g && j->a->logprobs && !j->a->json && !append_logprobs(j, x, g)) no_memory(j);
     return j->io->why.code || (number == j->head && print_ready(j)) || cli_stopped();
 }
 
@@ -201,8 +221,8 @@ static rf_status answer(job *j, const cli_texts *in)
     if (!status && j->head < n * R) {
         const output *x = &j->out[j->head];
         if (x->why.code && in) status = cli_texts_fail(in, j->first + (uint64_t)(j->head / R), why, &x->why);
-        else if (x->why.code) status = rf_fail(why, x->why.code, "%s", x->why.text);
-        else if (!j->a->json && (x->n || !x->ended) && cli_stopped()) putchar('\n');
+        else if (x->why.code) status = rf_fail(why, x->why.code, "%s: %s", j->a->prompt_file, x->why.text);
+        else if (!j->a->json && x->begun && cli_stopped()) putchar('\n');
     }
     end_texts(j);
     return status;
@@ -363,8 +383,12 @@ static const cli_option options[] = {
     {"cache_dtype", 0, CLI_CHOICE, A(cache_dtype), "f32|bf16", "f32", 0, 0, NULL,
      "what keys and values of earlier tokens are kept in; bf16 takes half the memory", NULL},
     {"cache_memory", 0, CLI_INT, A(memory), "MB", NULL, 0, 1 << 30, NULL,
-     "memory for keys and values, at most: texts wait until there is enough; 0: no limit", NULL},
+     "memory for keys and values, at most: texts wait until there is enough; 0: no limit but that prompts fit the "
+     "memory that is there", NULL},
     {"return_full_text", 0, CLI_FLAG, A(full), NULL, NULL, 0, 0, NULL, "the prompt first (on)", NULL},
+    {"logprobs", 0, CLI_FLAG, A(logprobs), NULL, NULL, 0, 0, NULL,
+     "below each text a line for each new token: its log-probability by the model's own distribution, id, and token "
+     "quoted; and a blank line.  --json has them without it", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each prompt", NULL},
     {"TEXT", 0, CLI_OPERANDS, A(texts), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
@@ -378,6 +402,7 @@ static const char *const examples[] = {
     "printf 'The model\\nA dog\\n' | roformer generate -m my-causal-model -n 20 --no_repeat_ngram_size 3",
     "roformer generate -m my-causal-model --num_beams 4 --length_penalty 0.8 \"The model\"",
     "echo \"The model\" | roformer generate -m my-causal-model --json",
+    "roformer generate -m my-causal-model -n 8 --logprobs \"The model\"",
     NULL,
 };
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
-#include "train/memory.h"
+#include "base/base.h"
 
 /* The number behind `key` at the beginning of a line; 0 when there is none. */
 static double value_of(const char *text, const char *key)
