@@ -12,6 +12,9 @@ expect 4 'nowhere.txt' "$program" dictionary nowhere.txt -o x.words
 printf 'word\n' > bad.txt
 expect 3 'bad.txt: line 1: a word and its frequency were expected' "$program" dictionary bad.txt -o x.words
 [ ! -e x.words ] || fail "a dictionary was made although it was refused"
+cp "$golden/dict.txt" mine.txt
+expect 2 'mine.txt is what is read, and would be overwritten' "$program" dictionary "$golden/dict.txt" mine.txt -o mine.txt
+same "$golden/dict.txt" mine.txt 'words that were named as output'
 expect 0 'base/dictionary.words: compiled' "$program" dictionary "$golden/dict.txt" --name small -o base/dictionary.words
 expect 0 '' "$program" tokenize -m base --json '今天天气非常好，我在北京大学'
 holds out '"tokens":["[CLS]","今","天","天","气","非常","好","，","我","在","北京大学","[SEP]"]'

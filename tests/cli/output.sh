@@ -81,6 +81,7 @@ expect 2 'is what is read, and would be overwritten' "$program" embed -m model -
 expect 2 'is what is read, and would be overwritten' "$program" prepare --text lines --model model -o lines
 expect 2 'is no token cache, and would be overwritten' "$program" prepare --text lines --model model -o kept
 expect 2 'is what is read' "$program" predict -m model --input lines -o lines
+input=lines expect 2 'is what is read' "$program" embed -m model -o lines
 same lines kept 'an input that was named as output'
 [ -L also ] || fail "a link was replaced"
 ln -s far/b.cache link.cache

@@ -11,6 +11,9 @@ expect 3 'no number "step"' "$program" plot -o x.svg "$(printf '{"loss": 1}\n' >
 expect 3 'nothing to draw' "$program" plot -o x.svg "$(printf '{"step": 1}\n' > bad/two.jsonl; echo bad/two.jsonl)"
 expect 4 'nowhere: cannot open' "$program" plot -o x.svg nowhere
 expect 2 'unknown metric los; did you mean loss\?' "$program" plot -o x.svg --metric los run-a
+cp run-a/metrics.jsonl log.svg
+expect 2 'log.svg is what is read' "$program" plot -o log.svg log.svg
+same run-a/metrics.jsonl log.svg 'a log that was named as plot'
 [ ! -e x.svg ] && [ ! -e x.gp ] || fail "a failure made a file: $(ls)"
 
 mkdir empty

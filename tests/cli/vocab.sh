@@ -31,6 +31,7 @@ cmp -s before a/vocab.txt && fail "--overwrite kept the old one"
 mkdir weights weights/whole fast
 touch weights/whole/model.safetensors
 expect 4 'holds weights' "$program" vocab --text text.txt --size 40 -o weights/whole
+expect 4 'holds weights' "$program" vocab --type bytes -o weights/whole --overwrite
 touch weights/tokenizer.json
 expect 4 'tokenizer.json exists' "$program" vocab --text text.txt --size 40 -o weights
 printf '{"model": {"type": "WordPiece", "vocab": {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "[PAD]": 3, "[MASK]": 4}}}' > fast/tokenizer.json

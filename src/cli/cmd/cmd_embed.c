@@ -69,6 +69,7 @@ static rf_status open_output(job *j)
 {
     rf_error *why = &j->io->why;
     rf_status status = RF_OK;
+    if (!j->a->files.n) status = cli_not_input(j->a->output, "-", why);
     for (int i = 0; i < j->a->files.n && !status; i++) status = cli_not_input(j->a->output, j->a->files.item[i], why);
     if (!status) status = cli_out_open(&j->out, j->a->output, why);
     if (status) return status;

@@ -210,7 +210,7 @@ static int on_windows(const evaluate_args *a, const char *folder, cli_io *io)
     if (a->stride >= a->f.t.max_length)
         rf_fail(&io->why, RF_EARG, "--stride %lld: less than the %lld tokens of a window (--max_length)",
                 (long long)a->stride, (long long)a->f.t.max_length);
-    else if (!cli_pipeline_open(io, folder, (rf_type)a->dtype, &p)) read_documents(a, io, p, &w);
+    else if (!cli_pipeline_open(io, folder, cli_dtype(a->dtype), &p)) read_documents(a, io, p, &w);
     if (!io->why.code && !w.labels) rf_fail(&io->why, RF_EDATA, "the text holds no token to predict");
     if (!io->why.code) {
         print_windows(a, &w, &print);

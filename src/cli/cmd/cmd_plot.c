@@ -270,6 +270,7 @@ static int run(void *arguments, cli_io *io)
         return cli_exit(io);
     }
     rf_status status = choose_metrics(&j);
+    for (int i = 0; i < a->files.n && !status; i++) status = cli_not_input(a->output, a->files.item[i], why);
     if (!status) status = read_runs(&j);
     if (!status) status = nothing_to_draw(&j);
     if (!status) status = cli_gnuplot_script(&j.script, script, a->output, why);

@@ -56,7 +56,7 @@ static int run(void *arguments, cli_io *io)
     const struct args *a = arguments;
     rf_pipeline *p = NULL;
     cli_signals_catch();
-    if (!cli_pipeline_open(io, a->model, (rf_type)a->dtype, &p)) score_all(a, io, p);
+    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) score_all(a, io, p);
     rf_pipeline_close(p);
     return cli_exit(io);
 }

@@ -44,13 +44,15 @@ static rf_status prepare_folder(job *j)
         return rf_fail(why, RF_EIO, "%.200s: not a directory", a->output);
     if (access(a->output, W_OK | X_OK))
         return rf_fail(why, RF_EIO, "%.200s: cannot write: %s", a->output, strerror(errno));
+    if (!rf_weights_path(a->output, path, sizeof path, NULL))
+        return rf_fail(why, RF_EIO,
+                       "%.200s: holds weights, which are of no use with other tokens than they were trained with: name "
+                       "another folder",
+                       a->output);
     const char *old = a->overwrite ? NULL : rf_tokenizer_found(j->io->ctx, a->output);
     if (old)
         return rf_fail(why, RF_EIO, "%.200s/%s exists, and models trained with it need it; --overwrite replaces it",
                        a->output, old);
-    if (!a->overwrite && !rf_weights_path(a->output, path, sizeof path, NULL))
-        return rf_fail(why, RF_EIO, "%.200s: holds weights, which were trained with other tokens: name another folder",
-                       a->output);
     return RF_OK;
 }
 

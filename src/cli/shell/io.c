@@ -285,9 +285,8 @@ char *cli_target(const char *path)
 rf_status cli_not_input(const char *output, const char *input, rf_error *why)
 {
     struct stat a, b;
-    if (!output || !input || !strcmp(output, "-") || !strcmp(input, "-") || stat(output, &a) || stat(input, &b) ||
-        !S_ISREG(a.st_mode))
-        return RF_OK;
+    if (!output || !input || !strcmp(output, "-") || stat(output, &a) || !S_ISREG(a.st_mode)) return RF_OK;
+    if (!strcmp(input, "-") ? fstat(0, &b) : stat(input, &b)) return RF_OK;
     if (a.st_dev != b.st_dev || a.st_ino != b.st_ino) return RF_OK;
     return rf_fail(why, RF_EARG, "--output: %.200s is what is read, and would be overwritten: choose another name",
                    output);

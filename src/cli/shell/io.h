@@ -126,7 +126,8 @@ void cli_out_discard(cli_out *o);                                       /* after
 /* Where a symbolic link leads, however many there are and whether or not the last file exists: what is written there
  * leaves the link.  To be freed; NULL: no memory. */
 char *cli_target(const char *path);
-/* RF_EARG when both are one file: the output would take the input's place.  "-" and NULL are no file. */
+/* RF_EARG when both are one file: the output would take the input's place.  "-" is standard input, which may be a file,
+ * or no output; NULL is no file. */
 rf_status cli_not_input(const char *output, const char *input, rf_error *why);
 
 /* Flushes standard output; RF_EIO with the reason.  A reader that went away ends the program with 141, in silence. */
