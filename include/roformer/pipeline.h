@@ -43,6 +43,12 @@ const rf_model *rf_pipeline_model(const rf_pipeline *p);
 rf_session *rf_pipeline_session(rf_pipeline *p);
 rf_answerer *rf_pipeline_answerer(rf_pipeline *p);              /* NULL: the model has not been fine-tuned           */
 
+/* What sentence-transformers' files in the folder say of vectors of texts: *out is the pipeline's, or NULL where there
+ * is no modules.json.  A model in a folder below (its Transformer's path) is opened from there.
+ *
+ *   RF_EUNSUPPORTED, RF_EDATA  as rf_sentence_read, which other questions than vectors do not ask                    */
+rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf_error *why);
+
 /* Texts are `n` pointers with their sizes in bytes; sizes NULL, or a size RF_STRING: up to the text's zero. */
 #define RF_STRING ((size_t)-1)
 
@@ -64,11 +70,14 @@ typedef struct rf_embed_options {
     int normalize;              /* 1: every vector has length 1; 0                                                   */
     int64_t max_length;         /* texts are cut to so many tokens; 0: never; -1: to max_position_embeddings; -1     */
     int64_t batch_tokens;       /* tokens computed together: 2048                                                    */
+    int64_t dimensions;         /* above 0: vectors are cut to their first so many numbers, before normalize; 0      */
+    const char *prompt;         /* put before every text; NULL: nothing                                              */
 } rf_embed_options;
 void rf_embed_options_init(rf_embed_options *o, size_t size);
 #define rf_embed_defaults(o) rf_embed_options_init((o), sizeof *(o))
 
-/* One vector for each text: [n,C], C = hidden_size of the model's config.  An empty text has one, too.
+/* One vector for each text: [n,C], C = hidden_size of the model's config, or `dimensions`.  An empty text has one, too.
+ * Options are as they are here, not as the folder says (rf_pipeline_sentence).
  *
  *   n          0: only the options are looked at
  *   report     or NULL

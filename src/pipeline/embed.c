@@ -23,6 +23,9 @@ static rf_status check(const rf_pipeline *p, const rf_embed_options *o, rf_error
         return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
     if (o->batch_tokens < 1 || o->batch_tokens > INT32_MAX)
         return rf_fail(why, RF_EARG, "batch_tokens: %lld is not in 1 to %d", (long long)o->batch_tokens, INT32_MAX);
+    if (o->dimensions < 0 || o->dimensions > rf_model_config(p->model)->hidden_size)
+        return rf_fail(why, RF_EARG, "dimensions: %lld is not in 0 to %lld, the width of the model",
+                       (long long)o->dimensions, (long long)rf_model_config(p->model)->hidden_size);
     if (rf_model_config(p->model)->is_decoder && o->pooling == RF_POOL_CLS)
         return rf_fail(why, RF_EUNSUPPORTED,
                        "the model is causal: a text's first token has seen no other; pool by mean or max, not cls");
@@ -54,10 +57,16 @@ static rf_status to_unit(float *v, int64_t n, bool normalize, rf_error *why)
     return RF_OK;
 }
 
-/* The vectors [n,C] of the window's texts to `out`. */
+/* Numbers of a vector. */
+static int64_t width_of(const rf_pipeline *p, const rf_embed_options *o)
+{
+    return o->dimensions ? o->dimensions : rf_model_config(p->model)->hidden_size;
+}
+
+/* The vectors [n,D] of the window's texts to `out`. */
 static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, rf_error *why)
 {
-    const int64_t C = rf_model_config(p->model)->hidden_size;
+    const int64_t C = rf_model_config(p->model)->hidden_size, D = width_of(p, o);
     rf_status status = RF_OK;
     sort_by_length(&p->window, p->order);
     for (int64_t from = 0, to = 0; from < p->window.n && !status; from = to) {
@@ -65,23 +74,37 @@ static rf_status compute(rf_pipeline *p, const rf_embed_options *o, float *out, 
         status = rf__window_batch(p->ctx, &p->window, p->order, from, o->batch_tokens, &p->batch, &to, why);
         if (!status) status = rf_session_embed(p->session, &p->batch.view, o->pooling, &v, why);
         for (int64_t i = from; i < to && !status; i++) {
-            float *vector = out + rf__order_text(p->order[i]) * C;
-            memcpy(vector, v + (i - from) * C, (size_t)C * sizeof *v);
-            status = to_unit(vector, C, o->normalize, why);
+            float *vector = out + rf__order_text(p->order[i]) * D;
+            memcpy(vector, v + (i - from) * C, (size_t)D * sizeof *v);
+            status = to_unit(vector, D, o->normalize, why);
         }
     }
     return status;
 }
 
-static rf_status reserve(rf_pipeline *p, int64_t n, rf_error *why)
+static rf_status reserve(rf_pipeline *p, int64_t n, size_t D, rf_error *why)
 {
-    const size_t C = (size_t)rf_model_config(p->model)->hidden_size;
     size_t floats;
-    if (rf__checked_mul((size_t)n, C, &floats) &&
+    if (rf__checked_mul((size_t)n, D, &floats) &&
         rf__grow(p->ctx, &p->vectors, &p->vectors_capacity, floats, sizeof(float)) &&
         rf__grow(p->ctx, &p->order, &p->orders, (size_t)rf__min64(n, WINDOW), sizeof *p->order))
         return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, C);
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld vectors of %zu", (long long)n, D);
+}
+
+/* The text behind the prompt, at the window's end. */
+static rf_status add_text(rf_pipeline *p, const char *prompt, const char *text, size_t bytes, int64_t limit, bool *cut,
+                          rf_error *why)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    const size_t before = prompt ? strlen(prompt) : 0;
+    size_t all;
+    if (!before || !text) return rf__window_add(&p->window, t, text, bytes, limit, cut, why);
+    if (!rf__checked_add(before, bytes, &all) || !rf__grow(p->ctx, &p->joined, &p->joineds, all + 1, 1))
+        return rf_fail(why, RF_ENOMEM, "out of memory: a text of %zu bytes", bytes);
+    memcpy(p->joined, prompt, before);
+    memcpy(p->joined + before, text, bytes);
+    return rf__window_add(&p->window, t, p->joined, all, limit, cut, why);
 }
 
 rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t bytes[], int64_t n,
@@ -96,21 +119,20 @@ rf_status rf_embed_texts(rf_pipeline *p, const char *const text[], const size_t 
         status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_embed_options, batch_tokens), options,
                                   "rf_embed_options", why);
     if (!status) status = check(p, &o, why);
-    if (!status) status = reserve(p, n, why);
+    if (!status) status = reserve(p, n, (size_t)width_of(p, &o), why);
     if (status) return status;
     const rf_config *c = rf_model_config(p->model);
+    const int64_t D = width_of(p, &o);
     const int64_t limit = o.max_length < 0 ? c->max_position_embeddings : o.max_length;
     rf__text_window *w = &p->window;
     for (int64_t i = 0; i < n && !status && !inner.code;) {
         int64_t cut = 0;
         for (w->n = 0; i < n && w->n < WINDOW && (!w->n || w->start[w->n] < WINDOW_TOKENS); i++) {
             bool one;
-            if (rf__window_add(w, rf_model_tokenizer(p->model), text[i], rf__text_bytes(text, bytes, i), limit, &one,
-                               &inner))
-                break;
+            if (add_text(p, o.prompt, text[i], rf__text_bytes(text, bytes, i), limit, &one, &inner)) break;
             cut += one;
         }
-        status = compute(p, &o, p->vectors + r->done * c->hidden_size, why);
+        status = compute(p, &o, p->vectors + r->done * D, why);
         if (status) return status;
         r->done += w->n;
         r->tokens += w->n ? w->start[w->n] : 0;

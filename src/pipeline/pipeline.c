@@ -17,7 +17,14 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
     p->ctx = ctx ? ctx : own;
     p->own = own;
     rf_encoding_init(&p->window.e, p->ctx);
-    status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
+    char below[4096];
+    (void)rf_sentence_read(p->ctx, folder, &p->sentence, &p->no_sentence);
+    if (p->no_sentence.code == RF_ENOMEM) status = rf_fail(why, RF_ENOMEM, "%s", p->no_sentence.text);
+    if (!status && *p->sentence.transformer) {
+        status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
+        folder = below;
+    }
+    if (!status) status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
     if (!status && !rf_model_tokenizer(p->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
     if (!status) status = rf_session_open(p->model, &p->session, why);
@@ -42,6 +49,8 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->batch.start);
     rf__free(ctx, p->order);
     rf__free(ctx, p->vectors);
+    rf__free(ctx, p->joined);
+    rf_sentence_free(&p->sentence);
     rf__free(ctx, p->fills.mask);
     rf__free(ctx, p->fills.row);
     rf__free(ctx, p->fills.word);
@@ -55,6 +64,14 @@ void rf_pipeline_close(rf_pipeline *p)
     rf_model_close(p->model);
     rf__free(ctx, p);
     rf_ctx_free(own);
+}
+
+rf_status rf_pipeline_sentence(const rf_pipeline *p, const rf_sentence **out, rf_error *why)
+{
+    if (!(p && out)) return rf__missing("rf_pipeline_sentence", "pipeline, out", why);
+    if (p->no_sentence.code) return rf_fail(why, p->no_sentence.code, "%s", p->no_sentence.text);
+    *out = *p->sentence.pooling ? &p->sentence : NULL;
+    return RF_OK;
 }
 
 const rf_model *rf_pipeline_model(const rf_pipeline *p) { return p->model; }

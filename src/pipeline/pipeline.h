@@ -50,6 +50,10 @@ struct rf_pipeline {
     rf__text_batch batch;
     uint64_t *order;
     size_t orders;
+    rf_sentence sentence;               /* of the folder; or why it could not be read                                 */
+    rf_error no_sentence;
+    char *joined;                       /* a prompt and a text                                                        */
+    size_t joineds;
     float *vectors;
     size_t vectors_capacity;
     rf__fills fills;

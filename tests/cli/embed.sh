@@ -77,4 +77,38 @@ printf 'a\377b\n' > first
 "$program" embed -m model first 2> err | cat > piped
 [ ! -s piped ] || fail "$(wc -c < piped) bytes of an input whose first line is bad"
 [ "$(ls | grep -c tmp)" -eq 0 ] || fail "a temporary file is left: $(ls)"
+# A folder of sentence-transformers says how its vectors are made; options take precedence; what is not here is refused, by embed alone.
+folders=$here/../golden/embed/folders
+sentence() { rm -rf st; cp -r model st; cp -r "$folders/$1/." st; }
+sentence cls-unit
+"$program" embed -q -m st --format f32 < lines > got || fail "a folder with modules.json"
+"$program" embed -q -m model --pooling cls --normalize --format f32 < lines > expected
+same expected got "pooling and normalisation of the folder"
+"$program" embed -q -m st --pooling mean --normalize=false --format f32 < lines > got
+same all.f32 got "options before the folder"
+sentence max
+sed 's/^/question : /' lines > asked
+"$program" embed -q -m st --format f32 < lines > got
+"$program" embed -q -m model --pooling max --format f32 < asked > expected
+same expected got "the default prompt"
+"$program" embed -q -m st --prompt-name passage --format f32 < lines > got
+"$program" embed -q -m st --prompt '' --format f32 < lines > other
+"$program" embed -q -m model --pooling max --format f32 < lines > expected
+same expected got "a prompt by name" && same expected other "no prompt"
+expect 2 'no such prompt, but .*query' "$program" embed -m st --prompt-name other lines
+expect 2 'exclude one another' "$program" embed -m st --prompt-name query --prompt x lines
+"$program" embed -q -m model --dimensions 8 --normalize --format jsonl < lines > got
+[ "$(head -1 got | tr -cd , | wc -c)" -eq 7 ] || fail "numbers of a vector cut to 8: $(head -1 got)"
+"$program" embed -q -m model --format jsonl < lines | head -3 | tr -d '[] ' | awk -F, '{ s = 0; for (i = 1; i <= 8; i++) s += $i * $i; printf "%.4f\n", $1 / sqrt(s) }' > expected
+head -3 got | tr -d '[] ' | awk -F, '{ printf "%.4f\n", $1 }' > first
+same expected first "cut, then scaled"
+expect 2 'dimensions: 33' "$program" embed -m model --dimensions 33 -o none.npy lines
+sentence dense
+expect 3 'module 2 is Dense' "$program" embed -m st -o none.npy lines
+expect 0 '' "$program" fill-mask -m st 'the [MASK]'
+sentence mean
+mkdir st/0_Transformer && (cd st && mv config.json model.safetensors vocab.txt *tokens_map.json tokenizer_config.json 0_Transformer)
+sed '0,/"path": ""/s//"path": "0_Transformer"/' st/modules.json > modules && mv modules st/modules.json
+"$program" embed -q -m st --format f32 < lines > got || fail "a model below the folder"
+same all.f32 got "a model below the folder"
 done_testing

@@ -12,13 +12,15 @@
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
+#include "cli/shell/embedding.h"
 #include "cli/shell/io.h"
 #include "roformer/pipeline.h"
 
 struct args {
     const char *model, *output;
     int pooling, format, normalize, dtype;
-    int64_t max_length, batch_tokens;
+    int64_t max_length, batch_tokens, dimensions;
+    const char *prompt, *prompt_name;
     cli_list files;
 };
 enum { NPY, JSONL, F32 };
@@ -161,16 +163,19 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    rf_embed_defaults(&j->o);
-    j->o.pooling = (rf_pooling)j->a->pooling;
-    j->o.normalize = j->a->normalize;
-    j->o.max_length = j->a->max_length;
-    j->o.batch_tokens = j->a->batch_tokens;
+    const cli_embedding given = {.pooling = j->a->pooling,
+                                 .normalize = j->a->normalize,
+                                 .max_length = j->a->max_length,
+                                 .batch_tokens = j->a->batch_tokens,
+                                 .dimensions = j->a->dimensions,
+                                 .prompt = j->a->prompt,
+                                 .prompt_name = j->a->prompt_name};
     rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    if (!status) status = cli_embedding_settle(j->io, j->model, &given, &j->o);
     if (status) return status;
     const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
-    j->C = (size_t)c->hidden_size;
-    j->limit = j->a->max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->a->max_length;
+    j->C = (size_t)(j->o.dimensions ? j->o.dimensions : c->hidden_size);
+    j->limit = j->o.max_length < 0 ? (size_t)c->max_position_embeddings : (size_t)j->o.max_length;
     return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);         /* are the options possible? */
 }
 
@@ -225,16 +230,11 @@ static int run(void *arguments, cli_io *io)
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
     CLI_DTYPE_OPTION(struct args, dtype),
-    {"pooling", 'p', CLI_CHOICE, A(pooling), "cls|mean|max", "mean", 0, 0, NULL, "how the vectors of tokens become one",
-     NULL},
     {"format", 'f', CLI_CHOICE, A(format), "npy|jsonl|f32", "npy", 0, 0, NULL,
      "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
      NULL},
-    {"normalize", 0, CLI_FLAG, A(normalize), NULL, NULL, 0, 0, NULL, "scale every vector to length 1", NULL},
-    {"max-length", 0, CLI_INT, A(max_length), "N", "-1", -1, 1 << 20, NULL,
-     "cut texts to N tokens; 0: never; -1: to the model's max_position_embeddings", NULL},
-    {"batch-tokens", 0, CLI_INT, A(batch_tokens), "N", "2048", 1, 1 << 22, NULL, "tokens computed together", NULL},
+    CLI_EMBEDDING_OPTIONS(struct args),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };
@@ -254,7 +254,8 @@ const cli_command cmd_embed = {
     "embed lines of text as vectors",
     "Reads lines from the files, or from standard input, and writes one vector for each, in the order of the lines.  "
     "An empty line gives the vector of an empty text.  A text's vector is the same bits whatever else is in the input "
-    "and however many threads work.\n"
+    "and however many threads work.  In a folder of sentence-transformers its files say how vectors are made, unless "
+    "options do.\n"
     "NumPy's format needs the number of rows at its beginning: into a pipe the rows are kept in a temporary file until "
     "the last line is read; jsonl and f32 come out at once.",
     examples,

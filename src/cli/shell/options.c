@@ -217,7 +217,8 @@ static rf_status assign(const cli_option *o, void *args, const char *text, rf_er
     case CLI_TEXT:
     case CLI_FILE:
     case CLI_FOLDER:
-        if (!*text) return rf_fail(why, RF_EARG, "--%s: the value is empty", o->name);
+        if (!*text && !(o->kind == CLI_TEXT && o->low < 0))
+            return rf_fail(why, RF_EARG, "--%s: the value is empty", o->name);
         *(const char **)to = text;
         return RF_OK;
     case CLI_FILES:

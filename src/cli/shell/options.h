@@ -20,7 +20,7 @@ typedef enum cli_kind {
     CLI_FLAG,       /* int: 1 when given                         --json, --json=false                                 */
     CLI_INT,        /* int64_t in [low, high]                    --size 8192                                          */
     CLI_REAL,       /* double in [low, high]                     --learning_rate 5e-5                                 */
-    CLI_TEXT,       /* const char *                                                                                   */
+    CLI_TEXT,       /* const char *; with `low` below 0 it may be empty                                               */
     CLI_FILE,       /* const char *, completed as a file                                                              */
     CLI_FOLDER,     /* const char *, completed as a folder                                                            */
     CLI_CHOICE,     /* int: which of the words in `value`        --pooling mean                                       */
