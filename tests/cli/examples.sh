@@ -9,7 +9,7 @@ export ROFORMER_MODEL PATH
 own='watch my-model$|wiki|en-de|MRPC|RTE|squad|--band|8x128|4x512|lengths\.txt'
 command -v gnuplot > /dev/null || own="$own|\\.svg|\\.png|position-report .* -o"
 
-for command in vocab prepare pretrain finetune fill-mask generate embed tokenize evaluate predict classify info verify bench plot watch report \
+for command in vocab prepare pretrain finetune fill-mask generate embed similarity rank tokenize evaluate predict classify info verify bench plot watch report \
     positions position-report; do
     "$program" help "$command" | sed '1,/^examples:/d; s/^  //' > all
     grep -qE "roformer $command" all || fail "$command has no example"

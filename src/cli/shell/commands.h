@@ -5,11 +5,9 @@
 #include "cli/shell/options.h"
 #include "roformer/gemm.h"
 
-extern const cli_command cmd_fill_mask, cmd_embed, cmd_tokenize, cmd_vocab, cmd_dictionary, cmd_convert, cmd_prepare,
-    cmd_pretrain, cmd_finetune, cmd_evaluate, cmd_score, cmd_predict, cmd_classify, cmd_generate, cmd_translate,
-    cmd_info, cmd_verify,
-    cmd_bench, cmd_plot, cmd_watch, cmd_report, cmd_positions, cmd_position_report, cmd_bleu, cmd_demo,
-    cmd_completion, cmd_help, cmd_train_translation;
+#define CLI_COMMAND(name) extern const cli_command cmd_##name;
+#include "cli/shell/commands.def"
+#undef CLI_COMMAND
 
 /* What most commands share: where the model is. */
 #define CLI_MODEL_OPTION(args, field) CLI_MODEL_OPTION_OF(args, field, "model folder; without it the shipped model")

@@ -1,0 +1,94 @@
+/* cmd_similarity.c — roformer similarity: cosines of the vectors of lines. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/embedding.h"
+#include "cli/shell/vectors.h"
+
+struct args {
+    const char *model, *prompt, *prompt_name;
+    int pooling, normalize, pairs, json, dtype;
+    int64_t max_length, batch_tokens, dimensions;
+    cli_list files;
+};
+
+/* Line i of a against all of b; with --pairs against line i. */
+static rf_status print_row(const struct args *a, const cli_vectors *x, const cli_vectors *y, int64_t i, rf_error *why)
+{
+    json_t *row = a->json && !a->pairs ? json_array() : NULL;
+    for (int64_t j = a->pairs ? i : 0; j < (a->pairs ? i + 1 : y->n); j++) {
+        const double cosine = cli_vectors_cosine(x, i, y, j);
+        if (row) cli_json_add(&row, json_real(cosine));
+        else printf("%s%.4f", a->pairs || !j ? "" : " ", cosine);
+    }
+    if (a->json && !a->pairs) return cli_print_json(row, 0, why);
+    putchar('\n');
+    return cli_flush(why);
+}
+
+static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_vectors *x, cli_vectors *y)
+{
+    const cli_embedding given = {a->pooling,      a->normalize, a->max_length, a->batch_tokens,
+                                 a->dimensions, a->prompt,    a->prompt_name};
+    rf_embed_options o;
+    const int files = a->files.n;
+    if (a->pairs && files != 2)
+        return rf_fail(&io->why, RF_EARG, "--pairs compares the lines of two files, %d given", files);
+    rf_status status = cli_embedding_settle(io, p, &given, &o);
+    if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
+    if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
+    if (!status && a->pairs && x->n != y->n)
+        status = rf_fail(&io->why, RF_EDATA, "%.100s has %lld lines, %.100s %lld: no pairs", a->files.item[0],
+                         (long long)x->n, a->files.item[1], (long long)y->n);
+    const cli_vectors *other = files > 1 ? y : x;
+    for (int64_t i = 0; i < x->n && !status && !cli_stopped(); i++) status = print_row(a, x, other, i, &io->why);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    rf_pipeline *p = NULL;
+    cli_vectors x = {0}, y = {0};
+    cli_signals_catch();
+    if (!cli_pipeline_open(io, a->model, cli_dtype(a->dtype), &p)) compare(a, io, p, &x, &y);
+    cli_vectors_clear(&x);
+    cli_vectors_clear(&y);
+    rf_pipeline_close(p);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"pairs", 0, CLI_FLAG, A(pairs), NULL, NULL, 0, 0, NULL,
+     "of two files: line i with line i alone, a number for each", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON list for each line", NULL},
+    CLI_EMBEDDING_OPTIONS(struct args),
+    {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 2, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "printf 'A dog barks.\\nThe hound is loud.\\nPrices fell.\\n' > lines.txt",
+    "roformer similarity < lines.txt",
+    "roformer similarity -m my-model --pairs lines.txt lines.txt",
+    NULL,
+};
+
+const cli_command cmd_similarity = {
+    "similarity",
+    "[FILE [FILE]]",
+    "cosines of the vectors of lines",
+    "A row of numbers for each line of the first file (without one: of standard input): the cosines of its vector with "
+    "those of all lines of the second file, or, without one, of the first.  Vectors are made as roformer embed makes "
+    "them.  A line whose vector has length 0 has no cosine, and is refused by its number.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

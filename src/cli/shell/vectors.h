@@ -1,0 +1,25 @@
+/* vectors.h — the lines of a file, and a vector of length 1 for each. */
+#ifndef CLI_VECTORS_H
+#define CLI_VECTORS_H
+
+#include "cli/shell/io.h"
+#include "roformer/pipeline.h"
+
+typedef struct cli_vectors {
+    cli_window lines;
+    int64_t n, width;
+    float *v;                           /* [n,width]                                                                  */
+} cli_vectors;
+
+/* All lines of `path` ("-": standard input).  Cleared by the caller, whatever is returned; a line whose vector has
+ * length 0 is refused by its number: no cosine is defined.  o->normalize is taken as 1. */
+rf_status cli_vectors_read(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *path, cli_vectors *out);
+
+/* The same of one text. */
+rf_status cli_vectors_text(cli_io *io, rf_pipeline *p, const rf_embed_options *o, const char *text, cli_vectors *out);
+void cli_vectors_clear(cli_vectors *v);
+
+/* cos(line i of a, line j of b) */
+double cli_vectors_cosine(const cli_vectors *a, int64_t i, const cli_vectors *b, int64_t j);
+
+#endif

@@ -1,0 +1,49 @@
+#!/bin/sh
+# similarity.sh — similarity and rank: cosines are those of the vectors that embed writes, in their order.
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+printf 'the old city\nof the river\nthe red house and the blue river\n\n' > lines
+printf 'the river\nthe city\nof house\nred\n' > others
+
+# awk on the vectors of embed: row i, column j.
+vectors() { "$program" embed -q -m model --normalize --format jsonl < "$1" | tr -d '[]'; }
+vectors lines > a; vectors others > b
+matrix() { awk -F, 'NR == FNR { for (c = 1; c <= NF; c++) y[FNR, c] = $c; n = FNR; next }
+    { row = ""; for (j = 1; j <= n; j++) { s = 0; for (c = 1; c <= NF; c++) s += $c * y[j, c]; row = row (j > 1 ? " " : "") sprintf("%.3f", s) } print row }' "$2" "$1"; }
+thousandths() { awk '{ row = ""; for (i = 1; i <= NF; i++) row = row (i > 1 ? " " : "") sprintf("%.3f", $i); print row }'; }
+alike() { paste "$1" "$2" | awk '{ for (i = 1; i <= NF / 2; i++) { d = $i - $(i + NF / 2); if (d > 0.0011 || d < -0.0011) exit 1 } }' || fail "$3: $(cat "$1") / $(cat "$2")"; }
+expect 0 '' "$program" similarity -m model lines
+thousandths < out > got; matrix a a > expected; alike got expected "one file"
+[ "$(awk '{ print NF }' out | sort -u)" = 4 ] || fail "columns: $(cat out)"
+cp out whole
+"$program" similarity -m model < lines > out; same whole out "standard input"
+expect 0 '' "$program" similarity -m model lines others
+thousandths < out > got; matrix a b > expected; alike got expected "two files"
+expect 0 '' "$program" similarity -m model --pairs lines others
+awk '{ print $NR }' expected > diagonal; thousandths < out > got; alike got diagonal "pairs"
+expect 0 '' "$program" similarity -m model --json lines
+[ "$(grep -c '^\[' out)" -eq 4 ] || fail "json: $(cat out)"
+expect 2 'two files, 1 given' "$program" similarity -m model --pairs lines
+head -2 others > two
+expect 3 'lines has 4 lines, two 2' "$program" similarity -m model --pairs lines two
+expect 4 'no-such' "$program" similarity -m model no-such
+printf 'a\377b\n' > bad
+expect 3 'bad: line 1' "$program" similarity -m model bad
+: > none
+expect 0 '' "$program" similarity -m model none
+[ ! -s out ] || fail "cosines of no line: $(cat out)"
+
+# A query that is a line is nearest to itself; all lines in falling order; a tie goes to the earlier line.
+expect 0 '' "$program" rank -m model 'of the river' lines
+sed -n 1p out | grep -q "^1.0000	2	of the river$" || fail "nearest: $(cat out)"
+cut -f 1 out | sort -rn -C || fail "order: $(cat out)"
+[ "$(wc -l < out)" -eq 4 ] || fail "lines: $(cat out)"
+cat lines lines > twice
+expect 0 '' "$program" rank -m model --top-k 2 'of the river' twice
+[ "$(cut -f 2 out | tr '\n' ' ')" = '2 6 ' ] || fail "equal lines: $(cat out)"
+expect 0 '' "$program" rank -m model --json --top-k 1 'of the river' lines
+holds out '"line": 2, "text": "of the river"'
+expect 0 '' "$program" rank -m model --top-k 1 --query-prompt 'of the ' 'river' lines
+sed -n 1p out | grep -q "^1.0000	2" || fail "a prompt of the query: $(cat out)"
+expect 2 'rank needs QUERY' "$program" rank -m model
+done_testing
