@@ -212,7 +212,7 @@ SCALAR(score_cat, score_of(a, cat, cat))
 SCALAR(score_mixed, score_of(a, pairs, cat))
 SCALAR(score_halves, score_of(a, halves, halves))
 
-/* Positions and angles in short types: m in bf16; |float(m) float(theta) - m theta| of the second plane of d = 64. */
+/* m, if positions are numbers of bf16. */
 static int in_bf16(const double *a, int n, double *out)
 {
     (void)n;
@@ -222,6 +222,18 @@ static int in_bf16(const double *a, int n, double *out)
     bits = (bits + 0x7FFF + (bits >> 16 & 1)) & 0xFFFF0000U;
     memcpy(&f, &bits, sizeof f);
     return out[0] = f, 1;
+}
+
+/* How far m theta_i is off when it is formed in float32, in the worst plane. */
+static int float32_error(const double *a, int n, double *out)
+{
+    (void)n;
+    out[0] = 0;
+    for (int64_t i = 0; i < (int64_t)a[0] / 2; i++) {
+        const float angle = (float)a[1] * (float)theta((int64_t)a[0], i);
+        out[0] = fmax(out[0], fabs(angle - a[1] * theta((int64_t)a[0], i)));
+    }
+    return 1;
 }
 
 /* ---- 10: values ---- */
@@ -367,7 +379,6 @@ static int stage_steps(const double *a, int n, double *out)
 }
 
 /* ---- the pages ---- */
-
 static const char *const pages[] = {"docs/rope.md", "docs/rope.zh.md"};
 
 static const struct function {
@@ -405,6 +416,7 @@ static const struct function {
     {"score_mixed", 10, score_mixed},
     {"score_halves", 10, score_halves},
     {"bf16", 1, in_bf16},
+    {"float32_error", 2, float32_error},
     {"value_mean", 3, value_mean},
     {"value_mean_back", 3, value_mean_back},
     {"decay", 2, decay},
