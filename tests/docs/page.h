@@ -173,4 +173,31 @@ static void page_repeats(const page *p)
         for (int i = first; i < next; i++) page_line_repeats(p, i, known, n);
     }
 }
+/* Up to a remark, which is in the page's language. */
+static bool page_same_line(const page_line *a, const page_line *b)
+{
+    size_t n = strlen(a->text), k = strlen(b->text);
+    if (!strcmp(a->fence, "numbers")) n = strcspn(a->text, "#"), k = strcspn(b->text, "#");
+    return a->section == b->section && n == k && !strncmp(a->text, b->text, n);
+}
+
+/* What GitHub shows as a formula: $...$ with blanks or ASCII punctuation around it, without what Markdown would read
+ * otherwise in it (\, * <); ```math always. */
+static void page_formulas_render(const page *p, int i)
+{
+    const char *text = p->line[i].text;
+    bool inside = false;
+    if (p->line[i].fence[0]) return;
+    for (const char *at = strchr(text, '$'); at; at = strchr(at + 1, '$'), inside = !inside) {
+        const unsigned char around = (unsigned char)(inside ? at[1] : at > text ? at[-1] : ' ');
+        const unsigned char within = (unsigned char)(inside ? at[-1] : at[1]);
+        const char *end = inside ? at : at + 1 + strcspn(at + 1, "$");
+        bool markdown = false;
+        for (const char *c = at + 1; c < end; c++)
+            markdown |= *c == '*' || *c == '<' || (*c == '\\' && ispunct((unsigned char)c[1]));
+        if (around > 127 || isalnum(around) || within == ' ' || around == '$' || markdown)
+            fail_msg("%s:%d: GitHub does not read this as a formula: %s", p->path, i + 1, at);
+    }
+    if (inside) fail_msg("%s:%d: a formula does not end: %s", p->path, i + 1, text);
+}
 #endif

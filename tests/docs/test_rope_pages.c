@@ -24,6 +24,8 @@ enum { D_MOST = 256, SHOWN = 16 };
 
 static double theta(int64_t d, int64_t i) { return pow(10000, -2 * (double)i / (double)d); }
 
+static double complex number(double re, double im) { return re + im * I; }
+
 static double dot(const double *a, const double *b, int64_t n)
 {
     double sum = 0;
@@ -104,12 +106,12 @@ SCALAR(product_weighted, product_of(a, 2))
 static int times_conjugate(const double *a, int n, double *out)
 {
     (void)n;
-    const double complex z = CMPLX(a[0], a[1]) * conj(CMPLX(a[2], a[3]));
+    const double complex z = number(a[0], a[1]) * conj(number(a[2], a[3]));
     return out[0] = creal(z), out[1] = cimag(z), 2;
 }
 
 /* Re[q k* e^(i (m - n))]: q, k, m, n */
-SCALAR(complex_score, creal(CMPLX(a[0], a[1]) * conj(CMPLX(a[2], a[3])) * cexp(CMPLX(0, a[4] - a[5]))))
+SCALAR(complex_score, creal(number(a[0], a[1]) * conj(number(a[2], a[3])) * cexp(number(0, a[4] - a[5]))))
 
 static int rotated_score(const double *a, int n, double *out)
 {
@@ -264,7 +266,7 @@ static double decay_from(int64_t d, double m, int64_t first)
     double complex s = 0;
     double sum = 0;
     for (int64_t i = 0; i < d / 2; i++) {
-        s += cexp(CMPLX(0, m * theta(d, i + first)));
+        s += cexp(number(0, m * theta(d, i + first)));
         sum += cabs(s);
     }
     return sum / (double)(d / 2);
@@ -379,6 +381,7 @@ static int stage_steps(const double *a, int n, double *out)
 }
 
 /* ---- the pages ---- */
+
 static const char *const pages[] = {"docs/rope.md", "docs/rope.zh.md"};
 
 static const struct function {
@@ -503,14 +506,6 @@ static void every_number_is_recomputed(void **state)
     }
 }
 
-/* Up to a remark, which is in the page's language. */
-static bool same_line(const page_line *a, const page_line *b)
-{
-    size_t n = strlen(a->text), k = strlen(b->text);
-    if (!strcmp(a->fence, "numbers")) n = strcspn(a->text, "#"), k = strcspn(b->text, "#");
-    return a->section == b->section && n == k && !strncmp(a->text, b->text, n);
-}
-
 /* Both pages show the same numbers and the same code, section by section. */
 static void the_pages_agree(void **state)
 {
@@ -521,7 +516,7 @@ static void the_pages_agree(void **state)
         while (i < p->lines && (!p->line[i].fence[0] || p->line[i].text[0] == '#')) i++;
         while (j < q->lines && (!q->line[j].fence[0] || q->line[j].text[0] == '#')) j++;
         if (i == p->lines || j == q->lines) break;
-        if (!same_line(p->line + i, q->line + j))
+        if (!page_same_line(p->line + i, q->line + j))
             fail_msg("line %d of %s is \"%s\", line %d of %s is \"%s\"", i + 1, p->path, p->line[i].text, j + 1,
                      q->path, q->line[j].text);
     }
@@ -530,29 +525,12 @@ static void the_pages_agree(void **state)
     free(q);
 }
 
-/* GitHub shows $...$ as a formula where blanks or ASCII punctuation stand around it, and what Markdown would read
- * otherwise (\, * <) is not in it; ```math always. */
 static void formulas_render(void **state)
 {
     (void)state;
     for (size_t f = 0; f < RF_COUNT(pages); f++) {
         page *p = page_open(pages[f]);
-        for (int i = 0; i < p->lines; i++) {
-            const char *text = p->line[i].text;
-            bool inside = false;
-            if (p->line[i].fence[0]) continue;
-            for (const char *at = strchr(text, '$'); at; at = strchr(at + 1, '$'), inside = !inside) {
-                const unsigned char around = (unsigned char)(inside ? at[1] : at > text ? at[-1] : ' ');
-                const unsigned char within = (unsigned char)(inside ? at[-1] : at[1]);
-                const char *end = inside ? at : at + 1 + strcspn(at + 1, "$");
-                bool markdown = false;
-                for (const char *c = at + 1; c < end; c++)
-                    markdown |= *c == '*' || *c == '<' || (*c == '\\' && ispunct((unsigned char)c[1]));
-                if (around > 127 || isalnum(around) || within == ' ' || around == '$' || markdown)
-                    fail_msg("%s:%d: GitHub does not read this as a formula: %s", p->path, i + 1, at);
-            }
-            if (inside) fail_msg("%s:%d: a formula does not end: %s", p->path, i + 1, text);
-        }
+        for (int i = 0; i < p->lines; i++) page_formulas_render(p, i);
         free(p);
     }
 }
