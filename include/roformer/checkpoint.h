@@ -207,6 +207,8 @@ typedef struct rf_config {
      * have length 1 */
     char sentence_pooling[8];
     int sentence_normalize;
+    double sinusoidal_base;      /* 10000: of every encoding that is made of sines (rope_theta: of those that rotate) */
+    int64_t concat_width;        /* columns of the position beside the word; 0: embedding_size                        */
 } rf_config;
 
 /* RoFormerConfig's own defaults. */

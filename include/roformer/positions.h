@@ -23,7 +23,9 @@ enum {
     RF_POSITION_EXTENSION = 8,          /* not among the encodings that the paper and its sources compare             */
     RF_POSITION_ROPE = 16,              /* rope_scaling and the other keys of rotary positions apply                  */
     RF_POSITION_SYMMETRIC = 32,         /* an encoder gives a text and its reverse mirrored answers                   */
-    RF_POSITION_RELATIVE = 64           /* attention adds terms of offsets to scores or values                        */
+    RF_POSITION_RELATIVE = 64,          /* attention adds terms of offsets to scores or values                        */
+    RF_POSITION_LENGTH = 128,           /* goes by the length of each text: keys of earlier tokens cannot be kept     */
+    RF_POSITION_VECTOR = 256            /* adds to each word a vector that its position alone decides                 */
 };
 
 /* The i-th encoding, static; NULL past the last. */

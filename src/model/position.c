@@ -25,6 +25,8 @@ static const struct { const char *name, *ours;
     {"bloom", "alibi"},       {"mpt", "alibi"},
     {"kerple", "kerple_log"}, {"disentangled", "deberta"},
     {"conv", "convolution"},  {"rnn", "recurrent"},
+    {"integer", "index"},     {"concatenated", "concat"},
+    {"normalized", "unit"},   {"normalised", "unit"},
 };
 
 static int distance(const char *a, const char *b) { return rf__edit_distance(a, strlen(a), b, strlen(b)); }
@@ -137,6 +139,10 @@ rf_status rf__position_caches(const rf_position *p, const rf_config *c, rf_error
     if (p->flags & RF_POSITION_ROPE && rf__rope_by_length(c))
         return rf_fail(why, RF_EUNSUPPORTED,
                        "rope_scaling goes by the whole text's length, which is not known yet: keys cannot be kept");
+    if (p->flags & RF_POSITION_LENGTH)
+        return rf_fail(why, RF_EUNSUPPORTED,
+                       "position_embedding_type \"%s\" goes by the whole text's length, which is not known yet: keys "
+                       "cannot be kept", p->name);
     return RF_OK;
 }
 
@@ -146,6 +152,13 @@ rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const r
     if (rf__config_linear(c, layer)) return (rf_keeping){.state[RF_STATE_ATTENTION] = rf__linear_state(ctx, c)};
     return (rf_keeping){.columns = 2 * c->hidden_size + (p->key_columns ? p->key_columns(c) : 0),
                         .source = c->is_encoder_decoder ? 2 * c->hidden_size : 0};
+}
+
+void rf__position_sum_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    *flops = (double)c->embedding_size;
+    *bytes = 16 * (double)c->embedding_size;
 }
 
 int64_t rf__position_grid(const rf_config *c)

@@ -107,6 +107,15 @@ rf_keeping rf__position_keeping(const rf_ctx *ctx, const rf_position *p, const r
  * max_position_embeddings. */
 int64_t rf__position_grid(const rf_config *c);
 
+/* ---- what encodings made of sines share (sinusoidal.c) ----------------------------------------------------------- */
+
+double rf__sinusoidal_frequency(const rf_config *c, int64_t t, int64_t width);     /* sinusoidal_base^(-2t/width)     */
+void rf__sinusoidal_row(const rf_config *c, int64_t m, float *row, int64_t width); /* sines and cosines, interleaved  */
+rf_status rf__sinusoidal_even(const rf_config *c, rf_error *why);                  /* embedding_size is               */
+
+/* A vector for each token, added to its word. */
+void rf__position_sum_cost(const rf_config *c, int64_t T, double *flops, double *bytes);
+
 /* ---- rotary: what its files share (rope_scaling.c) --------------------------------------------------------------- */
 
 /* The frequency of plane i of r/2, stretched as config says.  length: of the text, for those that go by it; else 0. */

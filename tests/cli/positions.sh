@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib"
 
 expect 0 '' "$program" positions
-for name in none sinusoidal absolute hierarchical complex_order floater recurrent convolution rotary rotary_learned xpos; do
+for name in none sinusoidal index unit binary concat absolute hierarchical complex_order floater recurrent convolution rotary rotary_learned xpos; do
     grep -q "^$name " out || fail "the list lacks $name"
 done
 expect 0 '' "$program" positions --json
@@ -76,6 +76,11 @@ refused 'partial_rotary_factor is 3, allowed' '"rope_parameters": {"partial_rota
 refused 'rotary_heads is 9, there are 4' '"rotary_heads": 9'
 refused 'rope_theta is 0, allowed' '"rope_theta": 0'
 refused 'rope_theta is -3, allowed' '"rope_theta": -3'
+refused 'rope_theta is 1, allowed' '"rope_theta": 1'
+refused 'sinusoidal_base is 1, allowed' "$(kind sinusoidal), \"sinusoidal_base\": 1"
+refused 'sinusoidal_base is 0.5, allowed' '"sinusoidal_base": 0.5'
+refused 'concat_width is 7' "$(kind concat), \"concat_width\": 7"
+refused 'nearest is "index"' "$(kind integer)"
 refused 'not valid JSON.*1e999' '"rope_theta": 1e999'
 refused 'not valid JSON' '"rope_theta": NaN'
 refused 'per_layer\[1\] is -2' '"rope_theta_per_layer": [100, -2]'

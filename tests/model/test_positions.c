@@ -248,7 +248,7 @@ static void rerope_begins_at_rope(void **state)
 
 /* ---- what is done to the words, against the formulas at the top of the files, in double with loops --------------- */
 
-enum { N = 11, E = 24 };
+enum { N = 11, E = 24, WIDTH = 6 };                              /* WIDTH: of the position beside the word */
 static const int32_t at[N] = {0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4};
 
 static void slope(double *out, const double *p, double t, const double *a, const double *b)
@@ -287,7 +287,7 @@ static void follow(const char *name, double *p, int32_t m, double *const w[])
 }
 
 /* y[n] from x and the weights; false: this encoding leaves the words alone. */
-static bool formula(const char *name, double *y, const double *x, double *const w[], const int32_t id[])
+static bool formula(const char *name, double b, double *y, const double *x, double *const w[], const int32_t id[])
 {
     double state[E] = {0}, p[E];
     for (int n = 0; n < N; n++) {
@@ -297,12 +297,22 @@ static bool formula(const char *name, double *y, const double *x, double *const 
         if (m == 0) memset(state, 0, sizeof state);
         memset(p, 0, sizeof p);
         for (int e = 0; e < E; e++) {
-            const double omega = pow(10000, -(double)(e - e % 2) / E), half = pow(10000, -2.0 * (e % (E / 2)) / E);
+            const double omega = pow(b, -(double)(e - e % 2) / E), half = pow(b, -2.0 * (e % (E / 2)) / E);
             const double a = 0.4, *u = w[0];
             if (!strcmp(name, "sinusoidal") || !strcmp(name, "cape"))
                 out[e] = in[e] + (e % 2 ? cos(m * omega) : sin(m * omega));
             else if (!strcmp(name, "sinusoidal_halves")) out[e] = in[e] + (e < E / 2 ? sin(m * half) : cos(m * half));
-            else if (!strcmp(name, "absolute")) out[e] = in[e] + u[m * E + e];
+            else if (!strcmp(name, "index")) out[e] = in[e] + (e ? 0 : m);
+            else if (!strcmp(name, "unit")) out[e] = in[e] + (e ? 0 : m / (n < 6 ? 5.0 : 4.0));
+            else if (!strcmp(name, "binary")) out[e] = in[e] + (e < 20 ? m / (1 << e) % 2 : 0);
+            else if (!strcmp(name, "concat")) {
+                out[e] = w[1][e];
+                for (int j = 0; j < E; j++) out[e] += w[0][e * E + j] * in[j];
+                for (int j = 0; j < WIDTH; j++) {
+                    const double angle = m * pow(b, -(double)(j - j % 2) / WIDTH);
+                    out[e] += w[2][e * WIDTH + j] * (j % 2 ? cos(angle) : sin(angle));
+                }
+            } else if (!strcmp(name, "absolute")) out[e] = in[e] + u[m * E + e];
             else if (!strcmp(name, "product")) out[e] = in[e] * (1 + u[m * E + e]);
             else if (!strcmp(name, "hierarchical"))        /* max_position_embeddings is 3 here: m = 3 i + j */
                 out[e] = in[e] + a * (u[m / 3 * E + e] - a * u[e]) / (1 - a) +
@@ -335,9 +345,8 @@ static bool formula(const char *name, double *y, const double *x, double *const 
 }
 
 /* Chains of up to 10 steps of sums of 3 E products of size 1: below 500 roundings of numbers below 10. */
-static void words_are_their_formulas(void **unused)
+static void check_formulas(double base)
 {
-    (void)unused;
     int checked = 0;
     rf_ctx *ctx = t_ctx(2, NULL);
     EACH(t) {
@@ -352,6 +361,8 @@ static void words_are_their_formulas(void **unused)
         size_t n = 0;
         rf_config c = t.c;
         c.position_grid_width = 4;
+        c.concat_width = WIDTH;
+        c.sinusoidal_base = base;
         if (t.is == &rf__position_hierarchical) c.max_position_embeddings = 3;
         int32_t id[N];
         const int32_t start[] = {0, 6, N};
@@ -373,7 +384,8 @@ static void words_are_their_formulas(void **unused)
         for (int i = 0; i < N * E; i++) x[i] = (double)words[i];
         rf_tensor *got = t.is->embed(g, &context, rf_constant(g, words, 2, (int64_t[]){N, E}));
         if (rf_graph_error(g)->code) fail_msg("%s: %s", t.name, rf_graph_error(g)->text);
-        if (!formula(t.name, y, x, w, id)) fail_msg("%s changes words: write its formula in formula() above", t.name);
+        if (!formula(t.name, c.sinusoidal_base, y, x, w, id))
+            fail_msg("%s changes words: write its formula in formula() above", t.name);
         t_close_to(got->f32, y, N * E, 500 * 1.2e-7, 0);
         checked++;
         rf__params_free(&params);
@@ -381,8 +393,45 @@ static void words_are_their_formulas(void **unused)
         rf_graph_free(g);
         t_free_all();
     }
-    assert_true(checked >= 12);
+    assert_true(checked >= 16);
     rf_ctx_free(ctx);
+}
+
+static void words_are_their_formulas(void **state)
+{
+    (void)state;
+    check_formulas(10000);
+    check_formulas(30);
+}
+
+/* Positions that end where the bits of 24 columns do, or those that there are; a text of one token is at 0 of [0,1]. */
+static void numbers_have_ends(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"\"position_embedding_type\":\"index\"",
+                                       "\"position_embedding_type\":\"unit\"",
+                                       "\"position_embedding_type\":\"binary\""};
+    for (size_t i = 0; i < RF_COUNT(keys); i++)
+        for (int width = 4; width <= 24; width += 20) {
+            rf_config c = small(keys[i]);
+            c.embedding_size = width;
+            struct work w = begin(&c, 1, NULL);
+            rf_error why = {0};
+            const float *v;
+            const bool narrow = i == 2 && width == 4;
+            int32_t id[1] = {5}, position[1] = {narrow ? 15 : 16777215};
+            const int32_t start[2] = {0, 1};
+            rf_batch b = {.N = 1, .B = 1, .id = id, .start = start};
+            if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", keys[i], why.text);
+            b.position = position;
+            if (rf_session_hidden(w.session, &b, &v, &why)) fail_msg("%s: %s", keys[i], why.text);
+            for (int j = 0; j < 32; j++) assert_true(isfinite(v[j]));
+            position[0]++;
+            assert_int_equal(rf_session_hidden(w.session, &b, &v, &why), RF_ERANGE);
+            t_failed(&why, RF_ERANGE, narrow ? "position 16 of token 0, there are 16" : "position 16777216 of token 0");
+            end(&w);
+        }
+    t_free_all();
 }
 
 /* The count of the listing is that of the table. */
@@ -412,7 +461,7 @@ static void causal_models_do_not_look_ahead(void **state)
     EACH(t) {
         rf_config c = t.c;
         c.is_decoder = 1;
-        const bool by_length = rf__rope_by_length(&c);
+        const bool by_length = rf__rope_by_length(&c) || t.is->flags & RF_POSITION_LENGTH;
         struct work w = begin(&c, 2, NULL);
         rf_error why = {0};
         const float *v;
@@ -505,7 +554,7 @@ int main(void)
         cmocka_unit_test(rotated_values_leak),
         cmocka_unit_test(beyond_the_trained_length),
         cmocka_unit_test(causal_models_do_not_look_ahead),
-        cmocka_unit_test(words_are_their_formulas),
+        cmocka_unit_test(words_are_their_formulas), cmocka_unit_test(numbers_have_ends),
         cmocka_unit_test(rerope_begins_at_rope),
         cmocka_unit_test(parameters_are_counted),
         cmocka_unit_test(names),

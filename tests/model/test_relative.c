@@ -92,8 +92,8 @@ static void project(const rf_config *c, double *const w[], struct projected *p)
             const int near = c->clamp_len >= 0 ? cut(d, (int)c->clamp_len) : d;
             double wave[C];
             for (int t = 0; t < C / 2; t++) {
-                wave[t] = sin(near * pow(10000, -2.0 * t / C));
-                wave[C / 2 + t] = cos(near * pow(10000, -2.0 * t / C));
+                wave[t] = sin(near * pow(c->sinusoidal_base, -2.0 * t / C));
+                wave[C / 2 + t] = cos(near * pow(c->sinusoidal_base, -2.0 * t / C));
             }
             times_matrix(p->a[d + LONGEST], wave, w[0], NULL);
         }
@@ -129,7 +129,7 @@ static double score(const rf_config *c, double *const w[], const struct projecte
     if (is(c, "sandwich")) {
         const int d = (int)c->sandwich_width;
         double sum = 0;
-        for (int i = 1; i <= d / 2; i++) sum += cos(r / pow(10000, 2.0 * i / d));
+        for (int i = 1; i <= d / 2; i++) sum += cos(r / pow(c->sinusoidal_base, 2.0 * i / d));
         return plain + (sum - d / 2) / (8 * (h + 1.0) / H);
     }
     const int bucket =
@@ -140,8 +140,8 @@ static double score(const rf_config *c, double *const w[], const struct projecte
         const int K = (int)c->max_relative_position, row = cut(r, K) + K;
         for (int i = 0; i < D; i++)
             key[i] = k[i] + (is(c, "shaw") ? w[0][row * D + i]
-                             : i % 2       ? cos(row * pow(10000, -(i - 1.0) / D))
-                                           : sin(row * pow(10000, -(double)i / D)));
+                             : i % 2       ? cos(row * pow(c->sinusoidal_base, -(i - 1.0) / D))
+                                           : sin(row * pow(c->sinusoidal_base, -(double)i / D)));
         return inner(q, key) / root;
     }
     if (is(c, "tupe")) {
@@ -183,7 +183,8 @@ static void pair_value(const void *of, double *out, const double *v, const struc
         out[i] = v[i];
         if (is(e->c, "shaw")) out[i] += e->w[1][row * D + i];
         if (is(e->c, "nezha"))
-            out[i] += i % 2 ? cos(row * pow(10000, -(i - 1.0) / D)) : sin(row * pow(10000, -(double)i / D));
+            out[i] += i % 2 ? cos(row * pow(e->c->sinusoidal_base, -(i - 1.0) / D))
+                            : sin(row * pow(e->c->sinusoidal_base, -(double)i / D));
     }
 }
 
@@ -219,6 +220,10 @@ static const char *const cases[] = {
     "\"position_embedding_type\":\"kerple_log\"",
     "\"position_embedding_type\":\"kerple_power\"",
     "\"position_embedding_type\":\"sandwich\",\"sandwich_width\":8",
+    "\"position_embedding_type\":\"nezha\",\"max_relative_position\":4,\"sinusoidal_base\":30",
+    "\"position_embedding_type\":\"transformer_xl\",\"sinusoidal_base\":30",
+    "\"position_embedding_type\":\"xlnet\",\"sinusoidal_base\":30",
+    "\"position_embedding_type\":\"sandwich\",\"sandwich_width\":8,\"sinusoidal_base\":30",
 };
 
 static double loss(const rf_config *c, double *y, const double *qkv, double *const w[], const float *weight)

@@ -277,6 +277,12 @@ static void bad_configs_are_refused(void **state)
         {"\"partial_rotary_factor\":0", RF_EDATA, "partial_rotary_factor is 0"},
         {"\"rope_theta\":0", RF_EDATA, "rope_theta is 0"},
         {"\"rope_theta\":-3", RF_EDATA, "rope_theta is -3"},
+        {"\"rope_theta\":1", RF_EDATA, "rope_theta is 1, allowed is (1, "},
+        {"\"rope_parameters\":{\"rope_theta\":0.5}", RF_EDATA, "rope_theta is 0.5"},
+        {"\"rope_theta_per_layer\":[100,1,100]", RF_EDATA,
+         "rope_theta_per_layer[1] is 1, expected a finite number above 1"},
+        {"\"sinusoidal_base\":1", RF_EDATA, "sinusoidal_base is 1, allowed is (1, "},
+        {"\"position_embedding_type\":\"concat\",\"concat_width\":5", RF_EDATA, "concat_width is 5"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":0.5}", RF_EDATA, "factor is 0.5"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\"}", RF_EDATA, "factor is missing or 0"},
         {"\"rope_scaling\":{\"rope_type\":\"linear\",\"factor\":\"two\"}", RF_EDATA, "factor: expected is a number"},
@@ -300,8 +306,8 @@ static void bad_configs_are_refused(void **state)
         {"\"rope_scaling\":{\"rope_type\":\"cubic\"}", RF_EUNSUPPORTED,
          "rope_type is \"cubic\", known are default, linear"},
         {"\"rope_scaling\":7", RF_EDATA, "rope_scaling: expected is an object"},
-        {"\"rope_theta_per_layer\":[1,2]", RF_EDATA, "rope_theta_per_layer has 2 numbers, there are 3 layers"},
-        {"\"rope_theta_per_layer\":[1,2,-1]", RF_EDATA, "rope_theta_per_layer[2] is -1"},
+        {"\"rope_theta_per_layer\":[4,2]", RF_EDATA, "rope_theta_per_layer has 2 numbers, there are 3 layers"},
+        {"\"rope_theta_per_layer\":[4,2,-1]", RF_EDATA, "rope_theta_per_layer[2] is -1"},
         {"\"rotary_heads\":3", RF_EDATA, "rotary_heads is 3, there are 2 heads"},
         {"\"rotary_value_inverse\":true", RF_EDATA, "rotary_value_inverse needs rotary_value"},
         {"\"position_embedding_type\":\"rotary_axial\"", RF_EDATA, "10 rotated columns"},
@@ -335,7 +341,8 @@ static void configs_survive(void **state)
     static const char text[] =
         "{\"hidden_size\":20,\"num_attention_heads\":2,\"num_hidden_layers\":3,\"partial_rotary_factor\":0.8,\"rope_"
         "interleave\":false,\"rotary_heads\":1,\"rotary_value\":true,\"use_logn_attn\":true,\"position_grid_width\":5,"
-        "\"position_grid_height\":4,\"rope_theta_per_layer\":[10000,500.25,1],\"position_step\":0.25,\"conv_kernel_"
+        "\"position_grid_height\":4,\"rope_theta_per_layer\":[10000,500.25,1.5],\"position_step\":0.25,"
+        "\"sinusoidal_base\":77.5,\"concat_width\":6,\"conv_kernel_"
         "size\":5,\"hierarchical_alpha\":0.3,\"share_att_key\":true,\"xpos_scale_base\":256,\"position_embedding_"
         "type\":\"rotary_axial\",\"rope_scaling\":{\"rope_type\":\"longrope\",\"factor\":2.5,\"attention_factor\":1.1,"
         "\"original_max_position_embeddings\":64,\"short_factor\":[1,1.5,2,3],\"long_factor\":[1,2.5,4,5],\"mrope_"
@@ -362,6 +369,7 @@ static void configs_survive(void **state)
                 c.position_grid_height == back.position_grid_height);
     assert_true(c.conv_kernel_size == back.conv_kernel_size && c.hierarchical_alpha == back.hierarchical_alpha);
     assert_true(c.share_att_key && back.share_att_key);
+    assert_true(back.sinusoidal_base == 77.5 && back.concat_width == 6);
     assert_true(c.xpos_scale_base == back.xpos_scale_base && back.rope_thetas == 3 && back.rope_scaling.sections == 3);
     rf_ctx_free(ctx);
 }

@@ -315,7 +315,9 @@ static void alone_and_cut(const rf_ctx *ctx, const shape *s)
     memcpy(all, scores(g, e, &SOURCE, &TARGET)->f32, sizeof all);
     for (int b = 0; b < PAIRS; b++) {
         const int32_t S = source_start[b + 1] - source_start[b], T = target_start[b + 1] - target_start[b];
-        for (int32_t cut = 1; cut <= T; cut++) {
+        /* where positions are shares of the whole text, a target that ends earlier is another one */
+        const bool whole = m.p.stack[1].position->flags & RF_POSITION_LENGTH;
+        for (int32_t cut = whole ? T : 1; cut <= T; cut++) {
             const int32_t from[] = {0, S}, to[] = {0, cut};
             const rf_batch source = {.N = S, .B = 1, .id = source_id + source_start[b], .start = from},
                            target = {.N = cut, .B = 1, .id = target_id + target_start[b], .start = to};

@@ -68,13 +68,6 @@ static int64_t axes(const rf_config *c, char letter)
     return letter == 'X' ? width : (c->max_position_embeddings + width - 1) / width;
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = (double)c->embedding_size;
-    *bytes = 16 * (double)c->embedding_size;
-}
-
 static void double_cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
@@ -90,9 +83,10 @@ const rf_position rf__position_absolute = {
     .name = "absolute",
     .equation = "h_m = x_m + P[m],  P learned",
     .source = "Devlin et al. 2019 (BERT)",
+    .flags = RF_POSITION_VECTOR,
     .embedding = table,
     .embed = embed,
-    .cost = cost,
+    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_product = {
@@ -108,7 +102,7 @@ const rf_position rf__position_hierarchical = {
     .name = "hierarchical",
     .equation = "h_m = x_m + p_j + a/(1-a) (p_i - p_0),  m = i P + j",
     .source = "Su 2020, kexue.fm/archives/7947",
-    .flags = RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embedding = table,
     .embed = embed_levels,
     .cost = double_cost,
@@ -118,6 +112,7 @@ const rf_position rf__position_axial = {
     .name = "axial",
     .equation = "h_m = x_m + R[m div w] + S[m mod w]",
     .source = "Kitaev et al. 2020 (Reformer)",
+    .flags = RF_POSITION_VECTOR,
     .embedding = grid,
     .extent = axes,
     .embed = embed_axes,

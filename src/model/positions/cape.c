@@ -18,7 +18,7 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     float *p = rf__push(g, (size_t)(at->N * E), sizeof *p);
     double *omega = rf__push(g, (size_t)E, sizeof *omega);
     if (!p || !omega) return &g->nil.t;
-    for (int64_t j = 0; j < E; j++) omega[j] = pow(10000, -(double)(j - j % 2) / (double)E);
+    for (int64_t j = 0; j < E; j++) omega[j] = rf__sinusoidal_frequency(c, j / 2, E);
     const uint64_t stream = g->train ? rf__drop_stream(g) : 0;
     for (int64_t b = 0; b < at->B; b++)
         for (int64_t n = at->start[b]; n < at->start[b + 1]; n++) {
@@ -35,13 +35,6 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
     return rf_add(g, words, rf_constant(g, p, 2, (int64_t[]){at->N, E}));
 }
 
-static rf_status even(const rf_config *c, rf_error *why)
-{
-    if (c->embedding_size % 2 == 0) return RF_OK;
-    return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number",
-                   (long long)c->embedding_size);
-}
-
 static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
 {
     (void)T;
@@ -53,8 +46,8 @@ const rf_position rf__position_cape = {
     .name = "cape",
     .equation = "h_m = x_m + p(lambda (m + Delta + epsilon_m)), drawn at random in training",
     .source = "Likhomanenko et al. 2021 (CAPE)",
-    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_EXTENSION,
-    .check = even,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_EXTENSION | RF_POSITION_VECTOR,
+    .check = rf__sinusoidal_even,
     .embed = embed,
     .cost = cost,
 };

@@ -1,6 +1,6 @@
 /* complex_order.c — a word is a wave over positions.                                        Wang et al. 2020, Eq. 7
  *
- *     h_m[2t] + i h_m[2t+1] = (x[2t] + i x[2t+1]) exp(i omega_{w,t} m),       omega_{w,t} = 10000^(-2t/E) (1 + F[w,t])
+ *     h_m[2t] + i h_m[2t+1] = (x[2t] + i x[2t+1]) exp(i omega_{w,t} m),       omega_{w,t} = b^(-2t/E) (1 + F[w,t])
  *
  * Amplitude and phase of word w in plane t are those of its own embedding, read as a complex number; its frequency is
  * learned, as a relative change of the sinusoidal one. */
@@ -12,7 +12,7 @@ static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *word
 {
     const int64_t planes = at->config->embedding_size / 2;
     double *theta = rf__push(g, (size_t)planes, sizeof *theta);
-    for (int64_t t = 0; t < planes && theta; t++) theta[t] = pow(10000, -(double)t / (double)planes);
+    for (int64_t t = 0; t < planes && theta; t++) theta[t] = rf__sinusoidal_frequency(at->config, t, 2 * planes);
     const rf_rotate_learned_spec spec = {1, 1, 1, theta, at->position};
     return rf_rotate_learned(g, words, rf_embed(g, at->weight[0], at->id, at->N), &spec);
 }
@@ -41,7 +41,7 @@ static const rf_param_row rows[] = {{"embeddings.frequency_embeddings.weight", "
 
 const rf_position rf__position_complex_order = {
     .name = "complex_order",
-    .equation = "h_m = x e^(i m omega_w) on pairs,  omega_w[t] = 10000^(-2t/E) (1 + F[w,t])",
+    .equation = "h_m = x e^(i m omega_w) on pairs,  omega_w[t] = b^(-2t/E) (1 + F[w,t])",
     .source = "Wang et al. 2020",
     .flags = RF_POSITION_EXTRAPOLATES,
     .embedding = rows,

@@ -42,7 +42,7 @@ static void rotations(const rf_config *c, const rf_param *p, float *to)
     (void)p;
     memset(to, 0, (size_t)(E * (E + 1)) * sizeof *to);
     for (int64_t i = 0; i + 1 < E; i += 2) {
-        const double angle = pow(10000, -(double)i / (double)E);
+        const double angle = rf__sinusoidal_frequency(c, i / 2, E);
         to[i * (E + 1) + i] = to[(i + 1) * (E + 1) + i + 1] = (float)cos(angle);
         to[i * (E + 1) + i + 1] = (float)-sin(angle);
         to[(i + 1) * (E + 1) + i] = (float)sin(angle);
@@ -85,7 +85,7 @@ const rf_position rf__position_recursive = {
     .name = "recursive",
     .equation = "h_m = x_m + p_m,  p_{k+1} = tanh(M p_k + b)",
     .source = "Su 2021, kexue.fm/archives/8130",
-    .flags = RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embedding = recursive,
     .extent = extent,
     .fill = rotations,
@@ -97,7 +97,7 @@ const rf_position rf__position_floater = {
     .name = "floater",
     .equation = "h_m = x_m + p(m s),  dp/dt = B tanh(A [p; t] + a) + b,  Euler",
     .source = "Liu et al. 2020 (FLOATER)",
-    .flags = RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embedding = flow,
     .extent = extent,
     .embed = euler,
@@ -108,7 +108,7 @@ const rf_position rf__position_floater_rk4 = {
     .name = "floater_rk4",
     .equation = "the same, Runge-Kutta of order 4",
     .source = "Liu et al. 2020 (FLOATER)",
-    .flags = RF_POSITION_EXTRAPOLATES,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
     .embedding = flow,
     .extent = extent,
     .embed = runge_kutta,

@@ -161,8 +161,6 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
         return rf_fail(why, RF_EDATA,
                        "config.json: attention_factor %g, beta_fast %g, beta_slow %g; none may be negative",
                        s->attention_factor, s->beta_fast, s->beta_slow);
-    if (t == RF_ROPE_YARN && c->rope_theta <= 1)
-        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, yarn needs a base above 1", c->rope_theta);
     if (t == RF_ROPE_LONGROPE && s->original_max_position_embeddings < 2)
         return rf_fail(why, RF_EDATA,
                        "config.json: original_max_position_embeddings is 1, longrope takes its logarithm");
@@ -178,15 +176,15 @@ static rf_status check_scaling(const rf_config *c, int64_t r, rf_error *why)
 
 static rf_status check_bases(const rf_config *c, rf_error *why)
 {
-    if (!(c->rope_theta > 0) || !isfinite(c->rope_theta))
-        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, expected a finite number above 0", c->rope_theta);
+    if (!(c->rope_theta > 1) || !isfinite(c->rope_theta))
+        return rf_fail(why, RF_EDATA, "config.json: rope_theta is %g, expected a finite number above 1", c->rope_theta);
     if (c->rope_thetas && c->rope_thetas != c->num_hidden_layers)
         return rf_fail(why, RF_EDATA, "config.json: rope_theta_per_layer has %lld numbers, there are %lld layers",
                        (long long)c->rope_thetas, (long long)c->num_hidden_layers);
     for (int64_t l = 0; l < c->rope_thetas; l++)
-        if (!(c->rope_theta_per_layer[l] > 0) || !isfinite(c->rope_theta_per_layer[l]))
+        if (!(c->rope_theta_per_layer[l] > 1) || !isfinite(c->rope_theta_per_layer[l]))
             return rf_fail(why, RF_EDATA,
-                           "config.json: rope_theta_per_layer[%lld] is %g, expected a finite number above 0",
+                           "config.json: rope_theta_per_layer[%lld] is %g, expected a finite number above 1",
                            (long long)l, c->rope_theta_per_layer[l]);
     return RF_OK;
 }

@@ -1,6 +1,6 @@
 /* sandwich.c — the product of two sinusoidal positions as a bias.                                       Chi et al. 2023
  *
- *     score(m,n) = <q_m, k_n> / sqrt D + (sum_(i=1)^(d/2) cos((m - n) / 10000^(2i/d)) - d/2) / (8 (h+1) / H)
+ *     score(m,n) = <q_m, k_n> / sqrt D + (sum_(i=1)^(d/2) cos((m - n) / b^(2i/d)) - d/2) / (8 (h+1) / H)
  *
  * d = sandwich_width; the constant makes the bias zero at distance 0 and changes no probability. */
 #include "model/position.h"
@@ -12,7 +12,7 @@ static double product(const rf_config *c, int64_t r, int64_t h)
 {
     const int64_t d = c->sandwich_width;
     double sum = -(double)(d / 2);
-    for (int64_t i = 1; i <= d / 2; i++) sum += cos((double)r * pow(10000, -2 * (double)i / (double)d));
+    for (int64_t i = 1; i <= d / 2; i++) sum += cos((double)r * rf__sinusoidal_frequency(c, i, d));
     return sum * (double)c->num_attention_heads / (8 * (double)(h + 1));
 }
 

@@ -20,7 +20,7 @@ static void learned(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, rf_
 static double wave(const rf_config *c, int64_t r, int64_t i)
 {
     const int64_t D = c->hidden_size / c->num_attention_heads;
-    const double angle = (double)(r + c->max_relative_position) * pow(10000, -(double)(i - i % 2) / (double)D);
+    const double angle = (double)(r + c->max_relative_position) * rf__sinusoidal_frequency(c, i / 2, D);
     return i % 2 ? cos(angle) : sin(angle);
 }
 

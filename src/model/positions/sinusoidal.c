@@ -1,6 +1,6 @@
 /* sinusoidal.c — fixed sines and cosines added to the words.                           Vaswani et al. 2017, Sec. 3.5
  *
- *     omega_t = 10000^(-2t/E)                                 t in [0, E/2)
+ *     omega_t = b^(-2t/E)                                     t in [0, E/2), b = sinusoidal_base, 10000
  *     interleaved   p[m, 2t] = sin(m omega_t)     p[m, 2t+1]   = cos(m omega_t)         Vaswani et al.; RoFormer, Eq. 4
  *     halves        p[m, t]  = sin(m omega_t)     p[m, E/2+t]  = cos(m omega_t)         tensor2tensor, fairseq
  *     h_m = x_m + p_m
@@ -10,20 +10,23 @@
 
 #include <math.h>
 
-static void interleaved(const rf_config *c, int64_t m, float *row, int64_t E)
+double rf__sinusoidal_frequency(const rf_config *c, int64_t t, int64_t width)
 {
-    (void)c;
+    return pow(c->sinusoidal_base, -2 * (double)t / (double)width);
+}
+
+void rf__sinusoidal_row(const rf_config *c, int64_t m, float *row, int64_t E)
+{
     for (int64_t j = 0; j < E; j++) {
-        const double angle = (double)m * pow(10000, -(double)(j - j % 2) / (double)E);
+        const double angle = (double)m * rf__sinusoidal_frequency(c, j / 2, E);
         row[j] = (float)(j % 2 ? cos(angle) : sin(angle));
     }
 }
 
 static void halves(const rf_config *c, int64_t m, float *row, int64_t E)
 {
-    (void)c;
     for (int64_t t = 0; t < E / 2; t++) {
-        const double angle = (double)m * pow(10000, -2 * (double)t / (double)E);
+        const double angle = (double)m * rf__sinusoidal_frequency(c, t, E);
         row[t] = (float)sin(angle);
         row[E / 2 + t] = (float)cos(angle);
     }
@@ -37,43 +40,36 @@ static rf_tensor *add(rf_graph *g, const rf_layer_context *at, rf_tensor *words,
 
 static rf_tensor *add_interleaved(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
-    return add(g, at, words, interleaved);
+    return add(g, at, words, rf__sinusoidal_row);
 }
 static rf_tensor *add_halves(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
 {
     return add(g, at, words, halves);
 }
 
-static rf_status even(const rf_config *c, rf_error *why)
+rf_status rf__sinusoidal_even(const rf_config *c, rf_error *why)
 {
     if (c->embedding_size % 2 == 0) return RF_OK;
     return rf_fail(why, RF_EDATA, "config.json: embedding_size is %lld, sines and cosines need an even number",
                    (long long)c->embedding_size);
 }
 
-static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
-{
-    (void)T;
-    *flops = (double)c->embedding_size;
-    *bytes = 16 * (double)c->embedding_size;
-}
-
 const rf_position rf__position_sinusoidal = {
     .name = "sinusoidal",
-    .equation = "h_m = x_m + p_m,  p[m,2t] = sin(m 10000^(-2t/E)),  p[m,2t+1] = cos",
+    .equation = "h_m = x_m + p_m,  p[m,2t] = sin(m b^(-2t/E)),  p[m,2t+1] = cos",
     .source = "Vaswani et al. 2017",
-    .flags = RF_POSITION_EXTRAPOLATES,
-    .check = even,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
+    .check = rf__sinusoidal_even,
     .embed = add_interleaved,
-    .cost = cost,
+    .cost = rf__position_sum_cost,
 };
 
 const rf_position rf__position_sinusoidal_halves = {
     .name = "sinusoidal_halves",
-    .equation = "h_m = x_m + p_m,  p[m,t] = sin(m 10000^(-2t/E)),  p[m,E/2+t] = cos",
+    .equation = "h_m = x_m + p_m,  p[m,t] = sin(m b^(-2t/E)),  p[m,E/2+t] = cos",
     .source = "Vaswani et al. 2017; tensor2tensor's order",
-    .flags = RF_POSITION_EXTRAPOLATES,
-    .check = even,
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
+    .check = rf__sinusoidal_even,
     .embed = add_halves,
-    .cost = cost,
+    .cost = rf__position_sum_cost,
 };

@@ -1,7 +1,7 @@
 /* transformer_xl.c — sines of the distance, projected; and how much each head cares for place alone.
  *                                                                          Dai et al. 2019; Yang et al. 2019 (XLNet)
  *     score(m,n) = (<q_m + u, k_n> + <q_m + v, W_R R_(m-n)>) / sqrt D          R_d = sin(d omega), cos(d omega)
- *                                                                              omega_t = 10000^(-2t/C)
+ *                                                                              omega_t = b^(-2t/C)    
  * With q' = q + u, which the query's bias is, this is <q'_m, k_n> + <q'_m, A_r> + <w, A_r>, A = R W_R^T, w = v - u:
  * w is the parameter relative_bias here, and u needs none.
  *
@@ -20,10 +20,9 @@ static int64_t numbered(const rf_config *c, int64_t r)
 
 static void wave(const rf_config *c, int64_t number, float *row, int64_t C)
 {
-    (void)c;
     const double back = -(double)(number % 2 ? (number + 1) / 2 : -(number / 2));         /* m - n */
     for (int64_t t = 0; t < C / 2; t++) {
-        const double angle = back * pow(10000, -2 * (double)t / (double)C);
+        const double angle = back * rf__sinusoidal_frequency(c, t, C);
         row[t] = (float)sin(angle);
         row[C / 2 + t] = (float)cos(angle);
     }

@@ -1,0 +1,65 @@
+/* concat.c — the position beside the word instead of added to it.
+ *
+ *     h_m = W [x_m; p_m] + b = W_x x_m + W_p p_m + b      p_m [K] as in sinusoidal.c, K = concat_width
+ *
+ * The two do not share columns: what adding leaves to chance, W decides.  Adding is the case W = [I I].  W_x begins as
+ * the identity, W_p small, so that words come first. */
+#include "model/position.h"
+
+static int64_t columns(const rf_config *c) { return c->concat_width ? c->concat_width : c->embedding_size; }
+
+static rf_tensor *embed(rf_graph *g, const rf_layer_context *at, rf_tensor *words)
+{
+    if (g->error.code || !rf__positions_below(g, at, 1 << 24, "16777216 at most")) return &g->nil.t;
+    rf_tensor *p = rf__positions_rows(g, at, columns(at->config), rf__sinusoidal_row);
+    return rf_add(g, rf_linear(g, words, at->weight[0], at->weight[1], RF_ACT_NONE),
+                  rf_linear(g, p, at->weight[2], NULL, RF_ACT_NONE));
+}
+
+static int64_t extent(const rf_config *c, char letter)
+{
+    (void)letter;
+    return columns(c);
+}
+
+static void identity(const rf_config *c, const rf_param *p, float *to)
+{
+    const int64_t E = c->embedding_size;
+    memset(to, 0, p->count * sizeof *to);
+    for (int64_t i = 0; i < E; i++) to[i * E + i] = 1;
+}
+
+static rf_status even(const rf_config *c, rf_error *why)
+{
+    if (columns(c) % 2 == 0) return RF_OK;
+    return rf_fail(why, RF_EDATA, "config.json: concat_width is %lld (0: embedding_size, %lld), sines and cosines need "
+                   "an even number", (long long)c->concat_width, (long long)c->embedding_size);
+}
+
+static void cost(const rf_config *c, int64_t T, double *flops, double *bytes)
+{
+    (void)T;
+    const double E = (double)c->embedding_size, K = (double)columns(c);
+    *flops = 2 * E * (E + K) + E;
+    *bytes = 4 * (5 * E + 2 * K);
+}
+
+static const rf_param_row rows[] = {
+    {"embeddings.concat.word.weight", "EE", RF_INIT_MADE, true, 0},
+    {"embeddings.concat.bias", "E", RF_INIT_ZEROS, false, 0},
+    {"embeddings.concat.position.weight", "EY", RF_INIT_NORMAL, true, 0},
+    {0},
+};
+
+const rf_position rf__position_concat = {
+    .name = "concat",
+    .equation = "h_m = W [x_m; p_m] + b,  p_m sines and cosines beside the word",
+    .source = "concatenation in the place of addition",
+    .flags = RF_POSITION_EXTRAPOLATES | RF_POSITION_VECTOR,
+    .embedding = rows,
+    .extent = extent,
+    .fill = identity,
+    .check = even,
+    .embed = embed,
+    .cost = cost,
+};
