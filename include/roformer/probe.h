@@ -124,6 +124,35 @@ typedef struct rf_length_loss {
 enum { RF_LENGTHS = 5 };
 rf_status rf_probe_lengths(const rf_probe *p, rf_length_loss out[], int *lengths, rf_error *why);
 
+/* ---- what an absolute encoding adds to words --------------------------------------------------------------------- */
+
+/* p_m, added to the word at position m of a text of T tokens (concat: with its bias).
+ *
+ *   p                [T,E], the caller's
+ *   RF_EUNSUPPORTED  the encoding has no vector for each position (flag RF_POSITION_VECTOR); those that have are named
+ *   RF_ERANGE        its table ends before T                                                                         */
+rf_status rf_position_vectors(const rf_model *m, int64_t T, float *p, rf_error *why);
+
+/* The subspaces that vectors of positions and of words span, by principal angles.  A subspace is that of the fewest
+ * principal directions (not centred) which hold `share` of the vectors' sum of squares: all directions that occur would
+ * span the whole width. */
+#define RF_SUBSPACE_SHARE 0.9
+typedef struct rf_subspaces {
+    int64_t positions, words, width;    /* vectors; their columns E                                                   */
+    double share;
+    int64_t position_dimensions, word_dimensions;
+    int64_t angles;                     /* the smaller of both                                                        */
+    double *cosine;                     /* [angles] of principal angles, the smallest angle first; 0: orthogonal      */
+    double overlap;                     /* mean of their squares: what a space shares with the other, 0 to 1          */
+    double *random_cosine;              /* [angles] mean over random subspaces of the same dimensions                 */
+    double random_overlap, random_deviation;            /* the same; expected: larger dimension / E                   */
+} rf_subspaces;
+
+/* Of the model's words and its first T positions; freed with rf_subspaces_free, untouched on error.
+ *   others    as rf_position_vectors                                                                                 */
+rf_status rf_probe_subspaces(const rf_probe *p, int64_t T, rf_subspaces *out, rf_error *why);
+void rf_subspaces_free(const rf_ctx *ctx, rf_subspaces *s);
+
 /* ---- one sequence ------------------------------------------------------------------------------------------------ */
 
 /* The probabilities of attention P(m,n) of every layer and head, from query m to key n.

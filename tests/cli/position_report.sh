@@ -20,6 +20,16 @@ cp out again
 expect 0 '' "$program" --threads 1 position-report -m model --text long.txt --max_length 64 --stretches 2 --json
 same again out "other threads, other numbers"
 
+# Rotation adds nothing to words; learned positions have a subspace of their own beside random ones.
+grep -q '"subspaces": *null' again || fail "rotary has subspaces: $(grep -o '"subspaces.\{40\}' again)"
+sed 's/"vocab_size"/"position_embedding_type": "sinusoidal", "vocab_size"/' model/config.json > fixed.json && cp -r model fixed && mv fixed.json fixed/config.json
+expect 0 '' "$program" position-report -m fixed --text long.txt --max_length 16 --stretches 1 --pieces 1
+holds out '16 positions in '
+awk '$1 == "model" && $2 >= 0 && $2 <= 1 && $3 < 90 { model = 1 } $1 == "random" && $2 > 0 && $2 <= 1 { random = 1 } END { exit !(model && random) }' out ||
+    fail "subspaces: $(grep -A 5 subspaces out)"
+expect 0 '' "$program" position-report -m fixed --text long.txt --max_length 16 --stretches 1 --pieces 1 --json
+grep -q '"random_overlap"' out && grep -q '"cosines"' out || fail "JSON: no subspaces"
+
 # Few tokens, of which few are predicted; one stretch has no standard error: strokes, not numbers that are none.
 expect 0 '' "$program" position-report -m model --text long.txt --max_length 16 --stretches 1 --pieces 1 --mlm_probability 0.02
 ! grep -qi 'nan\|inf' out || fail "no number: $(grep -i 'nan\|inf' out)"

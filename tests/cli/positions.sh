@@ -51,6 +51,41 @@ expect 2 'plot' "$program" positions draw
 expect 2 'is odd' "$program" positions plot decay --head_size 63
 expect 2 'FILE.svg' "$program" positions plot decay -o x.jpg
 
+# RoFormer's Figure 1: (0.8, 0.6) rotated by m theta_i, as the kernel rotates.
+expect 0 '' "$program" positions plot rotation
+awk 'NR > 1 { x = 0.8 * cos($4) - 0.6 * sin($4) - $5; y = 0.8 * sin($4) + 0.6 * cos($4) - $6; a = $4 - $2 * $3
+    if (x * x + y * y > 1e-12 || a * a > 1e-12) bad = 1; if ($1 == 16 && ($2 < 0.00999999 || $2 > 0.01000001)) bad = 1; n++ }
+    END { exit bad || n != 32 * 7 }' out || fail "rotation: $(head -n 5 out)"
+expect 0 '' "$program" positions plot rotation --config layers.json --max_distance 2
+awk '$1 == 16 && $2 > 0.0999999 && $2 < 0.1000001 { found++ } END { exit found != 3 }' out || fail "base 100: $(grep '^16' out)"
+# <p_m, p_n> of sines and cosines is a sum of cosines of the distance, E/2 at distance 0; that of bits counts common ones.
+encoding() { printf '{"model_type": "roformer", "position_embedding_type": "%s", "embedding_size": 64%s}' "$1" "${2:-}" > encoding.json; }
+encoding sinusoidal ', "sinusoidal_base": 100'
+expect 0 '' "$program" positions plot similarity --config encoding.json --max_distance 9
+awk 'NR > 1 { sum = 0; for (t = 0; t < 32; t++) sum += cos(($1 - $2) * 100 ^ (-t / 32)); d = $3 - sum; c = $4 - sum / 32
+    if (d * d > 1e-9 || c * c > 1e-9) bad = 1; n++ } END { exit bad || n != 100 }' out || fail "sinusoidal: $(head -n 4 out)"
+encoding binary
+expect 0 '' "$program" positions plot similarity --config encoding.json --max_distance 15
+awk '$1 == 13 && $2 == 7 && $3 == 2 { found++ } $1 == 0 && $2 == 5 && $3 == 0 && $4 == "?" { found++ } END { exit found != 2 }' out ||
+    fail "13 and 7 have the bits 1 and 4 in common: $(grep '^13' out)"
+encoding unit
+expect 0 '' "$program" positions plot similarity --config encoding.json --max_distance 4
+awk '$1 == 2 && $2 == 3 && $3 == 0.375 { found = 1 } END { exit !found }' out || fail "2/4 times 3/4: $(grep '^2' out)"
+# Encodings that have no such plot are named, with those that have.
+encoding alibi
+for plot in decay score wavelengths angles rotation; do
+    expect 3 "encoding.json: $plot: of alibi there is no such plot; there is one of rotary, rotary_learned, xpos, rerope$" "$program" positions plot $plot --config encoding.json
+done
+expect 3 'similarity: of alibi there is no such plot; there is one of sinusoidal, .*absolute' "$program" positions plot similarity --config encoding.json
+encoding rotary_axial
+expect 3 'rotation: of rotary_axial there is no such plot' "$program" positions plot rotation --config encoding.json
+encoding absolute
+expect 3 'vectors of absolute are learned, config.json has none; expected --model DIR' "$program" positions plot similarity --config encoding.json
+expect 2 'did you mean rotation\?' "$program" positions plot rotatoin
+expect 2 'to distance 4095' "$program" positions plot similarity --max_distance 4096
+expect 2 'to position 1000' "$program" positions plot rotation --max_distance 1001
+expect 2 'rotation is drawn from --config' "$program" positions plot rotation -m x
+
 # refused PATTERN KEYS   a model of 2 layers of 4 heads of 8 columns, with more keys of config.json: one sentence, exit 3.  The folder has
 # no weights, which would be exit 4: so they were not looked for.
 mkdir bad
@@ -134,6 +169,10 @@ if command -v gnuplot > /dev/null; then
     expect 0 '' "$program" positions -q plot angles -o angles.svg
     for word in 'position m' 'm in bf16' 'base 10000'; do holds angles.svg "$word"; done
     [ "$(head -c 4 angles.png | tail -c 3)" = PNG ] || fail "not a PNG"
+    expect 0 'drawn' "$program" positions plot rotation -o rotation.svg
+    for word in 'm = 0' 'plane 31: theta = 0.000133' 'rotated by m theta_i for m = 0 to 6'; do holds rotation.svg "$word"; done
+    expect 0 'drawn' "$program" positions plot similarity -o similarity.svg
+    for word in 'vectors of positions p_m: sinusoidal, 768 columns' 'mean over all pairs' 'distance |m - n|'; do holds similarity.svg "$word"; done
 fi
 
 # Plots of a trained model.
@@ -165,6 +204,8 @@ expect 2 'heads 0 to 3' "$program" positions plot score -m model --text long.txt
 expect 2 'without --model' "$program" positions plot decay -m model
 expect 2 'one --text' "$program" positions plot attention -m model
 sed 's/"vocab_size"/"position_embedding_type": "none", "vocab_size"/' model/config.json > none.json && cp -r model none && mv none.json none/config.json
+expect 3 'similarity: of none there is no such plot' "$program" positions plot similarity -m none
+expect 2 'one --model, or --config' "$program" positions plot similarity -m none --config none
 expect 3 'none does not rotate' "$program" positions plot score -m none --text long.txt --max_length 16
 if command -v gnuplot > /dev/null; then
     expect 0 'drawn' "$program" positions plot attention -m model --text "the city's river" -o map.svg

@@ -25,6 +25,9 @@ static rf_status measure(lab_bench *b, position_report *r, rf_error *why)
     }
     b->doing = "attention";
     if (!status) status = rf_probe_attention(&b->probe, &r->attention, why);
+    b->doing = "subspaces";
+    if (!status && rf_position_flags(b->is) & RF_POSITION_VECTOR)
+        status = rf_probe_subspaces(&b->probe, b->text.length, &r->subspaces, why);
     b->doing = "lengths";
     if (!status && rf_model_has_head(b->m.model)) status = rf_probe_lengths(&b->probe, r->loss, &r->lengths, why);
     cli_progress_clear(&b->progress);
@@ -84,6 +87,7 @@ static int run(void *arguments, cli_io *io)
         cli_flush(&io->why);
     }
     rf_attention_report_free(io->ctx, &r.attention);
+    rf_subspaces_free(io->ctx, &r.subspaces);
     lab_close(io, &b);
     return cli_exit(io);
 }
@@ -121,8 +125,9 @@ const cli_command cmd_position_report = {
     "measure what a trained model does with positions",
     "How much hidden states and logits change when all positions move by 1, 7, 64 and 1000; for each layer and head "
     "how far attention reaches (the mean of |m-n|), how widely it is spread (its entropy) and which planes of rotary "
-    "positions queries and keys use; and the loss by place and by length, where the same masked tokens are predicted "
-    "from pieces of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
+    "positions queries and keys use; of encodings that add a vector for each position, the angles between the "
+    "subspaces that these and the words span; and the loss by place and by length, where the same masked "
+    "tokens are predicted from pieces of --max_length tokens and of 2, 4, 8 and 16 times as many.\n"
     "Losses need documents that are long enough; with shorter ones the longest length that some document has is the "
     "last.",
     examples,

@@ -9,7 +9,7 @@
 #include "roformer/kernels.h"
 #include "roformer/positions.h"
 
-static rf_status read_config(const positions_args *a, cli_io *io, rf_config *c)
+rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
 {
     const rf_position *named;
     rf_config_defaults(c);
@@ -79,17 +79,49 @@ static int list(const positions_args *a, cli_io *io, const rf_config *c)
 
 static const struct { const char *name; positions_plot_function *draw;
 } plots[] = {
+    {"score", positions_score},
+    {"rotation", positions_rotation},
+    {"similarity", positions_similarity},
     {"attention", positions_attention},
     {"bias", positions_bias},
-    {"score", positions_score},
     {"extrapolation", positions_extrapolation},
 };
+
+/* "decay, score, ... or extrapolation": each plot once. */
+static const char *plot_names(char *text, size_t size)
+{
+    const size_t last = sizeof plots / sizeof *plots - 1;
+    size_t n = 0;
+    for (const cli_curve *k = cli_curves; k->name && n < size; k++)
+        n += (size_t)snprintf(text + n, size - n, "%s, ", k->name);
+    for (size_t i = 0; i <= last && n < size; i++)
+        if (strcmp(plots[i].name, "score"))
+            n += (size_t)snprintf(text + n, size - n, "%s%s", plots[i].name,
+                                  i + 1 < last ? ", " : i < last ? " or " : "");
+    return text;
+}
+
+rf_status positions_must(const rf_config *c, const char *path, int flags, const char *plot, rf_error *why)
+{
+    const rf_position *p, *is = NULL;
+    char names[512] = "";
+    size_t n = 0;
+    for (int i = 0; (p = rf_position_at(i)); i++) {
+        if (!strcmp(rf_position_name(p), c->position_embedding_type)) is = p;
+        if ((rf_position_flags(p) & flags) == flags && n < sizeof names)
+            n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", rf_position_name(p));
+    }
+    if (is && (rf_position_flags(is) & flags) == flags) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED, "%.200s%s%s: of %s there is no such plot; there is one of %s",
+                   path ? path : "", path ? ": " : "", plot, c->position_embedding_type, names);
+}
 
 /* A plot of models, or a curve of what config.json says; neither, with a sentence. */
 static void find_plot(const positions_args *a, const char *name, positions_plot_function **plot,
                       const cli_curve **curve, rf_error *why)
 {
     cli_nearest near = {name, NULL, 0};
+    char names[256];
     for (size_t i = 0; i < sizeof plots / sizeof *plots; i++) {
         const bool both = !strcmp(name, "score");                   /* of random queries and keys, or of a model's */
         if (!strcmp(plots[i].name, name) && (!both || a->models.n)) *plot = plots[i].draw;
@@ -102,9 +134,8 @@ static void find_plot(const positions_args *a, const char *name, positions_plot_
     if (*curve && (a->models.n || a->text.n))
         rf_fail(why, RF_EARG, "%s is drawn from --config, without --model and --text", name);
     if (!*plot && !*curve)
-        rf_fail(why, RF_EARG,
-                "unknown plot %.60s%s%s%s: it is decay, score, wavelengths, angles, attention, bias or extrapolation",
-                name, near.best ? "; did you mean " : "", near.best ? near.best : "", near.best ? "?" : "");
+        rf_fail(why, RF_EARG, "unknown plot %.60s%s%s%s: it is %s", name, near.best ? "; did you mean " : "",
+                near.best ? near.best : "", near.best ? "?" : "", plot_names(names, sizeof names));
 }
 
 static int columns(const cli_curve *k)
@@ -163,7 +194,9 @@ static rf_status positions_curve(const positions_args *a, cli_io *io, const cli_
     char script[4096];
     const int64_t most = cli_given(io->parsed, "max_distance") ? a->distance : k->most,
                   layer = a->layer < 0 ? 0 : a->layer;
-    if (read_config(a, io, &c) || rf_rope_check(&c, &io->why)) return io->why.code;
+    if (positions_config(a, io, &c) || positions_must(&c, a->config, POSITIONS_ROTATE, k->name, &io->why) ||
+        rf_rope_check(&c, &io->why))
+        return io->why.code;
     if (layer >= c.num_hidden_layers)
         return rf_fail(&io->why, RF_EARG, "--layer: the model has layers 0 to %lld",
                        (long long)c.num_hidden_layers - 1);
@@ -184,16 +217,16 @@ static int run(void *arguments, cli_io *io)
         rf_config c;
         if (a->output || a->models.n || a->text.n)
             rf_fail(&io->why, RF_EARG, "--output, --model and --text belong to a plot: positions plot KIND");
-        return io->why.code || read_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
+        return io->why.code || positions_config(a, io, &c) ? cli_exit(io) : list(a, io, &c);
     }
     if (a->train.json)
         rf_fail(&io->why, RF_EARG,
                 "--json belongs to the list; positions plot without --output prints rows between tabs");
     if (io->why.code) return cli_exit(io);
     if (strcmp(a->words.item[0], "plot") || a->words.n < 2) {
-        rf_fail(&io->why, RF_EARG,
-                "positions: \"plot\" and what to draw are understood: decay, score, wavelengths, angles, attention, "
-                "bias or extrapolation");
+        char names[256];
+        rf_fail(&io->why, RF_EARG, "positions: \"plot\" and what to draw are understood: %s",
+                plot_names(names, sizeof names));
         return cli_exit(io);
     }
     find_plot(a, a->words.item[1], &plot, &curve, &io->why);
@@ -211,10 +244,11 @@ static const cli_option options[] = {
      "tokens of the text that costs are for, and that rope_type dynamic and longrope go by", NULL},
     {"head_size", 0, CLI_INT, A(head_size), "D", "0", 0, 65536, NULL, "columns of a head; 0: the config's", NULL},
     {"max_distance", 0, CLI_INT, A(distance), "N", "250", 1, 2147483647, NULL,
-     "largest distance, or position, of a curve; of angles 1000000 when not given", NULL},
+     "largest distance, or position, of a curve; when not given 1000000 of angles, 6 of rotation, 127 of similarity",
+     NULL},
     {"model", 'm', CLI_EACH, A(models), "DIR", NULL, 0, 0, NULL,
-     "a trained model, for score, attention, bias and extrapolation (which takes several); without it the shipped "
-     "model",
+     "a trained model, for score, similarity, attention, bias and extrapolation (which takes several); without it the "
+     "shipped model, but of similarity what --config says",
      NULL},
     {"text", 0, CLI_EACH, A(text), "FILE|TEXT", NULL, 0, 0, NULL,
      "text for the model: of attention a sentence, else files", NULL},
@@ -244,6 +278,8 @@ static const char *const examples[] = {
     "roformer positions --config my-model --json",
     "roformer positions plot decay --head_size 128 --max_distance 1000000 -o decay.svg",
     "roformer positions plot angles --max_distance 1000000",
+    "roformer positions plot rotation -o rotation.svg",
+    "roformer positions plot similarity -o similarity.svg",
     "roformer positions plot attention --text \"The capital of France is [MASK].\" -o attention.svg",
     "roformer positions plot bias -m my-model --max_length 64 -o bias.png",
     "roformer positions plot score -m my-model --text corpus.txt --max_distance 100000 -o score.svg",
@@ -254,12 +290,14 @@ static const char *const examples[] = {
 
 const cli_command cmd_positions = {
     "positions",
-    "[plot decay|score|wavelengths|angles|attention|bias|extrapolation]",
+    "[plot decay|score|wavelengths|angles|rotation|similarity|attention|bias|extrapolation]",
     "list position encodings, draw what they do",
     "Lists every value of position_embedding_type: parameters, arithmetic and memory traffic it adds for each token in "
     "a forward, whether scores stay when all positions move (shift), whether it is defined for texts longer than those "
     "trained on (longer), and its equation.\n"
-    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths or angles; of "
+    "With plot, draws with gnuplot, or prints the numbers: of rotary positions decay, score, wavelengths, angles or "
+    "rotation (a vector in four planes at positions 0 to 6, the paper's Figure 1); of encodings that add a vector for "
+    "each position similarity (products of these vectors: a map, and curves over the distance); of "
     "trained models score (mean score of all queries with all keys over the offset of the key), attention (a map for "
     "each layer and head of one sentence), bias (the same map from position alone: queries and keys zero) or "
     "extrapolation (loss over the length of the pieces, as position-report measures it).",

@@ -69,6 +69,23 @@ static json_t *attention_json(const position_report *r)
     return o;
 }
 
+static json_t *subspaces_json(const rf_subspaces *s)
+{
+    json_t *o = json_object();
+    cli_json_set(&o, "share", number(s->share));
+    cli_json_set(&o, "width", json_integer(s->width));
+    cli_json_set(&o, "positions", json_integer(s->positions));
+    cli_json_set(&o, "words", json_integer(s->words));
+    cli_json_set(&o, "position_dimensions", json_integer(s->position_dimensions));
+    cli_json_set(&o, "word_dimensions", json_integer(s->word_dimensions));
+    cli_json_set(&o, "overlap", number(s->overlap));
+    cli_json_set(&o, "random_overlap", number(s->random_overlap));
+    cli_json_set(&o, "random_deviation", number(s->random_deviation));
+    cli_json_set(&o, "cosines", numbers(s->cosine, s->angles, 1));
+    cli_json_set(&o, "random_cosines", numbers(s->random_cosine, s->angles, 1));
+    return o;
+}
+
 static json_t *length_json(const rf_length_loss *l)
 {
     json_t *o = json_object(), *bins = json_array();
@@ -105,6 +122,7 @@ json_t *position_report_json(const position_report *r)
     for (int i = 0; i < r->lengths; i++) cli_json_add(&lengths, length_json(&r->loss[i]));
     cli_json_set(&o, "shifts", shifts);
     cli_json_set(&o, "attention", attention_json(r));
+    cli_json_set(&o, "subspaces", r->subspaces.width ? subspaces_json(&r->subspaces) : json_null());
     cli_json_set(&o, "lengths", lengths);
     return o;
 }
@@ -197,6 +215,23 @@ static void print_lengths(const position_report *r)
     }
 }
 
+static double degrees(double cosine) { return acos(fmin(cosine, 1)) * 180 / acos(-1); }
+
+static void print_subspaces(const rf_subspaces *s)
+{
+    printf("\nsubspaces of %lld columns: the fewest principal directions that hold %.0f %% of the squares of vectors\n"
+           "  %lld positions in %lld dimensions, %lld words in %lld; overlap is the mean squared cosine of their "
+           "principal angles\n",
+           (long long)s->width, 100 * s->share, (long long)s->positions, (long long)s->position_dimensions,
+           (long long)s->words, (long long)s->word_dimensions);
+    if (!s->angles) return;
+    printf("            overlap    smallest angle   median angle\n");
+    printf("  model     %7.4f  %12.1f deg %10.1f deg\n", s->overlap, degrees(s->cosine[0]),
+           degrees(s->cosine[s->angles / 2]));
+    printf("  random    %7.4f  %12.1f deg %10.1f deg   (standard deviation of the overlap %.4f)\n", s->random_overlap,
+           degrees(s->random_cosine[0]), degrees(s->random_cosine[s->angles / 2]), s->random_deviation);
+}
+
 void position_report_print(const position_report *r)
 {
     const rf_attention_report *a = &r->attention;
@@ -215,5 +250,6 @@ void position_report_print(const position_report *r)
     print_heads(a, title, a->entropy, 2);
     print_heads(a, "share of attention on [CLS] and [SEP]", a->ends, 3);
     if (rotates(r) && a->sums[0].r > 1) print_planes(a);
+    if (r->subspaces.width) print_subspaces(&r->subspaces);
     if (r->lengths) print_lengths(r);
 }

@@ -11,6 +11,7 @@ typedef struct position_report {
     rf_attention_report attention;
     rf_length_loss loss[RF_LENGTHS];
     int lengths;                /* 0: the model has no head                                                           */
+    rf_subspaces subspaces;     /* width 0: the encoding adds no vector for each position                             */
 } position_report;
 
 json_t *position_report_json(const position_report *r);
