@@ -97,7 +97,7 @@ void rf__search_look(const rf__writer *w, rf__writing *t, rf__candidate *c)
         t->bests = 1;
         return;
     }
-    t->bests = rf__best_scores(w->o, t->logits, sum, w->V, t->flag, rf__search_width(w->o), c);
+    t->bests = rf__best_scores(w->ctx->k, w->o, t->logits, sum, w->V, t->flag, rf__search_width(w->o), c);
     memcpy(t->best, c, (size_t)t->bests * sizeof *c);
     for (int64_t i = 0; i < t->bests; i++) t->best[i].distance = (double)t->logits[t->best[i].id] - sum;
 }

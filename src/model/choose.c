@@ -179,22 +179,56 @@ static void renormalize(rf__candidate *c, int64_t n)
     for (int64_t i = 0; i < n; i++) c[i].p -= most + log(sum);
 }
 
-int64_t rf__best_scores(const rf_generate_options *o, const float *logits, double sum, int64_t V, const uint8_t *flag,
-                        int64_t most, rf__candidate *c)
+/* Tokens that may be among the `most` best, where scores are logits less a sum.  Of blocks of the vocabulary, the largest
+ * logits are found first: so many of them as tokens are looked for, and as may not come, are a bound for all others. */
+enum { BLOCKS = 512, LEAST = 64, FEW = 256 };
+
+static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V, const uint8_t *flag, int64_t most,
+                              int64_t excluded, rf__candidate *c)
 {
+    const int64_t each = rf__max64(LEAST, (V + BLOCKS - 1) / BLOCKS), blocks = (V + each - 1) / each;
+    float top[BLOCKS];
     int64_t n = 0;
-    for (int64_t i = 0; i < V; i++) {
-        const double score = (double)logits[i] - sum;               /* not above 0 */
-        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
-        c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
+    if (most + excluded > FEW || most + excluded > blocks) return 0;
+    for (int64_t b = 0; b < blocks; b++) {
+        top[b] = k->largest(logits + b * each, rf__min64(each, V - b * each));
+        c[b] = (rf__candidate){.p = (double)top[b], .id = (int32_t)b};
     }
-    if (o->renormalize_logits) renormalize(c, n);
+    select_best(c, blocks, most + excluded);
+    const double bound = c[0].p;                                    /* the worst of a heap                            */
+    for (int64_t b = 0; b < blocks; b++) {
+        if ((double)top[b] < bound) continue;
+        for (int64_t i = b * each; i < rf__min64(V, (b + 1) * each); i++)
+            if ((double)logits[i] >= bound && !(flag[i] & (RF__SUPPRESSED | RF__REPEATS)))
+                c[n++] = (rf__candidate){.p = (double)logits[i], .id = (int32_t)i};
+    }
+    return n;
+}
+
+static int64_t sort_best(rf__candidate *c, int64_t n, int64_t most)
+{
     if (n > most) {
         select_best(c, n, most);
         n = most;
     }
     qsort(c, (size_t)n, sizeof *c, order);
     return n;
+}
+
+int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
+                        const uint8_t *flag, int64_t most, rf__candidate *c)
+{
+    const bool plain = o->repetition_penalty == 1 && !o->renormalize_logits && !o->no_repeat_ngram_size;
+    int64_t n = plain ? few_candidates(k, logits, V, flag, most, o->suppressed, c) : 0;
+    for (int64_t i = 0; i < n; i++) c[i].p -= sum;
+    if (n) return sort_best(c, n, most);
+    for (int64_t i = 0; i < V; i++) {
+        const double score = (double)logits[i] - sum;               /* not above 0 */
+        if (flag[i] & (RF__SUPPRESSED | RF__REPEATS)) continue;
+        c[n++] = (rf__candidate){.p = flag[i] & RF__SEEN ? score * o->repetition_penalty : score, .id = (int32_t)i};
+    }
+    if (o->renormalize_logits) renormalize(c, n);
+    return sort_best(c, n, most);
 }
 
 int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_t V, const uint8_t *flag,

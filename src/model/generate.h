@@ -3,6 +3,7 @@
 #define RF_GENERATE_H
 
 #include "base/base.h"
+#include "roformer/kernels.h"
 #include "roformer/generate.h"
 
 typedef struct rf__candidate { double p, distance; int32_t id; } rf__candidate;
@@ -17,8 +18,8 @@ int64_t rf__candidates(const rf_generate_options *o, const float *logits, int64_
 rf_status rf__generate_options_read(rf_generate_options *own, const rf_generate_options *given, rf_error *why);
 /* For beam search: the `most` best of log softmax(logits) with the processors of scores, in p; sum is what
  * rf__log_sum gives. */
-int64_t rf__best_scores(const rf_generate_options *o, const float *logits, double sum, int64_t V, const uint8_t *flag,
-                        int64_t most, rf__candidate *c);
+int64_t rf__best_scores(const rfk_table *k, const rf_generate_options *o, const float *logits, double sum, int64_t V,
+                        const uint8_t *flag, int64_t most, rf__candidate *c);
 
 /* Sets, or takes away, RF__REPEATS of the tokens that would end a sequence of `size` tokens that the text has already;
  * size 0: none.  Ids are in the vocabulary. */

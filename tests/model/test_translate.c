@@ -4,6 +4,7 @@
 #include "families.h"
 
 #include "model/family.h"
+#include "model/generate.h"
 #include "model/model.h"
 #include "roformer/sequence.h"
 #include "roformer/translate.h"
@@ -470,6 +471,52 @@ static void a_wide_search_finds_the_best_of_all(void **state)
     close_work(&w);
 }
 
+/* The best by their largest blocks are the best of all, ties and what is excluded among them. */
+static void the_best_are_found_in_blocks(void **state)
+{
+    (void)state;
+    enum { LARGE = 9001, KEPT = 12 };
+    rf_ctx *ctx = t_ctx(1, NULL);
+    rf_generate_options o;
+    rf_rng r;
+    rf__candidate *c = t_bytes(LARGE * sizeof *c), *all = t_bytes(LARGE * sizeof *all);
+    uint8_t *flag = t_bytes(LARGE);
+    int32_t never[9];
+    rf_generate_defaults(&o);
+    rf_rng_init(&r, 3, 0);
+    for (int round = 0; round < 60; round++) {
+        const int64_t size = round % 3 ? LARGE : 700;
+        float *logits = t_normal(size);
+        if (round % 2)
+            for (int64_t i = 0; i < size; i++) logits[i] = floorf(4 * logits[i]);               /* many are equal */
+        memset(flag, 0, LARGE);
+        o.suppress = never, o.suppressed = round % 10;
+        for (int64_t i = 0; i < o.suppressed; i++) {
+            int64_t best = 0;
+            for (int64_t j = 0; j < size; j++)
+                if (!flag[j] && (flag[best] || logits[j] > logits[best])) best = j;
+            never[i] = (int32_t)(i % 2 ? rf_rng_below(&r, (uint32_t)size) : (uint32_t)best);
+            flag[never[i]] = RF__SUPPRESSED;
+        }
+        o.renormalize_logits = 0;
+        const int64_t n = rf__best_scores(ctx->k, &o, logits, 1.5, size, flag, KEPT, c);
+        int64_t m = 0;
+        for (int64_t i = 0; i < size; i++)
+            if (!flag[i]) all[m++] = (rf__candidate){.p = (double)logits[i] - 1.5, .id = (int32_t)i};
+        assert_int_equal(n, KEPT);
+        for (int64_t i = 0; i < n; i++) {
+            int64_t best = -1;
+            for (int64_t j = 0; j < m; j++)
+                if (all[j].id >= 0 && (best < 0 || all[j].p > all[best].p)) best = j;
+            assert_int_equal(c[i].id, all[best].id);
+            assert_true(c[i].p == all[best].p);
+            all[best].id = -1;
+        }
+    }
+    rf_ctx_free(ctx);
+    t_free_all();
+}
+
 /* ---- scores ---- */
 
 /* What a translation is said to be worth is what it is worth. */
@@ -637,6 +684,7 @@ int main(void)
         cmocka_unit_test(every_encoding_keeps_its_source),
         cmocka_unit_test(many_are_as_each_alone),
         cmocka_unit_test(a_wide_search_finds_the_best_of_all),
+        cmocka_unit_test(the_best_are_found_in_blocks),
         cmocka_unit_test(scores_are_those_of_the_texts),
         cmocka_unit_test(a_slab_translates),
         cmocka_unit_test(memory_is_said_and_kept_to),
