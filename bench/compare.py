@@ -98,7 +98,8 @@ class Roformer:
         if case["bench"] == "linear":
             what = "linear both" if case["both"] else "linear forward"
             tokens = ["--rounds", "3", "--shortest", str(case["tokens"]), "--longest", str(case["tokens"])]
-            return self.beside("bench_linear", tokens + ([] if case["causal"] else ["--encoder"]), lambda r: r["case"] == what)
+            more = ([] if case["causal"] else ["--encoder"]) + (["--busy"] if self.options.busy else [])
+            return self.beside("bench_linear", tokens + more, lambda r: r["case"] == what)
         if case["bench"] == "translation":
             options = ["--type", case["shape"], "--pairs", os.path.join(PEERS, "pairs.txt")]
             return self.beside("bench_translation", options, lambda r: True)
@@ -197,11 +198,15 @@ def main():
     p.add_argument("--rounds", type=int, default=5)
     p.add_argument("--seconds", type=float, default=2, help="of each turn")
     p.add_argument("--threads", type=int, default=2)
+    p.add_argument("--busy", action="store_true", help="on a machine that others use, of linear: one thread, the processor's time")
     p.add_argument("--text", help="what is tokenized")
     p.add_argument("--vocab", help="vocab.txt for the peers' tokenizer")
     p.add_argument("--model", help="model folder for roformer's tokenizer (the same vocabulary)")
     p.add_argument("-o", "--output", default=os.devnull, help="every single measurement, one JSON object a line")
     o = p.parse_args()
+    if o.busy:
+        o.threads = 1
+        os.environ["BUSY"] = "1"
     with open(o.output, "w") as out:
         for bench in o.case:
             table(bench, measure(bench, o, out))

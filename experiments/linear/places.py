@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Loss by place: texts far longer than those of training through models of run.sh, each byte seen behind all before it.
+
+    experiments/linear/places.py WORK LENGTH [ROW...] [--texts N] [--program ROFORMER] [--results DIR] [--threads N]
+
+WORK is run.sh's; rows are its folders (linear_eq19-1, ...), all that are complete unless some are named.  Texts are pieces of LENGTH bytes
+of WORK/test.txt, articles one behind the other, without titles' marks; as many as are there, at most N (4).  RESULTS/places.txt has for
+each row bits per byte by place, in ranges that double; a length of 1,000,000 is one text, and its ranges are 100,000 bytes each.  A row
+with learned positions is read as far as these go."""
+import argparse
+import glob
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+
+
+def texts_of(work, length, most):
+    with open(os.path.join(work, "test.txt"), "rb") as f:
+        plain = re.sub(rb"</?doc[^>]*>", b" ", f.read())
+    plain = re.sub(rb"\s+", b" ", plain).decode("utf-8", "replace").encode()
+    pieces = [plain[i:i + length] for i in range(0, len(plain) - length + 1, length)][:most]
+    return [p.decode("utf-8", "ignore") for p in pieces]
+
+
+def ranges_of(length):
+    if length >= 1000000:
+        return [(i, min(i + 100000, length)) for i in range(0, length, 100000)]
+    ends = [256]
+    while ends[-1] < length:
+        ends.append(min(2 * ends[-1], length))
+    return list(zip([0] + ends[:-1], ends))
+
+
+def bits(program, folder, text, length, threads):
+    command = [program, "score", "-m", folder, "--json", "--max_length", str(max(length + 8, 16))] + (["--threads", threads] if threads else [])
+    done = subprocess.run(command, input=(text + "\n").encode(), stdout=subprocess.PIPE)
+    if done.returncode:
+        sys.exit(f"places.py: {' '.join(command)} ended with {done.returncode}")
+    return [-x / math.log(2) for x in json.loads(done.stdout)["logprobs"]]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("work"), p.add_argument("length", type=int), p.add_argument("row", nargs="*")
+    p.add_argument("--texts", type=int, default=4)
+    p.add_argument("--program", default="build/release/roformer")
+    p.add_argument("--results", default="results/linear"), p.add_argument("--threads")
+    o = p.parse_args()
+    rows = o.row or sorted(os.path.basename(os.path.dirname(f)) for f in glob.glob(os.path.join(o.work, "*-[0-9]*", "model.safetensors")))
+    texts, ranges = texts_of(o.work, o.length, o.texts), ranges_of(o.length)
+    if not texts or not rows:
+        sys.exit(f"places.py: {o.work}: " + ("no complete model" if texts else f"test.txt has no {o.length} bytes"))
+    os.makedirs(o.results, exist_ok=True)
+    path = os.path.join(o.results, "places.txt" if o.length < 1000000 else "million.txt")
+    with open(path + ".unfinished", "w") as f:
+        print(f"Bits per byte by place, {len(texts)} texts of {o.length:,} bytes\n", file=f)
+        print(f"{'':20}" + "".join(f"{'-' + format(end, ','):>11}" for _, end in ranges), file=f)
+        for row in rows:
+            folder = os.path.join(o.work, row)
+            with open(os.path.join(folder, "config.json")) as c:
+                config = json.load(c)
+            learned = config.get("position_embedding_type") == "absolute"
+            reach = min(o.length, config["max_position_embeddings"] - 8) if learned else o.length
+            sums = [bits(o.program, folder, t.encode()[:reach].decode("utf-8", "ignore"), reach, o.threads) for t in texts]
+            cells = [[x for s in sums for x in s[begin:end]] for begin, end in ranges]
+            print(f"{row:20}" + "".join(f"{sum(c) / len(c):11.4f}" if c else f"{'-':>11}" for c in cells), file=f, flush=True)
+    os.replace(path + ".unfinished", path)
+    print(path)
+
+
+main()
