@@ -113,20 +113,24 @@ static void put_key(FILE *f, const curve *c, int n)
 void chart_draw(const char *results, const char *title, const char *unit, curve *c, int n)
 {
     char path[PATH];
+    bool lengths = false;
     path_of(path, "%s/curves.gp", results);
     FILE *f = fopen(path, "w");
     if (!f) die("%s: %s", path, strerror(errno));
+    for (int i = 0; i < n; i++) lengths |= c[i].lengths > 0;
     qsort(c, (size_t)n, sizeof *c, by_last);
     fprintf(f, "# drawn with: gnuplot curves.gp\n");
     for (int i = 0; i < n; i++) put_data(f, &c[i], i);
     fprintf(f, "set terminal svg background rgb 'white' size 1500,%d noenhanced font ',11'\nset output 'curves.svg'\n"
-               "set multiplot layout 1,4 title ", n > 20 ? 640 : 420);
+               "set multiplot layout 1,%d title ", n > 20 ? 640 : 420, lengths ? 4 : 3);
     put_text(f, title);
     fprintf(f, "\nset grid\nunset key\nset ylabel 'held-out loss (%s)'\n", unit);
     put_panel(f, n, "step", "steps", 1, 3);
     put_panel(f, n, "minutes, at the fastest rate of the log", "steps", 2, 3);
-    fprintf(f, "set logscale x 2\n");
-    put_panel(f, n, "length of texts (tokens)", "lengths", 1, 2);
+    if (lengths) {
+        fprintf(f, "set logscale x 2\n");
+        put_panel(f, n, "length of texts (tokens)", "lengths", 1, 2);
+    }
     put_key(f, c, n);
     fprintf(f, "unset multiplot\n");
     if (fclose(f)) die("%s: %s", path, strerror(errno));

@@ -18,7 +18,8 @@ typedef struct curve {
 /* Adds the run of one seed: what metrics.jsonl in its folder has, in units of so many nats. */
 void chart_add_run(curve *c, const char *folder, int seed, double nats);
 
-/* RESULTS/curves.gp and curves.svg; unit: what losses are in.  Sorts the curves by their last loss. */
+/* RESULTS/curves.gp and curves.svg, without a panel of lengths where no curve has any; unit: what losses are in.  Sorts
+ * the curves by their last loss. */
 void chart_draw(const char *results, const char *title, const char *unit, curve *c, int n);
 
 #endif

@@ -162,7 +162,9 @@ void forget(command *c)
     while (c->n) free(c->word[--c->n]);
 }
 
-int execute(const command *c, const char *out)
+int execute(const command *c, const char *out) { return execute_from(c, NULL, out); }
+
+int execute_from(const command *c, const char *in, const char *out)
 {
     fflush(NULL);
     const pid_t parent = getpid(), child = fork();
@@ -170,6 +172,7 @@ int execute(const command *c, const char *out)
     if (!child) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(75);
+        if (in && !freopen(in, "r", stdin)) _exit(4);
         if (out && !freopen(out, "w", stdout)) _exit(4);
         execvp(c->word[0], c->word);
         fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, c->word[0], strerror(errno));

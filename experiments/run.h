@@ -51,6 +51,9 @@ void forget(command *c);
 /* The child's exit code; its standard output goes to `out` when that is not NULL.  A child ends with its parent. */
 int execute(const command *c, const char *out);
 
+/* The same with `in` as its standard input, unless that is NULL. */
+int execute_from(const command *c, const char *in, const char *out);
+
 /* Lets gnuplot run a script in the folder where it lies; says when no plot came of it. */
 void run_script(const char *folder, const char *script);
 
