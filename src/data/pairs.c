@@ -121,7 +121,8 @@ static rf_status encode(reading *r, int s, const char *text, size_t size, rf_err
 {
     rf_error own = {0};
     const int flags = RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS;
-    const rf_status status = rf_encode(r->tokenizer, text, size, NULL, 0, 0, flags, &r->ids[s], NULL, &own);
+    const rf_tokenizer *t = s == RF__TARGET_SIDE ? rf_tokenizer_target(r->tokenizer) : r->tokenizer;
+    const rf_status status = rf_encode(t, text, size, NULL, 0, 0, flags, &r->ids[s], NULL, &own);
     if (!status) return RF_OK;
     return rf_fail(why, status, "%s:%llu: %s", r->side[s].path, (unsigned long long)r->side[s].number, own.text);
 }

@@ -47,7 +47,7 @@ typedef struct rf__pair_files { const char *const *path[RF__SIDES]; int n; } rf_
 /* Whoever waits is told how many pairs were read; not 0: give up. */
 typedef int rf__pairs_tell(void *user, size_t pairs);
 
-/* Reads all files, each as it is or as .gz or .zst.
+/* Reads all files, each as it is or as .gz or .zst; targets by rf_tokenizer_target.
  *
  *   tell       or NULL
  *   RF_EDATA   two files have different numbers of lines, a line is not UTF-8 or above 64 MiB, no pair is left; the

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "t.h"
 
+#include "base/json.h"
 #include "data/pairs.h"
 
 static const char *written(const char *name, const char *text)
@@ -196,6 +197,62 @@ static void every_line(void **state)
     rf_ctx_free(ctx);
 }
 
+/* Marian's folders have a model for each side. */
+#ifdef T_SENTENCEPIECE
+static void copy_model(const rf_ctx *ctx, const char *folder, const char *from, const char *to)
+{
+    char *data;
+    size_t size;
+    rf_error why = {0};
+    if (rf__read_file(ctx, from, 1 << 24, &data, &size, &why)) fail_msg("%s", why.text);
+    t_write(folder, to, data, size);
+    rf__free(ctx, data);
+}
+
+static void each_side_has_its_sub_words(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const char *folder = t_folder();
+    char *data;
+    size_t size;
+    rf_tokenizer *t;
+    rf__pairs p;
+    rf_encoding e;
+    rf_error why = {0};
+    const rf__pair_limits none = {0};
+    static const char golden[] = "tests/golden/subwords/marian.json", text[] = "Call me Ishmael.";
+    if (rf__read_file(ctx, golden, 1 << 24, &data, &size, &why)) fail_msg("%s", why.text);
+    json_t *all = rf__json_parse(data, size, 0, golden, &why), *map = json_object(), *piece;
+    size_t i;
+    json_array_foreach(json_object_get(all, "vocab"), i, piece)
+        json_object_set_new(map, json_string_value(piece), json_integer((json_int_t)i));
+    char *vocabulary = json_dumps(map, 0);
+    t_write(folder, "vocab.json", vocabulary, strlen(vocabulary));
+    copy_model(ctx, folder, "tests/golden/subwords/unigram.model", "source.spm");
+    copy_model(ctx, folder, "tests/golden/subwords/bpe.model", "target.spm");
+    if (rf_tokenizer_open(ctx, folder, &t, &why)) fail_msg("%s", why.text);
+    if (read(ctx, t, text, text, &none, &p, &why)) fail_msg("%s", why.text);
+    for (int s = 0; s < RF__SIDES; s++) {
+        rf_encoding_init(&e, ctx);
+        if (rf_encode(s ? rf_tokenizer_target(t) : t, text, strlen(text), NULL, 0, 0, RF_ENCODE_PLAIN, &e, NULL, &why))
+            fail_msg("%s", why.text);
+        assert_int_equal(e.n, rf__pair_length(&p, s, 0));
+        assert_memory_equal(e.id, p.id[s], e.n * sizeof *e.id);
+        rf_encoding_clear(&e);
+    }
+    assert_true(rf__pair_length(&p, 0, 0) != rf__pair_length(&p, 1, 0) ||
+                memcmp(p.id[0], p.id[1], rf__pair_length(&p, 0, 0) * sizeof *p.id[0]));
+    rf__pairs_free(ctx, &p);
+    rf_tokenizer_free(t);
+    free(vocabulary);
+    json_decref(map);
+    json_decref(all);
+    rf__free(ctx, data);
+    rf_ctx_free(ctx);
+}
+#endif
+
 /* Lines longer than what is read at once, and as many of them. */
 static void long_lines(void **state)
 {
@@ -323,6 +380,9 @@ int main(void)
         cmocka_unit_test(lines_are_pairs), cmocka_unit_test(what_does_not_fit_is_counted),
         cmocka_unit_test(what_is_refused), cmocka_unit_test(several_files),
         cmocka_unit_test(every_line),      cmocka_unit_test(long_lines),
+#ifdef T_SENTENCEPIECE
+        cmocka_unit_test(each_side_has_its_sub_words),
+#endif
         cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches),
     };
     return cmocka_run_group_tests_name("data/pairs", tests, NULL, NULL);
