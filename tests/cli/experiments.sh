@@ -52,6 +52,30 @@ done
 [ "$(grep '"rotary","adapted":0.*:32,' results/far/runs.jsonl | sed 's/.*loss//' | sort -u | wc -l)" -eq 2 ] || fail "a factor of 1 changes a loss"
 expect 0 '' "$lengths" far.json work --data data --results results/far --program "$program"
 
+# Translators: two rows, two seeds, a test set as it is and its lines four at a time.
+translation=$(dirname "$program")/experiments/translation
+awk 'BEGIN { for (i = 0; i < 120; i++) print "the red cat " i " is walking the dog " i % 7 " ." }' > data/a.en
+awk '{ for (i = NF; i > 0; i--) printf "%s%s", $i, (i > 1 ? " " : "\n") }' data/a.en > data/a.de
+for side in en de; do head -9 data/a.$side | gzip > data/t.$side.gz; done
+cat > tr.json << 'EOC'
+{"name": "tr", "title": "Tiny", "source": ["a.en"], "target": ["a.de"], "validation_source": ["t.en.gz"], "validation_target": ["t.de.gz"],
+ "vocab_size": 60, "seeds": [1, 2],
+ "config": {"model_type": "transformer", "d_model": 16, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 2,
+            "decoder_attention_heads": 2, "encoder_ffn_dim": 16, "decoder_ffn_dim": 16},
+ "options": {"max_steps": 4, "tokens_per_batch": 512, "max_length": 64, "eval_steps": 2, "save_steps": 2, "logging_steps": 1},
+ "tests": [{"name": "one", "source": "t.en.gz", "target": "t.de.gz"}], "joined": [1, 4], "translate": {"beam": 2, "max_new_tokens": 20},
+ "rows": [{"name": "rotary"}, {"name": "learned", "config": {"position_embedding_type": "absolute"}}], "notes": ["a note"]}
+EOC
+"$program" vocab -q --type bpe --text data/a.en --size 60 -o probe 2> err || grep -q 'made without it: install it' err || fail "vocab: $(cat err)"
+if [ -e probe ]; then
+    expect 0 '== tr/learned-2' "$translation" tr.json tr --data data --results results/tr --program "$program"
+    [ "$(wc -l < results/tr/runs.jsonl)" -eq 8 ] || fail "runs of tr: $(cat results/tr/runs.jsonl)"
+    [ "$(wc -l < tr/tests/one.x4.source)" -eq 3 ] || fail "joined: $(cat tr/tests/one.x4.source)"
+    grep -qE '^learned +2 +[0-9.]+ ± [0-9.]+' results/tr/table.txt || fail "table of tr: $(cat results/tr/table.txt)"
+    holds results/tr/table.txt 'a note'
+    expect 0 '' "$translation" tr.json tr --data data --results results/tr --program "$program"
+fi
+
 # Two tasks: a file with a dev part and a header in one of its two training files, a file of pairs without a dev part.
 head -200 all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }' > data/one.tsv
 { printf '\357\273\277id\tlabel\ttext\n'; sed -n '201,400p' all.tsv | awk -F '\t' '{ print "x\t" $2 "\t" $1 }'; echo "too short"; } | gzip > data/two.tsv.gz
