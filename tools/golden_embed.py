@@ -2,7 +2,8 @@
 """golden_embed.py OUT - what sentence-transformers' losses, evaluators and folders say, for tests/golden/embed.
 
 losses.txt    vectors, scores, the value of a loss class and its gradient (torch's autograd, in double)
-scores.txt    vectors and what EmbeddingSimilarityEvaluator and InformationRetrievalEvaluator say of them
+scores.txt    vectors and what EmbeddingSimilarityEvaluator, InformationRetrievalEvaluator and, of scores above 0.5,
+              BinaryClassificationEvaluator say of them
 folders/      modules.json and what it names, as save_pretrained writes them
 
 Made with sentence-transformers 6.2, torch 2.15 (CPU).
@@ -17,6 +18,7 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer import losses
 from sentence_transformers.sentence_transformer.evaluation import (
+    BinaryClassificationEvaluator,
     EmbeddingSimilarityEvaluator,
     InformationRetrievalEvaluator,
 )
@@ -108,6 +110,9 @@ def write_scores(path):
             out.write(f"{n} {C}\n{rows(z)}\n{rows(score[None])}\n")
             values = [s["pearson_cosine"], s["spearman_cosine"], r["cosine_recall@1"], r["cosine_recall@10"],
                       r["cosine_mrr@10"], r["cosine_ndcg@10"]]
+            yes = BinaryClassificationEvaluator(text, pair, [int(s > 0.5) for s in score], write_csv=False,
+                                                similarity_fn_names=["cosine"])
+            values.append(yes(Table(z))["cosine_ap"])
             out.write(" ".join(f"{v:.15g}" for v in values) + "\n")
 
 

@@ -89,7 +89,7 @@ static void scores_are_those_of_sentence_transformers(void **state)
 {
     (void)state;
     static const char *const names[] = {"pearson", "spearmanr", "recall_at_1", "recall_at_10", "mrr_at_10",
-                                        "ndcg_at_10"};
+                                        "ndcg_at_10", "average_precision"};
     rf_ctx *ctx = t_ctx(1, NULL);
     FILE *f = fopen("tests/golden/embed/scores.txt", "r");
     int n, C, cases = 0;
@@ -103,22 +103,42 @@ static void scores_are_those_of_sentence_transformers(void **state)
         read_numbers(f, expected, (int)RF_COUNT(names));
         for (int i = 0; i < 2 * n * C; i++) logit[i] = (float)z[i];
         for (int i = 0; i <= n; i++) first[i] = 2 * (size_t)i;
-        for (int scored = 1; scored >= 0; scored--) {
-            for (int i = 0; i < n; i++) target[i] = scored ? (float)score[i] : NAN;
+        enum { SEARCH, GRADES, CLASSES };
+        for (int how = SEARCH; how <= CLASSES; how++) {
+            for (int i = 0; i < n; i++)
+                target[i] = how == SEARCH ? NAN : how == GRADES ? (float)score[i] : score[i] > 0.5;
             const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = (size_t)n,
                                  .sequences = 2 * (size_t)n, .first = first, .target = target};
             const rf__answers a = {.K = C, .rows = 2 * (size_t)n, .logit = logit};
             rf_scores s = {.n = 0};
             assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, NULL), RF_OK);
-            assert_int_equal(s.n, scored ? 2 : 4);
-            for (int i = 0; i < s.n; i++) {
-                assert_string_equal(s.score[i].name, names[2 * !scored + i]);
-                t_near(s.score[i].value, expected[2 * !scored + i], 1e-6);
+            assert_int_equal(s.n, how == SEARCH ? 4 : how == GRADES ? 2 : 3);
+            for (int i = how == CLASSES ? 2 : 0; i < s.n; i++) {
+                const int which = how == SEARCH ? 2 + i : how == GRADES ? i : 6;
+                assert_string_equal(s.score[i].name, names[which]);
+                t_near(s.score[i].value, expected[which], 1e-6);
             }
         }
     }
     fclose(f);
     assert_int_equal(cases, 2);
+    rf_ctx_free(ctx);
+}
+
+/* Of the second example one vector has no direction. */
+static void a_cosine_that_is_not_defined_is_refused(void **state)
+{
+    (void)state;
+    float logit[] = {1, 2, 3, 4, 0, 0, 1, 1}, target[] = {0.5F, 1};
+    size_t first[] = {0, 2, 4};
+    rf_ctx *ctx = t_ctx(1, NULL);
+    const rf__items t = {.ctx = ctx, .format = &rf__task_embed.examples, .K = 1, .n = 2, .sequences = 4,
+                         .first = first, .target = target};
+    const rf__answers a = {.K = 2, .rows = 4, .logit = logit};
+    rf_scores s = {.n = 0};
+    rf_error why = {0};
+    assert_int_equal(rf__task_embed.score(&a, &t, NULL, &s, &why), RF_ENUMERIC);
+    t_failed(&why, RF_ENUMERIC, "example 2: a vector has length 0");
     rf_ctx_free(ctx);
 }
 
@@ -311,6 +331,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(losses_are_those_of_sentence_transformers),
         cmocka_unit_test(scores_are_those_of_sentence_transformers),
+        cmocka_unit_test(a_cosine_that_is_not_defined_is_refused),
         cmocka_unit_test(a_run_learns_resumes_and_answers),
         cmocka_unit_test(a_batch_in_parts_is_the_whole_one),
         cmocka_unit_test(what_cannot_be_learned_is_refused),

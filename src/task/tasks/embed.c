@@ -80,6 +80,7 @@ static rf_status example(rf__example *m, rf__items *out, rf_error *why)
                                                                                        "example has none");
     if (m->bad || negatives < 0) return RF_OK;
     m->l->scored = !isnan(score);
+    m->l->graded |= m->l->scored && score != 0 && score != 1;
     rf_status status = rf__items_text(out, r->text, none, why);
     if (!status) status = rf__items_text(out, r->pair.at ? r->pair : r->text, none, why);
     for (int64_t i = 0; i < negatives && !status; i++)
@@ -276,6 +277,40 @@ static double pair_cosine(const rf__answers *a, const rf__items *t, size_t i)
     return cosine(z, z + a->K, a->K);
 }
 
+typedef struct ranked { double cosine; bool right; } ranked;
+
+static int by_cosine(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return (x->cosine < y->cosine) - (x->cosine > y->cosine);
+}
+
+/* sum over thresholds k of (R_k - R_{k-1}) P_k, equal cosines at once, as scikit-learn; NAN: all scores are one. */
+static double average_precision(ranked *all, size_t n)
+{
+    double sum = 0;
+    size_t right = 0, found = 0;
+    qsort(all, n, sizeof *all, by_cosine);
+    for (size_t i = 0; i < n; i++) right += all[i].right;
+    for (size_t i = 0, end; i < n; i = end) {
+        const size_t before = found;
+        for (end = i; end < n && all[end].cosine >= all[i].cosine; end++) found += all[end].right;
+        sum += (double)(found - before) * (double)found / (double)end;
+    }
+    return right && right < n ? sum / (double)right : NAN;
+}
+
+/* Scores that say yes or no: how well the cosine tells them apart. */
+static rf_status score_classes(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
+{
+    ranked *all = rf__calloc(t->ctx, t->n, sizeof *all);
+    if (!all) return rf__score_no_memory(t, why);
+    for (size_t i = 0; i < t->n; i++) all[i] = (ranked){pair_cosine(a, t, i), t->target[i] > 0};
+    rf__score_add(out, "average_precision", average_precision(all, t->n));
+    rf__free(t->ctx, all);
+    return RF_OK;
+}
+
 static rf_status score_pairs(const rf__answers *a, const rf__items *t, rf_scores *out, rf_error *why)
 {
     double *x = rf__calloc(t->ctx, 2 * t->n, sizeof *x), spearman = NAN;
@@ -290,7 +325,9 @@ static rf_status score_pairs(const rf__answers *a, const rf__items *t, rf_scores
         rf__score_add(out, "spearmanr", spearman);
     }
     rf__free(t->ctx, x);
-    return status;
+    bool yes_or_no = true;
+    for (size_t i = 0; i < t->n; i++) yes_or_no = yes_or_no && (t->target[i] == 0 || t->target[i] == 1);
+    return status || !yes_or_no ? status : score_classes(a, t, out, why);
 }
 
 /* How many second texts are nearer to text i than its own; of equal ones those before it. */
@@ -340,6 +377,7 @@ static rf_status score_search(const rf__answers *a, const rf__items *t, rf_score
 
 static bool has_metric(const rf__labelled *l, const char *name)
 {
+    if (!strcmp(name, "average_precision")) return l->scored && !l->graded;
     return l->scored == (!strcmp(name, "pearson") || !strcmp(name, "spearmanr"));
 }
 
@@ -351,6 +389,10 @@ static const char *why_not(const rf__labelled *l)
 static rf_status score(const rf__answers *a, const rf__items *t, const rf__labelled *l, rf_scores *out, rf_error *why)
 {
     (void)l;
+    for (size_t i = 0; i < t->n; i++)
+        if (isnan(pair_cosine(a, t, i)))
+            return rf_fail(why, RF_ENUMERIC, "example %zu: a vector has length 0, so that the cosine is not defined",
+                           i + 1);
     return isnan(t->target[0]) ? score_search(a, t, out, why) : score_pairs(a, t, out, why);
 }
 
