@@ -28,13 +28,16 @@ typedef struct rf_convert_options {
 void rf_convert_options_init(rf_convert_options *o, size_t size);
 #define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
 
-/* Reads the folder `from`, writes config.json, the tokenizer and model.safetensors to `to`, reads it back and compares.
+/* Reads the folder `from`, writes config.json, the tokenizer, model.safetensors and checksums.json to `to`, reads it
+ * back and compares.
  *
  *   options          NULL: the defaults
+ *   RF_EARG          a `drop` that names no tensor of the source, or nothing but such as the model needs
  *   RF_EDATA         tensors are left over that the model has no use for, and that no `drop` names; missing or
  *                    misshapen ones; a tied head that differs from the word embeddings; what was read back differs.
  *                    Nothing was written but in the last case
- *   RF_EIO           the target holds weights already, or cannot be written                                          */
+ *   RF_EIO           the target holds weights already; it is to be overwritten and is a checkpoint, or has a tokenizer
+ *                    where the source has none; it cannot be written                                               */
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
                      rf_error *why);
 

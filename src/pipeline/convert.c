@@ -8,6 +8,7 @@
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
 #include "store/store.h"
+#include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
 struct conversion {
@@ -32,15 +33,44 @@ void rf_convert_options_init(rf_convert_options *o, size_t size)
 
 /* ---- what the source has --------------------------------------------------------------------------------------- */
 
+static bool names(const char *pattern, const char *name, size_t size)
+{
+    const size_t n = strlen(pattern);
+    if (n && pattern[n - 1] == '*') return size >= n - 1 && !memcmp(name, pattern, n - 1);
+    return size == n && !memcmp(name, pattern, n);
+}
+
 static bool is_dropped(const struct conversion *c, const char *name, size_t size)
 {
-    for (size_t i = 0; i < c->o.drops; i++) {
-        const char *pattern = c->o.drop[i];
-        const size_t n = strlen(pattern);
-        const bool open = n && pattern[n - 1] == '*';
-        if (open ? size >= n - 1 && !memcmp(name, pattern, n - 1) : size == n && !memcmp(name, pattern, n)) return true;
-    }
+    for (size_t i = 0; i < c->o.drops; i++)
+        if (names(c->o.drop[i], name, size)) return true;
     return false;
+}
+
+static bool is_used(const struct conversion *c, const rf_weight *t)
+{
+    for (size_t i = 0; i < c->params.n; i++)
+        if (c->match[i] == t) return true;
+    return false;
+}
+
+/* What is to be dropped is there, and the model can do without it: a name with a slip in it leaves nothing out. */
+static rf_status check_drops(const struct conversion *c)
+{
+    for (size_t i = 0; i < c->o.drops; i++) {
+        const rf_weight *needed = NULL;
+        bool found = false;
+        for (size_t k = 0; k < rf_weights_count(c->w) && !found; k++) {
+            const rf_weight *t = rf_weights_at(c->w, k);
+            if (!names(c->o.drop[i], t->name, strlen(t->name))) continue;
+            found = !is_used(c, t);
+            if (!found) needed = t;
+        }
+        if (!found)
+            return rf_fail(c->why, RF_EARG, "--drop %.100s: %s", c->o.drop[i],
+                           needed ? "the model needs what is called so" : "the source has no tensor of this name");
+    }
+    return RF_OK;
 }
 
 static rf_status check_left_over(const struct conversion *c)
@@ -95,6 +125,7 @@ static rf_status read_weights(struct conversion *c)
     c->match = rf__calloc(c->ctx, c->params.n, sizeof *c->match);
     if (!c->match) return rf_fail(c->why, RF_ENOMEM, "out of memory: a list of %zu parameters", c->params.n);
     status = rf__params_match(&c->params, c->w, c->match, &head, c->why);
+    if (!status) status = check_drops(c);
     if (!status) status = check_left_over(c);
     if (status) return status;
     c->slab = rf__calloc(c->ctx, c->params.total, sizeof *c->slab);
@@ -129,9 +160,7 @@ static void report(const struct conversion *c)
         if (c->match[i]) c->o.report(c->o.user, c->match[i], c->params.p[i].name);
     for (size_t k = 0; k < rf_weights_count(c->w); k++) {
         const rf_weight *t = rf_weights_at(c->w, k);
-        bool used = false;
-        for (size_t i = 0; i < c->params.n && !used; i++) used = c->match[i] == t;
-        if (!used) c->o.report(c->o.user, t, NULL);
+        if (!is_used(c, t)) c->o.report(c->o.user, t, NULL);
     }
 }
 
@@ -168,17 +197,35 @@ static rf_status write_target(struct conversion *c)
     char path[4096];
     rf_status status = rf__path(path, sizeof path, c->to, RF_FILE_WEIGHTS, c->why);
     if (!status) status = rf__folder_make(c->to, c->why);
+    if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = rf_config_write(c->ctx, c->to, &c->config, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
     if (!status) status = rf__params_save(&c->params, c->slab, c->o.type, path, c->why);
-    return status ? status : read_back(c, path);
+    if (!status) status = read_back(c, path);
+    const char *const *files = c->tokenizer ? rf_tokenizer_files(c->tokenizer) : NULL;
+    return status ? status : rf__checksums_of_model(c->ctx, c->to, &c->config, files, c->why);
+}
+
+/* Nobody's model may be lost by it, nor come to stand beside another one's tokenizer. */
+static rf_status check_target(const struct conversion *c)
+{
+    if (!rf__holds_weights(c->to)) return RF_OK;
+    if (!c->o.overwrite)
+        return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);
+    if (rf__folder_has(c->to, RF_FILE_COMPLETE))
+        return rf_fail(c->why, RF_EIO, "%s: is a checkpoint, which a run goes on from as it is: name another folder",
+                       c->to);
+    const char *old = rf_tokenizer_found(c->ctx, c->from) ? NULL : rf_tokenizer_found(c->ctx, c->to);
+    if (!old) return RF_OK;
+    return rf_fail(c->why, RF_EIO,
+                   "%s: %s is of the weights that are to be replaced, and %s has no tokenizer: name another folder",
+                   c->to, old, c->from);
 }
 
 static rf_status convert(struct conversion *c)
 {
-    if (!c->o.overwrite && rf__holds_weights(c->to))
-        return rf_fail(c->why, RF_EIO, "%s: holds weights already: name another folder, or --overwrite", c->to);
-    const rf_status status = read_source(c);
+    rf_status status = check_target(c);
+    if (!status) status = read_source(c);
     if (status) return status;
     const rf_weight *word = c->match[c->params.word];
     if (c->o.keep_type && word) c->o.type = word->type;

@@ -3,11 +3,9 @@
  *     the best checkpoint    is known before it is written, and forgotten again when that fails
  *     in the background      a checkpoint is written while steps go on; the next one waits for it
  *     the model              the last weights, their moving mean, the mean of checkpoints, or those of the best one */
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "roformer/files.h"
 #include "train/checkpoint/average.h"
@@ -233,17 +231,9 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     return status;
 }
 
-enum { LISTED = 16 };                                    /* files of a model at most                               */
-
 /* Its list goes first and comes last: at no moment does it belong to files of another run. */
 static rf_status save_model(rf__run *r, rf_error *why)
 {
-    static const char list[] = RF_FILE_CHECKSUMS;
-    const char *file[LISTED + 1] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS};
-    const char *const *own = rf_tokenizer_files(r->tokenizer);
-    int n = 2;
-    while (n < LISTED && *own) file[n++] = *own++;
-    for (own = rf_sentence_files(&r->params.config); n < LISTED && *own; n++) file[n] = *own++;
     char path[4096];
     const rf__optimizer *const z = &r->optimizer;
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
@@ -252,16 +242,15 @@ static rf_status save_model(rf__run *r, rf_error *why)
     r->final.known = r->state.eval_step && r->state.eval_step == r->state.step;
     rf_status status = load_best(r, why);
     if (!status && r->job) status = r->job->finish(r, why);
-    if (!status) status = rf__path(path, sizeof path, r->folder, list, why);
-    if (!status && unlink(path) && errno != ENOENT)
-        status = rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+    if (!status) status = rf__checksums_remove(r->folder, why);
     if (!status) status = rf_config_write(r->ctx, r->folder, &r->params.config, why);
     if (!status && rf_config_head(&r->params.config) == RF_HEAD_EMBED)
         status = rf_sentence_write(r->ctx, r->folder, &r->params.config, why);
     if (!status) status = rf_tokenizer_save(r->tokenizer, r->folder, why);
     if (!status) status = rf__path(path, sizeof path, r->folder, RF_FILE_WEIGHTS, why);
     if (!status) status = rf__params_save(&r->params, r->optimizer.value, r->o.save_type, path, why);
-    if (!status) status = rf__checksums_write(r->ctx, r->folder, list, file, why);
+    if (!status) status = rf__checksums_of_model(r->ctx, r->folder, &r->params.config,
+                                                 rf_tokenizer_files(r->tokenizer), why);
     if (!status) status = write_card(r, why);
     if (!status) rf__run_notify(r, "save", "%s", r->folder);
     return status;

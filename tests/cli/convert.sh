@@ -39,6 +39,11 @@ expect 0 '' "$program" convert -q half old --dtype f32 --overwrite
 expect 4 'nowhere' "$program" convert nowhere x
 [ ! -e x ] || fail "a folder was made for nothing"
 
+# What is to be left out is there and can be left out; a slip in a name is told, and nothing is written.
+expect 2 "--drop roformer.poolr.*: the source has no tensor" "$program" convert "$golden/torch/old" x --drop 'roformer.pooler.*' --drop 'roformer.poolr.*'
+expect 2 '--drop roformer.embeddings.*: the model needs' "$program" convert "$golden/torch/old" x --drop 'roformer.embeddings.*'
+[ ! -e x ] || fail "something was written although it was refused"
+
 # A tokenizer goes along; a head with labels keeps their names.
 mkdir words
 cp "$golden/torch/old_bf16"/* words
@@ -49,6 +54,17 @@ same words/vocab.txt today/vocab.txt
 same words/dictionary.words today/dictionary.words
 holds today/tokenizer_config.json '"tokenizer_class": "RoFormerTokenizer"'
 expect 0 '' "$program" fill-mask -m today --top-k 2 '今天[MASK]'
+
+# In place, too; what was written is what its checksums say.  Another model's tokenizer is not left beside new weights, and a checkpoint is not touched.
+expect 0 '' "$program" convert -q today today --dtype f32 --overwrite
+expect 0 '' "$program" verify today
+holds out 'today: intact'
+cp today/model.safetensors kept
+expect 4 'today: vocab.txt is of the weights that are to be replaced, and .*old has no tokenizer' \
+    "$program" convert "$golden/torch/old" today --drop 'roformer.pooler.*' --overwrite
+cp -r today checkpoint-5 && echo '{}' > checkpoint-5/COMPLETE
+expect 4 'is a checkpoint' "$program" convert words checkpoint-5 --overwrite
+same today/model.safetensors kept
 
 # Bad files: a sentence, nothing written, nothing executed.
 mkdir bad

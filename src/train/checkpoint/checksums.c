@@ -100,6 +100,26 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
     return status;
 }
 
+enum { LISTED = 16 };                                    /* files of a model at most                               */
+
+rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
+                                 const char *const *tokenizer, rf_error *why)
+{
+    const char *file[LISTED + 1] = {RF_FILE_CONFIG, RF_FILE_WEIGHTS};
+    int n = 2;
+    while (n < LISTED && tokenizer && *tokenizer) file[n++] = *tokenizer++;
+    for (const char *const *own = rf_sentence_files(config); n < LISTED && *own; n++) file[n] = *own++;
+    return rf__checksums_write(ctx, folder, RF_FILE_CHECKSUMS, file, why);
+}
+
+rf_status rf__checksums_remove(const char *folder, rf_error *why)
+{
+    char path[4096];
+    const rf_status status = rf__path(path, sizeof path, folder, RF_FILE_CHECKSUMS, why);
+    if (status || !unlink(path) || errno == ENOENT) return status;
+    return rf_fail(why, RF_EIO, "%s: cannot remove: %s", path, strerror(errno));
+}
+
 /* ---- verifying ---- */
 
 typedef struct check { const rf_ctx *ctx; const char *folder, *list; rf_checksums_report *report; void *user; } check;
