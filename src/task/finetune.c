@@ -438,6 +438,22 @@ static void settle_position(rf__run *r, const rf__finetune_run *f)
     r->state.data_length = r->o.max_length;
 }
 
+/* Scores of other examples cannot be compared: the search for the best begins anew. */
+static void settle_dev(rf__run *r, const rf__finetune_run *f)
+{
+    rf__state *t = &r->state;
+    const uint64_t held = f->dev.n ? f->dev.hash : 0;
+    if (t->held && held && t->held != held) {
+        rf__run_notify(r, "note",
+                       "the examples of dev are not those of the evaluations up to step %lld, with which later ones "
+                       "cannot be compared: the search for the best checkpoint begins anew",
+                       (long long)t->step);
+        t->best_step = 0;
+        memset(&t->patience, 0, sizeof t->patience);
+    }
+    t->held = held;
+}
+
 static rf_status open(rf__run *r, rf_error *why)
 {
     rf__finetune_run *f = r->task;
@@ -448,6 +464,7 @@ static rf_status open(rf__run *r, rf_error *why)
         return rf_fail(why, RF_EARG, "frozen_layers: %lld, the model has %lld", (long long)f->o.frozen_layers,
                        (long long)r->params.config.num_hidden_layers);
     settle_position(r, f);
+    settle_dev(r, f);
     if (f->o.eval_strategy == RF_STRATEGY_EPOCH && f->dev.n) r->o.eval_steps = epoch;
     if (f->o.save_strategy == RF_STRATEGY_EPOCH) r->o.save_steps = epoch;
     const double steps = ceil(o->num_train_epochs * (double)rf__finetune_batches(f) / (double)n);

@@ -75,6 +75,19 @@ holds log 'saved checkpoint-3; continue with'
 expect 0 'saved checkpoint-4;' "$program" finetune --resume latest -o evaluated --dev dev.tsv --stop_after 1
 [ "$(sed -n 4p evaluated/metrics.jsonl | grep -c '"step":3.*eval_loss')" -eq 1 ] || fail "the evaluation is not made up for: $(cat evaluated/metrics.jsonl)"
 
+# Other examples to evaluate on, in the same file: said, and the best is looked for anew.
+cp dev.tsv edited.tsv
+# shellcheck disable=SC2086
+expect 0 'saved checkpoint-8;' "$program" finetune $run --dev edited.tsv --eval_strategy steps --eval_steps 4 --save_strategy steps --save_steps 4 -o edited --stop_after 8
+cp -r edited same-dev
+expect 0 'saved checkpoint-12;' "$program" finetune --resume latest -o same-dev --stop_after 4
+! grep -q 'not those of the evaluations' err || fail "the same dev file is taken for another: $(cat err)"
+sed -i 2d edited.tsv
+expect 0 'examples of dev are not those of the evaluations up to step 8' "$program" finetune --resume latest -o edited --stop_after 4
+holds edited/checkpoint-12/trainer_state.json '"best_step": 12'
+expect 0 'saved checkpoint-16;' "$program" finetune --resume latest -o edited --stop_after 4
+! grep -q 'not those of the evaluations' err || fail "said again: $(cat err)"
+
 # Columns that were named are those of the folder; evaluation's own length; metrics are known before the first step.
 tr '\t' ';' < train.tsv > semicolons.csv
 sed '1s/text/words/; 1s/label/mood/' train.tsv > named.tsv

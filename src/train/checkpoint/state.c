@@ -81,11 +81,13 @@ void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
 rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
                          rf_error *why)
 {
-    char hash[24], kernels[RF__KERNELS];
+    char hash[24], held[24], kernels[RF__KERNELS];
     snprintf(hash, sizeof hash, "%016" PRIx64, s->data);
+    snprintf(held, sizeof held, "%016" PRIx64, s->held);
     rf__state_kernels(ctx, kernels);
     json_t *all = json_pack("{s:s, s:s, s:s, s:s, s:f}", "format", format, "version", rf_version(), "kernels", kernels,
                             "data", hash, "epoch", epoch);
+    if (s->held) rf__json_set(&all, "data_held", json_string(held));
     for (size_t i = 0; i < RF_COUNT(rows); i++) rf__json_set(&all, rows[i].name, value_of(s, &rows[i]));
     json_t *waiting = json_array();
     for (int i = 0; i < s->position.waits; i++)
@@ -158,13 +160,20 @@ static bool set_cursors(rf__data_position *at, const json_t *list)
     return true;
 }
 
+static bool set_hash(uint64_t *to, const char *hash)
+{
+    char *end = NULL;
+    if (hash) *to = strtoull(hash, &end, 16);
+    return hash && end != hash && !*end;
+}
+
 static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_error *why)
 {
     const char *kind = json_string_value(json_object_get(all, "format"));
     const char *hash = json_string_value(json_object_get(all, "data")),
                *version = json_string_value(json_object_get(all, "version"));
     const char *kernels = json_string_value(json_object_get(all, "kernels"));
-    char *end = NULL;
+    const json_t *held = json_object_get(all, "data_held");
     if (!kind || strcmp(kind, format))
         return rf_fail(why, RF_EUNSUPPORTED, "%s: format is not \"%s\"", path, format);
     for (size_t i = 0; i < RF_COUNT(rows); i++)
@@ -176,8 +185,9 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
-    if (hash) s->data = strtoull(hash, &end, 16);
-    if (!hash || end == hash || *end) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
+    if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);
+    if (held && !set_hash(&s->held, json_string_value(held)))
+        return rf_fail(why, RF_EDATA, "%s: data_held is not a hash", path);
     return RF_OK;
 }
 

@@ -24,6 +24,7 @@ typedef struct rf__state {
     int64_t best_step;                  /* that checkpoint, 0: none                                                   */
     uint64_t data;                      /* the hash of the ids, and the length of the pieces, that `position` counts  */
     int64_t data_length;
+    uint64_t held;                      /* the hash of the examples to evaluate on; 0: none, or an older file         */
     int64_t micro_batches;              /* of a step, of all ranks; 0: an older file                                  */
     struct { double mean, variance; int64_t seen; } loss;               /* of the updates, for max_loss_spike         */
     struct { double best; int64_t seen, stale; } patience;              /* evaluations, for early stopping            */
