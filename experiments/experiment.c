@@ -1,6 +1,7 @@
 /* experiment.c — runs what a JSON file describes, and makes a table of it.
  *
- *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER]
+ *     experiment FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json]
+ *                [--program ROFORMER]
  *
  * A file names rows (one configuration each) and seeds; each pair is one training run of the program below WORK.  Runs
  * that are complete are left alone, runs that were interrupted go on from their newest checkpoint, so the same command
@@ -17,6 +18,7 @@
 
 #include "roformer/files.h"
 #include "chart.h"
+#include "data.h"
 
 static void say_texts(command *c, const request *e, const char *option, json_t *texts)
 {
@@ -24,7 +26,11 @@ static void say_texts(command *c, const request *e, const char *option, json_t *
     json_t *t;
     if (!texts) return;
     say(c, "%s", option);
-    json_array_foreach(texts, i, t) say(c, "%s/%s", e->data, json_string_value(t));
+    json_array_foreach(texts, i, t) {
+        char path[PATH];
+        data_path(e, json_string_value(t), path);
+        say(c, "%s", path);
+    }
 }
 
 /* What losses are shown in: nats, or bits, where a token is a character or a byte. */
@@ -65,29 +71,70 @@ static void share_tokens(const request *e, const char *folder)
         fprintf(stderr, "experiment: %s: %s\n", to, strerror(errno));
 }
 
+static void say_pretraining(command *c, const request *e, const char *folder)
+{
+    share_tokens(e, folder);
+    say(c, "pretrain");
+    say_texts(c, e, "--text", json_object_get(e->file, "text"));
+    say_texts(c, e, "--validation_text", json_object_get(e->file, "validation"));
+}
+
+/* "triplets": {"train": FILE, "dev": FILE, "test": FILE}; `part` in the form of finetune is WORK/PART.jsonl. */
+static void triplets_path(const request *e, const char *part, char out[PATH])
+{
+    char from[PATH];
+    path_of(out, "%s/%s.jsonl", e->work, part);
+    if (!access(out, R_OK)) return;
+    data_path(e, json_string_value(json_object_get(json_object_get(e->file, "triplets"), part)), from);
+    data_triplets(from, out);
+}
+
+static void say_triplets(command *c, const request *e)
+{
+    char path[PATH];
+    say(c, "finetune");
+    say_two(c, "--task", "mc");
+    triplets_path(e, "train", path);
+    say_two(c, "--train", path);
+    triplets_path(e, "dev", path);
+    say_two(c, "--dev", path);
+}
+
+/* What a run begins with: the vocabulary and a config of its own; or, with "from", the model of another row, here or
+ * in another WORK ("../mlm/roformer"). */
+static void say_start(command *c, const request *e, json_t *row, int seed, const char *folder)
+{
+    char start[PATH], config[PATH + 16];
+    const char *from = json_string_value(json_object_get(row, "from"));
+    if (from) {
+        path_of(start, "%s/%s-%d", e->work, from, seed);
+        if (!exists(start, RF_FILE_WEIGHTS))
+            die("%s begins with %s, which has no %s: train that first", folder, start, RF_FILE_WEIGHTS);
+        say_two(c, "--model", start);
+        return;
+    }
+    json_t *o = merged(json_object_get(e->file, "config"), json_object_get(row, "config"));
+    snprintf(config, sizeof config, "%s.config.json", folder);
+    if (json_dump_file(o, config, JSON_INDENT(1))) die("%s: cannot be written", config);
+    json_decref(o);
+    path_of(start, "%s/vocab", e->work);
+    say_two(c, "--model", start);
+    say_two(c, "--config", config);
+}
+
 /* True: the run is complete.  False: it was stopped, and goes on another time. */
 static bool train(const request *e, json_t *row, int seed)
 {
-    char folder[PATH], config[PATH + 16], vocab[PATH];
+    char folder[PATH];
     run_folder(e, row, seed, folder);
     if (exists(folder, RF_FILE_WEIGHTS)) return true;
     if (e->until && time(NULL) >= e->until) return false;
     mkdir(folder, 0777);
-    share_tokens(e, folder);
-
-    json_t *c = merged(json_object_get(e->file, "config"), json_object_get(row, "config"));
-    snprintf(config, sizeof config, "%s.config.json", folder);
-    if (json_dump_file(c, config, JSON_INDENT(1))) die("%s: cannot be written", config);
-    json_decref(c);
-
     command words = {0};
-    snprintf(vocab, sizeof vocab, "%s/vocab", e->work);
     say(&words, "%s", program);
-    say(&words, "pretrain");
-    say_texts(&words, e, "--text", json_object_get(e->file, "text"));
-    say_texts(&words, e, "--validation_text", json_object_get(e->file, "validation"));
-    say_two(&words, "--model", vocab);
-    say_two(&words, "--config", config);
+    if (json_object_get(e->file, "triplets")) say_triplets(&words, e);
+    else say_pretraining(&words, e, folder);
+    say_start(&words, e, row, seed, folder);
     say_two(&words, "-o", folder);
     say(&words, "--seed");
     say(&words, "%d", seed);
@@ -101,7 +148,7 @@ static bool train(const request *e, json_t *row, int seed)
     const int code = execute(&words, NULL);
     forget(&words);
     if (code && code != 75) die("%s: exit code %d", folder, code);
-    share_tokens(e, folder);
+    if (json_object_get(e->file, "text")) share_tokens(e, folder);
     return !code && exists(folder, RF_FILE_WEIGHTS);
 }
 
@@ -119,6 +166,11 @@ static void evaluate(const request *e, json_t *row, int seed)
         say(&words, "evaluate");
         say(&words, "-q");
         say_two(&words, "-m", folder);
+        if (json_object_get(e->file, "triplets")) {
+            char path[PATH];
+            triplets_path(e, "test", path);
+            say_two(&words, "--dev", path);
+        }
         say_texts(&words, e, "--text", json_object_get(how, "text"));
         say(&words, "--json");
         say(&words, "--max_length");
@@ -244,7 +296,7 @@ static void make_vocabulary(const request *e)
 {
     char folder[PATH];
     snprintf(folder, sizeof folder, "%s/vocab", e->work);
-    if (exists(folder, RF_FILE_TOKENIZER_CONFIG)) return;
+    if (exists(folder, RF_FILE_TOKENIZER_CONFIG) || json_object_get(e->file, "triplets")) return;
     command words = {0};
     say(&words, "%s", program);
     say(&words, "vocab");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "roformer/files.h"
+#include "data.h"
 #include "run.h"
 
 const char *program = "build/release/roformer";
@@ -87,11 +88,11 @@ static time_t end_of(const char *hours)
 void read_request(request *r, int argc, char **argv, bool has_tasks)
 {
     json_error_t bad;
-    const char *results = NULL;
+    const char *results = NULL, *overlay = NULL;
     if (argc < 3)
         refuse(2,
-               "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--program "
-               "ROFORMER]",
+               "usage: %s FILE.json WORK [--data DIR] [--results DIR] %s[--threads N] [--hours H] [--table] [--overlay "
+               "FILE.json] [--program ROFORMER]",
                program_invocation_short_name, has_tasks ? "[--tasks A,B] " : "");
     *r = (request){.work = argv[2], .data = getenv("ROFORMER_DATA")};
     if (!r->data) r->data = "../shared/data";
@@ -106,11 +107,14 @@ void read_request(request *r, int argc, char **argv, bool has_tasks)
         else if (!strcmp(argv[i], "--results")) results = value, i++;
         else if (!strcmp(argv[i], "--tasks") && has_tasks) r->tasks = value, i++;
         else if (!strcmp(argv[i], "--threads")) r->threads = value, i++;
+        else if (!strcmp(argv[i], "--overlay")) overlay = value, i++;
         else if (!strcmp(argv[i], "--program")) program = value, i++;
         else if (!strcmp(argv[i], "--hours")) r->until = end_of(value), i++;
         else refuse(2, "unknown option %s", argv[i]);
     }
     if (access(program, X_OK)) refuse(4, "%s is not there: run `make` first, in the top folder", program);
+    if (overlay) data_overlay(r, overlay);
+    if (!r->only_table) data_check(r, overlay != NULL);
     if (!results) make_folder("results");
     if (results) path_of(r->results, "%s", results);
     else path_of(r->results, "results/%s", r->name);

@@ -33,8 +33,9 @@ typedef struct request {
     bool only_table;
 } request;
 
-/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--program ROFORMER], and --tasks A,B
- * where that is `has_tasks`.  Reads the file, makes the folder of results; ends the program with what is wrong. */
+/* FILE.json WORK [--data DIR] [--results DIR] [--threads N] [--hours H] [--table] [--overlay FILE.json] [--program
+ * ROFORMER], and --tasks A,B where that is `has_tasks`.  Reads the file and looks for its "data", makes the folder of
+ * results; ends the program with what is wrong. */
 void read_request(request *r, int argc, char **argv, bool has_tasks);
 
 /* ---- a command ---- */
