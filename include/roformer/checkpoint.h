@@ -284,6 +284,9 @@ void rf_sentence_free(rf_sentence *s);
 rf_status rf_sentence_write(const rf_ctx *ctx, const char *folder, const rf_config *c, rf_error *why);
 const char *const *rf_sentence_files(const rf_config *c);
 
+/* Those that one folder has to another one, byte by byte. */
+rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

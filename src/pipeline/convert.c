@@ -199,6 +199,7 @@ static rf_status write_target(struct conversion *c)
     if (!status) status = rf__folder_make(c->to, c->why);
     if (!status) status = rf__checksums_remove(c->to, c->why);
     if (!status) status = rf_config_write(c->ctx, c->to, &c->config, c->why);
+    if (!status) status = rf_sentence_copy(c->ctx, c->from, c->to, c->why);
     if (!status && c->tokenizer) status = rf_tokenizer_save(c->tokenizer, c->to, c->why);
     if (!status) status = rf__params_save(&c->params, c->slab, c->o.type, path, c->why);
     if (!status) status = read_back(c, path);

@@ -214,13 +214,13 @@ void rf_sentence_free(rf_sentence *s)
 
 /* ---- writing ---- */
 
+static const char *const every[] = {RF_FILE_NORMALIZE, RF_FILE_MODULES, RF_FILE_SENTENCE,
+                                    RF_FILE_PROMPTS,   RF_FILE_POOLING, NULL};
+
 const char *const *rf_sentence_files(const rf_config *c)
 {
-    static const char *const none[] = {NULL};
-    static const char *const all[] = {RF_FILE_MODULES, RF_FILE_SENTENCE, RF_FILE_PROMPTS, RF_FILE_POOLING,
-                                      RF_FILE_NORMALIZE, NULL};
-    static const char *const most[] = {RF_FILE_MODULES, RF_FILE_SENTENCE, RF_FILE_PROMPTS, RF_FILE_POOLING, NULL};
-    return !c || rf_config_head(c) != RF_HEAD_EMBED ? none : c->sentence_normalize ? all : most;
+    if (!c || rf_config_head(c) != RF_HEAD_EMBED) return every + RF_COUNT(every) - 1;
+    return every + !c->sentence_normalize;
 }
 
 static json_t *module(const char *type, int index, const char *path)
@@ -250,22 +250,45 @@ static json_t *pooling(const rf_config *c)
                      "pooling_mode_lasttoken", 0, "include_prompt", 1);
 }
 
-/* Takes the value; makes the folder that the name begins with. */
-static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
+/* Makes the folder that the name begins with. */
+static rf_status put_text(const rf_ctx *ctx, const char *folder, const char *name, const char *text, size_t size,
+                          rf_error *why)
 {
     char path[4096], below[4096];
-    char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
-    json_decref(value);
-    rf_status status = text ? rf__path(path, sizeof path, folder, name, why)
-                            : rf_fail(why, RF_ENOMEM, "out of memory: %s", name);
+    rf_status status = rf__path(path, sizeof path, folder, name, why);
     snprintf(below, sizeof below, "%s", path);
     if (!status && strchr(name, '/')) {
         *strrchr(below, '/') = 0;
         if (mkdir(below, 0777) && errno != EEXIST)
             status = rf_fail(why, RF_EIO, "%.200s: cannot make the folder: %s", below, strerror(errno));
     }
-    if (!status) status = rf__replace_file(ctx, path, text, strlen(text), why);
+    return status ? status : rf__replace_file(ctx, path, text, size, why);
+}
+
+/* Takes the value. */
+static rf_status put(const rf_ctx *ctx, const char *folder, const char *name, json_t *value, rf_error *why)
+{
+    char *text = value ? rf__json_dump(value, JSON_INDENT(2)) : NULL;
+    json_decref(value);
+    const rf_status status = text ? put_text(ctx, folder, name, text, strlen(text), why)
+                                  : rf_fail(why, RF_ENOMEM, "out of memory: %s", name);
     free(text);
+    return status;
+}
+
+rf_status rf_sentence_copy(const rf_ctx *ctx, const char *from, const char *to, rf_error *why)
+{
+    if (!(ctx && from && to)) return rf__missing("rf_sentence_copy", "ctx, from, to", why);
+    rf_status status = RF_OK;
+    for (const char *const *name = every; *name && !status; name++) {
+        char path[4096], *text = NULL;
+        size_t size;
+        status = rf__path(path, sizeof path, from, *name, why);
+        if (status || access(path, F_OK)) continue;
+        status = rf__read_file(ctx, path, LARGEST, &text, &size, why);
+        if (!status) status = put_text(ctx, to, *name, text, size, why);
+        rf__free(ctx, text);
+    }
     return status;
 }
 

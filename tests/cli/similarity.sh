@@ -46,4 +46,16 @@ holds out '"line": 2, "text": "of the river"'
 expect 0 '' "$program" rank -m model --top-k 1 --query-prompt 'of the ' 'river' lines
 sed -n 1p out | grep -q "^1.0000	2" || fail "a prompt of the query: $(cat out)"
 expect 2 'rank needs QUERY' "$program" rank -m model
+# What is trained is verified with the files of sentence-transformers, and converted with them.
+awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
+expect 0 'step 2/2' "$program" finetune --task embed --model model --train pairs.tsv --normalize --max_steps 2 --dropout 0 -o trained
+expect 0 '' "$program" verify trained trained/checkpoint-2
+expect 0 '' "$program" convert -q trained again
+for file in modules.json 1_Pooling/config.json 2_Normalize/config.json sentence_bert_config.json config_sentence_transformers.json; do
+    same "trained/$file" "again/$file" "converted"
+done
+"$program" embed -q -m trained --format f32 < lines > x.f32; "$program" embed -q -m again --format f32 < lines > y.f32
+same x.f32 y.f32 "vectors of what was converted"
+echo >> trained/1_Pooling/config.json
+expect 3 '1_Pooling/config.json: .* bytes instead of' "$program" verify trained
 done_testing

@@ -139,11 +139,11 @@ static rf_status compare(const check *c, const char *name, json_int_t bytes, con
     return strcmp(hex, expected) ? rf_fail(damage, RF_EDATA, "CRC") : RF_OK;
 }
 
-/* Of a file beside the list, and fit to be shown. */
+/* Of a file beside the list or in a folder there, and fit to be shown. */
 static bool plain_name(const char *name)
 {
-    bool plain = name && *name;
-    for (const char *p = name; plain && *p; p++) plain = *p != '/' && (unsigned char)*p >= 32 && *p != 127;
+    bool plain = name && *name && *name != '/' && !strstr(name, "..");
+    for (const char *p = name; plain && *p; p++) plain = (unsigned char)*p >= 32 && *p != 127;
     return plain;
 }
 
