@@ -82,7 +82,7 @@ add_executable(glue ${rf_untested} experiments/glue/glue.c experiments/glue/task
 target_link_libraries(glue PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
 add_executable(lengths ${rf_untested} experiments/lengths/lengths.c experiments/run.c experiments/data.c)
 target_link_libraries(lengths PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})
-add_executable(translation ${rf_untested} experiments/translation/translation.c experiments/chart.c experiments/run.c)
+add_executable(translation ${rf_untested} experiments/translation/translation.c experiments/chart.c experiments/run.c experiments/data.c)
 target_link_libraries(translation PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries} m)
 add_executable(glue_baselines EXCLUDE_FROM_ALL experiments/glue-baselines/baselines.c)
 target_link_libraries(glue_baselines PRIVATE rf_flags roformer-static ${packages} ${rf_kernel_libraries})

@@ -617,7 +617,7 @@ static void memory_is_said_and_kept_to(void **state)
     x.of = t_bytes(SOURCES * sizeof *x.of);
     if (rf_session_translate(w.s, source, SOURCES, &o, take, &x, &why)) fail_msg("%s", why.text);
     assert_int_equal(x.got, SOURCES - 1);
-    t_failed(&x.why, RF_ERANGE, "a source of 70 tokens and 12 new ones");
+    t_failed(&x.why, RF_ERANGE, "a source of 70 tokens and max_new_tokens");
     close_work(&w);
     t_free_all();
 }
