@@ -14,7 +14,8 @@ rf_status rf__checksums_write(const rf_ctx *ctx, const char *folder, const char 
                               rf_error *why);
 
 /* RF_FILE_CHECKSUMS of a model's folder: configuration and what belongs to it, weights, and the `tokenizer`'s files
- * (NULL at the end; NULL: none).  To be removed before any of them is written, so that at no moment it belongs to files of another model. */
+ * (NULL at the end; NULL: none).  To be removed before any of them is written, so that at no moment it belongs to files
+ * of another model. */
 rf_status rf__checksums_of_model(const rf_ctx *ctx, const char *folder, const rf_config *config,
                                  const char *const *tokenizer, rf_error *why);
 rf_status rf__checksums_remove(const char *folder, rf_error *why);
