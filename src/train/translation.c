@@ -80,7 +80,7 @@ int64_t rf__translation_tokens(const rf__pairs *p, int64_t *source)
 static int tell(void *user, size_t pairs)
 {
     rf__run *r = user;
-    rf__run_notify(r, "data", "%.2f million pairs", (double)pairs * 1e-6);
+    rf__run_notify(r, "data", "%zu pairs", pairs);
     return r->stop;
 }
 
