@@ -50,6 +50,22 @@ grep -q version out && fail "tokenised BLEU claims to be sacreBLEU's"
 expect 2 'leave --tokenize out' "$program" bleu --tokenized --tokenize intl tok -i tok
 expect 2 'leave ter out of --metrics' "$program" bleu --tokenized --metrics bleu,ter tok -i tok
 
+# An option that has no effect is not passed over; a byte-order mark is no word.
+for option in '--tokenize zh' '--smooth-method none' '--max-ngram-order 2' '--effective-order'; do
+    # shellcheck disable=SC2086
+    expect 2 "${option%% *} has no effect without bleu among --metrics" "$program" bleu --metrics ter $option ref -i sys
+done
+expect 2 'smooth-value has no effect without --smooth-method floor' "$program" bleu --smooth-value 3 ref -i sys
+expect 2 'chrf-beta has no effect without chrf' "$program" bleu --chrf-beta 3 ref -i sys
+expect 2 'chrf-word-order has no effect without chrf among' "$program" bleu --metrics chrf++ --chrf-word-order 3 ref -i sys
+expect 2 'confidence-n has no effect without --confidence' "$program" bleu --confidence-n 30 ref -i sys
+expect 0 '' "$program" bleu --metrics bleu,chrf --chrf-beta 3 --smooth-method floor --smooth-value 0.2 ref -i sys
+expect 0 '' "$program" bleu --metrics bleu,chrf,ter ref -i sys
+cp out plain
+{ printf '\357\273\277'; cat sys; } > marked
+expect 0 'marked: the byte-order mark is passed over' "$program" bleu --metrics bleu,chrf,ter ref -i marked
+same plain out 'a byte-order mark'
+
 # What is refused, before anything is printed.
 printf 'one\n' > short
 expect 3 'short: 1 lines, and ref has 3' "$program" bleu ref -i short

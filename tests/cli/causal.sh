@@ -147,6 +147,8 @@ for line in 1 2 3 4 5; do
     expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 "$(sed -n ${line}p some)"
     cat out
 done > alone
+expect 2 'length_penalty has no effect without --num_beams above 1' "$program" generate -m whole -n 9 --length_penalty 0.8 the
+expect 2 'early_stopping has no effect without --num_beams' "$program" generate -m whole -n 9 --early_stopping true the
 input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8
 same alone out 'beams of five prompts'
 input=some expect 0 '' "$program" generate -m whole -n 9 --num_beams 4 --length_penalty 0.8 --num_return_sequences 3 --batch_size 1

@@ -8,6 +8,9 @@ printf 'the city\nthe river\n' > lines
 expect 4 'nowhere: cannot open: No such file' "$program" embed -m model nowhere
 expect 4 'model: is a directory' "$program" embed -m model model
 input=/ expect 4 'standard input: is a directory' "$program" embed -m model
+{ printf '\357\273\277'; cat lines; } | sed 's/$/\r/' > notepad
+"$program" tokenize -m model --json < lines > expected-tokens
+"$program" tokenize -m model --json < notepad > got && same expected-tokens got "a byte-order mark and CRLF"
 mkfifo pipe
 cat lines > pipe &
 "$program" embed -m model --format f32 pipe > got && same expected got "FIFO"

@@ -32,8 +32,12 @@ static rf_status read_file(job *j, const char *path, cli_window *to)
     const char *line = NULL;
     size_t size;
     if (status) return status;
-    while (!(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line)
+    while (!(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line) {
+        if (in.marked)
+            cli_note(j->io, "%s: the byte-order mark is passed over; sacreBLEU takes it for a part of the first word",
+                     path);
         if ((status = cli_window_add(to, line, size, &j->io->why)) != RF_OK) break;
+    }
     cli_lines_close(&in);
     if (!status && !to->n) status = rf_fail(&j->io->why, RF_EDATA, "%.200s: no line, so nothing to score", path);
     return status;
@@ -235,6 +239,39 @@ static rf_status each_metric(job *j, bool check)
     return status;
 }
 
+static bool asks_for(const job *j, const char *name)
+{
+    const size_t size = strlen(name);
+    for (const char *at = j->a->metrics; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (!strncmp(at, name, size) && (!at[size] || at[size] == ',')) return true;
+    return false;
+}
+
+static rf_status check_effects(const job *j)
+{
+    const struct args *a = j->a;
+    const bool bleu = asks_for(j, "bleu"), chrf = asks_for(j, "chrf"), either = chrf || asks_for(j, "chrf++");
+    const struct { const char *option, *with; bool there; } effect[] = {
+        {"tokenize", "bleu among --metrics", bleu},
+        {"smooth-method", "bleu among --metrics", bleu},
+        {"smooth-value", "--smooth-method floor or add-k, of bleu",
+         bleu && (a->smooth == RF_MT_FLOOR || a->smooth == RF_MT_ADD_K)},
+        {"max-ngram-order", "bleu among --metrics", bleu},
+        {"effective-order", "bleu among --metrics", bleu},
+        {"tokenized", "bleu among --metrics", bleu},
+        {"chrf-char-order", "chrf or chrf++ among --metrics", either},
+        {"chrf-word-order", "chrf among --metrics (chrf++ is chrf with 2)", chrf},
+        {"chrf-beta", "chrf or chrf++ among --metrics", either},
+        {"confidence-n", "--confidence", a->confidence},
+        {"paired-ar-n", "--paired-ar", a->randomization},
+        {"paired-bs-n", "--paired-bs", a->bootstrap},
+    };
+    rf_status status = RF_OK;
+    for (size_t i = 0; i < CLI_COUNT(effect) && !status; i++)
+        status = cli_needs(j->io->parsed, effect[i].option, effect[i].there, effect[i].with, &j->io->why);
+    return status;
+}
+
 static rf_status check_options(const job *j)
 {
     const struct args *a = j->a;
@@ -262,7 +299,8 @@ static int run(void *arguments, cli_io *io)
     j.texts = calloc(files, sizeof *j.texts);
     j.result = calloc((size_t)j.systems, sizeof *j.result);
     if (!j.file || !j.texts || !j.result) rf_fail(&io->why, RF_ENOMEM, "no memory for %zu files", files);
-    else if (!check_options(&j) && !each_metric(&j, true) && !read_all(&j)) each_metric(&j, false);
+    else if (!check_options(&j) && !each_metric(&j, true) && !check_effects(&j) &&
+             !read_all(&j)) each_metric(&j, false);
     for (size_t i = 0; j.file && i < files; i++) cli_window_clear(&j.file[i]);
     free(j.file);
     free(j.texts);

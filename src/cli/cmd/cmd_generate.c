@@ -240,7 +240,9 @@ static rf_status check(const job *j, rf_error *why)
     for (size_t i = 0; i < CLI_COUNT(drawing); i++)
         if (cli_given(p, drawing[i]) && cli_given(p, "do_sample") && !j->a->o.do_sample)
             return rf_fail(why, RF_EARG, "--do_sample=false and --%s exclude one another", drawing[i]);
-    return RF_OK;
+    const bool beams = j->a->o.num_beams > 1;
+    if (cli_needs(p, "length_penalty", beams, "--num_beams above 1", why)) return why->code;
+    return cli_needs(p, "early_stopping", beams, "--num_beams above 1", why);
 }
 
 static rf_status prepare(job *j)

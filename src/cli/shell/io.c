@@ -175,7 +175,11 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
         if (feed || (l->ended && have)) {
             size_t n = feed ? (size_t)(feed - at) : have;
             l->from += n + (feed != NULL);
-            l->number++;
+            l->marked = !l->number++ && n >= 3 && !memcmp(at, "\xEF\xBB\xBF", 3);
+            if (l->marked) {
+                at += 3;
+                n -= 3;
+            }
             if (n && at[n - 1] == '\r') n--;
             const size_t good = rf_utf8_check(at, n);
             if (good < n)

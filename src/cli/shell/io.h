@@ -59,13 +59,14 @@ typedef struct cli_lines {
     size_t capacity, from, to;
     uint64_t number;            /* of the line that was returned last, from 1                                         */
     bool ended;
+    bool marked;                /* a byte-order mark stood before that line                                           */
 } cli_lines;
 
 /* "-" is standard input.  gzip and zstd are known by their first bytes; with ctx NULL they are not.  RF_EIO when it
  * cannot be read. */
 rf_status cli_lines_open(const rf_ctx *ctx, cli_lines *l, const char *path, rf_error *why);
-/* *line is lent until the next call, NULL at the end or when a signal asked to stop.  Without "\n" or "\r\n".  RF_EDATA
- * when a line is not UTF-8 or longer than CLI_LINE_MAX. */
+/* *line is lent until the next call, NULL at the end or when a signal asked to stop.  Without "\n" or "\r\n", and
+ * the first one without a byte-order mark.  RF_EDATA when a line is not UTF-8 or longer than CLI_LINE_MAX. */
 enum { CLI_LINE_MAX = 64 << 20 };
 rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error *why);
 void cli_lines_close(cli_lines *l);

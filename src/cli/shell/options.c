@@ -68,6 +68,12 @@ bool cli_given(const cli_parsed *p, const char *name)
     return o && p->given[o - p->options];
 }
 
+rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const char *with, rf_error *why)
+{
+    if (there || !cli_given(p, name)) return RF_OK;
+    return rf_fail(why, RF_EARG, "--%s has no effect without %s: leave it out, or give that, too", name, with);
+}
+
 /* ---- hints: the distance of Damerau and Levenshtein (insert, delete, replace, swap neighbours: 1 each) ----------- */
 
 enum { WORD = 48 };

@@ -106,6 +106,10 @@ rf_status cli_parse(cli_parsed *p, int argc, const char *const argv[], int *used
 void cli_parsed_clear(cli_parsed *p);
 
 bool cli_given(const cli_parsed *p, const char *name);
+
+/* RF_EARG where an option was given that has an effect beside `with` alone, which is not there: nothing that was asked
+ * for is passed over in silence. */
+rf_status cli_needs(const cli_parsed *p, const char *name, bool there, const char *with, rf_error *why);
 const cli_option *cli_find_option(const cli_option *options, const char *name, size_t size);
 bool cli_takes_value(const cli_option *o);
 
