@@ -224,15 +224,22 @@ typedef struct rf_translate_options {
     int64_t max_source_length;  /* tokens of a source, with that which ends it; 0: max_position_embeddings; 0        */
     rf_long_source long_source; /* RF_LONG_REFUSE                                                                    */
     const char *prefix;         /* every translation begins with this text; NULL: none; NULL                         */
+    int alignments;             /* 1: which words of the source each translation's words come from; 0                */
 } rf_translate_options;
 void rf_translate_options_init(rf_translate_options *o, size_t size);
 #define rf_translate_text_defaults(o) rf_translate_options_init((o), sizeof *(o))
+
+/* Words, from 0, are what white space separates.  Each word of a translation has one of its source: that to which the
+ * decoder's last layer gives most when it writes the word's tokens. */
+typedef struct rf_word_pair { int64_t source, target; } rf_word_pair;
 
 typedef struct rf_text_translation {
     const char *text;           /* with the prefix                                                                   */
     size_t bytes;
     rf_translation of;          /* tokens behind the prefix, of all parts; `score` is that of the parts together     */
     int64_t source_tokens, parts;   /* of the source, with those that end it; 0: there was nothing to translate      */
+    const rf_word_pair *alignment;  /* [alignments] in the order of the translation's words, where that was asked for */
+    int64_t alignments;
 } rf_text_translation;
 
 /* Called when a translation of text `text` is there, lent until it returns; or with NULL and why there is none, once.

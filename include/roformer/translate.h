@@ -75,6 +75,12 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
 rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
                                           double logprob[], rf_error *why);
 
+/* What a translation looks at: p, pair after pair [T_b, S_b], the share that attention of the decoder's layer `layer`
+ * (0 the first, -1 the last), which makes token t of target b, gives to each token of source b, the mean over its
+ * heads. Each row adds up to 1.  Otherwise as rf_session_translation_logprobs. */
+rf_status rf_session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                           int64_t layer, float p[], rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

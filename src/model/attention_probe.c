@@ -41,6 +41,55 @@ void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p)
     }
 }
 
+/* Keys, and as the value of token `first` + i of each sequence e_i in each head. */
+static void ask_for_sources(const rf_attention_spec *spec, float *to, const float *from, int64_t D, int64_t first)
+{
+    const int64_t C = spec->heads * D;
+    for (int64_t b = 0; b < spec->B; b++)
+        for (int64_t n = spec->key_start[b]; n < spec->key_start[b + 1]; n++) {
+            const int64_t i = n - spec->key_start[b] - first;
+            float *row = to + n * 2 * C, *value = row + C;
+            memcpy(row, from + n * 2 * C, (size_t)C * sizeof *row);
+            memset(value, 0, (size_t)C * sizeof *value);
+            for (int64_t h = 0; h < spec->heads && i >= 0 && i < D; h++) value[h * D + i] = 1;
+        }
+}
+
+/* Means over the heads of y [N, heads D], the shares of sources' tokens first ... first + D - 1. */
+static void put_shares(const rf_attention_spec *spec, float *p, const float *y, int64_t D, int64_t first)
+{
+    const int64_t H = spec->heads;
+    for (int64_t b = 0; b < spec->B; b++) {
+        const int64_t S = spec->key_start[b + 1] - spec->key_start[b], n = rf__min64(D, S - first);
+        for (int64_t t = spec->start[b]; t < spec->start[b + 1]; t++, p += S)
+            for (int64_t i = 0; i < n; i++) {
+                double sum = 0;
+                for (int64_t h = 0; h < H; h++) sum += (double)y[(t * H + h) * D + i];
+                p[first + i] = (float)(sum / (double)H);
+            }
+    }
+}
+
+void rf__source_shares(rf_graph *g, const rf__view *view, float *p)
+{
+    rf_attention_spec spec = *view->spec;
+    const rf_tensor *kv = spec.key_value;
+    const int64_t D = view->rotated->dim[1] / spec.heads;
+    int64_t longest = 0;
+    for (int64_t b = 0; b < spec.B; b++) longest = rf__max64(longest, spec.key_start[b + 1] - spec.key_start[b]);
+    spec.drop = 0;
+    for (int64_t first = 0; first < longest && !g->error.code; first += D) {
+        const rf_mark mark = rf__scratch(g);
+        rf_tensor *x = rf__new(g, 2, kv->dim);
+        if (g->error.code) return;
+        ask_for_sources(&spec, x->f32, kv->f32, D, first);
+        spec.key_value = x;
+        const rf_tensor *y = rf_attention(g, (rf_tensor *)(uintptr_t)view->rotated, &spec);
+        if (!g->error.code) put_shares(&spec, p, y->f32, D, first);
+        rf__scratch_end(g, mark);
+    }
+}
+
 /* ---- sums -------------------------------------------------------------------------------------------------------- */
 
 rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums *out, rf_error *why)

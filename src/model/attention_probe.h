@@ -14,6 +14,10 @@
  * and relative terms, whatever the encoding.  Costs T/D attentions.  A failure stops the graph. */
 void rf__attention_probabilities(rf_graph *g, const rf__view *view, float *p);
 
+/* Of attention to sources, from inside an observer: p, pair after pair [T_b, S_b], the means over the heads of what a
+ * token of the target gives to each of its source.  On failure the graph has stopped. */
+void rf__source_shares(rf_graph *g, const rf__view *view, float *p);
+
 /* The sums of roformer/probe.h. */
 rf_status rf__head_sums_new(const rf_ctx *ctx, const rf_config *c, rf_head_sums *out, rf_error *why);
 void rf__head_sums_free(const rf_ctx *ctx, rf_head_sums *s);

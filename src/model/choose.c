@@ -179,9 +179,8 @@ static void renormalize(rf__candidate *c, int64_t n)
     for (int64_t i = 0; i < n; i++) c[i].p -= most + log(sum);
 }
 
-/* Tokens that may be among the `most` best, where scores are logits less a sum.  Of blocks of the vocabulary, the
- * largest logits are found first: so many of them as tokens are looked for, and as may not come, are a bound for all
- * others. */
+/* Tokens that may be among the `most` best, where scores are logits less a sum.  The largest logits of blocks of the
+ * vocabulary are found first: so many of them as tokens are looked for, and as may not come, bound all others. */
 enum { BLOCKS = 512, LEAST = 64, FEW = 256 };
 
 static int64_t few_candidates(const rfk_table *k, const float *logits, int64_t V, const uint8_t *flag, int64_t most,

@@ -208,7 +208,9 @@ rf_tensor *rf__block_attention(rf_graph *g, const rf_block *b, rf_tensor *qkv)
         return is->unrotate ? is->unrotate(g, &b->at, a) : a;
     }
     if (is->relate) is->relate(g, &b->at, qkv, &spec);
-    if (b->observer && !g->error.code) b->observer(b->observer_user, g, &(rf__view){is, &b->at, qkv, rotated, &spec});
+    if (b->observer && !g->error.code)
+        b->observer(b->observer_user, g,
+                    &(rf__view){.is = is, .at = &b->at, .qkv = qkv, .rotated = rotated, .spec = &spec});
     if (b->at.cache) rf__cache_extend(g, b->at.cache, b->at.layer, rotated, &spec);
     rf_tensor *a = is->attend ? is->attend(g, &b->at, rotated, &spec) : rf_attention(g, rotated, &spec);
     return is->unrotate ? is->unrotate(g, &b->at, a) : a;
@@ -218,6 +220,9 @@ rf_tensor *rf__block_cross_attention(rf_graph *g, const rf_block *b, rf_tensor *
 {
     rf_attention_spec spec = b->cross;
     if (!spec.past) spec.key_value = b->family->source_keys(g, b);
+    if (b->observer && !spec.past && !g->error.code)
+        b->observer(b->observer_user, g,
+                    &(rf__view){.is = b->is, .at = &b->at, .qkv = q, .rotated = q, .spec = &spec, .cross = true});
     return rf_attention(g, q, &spec);
 }
 

@@ -38,6 +38,7 @@ typedef struct rf__view {
     const struct rf_layer_context *at;
     const rf_tensor *qkv, *rotated;     /* [N,3C]: as projected, and as attention takes it                            */
     const rf_attention_spec *spec;      /* with what `relate` added                                                   */
+    bool cross;                         /* attention to a source: qkv and rotated are its queries [N,C]               */
 } rf__view;
 typedef void rf__observer(void *user, rf_graph *g, const rf__view *view);
 void rf__encoder_observe(rf_encoder *e, rf__observer *observer, void *user);   /* NULL: nobody; see attention_probe.h */

@@ -6,7 +6,7 @@
  * Writing is generate.c's and beam.c's. */
 #include <math.h>
 
-#include "model/position.h"
+#include "model/attention_probe.h"
 #include "model/writer.h"
 
 enum { MOST = 256, BATCH = 128 };        /* new tokens; translations at a time */
@@ -158,16 +158,15 @@ static rf_status check_target(const rf_model *m, const rf_batch *target, rf_erro
     return RF_OK;
 }
 
-rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
-                                          double logprob[], rf_error *why)
+/* Logits of the first `rows` tokens of targets, from what stands before each; *lists is freed with rf__free. */
+static rf_status given_logits(rf_session *session, const rf_batch *source, const rf_batch *target, int64_t rows,
+                              int32_t **lists, const float **logits, rf_error *why)
 {
-    if (!(session && source && target && logprob))
-        return rf__missing("rf_session_translation_logprobs", "session, source, target, logprobs", why);
     const rf_model *m = rf__session_model(session);
-    const int64_t V = m->config.vocab_size, N = target->N;
-    rf_status status = check_target(m, target, why);
+    const int64_t N = target->N;
+    const rf_status status = m->config.is_encoder_decoder ? check_target(m, target, why) : rf_translate_check(m, why);
     if (status) return status;
-    int32_t *shifted = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted), *row = shifted + N;
+    int32_t *shifted = *lists = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted), *row = shifted + N;
     if (!shifted) return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)N);
     memcpy(shifted + 1, target->id, (size_t)(N - 1) * sizeof *shifted);
     for (int64_t b = 0; b < target->B; b++)
@@ -175,9 +174,51 @@ rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *s
             shifted[target->start[b]] = (int32_t)m->config.decoder_start_token_id;
     for (int64_t i = 0; i < N; i++) row[i] = (int32_t)i;
     const rf_batch b = {.N = N, .B = target->B, .id = shifted, .start = target->start};
+    return rf_session_pair_scores(session, source, &b, row, rows, logits, why);
+}
+
+rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                          double logprob[], rf_error *why)
+{
+    if (!(session && source && target && logprob))
+        return rf__missing("rf_session_translation_logprobs", "session, source, target, logprobs", why);
+    const rf_model *m = rf__session_model(session);
     const float *logits;
-    status = rf_session_pair_scores(session, source, &b, row, N, &logits, why);
-    if (!status) rf__parallel(m->ctx, N, one_row, &(struct rows){m->ctx->k, logits, target->id, logprob, V});
-    rf__free(m->ctx, shifted);
+    int32_t *lists = NULL;
+    const rf_status status = given_logits(session, source, target, target->N, &lists, &logits, why);
+    if (!status)
+        rf__parallel(m->ctx, target->N, one_row,
+                     &(struct rows){m->ctx->k, logits, target->id, logprob, m->config.vocab_size});
+    rf__free(m->ctx, lists);
+    return status;
+}
+
+/* ---- what a translation looks at ---- */
+
+struct looking { int64_t layer; float *p; };
+
+static void look(void *user, rf_graph *g, const rf__view *view)
+{
+    const struct looking *x = user;
+    if (view->cross && view->at->layer == x->layer) rf__source_shares(g, view, x->p);
+}
+
+rf_status rf_session_translation_attention(rf_session *session, const rf_batch *source, const rf_batch *target,
+                                           int64_t layer, float p[], rf_error *why)
+{
+    if (!(session && source && target && p))
+        return rf__missing("rf_session_translation_attention", "session, source, target, p", why);
+    const rf_model *m = rf__session_model(session);
+    const int64_t L = m->config.decoder_layers;
+    const float *logits;
+    int32_t *lists = NULL;
+    if (m->config.is_encoder_decoder && (layer < -1 || layer >= L))
+        return rf_fail(why, RF_EARG, "layer %lld: the decoder has %lld; -1 is the last", (long long)layer,
+                       (long long)L);
+    struct looking x = {layer < 0 ? L - 1 : layer, p};
+    rf__session_observe(session, look, &x);
+    const rf_status status = given_logits(session, source, target, 1, &lists, &logits, why);
+    rf__session_observe(session, NULL, NULL);
+    rf__free(m->ctx, lists);
     return status;
 }

@@ -60,6 +60,7 @@ void rf_pipeline_close(rf_pipeline *p)
     rf__free(ctx, p->logprob);
     if (p->text) rf_text_free(rf_model_tokenizer(p->model), p->text);
     rf_answerer_close(p->answerer);
+    rf_session_close(p->aligner);
     rf_session_close(p->session);
     rf_model_close(p->model);
     rf__free(ctx, p);

@@ -61,6 +61,7 @@ struct rf_pipeline {
     int32_t *id;                        /* a prompt, and what was generated */
     double *logprob;
     char *text;
+    rf_session *aligner;                /* asked what translations look at; NULL: not yet                             */
 };
 
 /* The report that counts: the caller's, or `local`. */

@@ -28,6 +28,8 @@ typedef struct translator {
     source_text *of;                    /* [n]                                                                        */
     rf_translate_source *source;        /* [parts]                                                                    */
     translated *kept;                   /* [parts num_return_sequences], of texts with more than one                  */
+    rf_word_pair *pair;                 /* of the translation that is handed out                                      */
+    size_t pairs;
     rf_translate_texts_done *done;
     void *user;
     rf_error why;
@@ -150,17 +152,87 @@ static bool put_text(translator *x, char **text, size_t *size, const int32_t id[
     return joined != NULL;
 }
 
+/* ---- alignments ---- */
+
+/* The word of each token, from `first` on; returns the word behind the last one. */
+static int64_t words_of(const rf_tokenizer *t, const int32_t id[], int64_t n, int64_t first, int64_t *word)
+{
+    int64_t at = first - 1;
+    for (int64_t i = 0; i < n; i++) {
+        if (at < first || (!rf_tokenizer_continues(t, id[i]) && !rf_tokenizer_is_special(t, id[i]))) at++;
+        word[i] = at;
+    }
+    return at + 1;
+}
+
+/* p [n, S]: of a part's tokens behind the prefix; its words follow those that there are of both sides. */
+static bool pair_words(translator *x, const int32_t source[], int64_t S, const int32_t target[], int64_t n,
+                       const float *p, int64_t first[2], rf_text_translation *t)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    int64_t *word = rf__calloc(ctx, (size_t)(S + n) + 1, sizeof *word), *to = word + S;
+    double *share = rf__calloc(ctx, (size_t)S + 1, sizeof *share);
+    bool good = word && share && rf__grow(ctx, &x->pair, &x->pairs, (size_t)(t->alignments + n), sizeof *x->pair);
+    const int64_t sources = good ? words_of(x->t, source, S - 1, first[0], word) : 0;
+    const int64_t targets = good ? words_of(x->target, target, n, first[1], to) : 0;
+    for (int64_t i = 0, j; i < n && good; i = j) {
+        int64_t best = 0;
+        memset(share, 0, (size_t)S * sizeof *share);
+        for (j = i; j < n && to[j] == to[i]; j++)
+            for (int64_t s = 0; s + 1 < S; s++) share[word[s] - first[0]] += (double)p[j * S + s];
+        for (int64_t s = 1; s < sources - first[0]; s++) best = share[s] > share[best] ? s : best;
+        x->pair[t->alignments++] = (rf_word_pair){first[0] + best, to[i]};
+    }
+    first[0] = sources;
+    first[1] = targets;
+    rf__free(ctx, word);
+    rf__free(ctx, share);
+    return good;
+}
+
+/* What part k of text i, its translation `of`, looks at. */
+static bool align_part(translator *x, int64_t i, int64_t k, const rf_translation *of, int64_t first[2],
+                       rf_text_translation *t)
+{
+    const rf_ctx *ctx = x->p->ctx;
+    const size_t at = x->start[x->of[i].first + k], S = x->start[x->of[i].first + k + 1] - at;
+    const int64_t before = k ? 0 : x->prefixes, n = before + of->n;
+    const int32_t source_start[] = {0, (int32_t)S}, target_start[] = {0, (int32_t)n};
+    int32_t *id = rf__calloc(ctx, (size_t)n + 1, sizeof *id);
+    float *p = rf__calloc(ctx, (size_t)n * S + 1, sizeof *p);
+    bool good = id && p;
+    if (!good) no_memory(&x->why);
+    if (good && before) memcpy(id, x->prefix, (size_t)before * sizeof *id);
+    if (good && of->n) memcpy(id + before, of->id, (size_t)of->n * sizeof *id);
+    const rf_batch source = {.N = (int64_t)S, .B = 1, .id = x->id + at, .start = source_start};
+    const rf_batch target = {.N = n, .B = 1, .id = id, .start = target_start};
+    if (good && !x->p->aligner) good = !rf_session_open(x->p->model, &x->p->aligner, &x->why);
+    if (good && n) good = !rf_session_translation_attention(x->p->aligner, &source, &target, -1, p, &x->why);
+    if (good && !pair_words(x, x->id + at, (int64_t)S, id, n, p, first, t)) {
+        no_memory(&x->why);
+        good = false;
+    }
+    rf__free(ctx, id);
+    rf__free(ctx, p);
+    return good;
+}
+
 /* Text i has all its parts of one rank: `part` lists them. */
 static void hand_out(translator *x, int64_t i, const rf_translation *const part[], rf_translation all)
 {
     rf_text_translation t = {.of = all, .source_tokens = x->of[i].tokens, .parts = x->of[i].parts};
     char *text = NULL;
     bool good = true;
-    for (int64_t k = 0; k < t.parts && good; k++) good = put_text(x, &text, &t.bytes, part[k]->id, part[k]->n, !k);
+    int64_t first[2] = {0, 0};
+    for (int64_t k = 0; k < t.parts && good; k++) {
+        good = put_text(x, &text, &t.bytes, part[k]->id, part[k]->n, !k);
+        if (good && x->o->alignments && !align_part(x, i, k, part[k], first, &t)) break;
+    }
+    t.alignment = x->pair;
     t.text = text ? text : "";
     t.of.source = i;
     if (!good) no_memory(&x->why);
-    if (good && !x->enough) x->enough = x->done(x->user, i, &t, NULL) != 0;
+    if (!x->why.code && !x->enough) x->enough = x->done(x->user, i, &t, NULL) != 0;
     rf__free(x->p->ctx, text);
 }
 
@@ -272,6 +344,7 @@ static void end(translator *x)
     rf__free(ctx, x->start);
     rf__free(ctx, x->id);
     rf__free(ctx, x->prefix);
+    rf__free(ctx, x->pair);
 }
 
 /* Texts without a token, and those that cannot be read, are done at once. */

@@ -55,6 +55,17 @@ expect 0 '' "$program" translate -m model --prefix "four three" "one two three"
 expect 0 '1 of 1 translations were cut' "$program" translate -m model -n 2 "one two three"
 [ "$(cat out)" = four ] || fail "-n 2: $(cat out)"                                 # forced_eos_token_id is the second
 
+# Words and where they come from: the model turns texts round.
+expect 0 '' "$program" translate -m model --alignment "one two three four" ""
+[ "$(head -1 out)" = "five four three two ||| 3-0 2-1 1-2 0-3" ] && [ "$(tail -1 out)" = " |||" ] || fail "alignment: $(cat out)"
+expect 0 '' "$program" translate -m model --alignment --json "one two three"
+holds out '"alignment": [[2, 0], [1, 1], [0, 2]]'
+
+# The program of examples/.
+"$(dirname "$program")/examples/translate" model "one two three" "six" > got || fail "examples/translate"
+sort got | grep -qE '^1  four three two  \(score -0\.[0-9]+\)$' || fail "examples/translate: $(cat got)"
+grep -q '^   2-0 1-1 0-2$' got || fail "examples/translate: $(cat got)"
+
 # Scores of given translations are those that a search reports.
 printf 'four three two\ntwo two two\n' > given
 printf 'one two three\none two three\n' > sources

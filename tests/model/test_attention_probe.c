@@ -139,7 +139,7 @@ static void offsets_are_seen(void **state)
         .more_query = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
         .more_key = rf_constant(g, t_normal(T * H * E), 2, (int64_t[]){T, H * E}),
     };
-    const rf__view view = {&rf__position_none, NULL, qkv, qkv, &spec};
+    const rf__view view = {.is = &rf__position_none, .qkv = qkv, .rotated = qkv, .spec = &spec};
     float *p = t_floats(H * T * T);
     const rf_tensor *y = rf_attention(g, qkv, &spec);
     rf__attention_probabilities(g, &view, p);

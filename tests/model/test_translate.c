@@ -121,6 +121,28 @@ static int64_t check_case(FILE *f, const char *name, rf_session *s, const rf_gen
     return n * each;
 }
 
+/* What a target looks at, the last layer's mean over heads; both are printed with six digits. */
+static void check_attention(FILE *f, const char *name, rf_session *s)
+{
+    int32_t id[2][LONGEST], start[2][2] = {{0}};
+    float p[LONGEST * LONGEST];
+    rf_error why = {0};
+    for (int side = 0; side < 2; side++) {
+        word(f, side ? "target" : "source");
+        start[side][1] = (int32_t)whole(f);
+        for (int32_t i = 0; i < start[side][1]; i++) id[side][i] = (int32_t)whole(f);
+    }
+    const int32_t S = start[0][1], T = start[1][1];
+    const rf_batch source = {.N = S, .B = 1, .id = id[0], .start = start[0]},
+                   target = {.N = T, .B = 1, .id = id[1], .start = start[1]};
+    if (rf_session_translation_attention(s, &source, &target, -1, p, &why)) fail_msg("%s", why.text);
+    for (int32_t i = 0; i < S * T; i++) {
+        const double expected = number(f);
+        if (fabs((double)p[i] - expected) > 1e-5)
+            fail_msg("%s: share %d is %g, not %g", name, i, (double)p[i], expected);
+    }
+}
+
 static int64_t check_folder(const char *folder, const char *isa, int threads)
 {
     char path[512], what[16];
@@ -135,7 +157,11 @@ static int64_t check_folder(const char *folder, const char *isa, int threads)
     if (!f) fail_msg("%s", path);
     if (rf_model_open(ctx, folder, &m, &why) || rf_session_open(m, &s, &why)) fail_msg("%s", why.text);
     while (fgetc(f) != '\n') {}
-    while (fscanf(f, "%15s", what) == 1 && !strcmp(what, "case")) {
+    while (fscanf(f, "%15s", what) == 1 && strcmp(what, "end")) {
+        if (!strcmp(what, "attention")) {
+            check_attention(f, folder, s);
+            continue;
+        }
         read_case(f, m, &o);
         checked += check_case(f, folder, s, &o, 1e-4);
         t_free_all();
@@ -557,6 +583,45 @@ static void scores_are_those_of_the_texts(void **state)
     t_free_all();
 }
 
+/* Shares of many pairs are those of each alone, of every layer, and add up to 1. */
+static void shares_of_sources(void **state)
+{
+    (void)state;
+    fill_ids();
+    for (int rotates = 0; rotates < 2; rotates++) {
+        const rf_config c = config_of("rotary", "", rotates);
+        work w = open_work(&c, 2, RF_F32);
+        enum { T = 9 };
+        static float all[T * SOURCE_TOKENS], one[T * SOURCE_TOKENS];
+        int32_t id[SOURCES * T], start[SOURCES + 1];
+        rf_error why = {0};
+        for (int b = 0; b <= SOURCES; b++) start[b] = b * T;
+        for (int b = 0; b < SOURCES; b++) memcpy(id + b * T, target_id[b], T * sizeof *id);
+        const rf_batch from = sources(), to = {.N = SOURCES * T, .B = SOURCES, .id = id, .start = start};
+        for (int64_t layer = -1; layer < 2; layer++) {
+            if (rf_session_translation_attention(w.s, &from, &to, layer, all, &why)) fail_msg("%s", why.text);
+            const float *p = all;
+            for (int b = 0; b < SOURCES; b++) {
+                const int32_t S = source_start[b + 1] - source_start[b], alone[] = {0, S};
+                const rf_batch source = {.N = S, .B = 1, .id = source_id + source_start[b], .start = alone},
+                               target = {.N = T, .B = 1, .id = id + b * T, .start = start};
+                if (rf_session_translation_attention(w.s, &source, &target, layer < 0 ? 1 : layer, one, &why))
+                    fail_msg("%s", why.text);
+                assert_memory_equal(one, p, (size_t)(T * S) * sizeof *p);
+                for (int t = 0; t < T; t++, p += S) {
+                    double sum = 0;
+                    for (int s = 0; s < S; s++) sum += (double)p[s];
+                    t_near(sum, 1, 1e-5);
+                }
+            }
+        }
+        assert_int_equal(rf_session_translation_attention(w.s, &from, &to, 2, all, &why), RF_EARG);
+        t_failed(&why, RF_EARG, "layer 2: the decoder has 2");
+        close_work(&w);
+    }
+    t_free_all();
+}
+
 /* A model that is being trained translates as one that was opened. */
 static void a_slab_translates(void **state)
 {
@@ -686,6 +751,7 @@ int main(void)
         cmocka_unit_test(a_wide_search_finds_the_best_of_all),
         cmocka_unit_test(the_best_are_found_in_blocks),
         cmocka_unit_test(scores_are_those_of_the_texts),
+        cmocka_unit_test(shares_of_sources),
         cmocka_unit_test(a_slab_translates),
         cmocka_unit_test(memory_is_said_and_kept_to),
         cmocka_unit_test(what_is_refused),

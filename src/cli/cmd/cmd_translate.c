@@ -78,22 +78,26 @@ static int print_ready(job *j)
     return cli_flush(&j->io->why) || cli_stopped();
 }
 
-static json_t *as_json(const rf_text_translation *t)
+static json_t *as_json(const job *j, const rf_text_translation *t)
 {
     const rf_translation *x = &t->of;
     json_t *ids = json_array(), *logprobs = json_array();
     for (int64_t i = 0; i < x->n; i++) cli_json_add(&ids, json_integer(x->id[i]));
     for (int64_t i = 0; i < x->logprobs; i++) cli_json_add(&logprobs, json_real(x->logprob[i]));
-    return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o}", "translation", cli_text_json(t->text, t->bytes), "score",
+    json_t *pairs = j->t.alignments ? json_array() : NULL;
+    for (int64_t i = 0; i < t->alignments; i++)
+        cli_json_add(&pairs, json_pack("[I, I]", (json_int_t)t->alignment[i].source,
+                                       (json_int_t)t->alignment[i].target));
+    return json_pack("{s:o, s:f, s:f, s:s, s:o, s:o, s:o*}", "translation", cli_text_json(t->text, t->bytes), "score",
                      x->score, "logprob", x->total, "finish_reason", x->end == RF_GENERATE_STOP ? "stop" : "length",
-                     "ids", ids, "logprobs", logprobs);
+                     "ids", ids, "logprobs", logprobs, "alignment", pairs);
 }
 
 /* One line for a text, when its last translation is there: the best one, and all of them as `nbest`. */
 static bool append_json(const job *j, output *x, const rf_text_translation *t)
 {
     if (!x->all) x->all = json_array();
-    cli_json_add(&x->all, as_json(t));
+    cli_json_add(&x->all, as_json(j, t));
     if (x->ranks < j->o.num_return_sequences) return x->all != NULL;
     json_t *line = json_copy(json_array_get(x->all, 0));
     cli_json_set(&line, "source_tokens", json_integer(t->source_tokens));
@@ -108,6 +112,19 @@ static bool append_json(const job *j, output *x, const rf_text_translation *t)
     return good;
 }
 
+/* " ||| 0-0 1-2", a pair of words for each of the translation. */
+static bool append_pairs(output *x, const rf_text_translation *t)
+{
+    char pair[64];
+    bool good = append(x, " |||", 4);
+    for (int64_t i = 0; i < t->alignments && good; i++) {
+        const int n = snprintf(pair, sizeof pair, " %lld-%lld", (long long)t->alignment[i].source,
+                               (long long)t->alignment[i].target);
+        good = append(x, pair, (size_t)n);
+    }
+    return good;
+}
+
 /* The translation, or a line of Moses' lists: number of the text from 0, translation, log-probability, score. */
 static bool append_text(const job *j, output *x, int64_t text, const rf_text_translation *t)
 {
@@ -115,6 +132,7 @@ static bool append_text(const job *j, output *x, int64_t text, const rf_text_tra
     const bool many = j->a->nbest > 1;
     int n = many ? snprintf(line, sizeof line, "%llu ||| ", (unsigned long long)j->first - 1 + (uint64_t)text) : 0;
     if (!append(x, line, (size_t)n) || !append(x, t->text, t->bytes)) return false;
+    if (j->t.alignments && !append_pairs(x, t)) return false;
     n = many ? snprintf(line, sizeof line, " ||| logprob= %.6g ||| %.6g", t->of.total, t->of.score) : 0;
     return append(x, line, (size_t)n) && append(x, "\n", 1);
 }
@@ -360,6 +378,9 @@ static const cli_option options[] = {
     {"prefix", 0, CLI_TEXT, A(t.prefix), "TEXT", NULL, 0, 0, NULL, "translations begin with TEXT", NULL},
     {"score", 0, CLI_FILE, A(score), "FILE", NULL, 0, 0, NULL,
      "translate nothing: FILE has a translation of each text, a line each, and is scored", NULL},
+    {"alignment", 0, CLI_FLAG, A(t.alignments), NULL, NULL, 0, 0, NULL,
+     "behind each translation \" ||| 0-0 2-1 ...\": for each of its words the word of the text that it comes from",
+     NULL},
     {"do_sample", 0, CLI_FLAG, A(o.do_sample), NULL, NULL, 0, 0, NULL,
      "sample tokens by their probabilities; also when one of the next four is given", NULL},
     {"temperature", 0, CLI_REAL, A(o.temperature), "X", NULL, RF_TEMPERATURE_LEAST, RF_TEMPERATURE_MOST, NULL,
@@ -407,7 +428,8 @@ const cli_command cmd_translate = {
     "With --nbest above 1 a line for each: \"number of the text from 0 ||| translation ||| logprob= X ||| score\".  "
     "The score is the log-probability divided by --length_norm.\n"
     "With --json: {\"translation\", \"score\", \"logprob\", \"finish_reason\": \"stop\" or \"length\", \"ids\", "
-    "\"logprobs\", \"source_tokens\", \"parts\"} of the best, and with --nbest all of them as \"nbest\".\n"
+    "\"logprobs\", \"source_tokens\", \"parts\"} of the best, with --alignment \"alignment\", and with --nbest all of "
+    "them as \"nbest\".\n"
     "With --score: the log-probability of the given translation, the number of its tokens with the one that ends it, "
     "its perplexity, and the translation, with tabs between.",
     examples,
