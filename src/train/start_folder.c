@@ -120,7 +120,7 @@ static rf_status leave_the_future(rf__run *r, rf_error *why)
     if (!status && *note)
         rf__run_notify(r, "note",
                        "goes on from step %" PRId64
-                       "; later checkpoints, of a future that it leaves, are set aside as %s",
+                       "; what is of a future that it leaves is set aside as %s",
                        t->step, note);
     return status;
 }

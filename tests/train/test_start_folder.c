@@ -128,15 +128,17 @@ static void going_back_leaves_the_future(void **state)
     run r = with_options(1);
     must(&r, RF_OK);
     char *eight = tiny_path(r.out, "checkpoint-8");
-    const uint32_t old = tiny_crc(r.out, "checkpoint-20/model.safetensors");
+    const uint32_t old = tiny_crc(r.out, "checkpoint-20/model.safetensors"), was = tiny_crc(r.out, "model.safetensors");
     const result expected = another_future(&r, eight);
     r.o.resume_from_checkpoint = eight;
     r.o.learning_rate = 2e-3;
     r.o.stop_after = 3;
     must(&r, RF_ESTOPPED);
-    noted(&r, "goes on from step 8; later checkpoints, of a future that it leaves, are set aside as "
-              "abandoned-checkpoint-12, abandoned-checkpoint-16, abandoned-checkpoint-20");
+    noted(&r, "goes on from step 8; what is of a future that it leaves is set aside as "
+              "abandoned-model.safetensors, abandoned-checkpoint-12, abandoned-checkpoint-16, abandoned-checkpoint-20");
     assert_int_equal(tiny_crc(r.out, "abandoned-checkpoint-20/model.safetensors"), old);
+    assert_int_equal(tiny_crc(r.out, "abandoned-model.safetensors"), was);      /* no model of a future that was left */
+    assert_true(!tiny_has(r.out, "model.safetensors") && !tiny_has(r.out, "checksums.json"));
     char *whole = tiny_path(r.out, "abandoned-checkpoint-20");
     assert_int_equal(rf__checkpoint_verify(r.ctx, whole, &r.why), RF_OK);
     r.o.stop_after = 0;
@@ -156,6 +158,7 @@ static void going_back_leaves_the_future(void **state)
     r.o.resume_from_checkpoint = eight;                              /* a second time: nothing is overwritten */
     r.o.stop_after = 1;
     must(&r, RF_ESTOPPED);
+    assert_true(tiny_has(r.out, "abandoned-model.safetensors-2"));
     assert_true(tiny_has(r.out, "abandoned-checkpoint-20-2") && tiny_has(r.out, "abandoned-checkpoint-20"));
     assert_int_equal(tiny_crc(r.out, "abandoned-checkpoint-20/model.safetensors"), old);
     free(whole);

@@ -17,6 +17,7 @@
 
 #include "roformer/files.h"
 #include "store/store.h"
+#include "train/checkpoint/checksums.h"
 #include "train/checkpoint/folder.h"
 
 rf_status rf__folder_make(const char *path, rf_error *why)
@@ -238,41 +239,54 @@ void rf_checkpoints_free(rf_checkpoints *c)
     *c = (rf_checkpoints){0};
 }
 
-/* A free name for the checkpoint of that step. */
-static rf_status abandoned_name(const char *folder, int64_t step, char *path, size_t size, rf_error *why)
+/* A free name for what is called `name`, when it is of a future that was left. */
+static rf_status abandoned_name(const char *folder, const char *name, char *path, size_t size, rf_error *why)
 {
     for (int i = 1; i < 10000; i++) {
-        char name[96];
-        int n = snprintf(name, sizeof name, "abandoned-checkpoint-%" PRId64, step);
-        if (i > 1) snprintf(name + n, sizeof name - (size_t)n, "-%d", i);
-        const rf_status status = rf__path(path, size, folder, name, why);
+        char other[96];
+        const int n = snprintf(other, sizeof other, "abandoned-%s", name);
+        if (i > 1) snprintf(other + n, sizeof other - (size_t)n, "-%d", i);
+        const rf_status status = rf__path(path, size, folder, other, why);
         if (status || access(path, F_OK)) return status;
     }
-    return rf_fail(why, RF_EIO, "%s: has no free name left for abandoned-checkpoint-%" PRId64, folder, step);
+    return rf_fail(why, RF_EIO, "%s: has no free name left for abandoned-%s", folder, name);
 }
 
+/* `note`, of `size` bytes, tells its new name behind those that it tells already. */
+static rf_status set_aside(const char *folder, const char *name, char *note, size_t size, rf_error *why)
+{
+    char from[4096], to[4096];
+    const size_t said = strlen(note);
+    rf_status status = rf__path(from, sizeof from, folder, name, why);
+    if (!status) status = abandoned_name(folder, name, to, sizeof to, why);
+    if (!status && rename(from, to))
+        status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
+    if (!status) snprintf(note + said, size - said, "%s%s", said ? ", " : "", strrchr(to, '/') + 1);
+    return status;
+}
+
+/* The model that a run ended with is that of its newest checkpoint, or the best: with that it goes.  First, so that
+ * whoever is killed in between has the checkpoint that makes it again. */
 rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
                                   rf_error *why)
 {
     int64_t *step;
-    size_t n, said = 0, moved = 0;
+    size_t n;
     note[0] = 0;
     rf_status status = rf__checkpoint_steps(ctx, folder, &step, &n, why);
     if (status) return status;
+    const bool leaves = n && step[n - 1] > newest;
+    if (leaves && rf__folder_has(folder, RF_FILE_WEIGHTS)) {
+        status = rf__checksums_remove(folder, why);
+        if (!status) status = set_aside(folder, RF_FILE_WEIGHTS, note, size, why);
+    }
     for (size_t i = 0; i < n && !status; i++) {
-        char name[64], from[4096], to[4096];
-        if (step[i] <= newest) continue;
+        char name[64];
         snprintf(name, sizeof name, "checkpoint-%" PRId64, step[i]);
-        status = rf__path(from, sizeof from, folder, name, why);
-        if (!status) status = abandoned_name(folder, step[i], to, sizeof to, why);
-        if (!status && rename(from, to))
-            status = rf_fail(why, RF_EIO, "%s: cannot rename to %s: %s", from, to, strerror(errno));
-        if (!status && said < size)
-            said += (size_t)snprintf(note + said, size - said, "%s%s", moved ? ", " : "", strrchr(to, '/') + 1);
-        moved += !status;
+        if (step[i] > newest) status = set_aside(folder, name, note, size, why);
     }
     rf__free(ctx, step);
-    return status || !moved ? status : rf__sync_folder(folder, why);
+    return status || !leaves ? status : rf__sync_folder(folder, why);
 }
 
 static bool among(int64_t step, const int64_t best[], size_t n)

@@ -28,7 +28,8 @@ bool rf__holds_weights(const char *folder);
 rf_status rf__checkpoint_steps(const rf_ctx *ctx, const char *folder, int64_t **step, size_t *n, rf_error *why);
 
 /* Renames those above `newest` to abandoned-checkpoint-<step>, with -2, -3, ... behind it when there is one: the
- * run goes on from an earlier one, and they belong to a future that it has left.  `note` names them; "": none. */
+ * run goes on from an earlier one, and they belong to a future that it has left.  With them goes the model that the run
+ * ended with, to abandoned-model.safetensors, and its checksums.  `note` names them; "": none. */
 rf_status rf__checkpoints_abandon(const rf_ctx *ctx, const char *folder, int64_t newest, char *note, size_t size,
                                   rf_error *why);
 
