@@ -92,11 +92,11 @@ def main():
         return
     own = subprocess.run([os.path.join(a.build, "roformer"), "translate", "-m", a.model, "--num_beams", str(a.beams), "-n", "256"],
                          stdin=open(a.text), capture_output=True, text=True).stdout.splitlines(True)
-    print(f"roformer      BLEU {bleu(own)}")
+    print(f"{'roformer':13} {bleu(own)}")
     for name, p in programs.items():
         if p.out:
             lines = open(p.out, encoding="utf8").readlines()
-            print(f"{name:13} BLEU {bleu(lines)}, {sum(x == y for x, y in zip(lines, own))} of {len(own)} lines are roformer's")
+            print(f"{name:13} {bleu(lines)}, {sum(x == y for x, y in zip(lines, own))} of {len(own)} lines are roformer's")
 
 
 main()

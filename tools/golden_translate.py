@@ -82,6 +82,14 @@ def generate(model, source, case):
     return found
 
 
+def attention(model, source, target):
+    """What the last layer gives to the source, the mean over its heads, in double."""
+    with torch.no_grad():
+        out = model.double()(input_ids=source[None], decoder_input_ids=torch.tensor([[PAD] + target[:-1]]), output_attentions=True)
+    model.float()
+    return out.cross_attentions[-1][0].mean(0).tolist()
+
+
 def write(folder, model, generator):
     text = sources(generator, 8)
     with open(folder / "translate.txt", "w") as f:
@@ -99,6 +107,11 @@ def write(folder, model, generator):
                 f.write(marian.numbers("source", s))
                 for ids, score in twice:
                     f.write(f"text {score:.9g} " + marian.numbers("ids", ids))
+        for s in text[2:6]:
+            target = generate(model, s, CASES[0])[0][0]
+            f.write("attention " + marian.numbers("source", s) + marian.numbers("target", target))
+            for row in attention(model, s, target):
+                f.write(" ".join(f"{x:.6f}" for x in row) + "\n")
         f.write("end\n")
 
 
@@ -113,7 +126,7 @@ def main():
     (folder / "generation_config.json").unlink(missing_ok=True)
     marian.write(folder, model, generator)
     for seed, name in enumerate([*marian.MODELS, "trained"], 31):
-        model = MarianMTModel.from_pretrained(marian.ROOT / name).eval()
+        model = MarianMTModel.from_pretrained(marian.ROOT / name, attn_implementation="eager").eval()
         write(marian.ROOT / name, model, torch.Generator().manual_seed(seed))
         print(name)
     for file in folder.iterdir():
