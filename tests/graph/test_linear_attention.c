@@ -69,7 +69,7 @@ static void values_and_gradients(void **state)
     rf_ctx *ctx = t_ctx(1, NULL);
     for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++)
         for (int i = 0; i < 7; i++) {
-            struct linear c = {.map = (*m)->name, .causal = i == 6 || i % 2, .order = i / 2};
+            struct linear c = {.map = (*m)->name, .causal = i == 6 || i % 2, .order = (enum linear_order)(i / 2)};
             const int64_t f = (*m)->projects ? F : D;
             double work[D * D];
             for (int64_t j = 0; j < f / 2; j++) c.decay[j] = linear_zeta(j, f);

@@ -51,7 +51,8 @@ static void every_map_is_its_formula(void **state)
         for (int order = 0; order < 3; order++)
             for (int causal = 0; causal < 2; causal++)
                 for (size_t i = 0; i < RF_COUNT(lengths); i++)
-                    formula_of((*m)->name, lengths[i], i % 2 ? 8 : 20, i % 3 ? 40 : 22, causal, order);
+                    formula_of((*m)->name, lengths[i], i % 2 ? 8 : 20, i % 3 ? 40 : 22, causal,
+                               (enum linear_order)order);
 }
 
 /* xPos over chunks: with s = 20 the first plane keeps 3e-4 of what lies 128 tokens back. */

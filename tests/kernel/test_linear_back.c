@@ -87,8 +87,8 @@ static void every_map(void **state)
     for (const rfk__feature_map *const *m = rfk__feature_map_list; *m; m++)
         for (int order = 0; order < 3; order++)
             for (int causal = 0; causal < 2; causal++) {
-                gradients_of((*m)->name, 1 + order * 18, 6, 10, causal, order, 0, 1);
-                gradients_of((*m)->name, 140 + order * 64, 6, 10, causal, order, 12, 1);
+                gradients_of((*m)->name, 1 + order * 18, 6, 10, causal, (enum linear_order)order, 0, 1);
+                gradients_of((*m)->name, 140 + order * 64, 6, 10, causal, (enum linear_order)order, 12, 1);
             }
 }
 
