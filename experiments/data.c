@@ -77,18 +77,18 @@ static void other(const char *path, json_t *entry, const char *found, const char
 
 static void check_keys(const char *path, json_t *entry, const char *line)
 {
-    json_t *keys = json_object_get(entry, "keys"), *key, *first;
-    char expected[256];
+    json_t *keys = json_object_get(entry, "keys"), *key;
+    json_t *first = keys ? json_loads(line, 0, NULL) : NULL;
+    const bool object = json_is_object(first);
+    char expected[256] = "";
     size_t i;
     if (!keys) return;
-    first = json_loads(line, 0, NULL);
-    if (!json_is_object(first)) other(path, entry, "the first line is no JSON object", "one object a line");
     json_array_foreach(keys, i, key)
-        if (!json_object_get(first, json_string_value(key))) {
+        if (!*expected && !json_object_get(first, json_string_value(key)))
             snprintf(expected, sizeof expected, "\"%s\" in each object", json_string_value(key));
-            other(path, entry, "the first line has no such member", expected);
-        }
     json_decref(first);
+    if (!object) other(path, entry, "the first line is no JSON object", "one object a line");
+    if (*expected) other(path, entry, "the first line has no such member", expected);
 }
 
 static void check_columns(const char *path, json_t *entry, const char *line)
@@ -120,9 +120,10 @@ static void check_bytes(const char *path, json_t *entry)
 static void check_layout(const request *r, json_t *entry, bool stand_in)
 {
     enum { BEGINNING = 1 << 20 };
+    static char *head;                                   /* static: a complaint ends the program, and nothing is lost */
     char path[PATH];
     data_path(r, text(entry, "path"), path);
-    char *head = beginning(path, BEGINNING);
+    head = beginning(path, BEGINNING);
     if (!*head) other(path, entry, "empty", "text");
     if (json_is_true(json_object_get(entry, "documents")) && !strstr(head, "\n\n") && !strstr(head, "</doc>") &&
         !strstr(head, "\r\n\r\n"))
@@ -132,6 +133,7 @@ static void check_layout(const request *r, json_t *entry, bool stand_in)
     check_columns(path, entry, head);
     if (!stand_in) check_bytes(path, entry);
     free(head);
+    head = NULL;
 }
 
 void data_check(const request *r, bool stand_in)
