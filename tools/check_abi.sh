@@ -15,6 +15,7 @@ mkdir -p build
 describe() {
     abidw --headers-dir include/roformer --drop-private-types --no-corpus-path --no-comp-dir-path --no-show-locs --no-elf-needed \
         --out-file "$1" build/abi/libroformer.so
+    sed -i "s|path='$PWD/|path='|; s|path='\.\./\.\./|path='|" "$1"
 }
 if [ "${1:-}" = --renew ]; then
     describe tools/roformer.abi
