@@ -226,7 +226,16 @@ rf_status rf_config_defaults_of_sized(const char *family, rf_config *c, size_t s
 rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, rf_error *why);
 #define rf_config_read(ctx, path, out, why) rf_config_read_sized((ctx), (path), (out), sizeof *(out), (why))
 
-/* The same of text, `bytes` long, whose name messages say. */
+/* The same of a config.json that somebody wrote for a new model: keys that nothing reads are mostly slips of the pen.
+ *   RF_EDATA         also a key that is nearly one that is read, with that one; a key of linear attention without
+ *                    attention_type
+ * strange: the other keys that nothing reads, with commas between them, cut at strange_size bytes; "": none. */
+rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, char *strange,
+                                   size_t strange_size, rf_error *why);
+#define rf_config_read_new(ctx, path, out, strange, strange_size, why)                                                 \
+    rf_config_read_new_sized((ctx), (path), (out), sizeof *(out), (strange), (strange_size), (why))
+
+/* rf_config_read of text, `bytes` long, whose name messages say. */
 rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
                                 size_t size, rf_error *why);
 #define rf_config_parse(ctx, json, bytes, name, out, why)                                                              \

@@ -15,8 +15,6 @@
 #include "store/store.h"
 #include "store/task.h"
 
-enum { MAX_CONFIG = 16 << 20 };
-
 /* ---- the keys ---------------------------------------------------------------------------------------------------- */
 
 static const rf_config_key keys[] = {
@@ -339,39 +337,58 @@ static rf_status read_root(const rf_ctx *ctx, const char *file, const json_t *ro
     return s ? s : rf__config_check_all(c, file, why);
 }
 
+rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *root, rf_config *out, size_t size,
+                             rf_error *why)
+{
+    rf_config c;
+    const rf_status status = read_root(ctx, name, root, &c, why);
+    if (!status) rf__options_init(out, size, &c, sizeof c);
+    return status;
+}
+
 rf_status rf_config_parse_sized(const rf_ctx *ctx, const char *json, size_t bytes, const char *name, rf_config *out,
                                 size_t size, rf_error *why)
 {
     if (!(ctx && json && name && out)) return rf__missing("rf_config_parse", "ctx, json, name, out", why);
     rf_error local = {0};
     if (!why) why = &local;
-    rf_config c;
     json_t *root = rf__json_parse(json, bytes, 0, name, why);
     if (!root) return why->code;
-    const rf_status s = read_root(ctx, name, root, &c, why);
+    const rf_status status = rf__config_of_root(ctx, name, root, out, size, why);
     json_decref(root);
-    if (!s) rf__options_init(out, size, &c, sizeof c);
-    return s;
+    return status;
+}
+
+rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root, rf_error *why)
+{
+    enum { MOST = 16 << 20 };
+    char *text = NULL;
+    size_t bytes = 0;
+    struct stat st;
+    const bool folder = !stat(given, &st) && S_ISDIR(st.st_mode);
+    rf_status status = RF_OK;
+    if (folder) status = rf__path(path, RF_CONFIG_PATH, given, RF_FILE_CONFIG, why);
+    else if ((size_t)snprintf(path, RF_CONFIG_PATH, "%s", given) >= RF_CONFIG_PATH)
+        status = rf_fail(why, RF_EARG, "%.60s...: the path is too long", given);
+    if (!status) status = (folder ? rf__read_file : rf__read_named)(ctx, path, MOST, &text, &bytes, why);
+    if (status) return status;
+    *root = rf__json_parse(text, bytes, 0, path, why);
+    rf__free(ctx, text);
+    return *root ? RF_OK : why->code;
 }
 
 rf_status rf_config_read_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, rf_error *why)
 {
     if (!(ctx && path && out)) return rf__missing("rf_config_read", "ctx, path, out", why);
-    char inside_folder[4096], *text = NULL;
-    size_t bytes = 0;
-    struct stat st;
+    char file[RF_CONFIG_PATH];
+    json_t *root;
     rf_error local = {0};
     if (!why) why = &local;
-    const bool folder = !stat(path, &st) && S_ISDIR(st.st_mode);
-    if (folder) {
-        if (rf__path(inside_folder, sizeof inside_folder, path, RF_FILE_CONFIG, why)) return why->code;
-        path = inside_folder;
-    }
-    rf_status s = (folder ? rf__read_file : rf__read_named)(ctx, path, MAX_CONFIG, &text, &bytes, why);
-    if (s) return s;
-    s = rf_config_parse_sized(ctx, text, bytes, path, out, size, why);
-    rf__free(ctx, text);
-    return s;
+    rf_status status = rf__config_root(ctx, path, file, &root, why);
+    if (status) return status;
+    status = rf__config_of_root(ctx, file, root, out, size, why);
+    json_decref(root);
+    return status;
 }
 
 /* The end of a long name says more than its beginning. */

@@ -33,6 +33,14 @@ bool rf__torch_is(const unsigned char *data, size_t size);
 rf_status rf__torch_read(const rf_ctx *ctx, const unsigned char *data, size_t size, const char *name, rf__header *out,
                          rf_error *why);
 
+/* The object in a config.json, or in that of a folder, which the caller gives back; `path` becomes the file's.
+ * of_root: the config that it holds, into `size` bytes of `out`. */
+enum { RF_CONFIG_PATH = 4096 };
+rf_status rf__config_root(const rf_ctx *ctx, const char *given, char path[RF_CONFIG_PATH], json_t **root,
+                          rf_error *why);
+rf_status rf__config_of_root(const rf_ctx *ctx, const char *name, const json_t *root, rf_config *out, size_t size,
+                             rf_error *why);
+
 /* Is it a configuration that can be computed? (config_check.c)  `name` begins a message: the file, or what made it. */
 rf_status rf__config_check_all(const rf_config *c, const char *name, rf_error *why);
 

@@ -8,7 +8,7 @@
 #include "store/store.h"
 #include "store/task.h"
 
-enum { MOST_LABELS = 65536, MAX_CONFIG = 16 << 20 };
+enum { MOST_LABELS = 65536 };
 
 const rf_class_row *rf__config_class(const rf_config *c)
 {
@@ -184,19 +184,19 @@ rf_status rf__task_read(const char *file, const json_t *root, rf_config *c, rf_e
 rf_status rf_labels_read(const rf_ctx *ctx, const char *folder, rf_labels *out, rf_error *why)
 {
     if (!(ctx && folder && out)) return rf__missing("rf_labels_read", "ctx, folder, out", why);
-    char path[4096], *text = NULL;
-    size_t size = 0;
+    char path[RF_CONFIG_PATH];
+    json_t *root;
     rf_config c;
     rf_error own = {0};
     if (!why) why = &own;
     *out = (rf_labels){.ctx = ctx};
-    rf_status status = rf_config_read(ctx, folder, &c, why);
-    if (!status) status = rf__path(path, sizeof path, folder, RF_FILE_CONFIG, why);
-    if (!status) status = rf__read_file(ctx, path, MAX_CONFIG, &text, &size, why);
+    rf_status status = rf__config_root(ctx, folder, path, &root, why);
     if (status) return status;
-    json_t *root = rf__json_parse(text, size, 0, path, why);
-    rf__free(ctx, text);
-    if (!root) return why->code;
+    status = rf__config_of_root(ctx, path, root, &c, sizeof c, why);
+    if (status) {
+        json_decref(root);
+        return status;
+    }
     const json_t *names = json_object_get(root, "id2label"), *task = json_object_get(root, "task_labels");
     const int64_t n = task ? (int64_t)json_array_size(task) : c.num_labels;
     out->name = rf__calloc(ctx, (size_t)n, sizeof *out->name);

@@ -177,13 +177,22 @@ static bool of_masked(const rf_config *c)
     return is && is->head == RF_HEAD_MLM;
 }
 
+static rf_status read_new_config(rf__run *r, rf_config *c, rf_error *why)
+{
+    char strange[512];
+    const rf_status status = rf_config_read_new(r->ctx, r->o.config, c, strange, sizeof strange, why);
+    if (!status && *strange)
+        rf__run_notify(r, "note", "%s: keys that nothing here reads are passed over: %s", r->o.config, strange);
+    return status;
+}
+
 static rf_status read_config(rf__run *r, bool trained, rf_error *why)
 {
     const char *folder = *r->from ? r->from : r->o.model;
     rf_config c;
     rf_status status = RF_OK;
     if (!*r->from && r->o.config) {
-        status = rf_config_read(r->ctx, r->o.config, &c, why);
+        status = read_new_config(r, &c, why);
     } else if ((r->job && !r->job->invent) || rf__folder_has(folder, RF_FILE_CONFIG)) {
         status = rf_config_read(r->ctx, folder, &c, why);
     } else if (r->job) {

@@ -36,7 +36,7 @@ static const struct bench_case *find_case(const char *name, rf_error *why)
 static rf_status choose_config(bench_job *j)
 {
     rf_error *why = &j->b.io->why;
-    if (j->a->config) return rf_config_read(j->b.io->ctx, j->a->config, &j->config, why);
+    if (j->a->config) return cli_new_config(j->b.io, j->a->config, &j->config);
     if (j->a->model) return rf_config_read(j->b.io->ctx, j->a->model, &j->config, why);
     rf_config_defaults(&j->config);
     j->config.vocab_size = 50000;

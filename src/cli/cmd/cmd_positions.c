@@ -13,7 +13,7 @@ rf_status positions_config(const positions_args *a, cli_io *io, rf_config *c)
 {
     const rf_position *named;
     rf_config_defaults(c);
-    rf_status status = a->config ? rf_config_read(io->ctx, a->config, c, &io->why) : RF_OK;
+    rf_status status = a->config ? cli_new_config(io, a->config, c) : RF_OK;
     if (!status) status = rf_position_of(c, a->config, &named, &io->why);
     if (status || !a->head_size) return status;
     if (a->head_size % 2)

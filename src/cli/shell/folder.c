@@ -80,3 +80,11 @@ void cli_model_close(cli_model *m)
     rf_pipeline_close(m->pipeline);
     *m = (cli_model){0};
 }
+
+rf_status cli_new_config(cli_io *io, const char *path, rf_config *c)
+{
+    char strange[512];
+    const rf_status status = rf_config_read_new(io->ctx, path, c, strange, sizeof strange, &io->why);
+    if (!status && *strange) cli_note(io, "%s: keys that nothing here reads are passed over: %s", path, strange);
+    return status;
+}

@@ -145,9 +145,11 @@ int cli_stopped(void);                      /* the signal that asked to stop, or
 
 /* ---- the model --------------------------------------------------------------------------------------------------- */
 
-/* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 /* The dictionary of Chinese words that comes with the program; false: none does. */
 bool cli_dictionary(char *out, size_t size);
+/* --config FILE, for a new model: keys that nothing reads are noted.  A failure lies in io->why. */
+rf_status cli_new_config(cli_io *io, const char *path, rf_config *c);
+/* -m, else $ROFORMER_MODEL (the option's env), else the shipped model.  RF_EARG when there is none. */
 rf_status cli_model_folder(const char *given, char *out, size_t size, rf_error *why);
 /* A failure lies in io->why. */
 rf_status cli_pipeline_open(cli_io *io, const char *given, rf_type type, rf_pipeline **out);

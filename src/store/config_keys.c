@@ -1,0 +1,142 @@
+/* config_keys.c — the keys of a config.json that somebody wrote for a new model: is each one that is read?
+ *
+ * A published folder may hold any key; what means nothing here is passed over, as transformers passes it over.  In a
+ * config.json that is written by hand such a key is most often a slip of the pen, and the model that is trained is not
+ * the one that was meant. */
+#include <stdio.h>
+
+#include "store/family.h"
+#include "store/store.h"
+
+/* Read, but not rows of the tables of config.c and of the families: by config.c, config_attention.c, config_rope.c,
+ * task.c. */
+static const char *const read_by_name[] = {
+    "architectures",       "attention_type",
+    "classifier_dropout",  "conv_kernel_size",
+    "decoder_position_embedding_type",
+    "feature_map",         "finetuning_task",
+    "hidden_act",          "id2label",
+    "model_type",          "norm_rel_ebd",
+    "num_labels",          "original_max_position_embeddings",
+    "pos_att_type",        "position_embedding_type",
+    "problem_type",        "quantization_config",
+    "add_cross_attention", "is_encoder_decoder",
+    "rope_parameters",     "rope_scaling",
+    "rope_theta_per_layer", "rotation_order",
+    "sentence_normalize",  "sentence_pooling",
+    "summary_activation",  "summary_type",
+    "summary_use_proj",    "task_header",
+    "task_label_column",   "task_labels",
+    "task_max_length",     "task_pair_column",
+    "task_pairs",          "task_separator",
+    "task_text_column",    "version_2_with_negative",
+};
+
+/* transformers' own, which say nothing about what is computed here; so do those that begin with "_". */
+static const char *const without_meaning[] = {
+    "bos_token_id",         "chunk_size_feed_forward", "cls_token_id",   "decoder_layerdrop",
+    "decoder_start_token_id", "dtype",            "encoder_layerdrop",   "eos_token_id", "forced_eos_token_id",
+    "gradient_checkpointing", "label2id",         "mask_token_id",       "output_attentions",
+    "output_hidden_states", "return_dict",        "sep_token_id",        "summary_first_dropout",
+    "summary_proj_to_labels", "tokenizer_class",  "torch_dtype",         "transformers_version",
+    "unk_token_id",         "use_cache",
+};
+
+/* What other models call it; of RoFormer's family. */
+static const struct { const char *name, *ours; } elsewhere[] = {
+    {"d_ff", "intermediate_size"}, {"d_model", "hidden_size"},          {"ffn_dim", "intermediate_size"},
+    {"n_embd", "hidden_size"},     {"n_head", "num_attention_heads"},   {"n_heads", "num_attention_heads"},
+    {"n_inner", "intermediate_size"}, {"n_layer", "num_hidden_layers"}, {"n_layers", "num_hidden_layers"},
+    {"n_positions", "max_position_embeddings"}, {"num_heads", "num_attention_heads"},
+    {"num_layers", "num_hidden_layers"}, {"rope_base", "rope_theta"},   {"rotary_base", "rope_theta"},
+};
+
+static bool among(const char *const *list, size_t n, const char *key)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!strcmp(list[i], key)) return true;
+    return false;
+}
+
+typedef struct looking_for { const char *key, *best; int distance; bool exact; } looking_for;
+
+static void consider(looking_for *f, const char *name)
+{
+    const int d = rf__edit_distance(f->key, strlen(f->key), name, strlen(name));
+    f->exact = f->exact || !strcmp(f->key, name);
+    if (f->best && d >= f->distance) return;
+    f->best = name;
+    f->distance = d;
+}
+
+static void consider_all(looking_for *find, const rf_family_config *f)
+{
+    for (size_t i = 0; i < rf__config_key_count(f); i++)
+        if (rf__config_key_of(f, i)) consider(find, rf__config_key_of(f, i)->name);
+    for (const rf_config_sign *s = f->sign; s && s->key; s++) consider(find, s->key);
+    if (f->act) consider(find, f->act);
+    for (size_t i = 0; i < RF_COUNT(read_by_name); i++) consider(find, read_by_name[i]);
+}
+
+static bool near(const looking_for *f) { return f->distance <= rf__min64(3, (int64_t)strlen(f->key) / 4); }
+
+static rf_status check_key(const char *path, const char *key, const rf_family_config *f, char *strange, size_t size,
+                           rf_error *why)
+{
+    looking_for find = {.key = key};
+    if (*key == '_' || among(without_meaning, RF_COUNT(without_meaning), key)) return RF_OK;
+    consider_all(&find, f);
+    if (find.exact) return RF_OK;
+    for (size_t i = 0; i < RF_COUNT(elsewhere) && !f->pairs; i++)
+        if (!strcmp(key, elsewhere[i].name)) find = (looking_for){.key = key, .best = elsewhere[i].ours};
+    if (near(&find))
+        return rf_fail(why, RF_EDATA, "%s: no key is called %s; did you mean %s?", path, rf__printable(key).text,
+                       find.best);
+    const size_t have = strlen(strange);
+    if (have < size) snprintf(strange + have, size - have, "%s%s", have ? ", " : "", rf__printable(key).text);
+    return RF_OK;
+}
+
+/* Features are linear attention's. */
+static rf_status check_features(const char *path, const json_t *root, rf_error *why)
+{
+    static const char *const theirs[] = {"feature_map",  "num_random_features",     "feature_seed", "feature_draw",
+                                         "feature_epsilon", "feature_redraw_interval", "rotation_order"};
+    if (json_object_get(root, "attention_type")) return RF_OK;
+    for (size_t i = 0; i < RF_COUNT(theirs); i++)
+        if (json_object_get(root, theirs[i]))
+            return rf_fail(why, RF_EDATA,
+                           "%s: %s is a key of linear attention, and there is no attention_type: add "
+                           "\"attention_type\": \"linear\", or \"softmax\" to have it passed over",
+                           path, theirs[i]);
+    return RF_OK;
+}
+
+static rf_status check_root(const char *path, json_t *root, char *strange, size_t size, rf_error *why)
+{
+    const rf_family_config *f = NULL;
+    const char *key;
+    json_t *value;
+    rf_status status = rf__config_pick(path, root, &f, why);
+    json_object_foreach(root, key, value)
+        if (!status) status = check_key(path, key, f, strange, size, why);
+    return status ? status : check_features(path, root, why);
+}
+
+rf_status rf_config_read_new_sized(const rf_ctx *ctx, const char *path, rf_config *out, size_t size, char *strange,
+                                   size_t strange_size, rf_error *why)
+{
+    if (!(ctx && path && out && strange && strange_size))
+        return rf__missing("rf_config_read_new", "ctx, path, out, strange, strange_size", why);
+    char file[RF_CONFIG_PATH];
+    json_t *root;
+    rf_error local = {0};
+    if (!why) why = &local;
+    *strange = 0;
+    rf_status status = rf__config_root(ctx, path, file, &root, why);
+    if (status) return status;
+    status = check_root(file, root, strange, strange_size, why);
+    if (!status) status = rf__config_of_root(ctx, file, root, out, size, why);
+    json_decref(root);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* test_config_keys.c — mirrors src/store/config_keys.c: a slip of the pen in the config.json of a new model is said. */
+#include <stdio.h>
+
+#include "one_context.h"
+#include "families.h"
+#include "roformer/checkpoint.h"
+
+static const char *written(const char *json)
+{
+    static char path[512];
+    snprintf(path, sizeof path, "%s/new.json", t_folder());
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    fputs(json, f);
+    assert_int_equal(fclose(f), 0);
+    return path;
+}
+
+static void slips_are_refused_with_what_was_meant(void **state)
+{
+    (void)state;
+    static const struct { const char *json, *said; } slips[] = {
+        {"{\"attention_typo\": \"linear\"}", "no key is called attention_typo; did you mean attention_type?"},
+        {"{\"n_layer\": 3}", "no key is called n_layer; did you mean num_hidden_layers?"},
+        {"{\"hidden_sise\": 64}", "did you mean hidden_size?"},
+        {"{\"num_hidden_layer\": 3}", "did you mean num_hidden_layers?"},
+        {"{\"position_embeding_type\": \"alibi\"}", "did you mean position_embedding_type?"},
+        {"{\"rope_tetha\": 500}", "did you mean rope_theta?"},
+        {"{\"model_type\": \"transformer\", \"encoder_layer\": 3}", "did you mean encoder_layers?"},
+        {"{\"feature_map\": \"elu\"}", "feature_map is a key of linear attention, and there is no attention_type"},
+        {"{\"num_random_features\": 64}", "num_random_features is a key of linear attention"},
+        {"{\"hidden_size\": 63}", "does not divide"},
+    };
+    for (size_t i = 0; i < RF_COUNT(slips); i++) {
+        char strange[64];
+        rf_config c;
+        rf_error why = {0};
+        const char *path = written(slips[i].json);
+        assert_int_equal(rf_config_read_new(ctx, path, &c, strange, sizeof strange, &why), RF_EDATA);
+        if (!strstr(why.text, slips[i].said) || !strstr(why.text, "new.json")) fail_msg("%s", why.text);
+    }
+}
+
+static void what_means_nothing_is_listed(void **state)
+{
+    (void)state;
+    char strange[64];
+    rf_config c;
+    rf_error why = {0};
+    const char *path = written("{\"hidden_size\": 64, \"num_attention_heads\": 4, \"embedding_size\": 64, "
+                               "\"pooler_fc\": 1, \"directionality\": \"bidi\", \"transformers_version\": \"5\", "
+                               "\"_comment\": \"none\"}");
+    assert_int_equal(rf_config_read_new(ctx, path, &c, strange, sizeof strange, &why), RF_OK);
+    assert_string_equal(strange, "pooler_fc, directionality");
+    assert_int_equal(c.hidden_size, 64);
+    char five[6];
+    assert_int_equal(rf_config_read_new(ctx, path, &c, five, sizeof five, &why), RF_OK);
+    assert_string_equal(five, "poole");
+    path = written("{\"attention_type\": \"softmax\", \"feature_map\": \"elu\"}");
+    assert_int_equal(rf_config_read_new(ctx, path, &c, strange, sizeof strange, &why), RF_OK);
+    assert_string_equal(strange, "");
+}
+
+/* Folders that transformers, other libraries and we ourselves wrote hold no key that looks like a slip. */
+static void what_is_published_is_no_slip(void **state)
+{
+    (void)state;
+    static const char *const own[] = {"tests/golden/models/plain",  "tests/golden/models/causal",
+                                      "tests/golden/heads/choice",  "tests/golden/heads/span",
+                                      "tests/golden/relative/deberta_log_model", "tests/golden/relative/mpt_model"};
+    t_goldens all = t_family_goldens(NULL);
+    for (size_t i = 0; i < RF_COUNT(own); i++, all.n++)
+        snprintf(all.folder[all.n], sizeof all.folder[0], "%s", own[i]);
+    for (int i = 0; i < all.n; i++) {
+        char strange[256];
+        rf_config c, same;
+        rf_error why = {0};
+        if (rf_config_read_new(ctx, all.folder[i], &c, strange, sizeof strange, &why)) fail_msg("%s", why.text);
+        assert_int_equal(rf_config_read(ctx, all.folder[i], &same, &why), RF_OK);
+        assert_memory_equal(&c, &same, sizeof c);
+    }
+}
+
+static void what_we_write_we_know(void **state)
+{
+    (void)state;
+    static const char *const families[] = {"roformer", "bert", "roformer_v2", "transformer", "marian"};
+    for (size_t i = 0; i < RF_COUNT(families); i++) {
+        const char *folder = t_folder();
+        char strange[256];
+        rf_config c;
+        rf_error why = {0};
+        assert_int_equal(rf_config_defaults_of(families[i], &c, &why), RF_OK);
+        assert_int_equal(rf_config_write(ctx, folder, &c, &why), RF_OK);
+        if (rf_config_read_new(ctx, folder, &c, strange, sizeof strange, &why)) fail_msg("%s", why.text);
+        assert_string_equal(strange, "");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slips_are_refused_with_what_was_meant),
+        cmocka_unit_test(what_means_nothing_is_listed),
+        cmocka_unit_test(what_is_published_is_no_slip),
+        cmocka_unit_test(what_we_write_we_know),
+    };
+    return cmocka_run_group_tests_name("store/config_keys", tests, setup, teardown);
+}
