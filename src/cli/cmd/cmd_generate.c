@@ -7,7 +7,6 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/shell/commands.h"
@@ -27,7 +26,7 @@ struct args {
 };
 
 /* What is to be printed of a text. */
-typedef struct output { char *text; size_t n, capacity; bool begun, ended; rf_error why; } output;
+typedef struct output { cli_text text; bool begun, ended; rf_error why; } output;
 
 typedef struct job {
     const struct args *a;
@@ -45,37 +44,7 @@ typedef struct job {
     double seconds;
 } job;
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static rf_status no_memory(const job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
-
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
-
-static bool append(output *x, const char *text, size_t n)
-{
-    if (x->capacity - x->n < n) {
-        const size_t more = 2 * (x->n + n) + 64;
-        char *fresh = realloc(x->text, more);
-        if (!fresh) return false;
-        x->text = fresh;
-        x->capacity = more;
-    }
-    if (n) memcpy(x->text + x->n, text, n);
-    x->n += n;
-    return true;
-}
-
-static bool print(output *x)
-{
-    const bool good = !x->n || fwrite(x->text, 1, x->n, stdout) == x->n;
-    x->n = 0;
-    return good;
-}
 
 /* What is whole goes out, and of the text behind it what there is: no prompt before its first token, which may never
  * come. */
@@ -84,8 +53,8 @@ static int print_ready(job *j)
     const int64_t texts = j->window.n * j->o.num_return_sequences;
     rf_error *why = &j->io->why;
     for (; j->head < texts && j->out[j->head].ended && !j->out[j->head].why.code; j->head++)
-        if (!print(&j->out[j->head])) break;
-    if (j->head < texts && j->out[j->head].begun) print(&j->out[j->head]);
+        if (!cli_text_print(&j->out[j->head].text)) break;
+    if (j->head < texts && j->out[j->head].begun) cli_text_print(&j->out[j->head].text);
     return cli_flush(why) || cli_stopped();
 }
 
@@ -94,7 +63,7 @@ static int show(void *user, int64_t text, const char *piece, size_t size)
     job *j = user;
     j->out[text].begun = true;
     if (j->a->json) return cli_stopped() != 0;
-    if (!append(&j->out[text], piece, size)) no_memory(j);
+    if (!cli_text_add(&j->out[text].text, piece, size)) cli_no_memory(j->io);
     if (j->io->why.code) return 1;
     return text == j->head ? print_ready(j) : cli_stopped() != 0;
 }
@@ -119,16 +88,6 @@ static json_t *as_json(const job *j, const char *text, size_t size, const rf_gen
     return line;
 }
 
-static bool append_json(const job *j, output *x, const char *text, size_t size, const rf_generation *g)
-{
-    json_t *line = as_json(j, text, size, g);
-    char *dumped = line ? cli_json_dump(line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) : NULL;
-    const bool good = dumped && append(x, dumped, strlen(dumped));
-    free(dumped);
-    json_decref(line);
-    return good;
-}
-
 /* Each new token's log-probability, number and text, the latter quoted; and a blank line. */
 static bool append_logprobs(const job *j, output *x, const rf_generation *g)
 {
@@ -137,13 +96,11 @@ static bool append_logprobs(const job *j, output *x, const rf_generation *g)
     for (int64_t i = 0; i < g->n && good; i++) {
         const char *token = rf_tokenizer_token(j->m.t, g->id[i]);
         json_t *quoted = token ? cli_text_json(token, strlen(token)) : NULL;
-        char *shown = quoted ? cli_json_dump(quoted, JSON_ENCODE_ANY) : NULL;
         snprintf(number, sizeof number, "%.4f\t%d\t", g->logprob[i], (int)g->id[i]);
-        good = shown && append(x, number, strlen(number)) && append(x, shown, strlen(shown)) && append(x, "\n", 1);
-        free(shown);
-        json_decref(quoted);
+        good = cli_text_add(&x->text, number, strlen(number));
+        good = cli_text_add_json(&x->text, quoted, JSON_ENCODE_ANY) && good && cli_text_add(&x->text, "\n", 1);
     }
-    return good && append(x, "\n", 1);
+    return good && cli_text_add(&x->text, "\n", 1);
 }
 
 static int take_text(void *user, int64_t number, const rf_generation *g, const rf_error *why)
@@ -154,9 +111,11 @@ static int take_text(void *user, int64_t number, const rf_generation *g, const r
     x->ended = true;
     if (why) x->why = *why;
     if (g) j->tokens += g->n + (g->end == RF_GENERATE_STOP);
-    if (g && j->a->json && !append_json(j, x, j->window.text[i], j->window.size[i], g)) no_memory(j);
-    if (g && !append(x, "\n", 1)) no_memory(j);
-    if (g && j->a->logprobs && !j->a->json && !append_logprobs(j, x, g)) no_memory(j);
+    json_t *line = g && j->a->json ? as_json(j, j->window.text[i], j->window.size[i], g) : NULL;
+    if (g && j->a->json && !cli_text_add_json(&x->text, line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY))
+        cli_no_memory(j->io);
+    if (g && !cli_text_add(&x->text, "\n", 1)) cli_no_memory(j->io);
+    if (g && j->a->logprobs && !j->a->json && !append_logprobs(j, x, g)) cli_no_memory(j->io);
     return j->io->why.code || (number == j->head && print_ready(j)) || cli_stopped();
 }
 
@@ -186,17 +145,17 @@ static rf_status begin_texts(job *j, const char *const *text)
     j->head = 0;
     j->occurrence = calloc((size_t)n, sizeof *j->occurrence);
     j->out = calloc((size_t)(n * R), sizeof *j->out);
-    if (!j->occurrence || !j->out) return no_memory(j);
+    if (!j->occurrence || !j->out) return cli_no_memory(j->io);
     for (int64_t i = 0; i < n && !status; i++)
         status = count_prompt(j, text[i], j->window.size[i], &j->occurrence[i], &j->io->why);
     for (int64_t i = 0; i < n * R && !status && !j->a->json && j->a->full; i++)
-        if (!append(&j->out[i], text[i / R], j->window.size[i / R])) status = no_memory(j);
+        if (!cli_text_add(&j->out[i].text, text[i / R], j->window.size[i / R])) status = cli_no_memory(j->io);
     return status;
 }
 
 static void end_texts(job *j)
 {
-    for (int64_t i = 0; j->out && i < j->window.n * j->o.num_return_sequences; i++) free(j->out[i].text);
+    for (int64_t i = 0; j->out && i < j->window.n * j->o.num_return_sequences; i++) free(j->out[i].text.at);
     free(j->out);
     free(j->occurrence);
     j->out = NULL;
@@ -211,12 +170,12 @@ static rf_status answer(job *j, const cli_texts *in)
     const char *const *text = cli_window_texts(&j->window);
     rf_error *why = &j->io->why;
     if (!n) return RF_OK;
-    const double begun = now();
+    const double begun = cli_seconds();
     rf_status status = begin_texts(j, text);
     if (!status)
         status = rf_generate_texts(j->m.pipeline, text, j->window.size, j->occurrence, n, &j->o, show, take_text, j,
                                    why);
-    j->seconds += now() - begun;
+    j->seconds += cli_seconds() - begun;
     if (!status && why->code) status = why->code;
     if (!status && j->head < n * R) {
         const output *x = &j->out[j->head];
@@ -267,7 +226,7 @@ static rf_status prepare(job *j)
     if (j->a->memory) status = rf_sequence_limit(j->m.session, (size_t)j->a->memory << 20, why);
     if (status) return status;
     j->seen = json_object();
-    return j->seen ? RF_OK : no_memory(j);
+    return j->seen ? RF_OK : cli_no_memory(j->io);
 }
 
 static rf_status from_texts(job *j)
@@ -300,7 +259,7 @@ static rf_status from_file(job *j)
     size_t size, n = 0;
     char *text = NULL;
     FILE *all = open_memstream(&text, &n);
-    if (!all) return no_memory(j);
+    if (!all) return cli_no_memory(j->io);
     rf_status status = cli_lines_open(j->io->ctx, &in, j->a->prompt_file, &j->io->why);
     for (bool first = true; !status && !(status = cli_lines_next(&in, &line, &size, &j->io->why)) && line;
          first = false) {
@@ -309,7 +268,7 @@ static rf_status from_file(job *j)
     }
     const bool whole = !fclose(all);
     cli_lines_close(&in);
-    if (!status && !whole) status = no_memory(j);
+    if (!status && !whole) status = cli_no_memory(j->io);
     if (!status && !cli_stopped()) status = cli_window_add(&j->window, text, n, &j->io->why);
     if (!status) status = answer(j, NULL);
     free(text);

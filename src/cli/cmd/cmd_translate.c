@@ -28,8 +28,7 @@ struct args {
 
 /* What is to be printed of a text. */
 typedef struct output {
-    char *text;
-    size_t n, capacity;
+    cli_text text;
     json_t *all;                /* with --json: its translations                                                      */
     int64_t ranks;              /* that are there                                                                     */
     rf_error why;
@@ -50,31 +49,13 @@ typedef struct job {
     double seconds;
 } job;
 
-static rf_status no_memory(const job *j) { return rf_fail(&j->io->why, RF_ENOMEM, "out of memory"); }
-
 /* ---- what is printed --------------------------------------------------------------------------------------------- */
-
-static bool append(output *x, const char *text, size_t n)
-{
-    if (x->capacity - x->n < n) {
-        const size_t more = 2 * (x->n + n) + 64;
-        char *fresh = realloc(x->text, more);
-        if (!fresh) return false;
-        x->text = fresh;
-        x->capacity = more;
-    }
-    if (n) memcpy(x->text + x->n, text, n);
-    x->n += n;
-    return true;
-}
 
 /* What is whole goes out. */
 static int print_ready(job *j)
 {
-    for (; j->head < j->window.n && j->out[j->head].ranks == j->o.num_return_sequences; j->head++) {
-        const output *x = &j->out[j->head];
-        if (x->n && fwrite(x->text, 1, x->n, stdout) != x->n) break;
-    }
+    for (; j->head < j->window.n && j->out[j->head].ranks == j->o.num_return_sequences; j->head++)
+        if (!cli_text_print(&j->out[j->head].text)) break;
     return cli_flush(&j->io->why) || cli_stopped();
 }
 
@@ -103,24 +84,21 @@ static bool append_json(const job *j, output *x, const rf_text_translation *t)
     cli_json_set(&line, "source_tokens", json_integer(t->source_tokens));
     cli_json_set(&line, "parts", json_integer(t->parts));
     if (j->o.num_return_sequences > 1) cli_json_set(&line, "nbest", json_incref(x->all));
-    char *dumped = line ? cli_json_dump(line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) : NULL;
-    const bool good = dumped && append(x, dumped, strlen(dumped)) && append(x, "\n", 1);
-    free(dumped);
-    json_decref(line);
     json_decref(x->all);
     x->all = NULL;
-    return good;
+    return cli_text_add_json(&x->text, line, JSON_REAL_PRECISION(9) | JSON_ENCODE_ANY) &&
+           cli_text_add(&x->text, "\n", 1);
 }
 
 /* " ||| 0-0 1-2", a pair of words for each of the translation. */
 static bool append_pairs(output *x, const rf_text_translation *t)
 {
     char pair[64];
-    bool good = append(x, " |||", 4);
+    bool good = cli_text_add(&x->text, " |||", 4);
     for (int64_t i = 0; i < t->alignments && good; i++) {
         const int n = snprintf(pair, sizeof pair, " %lld-%lld", (long long)t->alignment[i].source,
                                (long long)t->alignment[i].target);
-        good = append(x, pair, (size_t)n);
+        good = cli_text_add(&x->text, pair, (size_t)n);
     }
     return good;
 }
@@ -131,10 +109,10 @@ static bool append_text(const job *j, output *x, int64_t text, const rf_text_tra
     char line[96];
     const bool many = j->a->nbest > 1;
     int n = many ? snprintf(line, sizeof line, "%llu ||| ", (unsigned long long)j->first - 1 + (uint64_t)text) : 0;
-    if (!append(x, line, (size_t)n) || !append(x, t->text, t->bytes)) return false;
+    if (!cli_text_add(&x->text, line, (size_t)n) || !cli_text_add(&x->text, t->text, t->bytes)) return false;
     if (j->t.alignments && !append_pairs(x, t)) return false;
     n = many ? snprintf(line, sizeof line, " ||| logprob= %.6g ||| %.6g", t->of.total, t->of.score) : 0;
-    return append(x, line, (size_t)n) && append(x, "\n", 1);
+    return cli_text_add(&x->text, line, (size_t)n) && cli_text_add(&x->text, "\n", 1);
 }
 
 static void note_parts(job *j, int64_t text, const rf_text_translation *t)
@@ -158,7 +136,7 @@ static int take(void *user, int64_t text, const rf_text_translation *t, const rf
     }
     x->ranks++;
     note_parts(j, text, t);
-    if (!(j->a->json ? append_json(j, x, t) : append_text(j, x, text, t))) no_memory(j);
+    if (!(j->a->json ? append_json(j, x, t) : append_text(j, x, text, t))) cli_no_memory(j->io);
     return j->io->why.code || (text == j->head && print_ready(j)) || cli_stopped();
 }
 
@@ -167,7 +145,7 @@ static int take(void *user, int64_t text, const rf_text_translation *t, const rf
 static void end_texts(job *j)
 {
     for (int64_t i = 0; j->out && i < j->window.n; i++) {
-        free(j->out[i].text);
+        free(j->out[i].text.at);
         json_decref(j->out[i].all);
     }
     free(j->out);
@@ -184,7 +162,7 @@ static rf_status answer(job *j, const cli_texts *in)
     const double begun = cli_seconds();
     j->head = 0;
     j->out = calloc((size_t)j->window.n, sizeof *j->out);
-    rf_status status = j->out ? RF_OK : no_memory(j);
+    rf_status status = j->out ? RF_OK : cli_no_memory(j->io);
     if (!status)
         status = rf_translate_texts(j->m.pipeline, text, j->window.size, j->window.n, &j->t, take, j, why);
     j->seconds += cli_seconds() - begun;

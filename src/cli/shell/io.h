@@ -185,6 +185,15 @@ void cli_duration(double seconds, char *out, size_t size);              /* "4:05
 void cli_count(double n, char *out, size_t size);                       /* "12.3k", "4.56M"                           */
 int cli_terminal_width(int fd);
 
+/* A text that grows, freed with free(at).  false: no memory, or (print) not written; what is printed is gone.
+ * json: its dump; the value is given back. */
+typedef struct cli_text { char *at; size_t n, capacity; } cli_text;
+bool cli_text_add(cli_text *t, const char *text, size_t n);
+bool cli_text_add_json(cli_text *t, json_t *value, size_t flags);
+bool cli_text_print(cli_text *t);
+
+rf_status cli_no_memory(cli_io *io);                    /* RF_ENOMEM, in io->why                              */
+
 /* Cells that a text takes on a terminal. */
 int cli_cells(const char *text);
 
