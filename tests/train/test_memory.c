@@ -9,28 +9,36 @@
 
 typedef struct shape { int64_t V, E, C, L, H, F, B, T; int bf16, again; double dropped; } shape;
 
-/* The arena of two whole steps, with as many labels as the estimate counts on. */
-static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, const shape *s)
+/* Texts or, with two sides, pairs of B pieces; row and labels: what is predicted. */
+typedef struct packed { int64_t labels; int sides; rf_batch side[2]; int32_t *row; } packed;
+
+static rf_batch side(int64_t B, int64_t T, int64_t V)
 {
-    const int64_t N = s->B * s->T, labels = (int64_t)ceil(o->mlm_probability * (double)N);
+    int32_t *id = t_bytes((size_t)(B * T) * 4), *start = t_bytes((size_t)(B + 1) * 4);
+    for (int64_t i = 0; i < B * T; i++) id[i] = (int32_t)(i * 7 % V);
+    for (int64_t b = 0; b <= B; b++) start[b] = (int32_t)(b * T);
+    return (rf_batch){.N = B * T, .B = B, .id = id, .start = start};
+}
+
+/* The arena of two whole steps. */
+static double arena(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, const packed *x)
+{
     float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
-    int32_t *id = t_bytes((size_t)N * 4), *start = t_bytes((size_t)(s->B + 1) * 4), *row = t_bytes((size_t)N * 4);
     rf_encoder *e = NULL;
     rf_graph *g = NULL;
-    for (int64_t i = 0; i < N; i++) id[i] = (int32_t)(i * 7 % s->V), row[i] = (int32_t)(i * N / labels % N);
-    for (int64_t b = 0; b <= s->B; b++) start[b] = (int32_t)(b * s->T);
     rf__params_init(p, value, 1);
     memset(grad, 0, p->total * sizeof *grad);
     assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
     assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
     rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
     rf__encoder_recompute(e, o->gradient_checkpointing != 0);
-    const rf_batch batch = {.N = N, .B = s->B, .id = id, .start = start};
     for (uint64_t step = 0; step < 2; step++) {
         rf_error why = {0};
         rf_graph_reset(g);
         rf_graph_record(g, 1, 1, step);
-        rf_tensor *loss = rf__mlm_loss(g, e, rf__encoder_forward(g, e, &batch), row, id, labels, 1, NULL, NULL);
+        rf_tensor *h = x->sides == 2 ? rf__pair_forward(g, e, &x->side[0], &x->side[1])
+                                     : rf__encoder_forward(g, e, &x->side[0]);
+        rf_tensor *loss = rf__mlm_loss(g, e, h, x->row, x->side[x->sides - 1].id, x->labels, 1, NULL, NULL);
         if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
     }
     const double bytes = (double)rf_graph_memory(g);
@@ -38,6 +46,26 @@ static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options
     rf__encoder_free(e);
     t_free_all();
     return bytes;
+}
+
+/* With as many labels as the estimate counts on. */
+static double held(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, const shape *s)
+{
+    const int64_t N = s->B * s->T, labels = (int64_t)ceil(o->mlm_probability * (double)N);
+    packed x = {.labels = labels, .sides = 1, .side = {side(s->B, s->T, s->V)}, .row = t_bytes((size_t)N * 4)};
+    for (int64_t i = 0; i < N; i++) x.row[i] = (int32_t)(i * N / labels % N);
+    return arena(ctx, p, o, &x);
+}
+
+/* Pairs of `from` and `to` tokens, of which each is predicted. */
+static double held_of_pairs(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, int64_t B, int64_t from,
+                            int64_t to)
+{
+    const int64_t V = p->config.vocab_size;
+    packed x = {.labels = B * to, .sides = 2, .side = {side(B, from, V), side(B, to, V)},
+                .row = t_bytes((size_t)(B * to) * 4)};
+    for (int64_t i = 0; i < B * to; i++) x.row[i] = (int32_t)i;
+    return arena(ctx, p, o, &x);
 }
 
 static void the_estimate_is_what_a_step_holds(void **state)
@@ -98,44 +126,6 @@ static void families_are_counted(void **state)
             rf__params_free(&p);
             rf_ctx_free(ctx);
         }
-}
-
-/* Two steps of pairs of `from` and `to` tokens. */
-static double held_of_pairs(const rf_ctx *ctx, const rf_params *p, const rf_train_options *o, int64_t B, int64_t from,
-                            int64_t to)
-{
-    const int64_t N[] = {B * from, B * to}, T[] = {from, to};
-    float *value = t_floats((int64_t)p->total), *grad = t_floats((int64_t)p->total);
-    int32_t *id[2], *start[2], *row = t_bytes((size_t)N[1] * 4);
-    rf_encoder *e = NULL;
-    rf_graph *g = NULL;
-    for (int s = 0; s < 2; s++) {
-        id[s] = t_bytes((size_t)N[s] * 4), start[s] = t_bytes((size_t)(B + 1) * 4);
-        for (int64_t i = 0; i < N[s]; i++) id[s][i] = (int32_t)(i * 7 % p->config.vocab_size);
-        for (int64_t b = 0; b <= B; b++) start[s][b] = (int32_t)(b * T[s]);
-    }
-    for (int64_t i = 0; i < N[1]; i++) row[i] = (int32_t)i;
-    rf__params_init(p, value, 1);
-    memset(grad, 0, p->total * sizeof *grad);
-    assert_int_equal(rf__encoder_new(p, value, grad, &e, NULL), RF_OK);
-    assert_int_equal(rf_graph_new(ctx, &g, NULL), RF_OK);
-    rf_graph_products(g, o->bf16 ? RF_BF16 : RF_F32);
-    rf__encoder_recompute(e, o->gradient_checkpointing != 0);
-    const rf_batch source = {.N = N[0], .B = B, .id = id[0], .start = start[0]},
-                   target = {.N = N[1], .B = B, .id = id[1], .start = start[1]};
-    for (uint64_t step = 0; step < 2; step++) {
-        rf_error why = {0};
-        rf_graph_reset(g);
-        rf_graph_record(g, 1, 1, step);
-        rf_tensor *h = rf__pair_forward(g, e, &source, &target);
-        rf_tensor *loss = rf__mlm_loss(g, e, h, row, id[1], N[1], 1, NULL, NULL);
-        if (rf_backward(g, loss, &why)) fail_msg("%s", why.text);
-    }
-    const double bytes = (double)rf_graph_memory(g);
-    rf_graph_free(g);
-    rf__encoder_free(e);
-    t_free_all();
-    return bytes;
 }
 
 /* Translators, of sides of other depth and lengths, norms behind and before; the vocabulary counts, or layers do. */

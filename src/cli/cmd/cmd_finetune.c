@@ -6,6 +6,7 @@
 #include "cli/shell/finetune_options.h"
 #include "cli/plot/report.h"
 #include "cli/shell/train_options.h"
+#include "cli/shell/training.h"
 
 typedef struct finetune_args {
     rf_finetune_options f;
@@ -45,14 +46,10 @@ static int report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "step %lld: dev loss %.4f, %s %.4f", (long long)p->step, p->eval_loss,
                  strncmp(p->metric, "eval_", 5) ? p->metric : p->metric + 5, p->eval_accuracy);
         cli_progress_line(&w->bar, text);
-    } else if (!strcmp(p->event, "save")) {
-        snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");
-        snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, w->saved);
-        cli_progress_line(&w->bar, text);
-    } else if (p->note) {
-        cli_progress_line(&w->bar, p->note);
+    } else {
+        cli_training_event(&w->bar, w->saved, sizeof w->saved, p);
     }
-    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
+    return cli_training_goes_on();
 }
 
 int cli_show_scores(const rf_scores *s, bool json, rf_error *why)

@@ -37,6 +37,23 @@ static void show_step(cli_training *w, const rf_train_progress *p)
     else if (!w->logging_steps) cli_progress_show(&w->bar, "training", (double)p->step / (double)p->max_steps, text);
 }
 
+void cli_training_event(cli_progress *bar, char *saved, size_t size, const rf_train_progress *p)
+{
+    char text[1280];
+    if (!strcmp(p->event, "save")) {
+        snprintf(saved, size, "%s", p->note ? p->note : "");
+        snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, saved);
+        cli_progress_line(bar, text);
+    } else if (p->note) {
+        cli_progress_line(bar, p->note);
+    }
+}
+
+int cli_training_goes_on(void)
+{
+    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
+}
+
 int cli_training_report(void *user, const rf_train_progress *p)
 {
     cli_training *w = user;
@@ -50,15 +67,10 @@ int cli_training_report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%",
                  (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
         cli_progress_line(&w->bar, text);
-    } else if (!strcmp(p->event, "save")) {
-        snprintf(w->saved, sizeof w->saved, "%s", p->note ? p->note : "");
-        snprintf(text, sizeof text, "step %lld: saved %s", (long long)p->step, w->saved);
-        cli_progress_line(&w->bar, text);
-    } else if (p->note) {
-        snprintf(text, sizeof text, "%s", p->note);
-        cli_progress_line(&w->bar, text);
+    } else {
+        cli_training_event(&w->bar, w->saved, sizeof w->saved, p);
     }
-    return cli_stopped() ? RF_TRAIN_STOP : cli_save_asked() ? RF_TRAIN_SAVE : RF_TRAIN_GO;
+    return cli_training_goes_on();
 }
 
 static int stopped(const cli_training *w)

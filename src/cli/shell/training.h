@@ -23,6 +23,11 @@ void cli_training_options(rf_train_options *o, const cli_io *io);
 /* Signals are caught from here on. */
 void cli_training_begin(cli_training *w, cli_io *io, const rf_train_options *o);
 
+/* What all runs tell alike: a checkpoint, whose path is kept in `saved`, and notes.  goes_on: what a report returns, by
+ * the signals that came. */
+void cli_training_event(cli_progress *bar, char *saved, size_t size, const rf_train_progress *p);
+int cli_training_goes_on(void);
+
 /* An rf_train_report whose user is a cli_training. */
 int cli_training_report(void *user, const rf_train_progress *p);
 
