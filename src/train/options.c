@@ -130,6 +130,15 @@ rf_status rf__options_check(const rf_train_options *o, rf_error *why)
     return RF_OK;
 }
 
+/* What only masked tokens ask for. */
+static const char *given_of_masks(const rf_train_options *o)
+{
+    static const char *const masks[] = {"mlm_probability", "whole_word_mask"};
+    for (size_t i = 0; i < RF_COUNT(masks) && o->given; i++)
+        if (o->given(o->given_user, masks[i])) return masks[i];
+    return NULL;
+}
+
 rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c, const char *name, rf_error *why)
 {
     if (o->objective == RF_OBJECTIVE_CLM && !c->is_decoder)
@@ -138,6 +147,9 @@ rf_status rf__task_objective_check(const rf_train_options *o, const rf_config *c
     if (o->objective == RF_OBJECTIVE_MLM && c->is_decoder)
         return rf_fail(why, RF_EARG, "objective mlm: %s is a model that sees earlier tokens only (is_decoder true)",
                        name);
+    if (c->is_decoder && given_of_masks(o))
+        return rf_fail(why, RF_EARG, "%s: nothing is masked: %s is a model that sees earlier tokens only (is_decoder "
+                       "true); leave it out", given_of_masks(o), name);
     return RF_OK;
 }
 

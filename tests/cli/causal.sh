@@ -27,6 +27,7 @@ expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --m
 [ "$(wc -l < out)" -eq 4 ] || fail "a line for each length: $(cat out)"
 expect 0 '' "$program" evaluate -m whole --text text.txt --eval_documents 20 --max_lengths 16,32 --json
 holds out '"max_length": 32'
+expect 2 'mlm_probability: nothing is masked' "$program" evaluate -m whole --text text.txt --mlm_probability 0.4
 expect 2 'max_lengths 16,x' "$program" evaluate -m whole --text text.txt --max_lengths 16,x
 
 # In windows that overlap: with a stride below a document's length tokens see more than without; a document that a window holds is the same.
