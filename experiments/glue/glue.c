@@ -103,8 +103,9 @@ numbers scores_of(const study *s, const task *t, size_t row, const char *metric)
 
 static void say_columns(command *c, const task *t)
 {
+    const char *key = json_string_value(json_array_get(json_object_get(t->json, "keys"), 1));
     say_two(c, "--text_column", "sentence1");
-    if (json_integer_value(json_array_get(json_object_get(t->json, "columns"), 1)))
+    if ((key && *key) || json_integer_value(json_array_get(json_object_get(t->json, "columns"), 1)))
         say_two(c, "--pair_column", "sentence2");
     say_two(c, "--label_column", "label");
 }

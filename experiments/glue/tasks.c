@@ -1,5 +1,8 @@
-/* tasks.c — GLUE's files as one form.
+/* tasks.c — GLUE's files, and CLUE's, as one form.
  *
+ *     columns     [text, pair or 0, label], from 1, of a table
+ *     keys        [text, pair or "", label] of JSON objects, one a line; a list is its members, a space between them
+ *     skip        labels whose rows are left out: "-", on which annotators did not agree
  *     held out    row i of a file without a dev part, when hash(i, 3) is a multiple of 10: as in
  *                 glue-baselines/baselines.c
  *     kept        of n > cap rows those whose hash(i, 5) is among the cap smallest                                   */
@@ -54,7 +57,19 @@ static void forget_rows(rows *r)
     free(r->at);
 }
 
-static void add_line(char *line, const int column[3], rows *out)
+/* How a task's files are read. */
+typedef struct form { const char *name; int column[3]; json_t *keys, *skip; } form;
+
+static bool skipped(const form *as, const char *label)
+{
+    size_t i;
+    json_t *one;
+    json_array_foreach(as->skip, i, one)
+        if (!strcmp(label, json_string_value(one))) return true;
+    return false;
+}
+
+static void add_columns(char *line, const int column[3], const form *as, rows *out)
 {
     char *field[COLUMNS];
     int n = 0, last = 0;
@@ -64,11 +79,46 @@ static void add_line(char *line, const int column[3], rows *out)
         if (at) *at++ = 0;
     }
     for (int i = 0; i < 3; i++) last = column[i] > last ? column[i] : last;
-    if (n >= last)
+    if (n >= last && !skipped(as, field[column[2] - 1]))
         push(out, (row){field[column[0] - 1], column[1] ? field[column[1] - 1] : NULL, field[column[2] - 1]});
 }
 
-static void read_files(const rf_ctx *ctx, json_t *files, const char *data, const int column[3], rows *out)
+/* A value's text behind `to`, which the line it comes from has bytes for: it is written without quotes there. */
+static char *put_value(char *to, const json_t *v)
+{
+    size_t i;
+    json_t *one;
+    if (json_is_integer(v)) return to + sprintf(to, "%lld", (long long)json_integer_value(v));
+    json_array_foreach(v, i, one) {
+        if (i) *to++ = ' ';
+        to = put_value(to, one);
+    }
+    for (const char *s = json_string_value(v); s && *s; s++) *to++ = strchr("\t\r\n", *s) ? ' ' : *s;
+    *to = 0;
+    return to;
+}
+
+static void add_object(char *line, const char *path, size_t number, const form *as, rows *out)
+{
+    json_error_t why;
+    json_t *o = json_loads(line, 0, &why);
+    char *field[3] = {NULL}, *to = line;
+    if (!json_is_object(o)) die("%s:%zu: no JSON object: %s", path, number, o ? "another value" : why.text);
+    for (size_t i = 0; i < 3; i++) {
+        const char *key = json_string_value(json_array_get(as->keys, i));
+        const json_t *v = key && *key ? json_object_get(o, key) : NULL;
+        if (key && *key && !v) die("%s:%zu: no \"%s\" in it", path, number, key);
+        if (!v) continue;
+        if (!json_is_string(v) && !json_is_integer(v) && !json_is_array(v))
+            die("%s:%zu: \"%s\" is neither text nor a whole number nor a list", path, number, key);
+        field[i] = to;
+        to = put_value(to, v) + 1;
+    }
+    json_decref(o);
+    if (!skipped(as, field[2])) push(out, (row){field[0], field[1], field[2]});
+}
+
+static void read_files(const rf_ctx *ctx, json_t *files, const char *data, const form *as, rows *out)
 {
     size_t f;
     json_t *file;
@@ -83,7 +133,8 @@ static void read_files(const rf_ctx *ctx, json_t *files, const char *data, const
             char *next = at + n + (at[n] == '\n');
             at[n] = 0;
             if (n && at[n - 1] == '\r') at[n - 1] = 0;
-            if (*at && number) add_line(at, column, out);
+            if (*at && as->keys) add_object(at, path, number, as, out);
+            else if (*at && number) add_columns(at, as->column, as, out);
             at = next;
         }
     }
@@ -134,23 +185,33 @@ static void write_rows(const char *path, const rows *r)
     if (fclose(f) || rename(unfinished, path)) die("%s: cannot be written", path);
 }
 
+static form form_of(json_t *task, const char *name)
+{
+    form as = {.name = name, .keys = json_object_get(task, "keys"), .skip = json_object_get(task, "skip")};
+    for (size_t i = 0; i < 3; i++) {
+        as.column[i] = (int)json_integer_value(json_array_get(json_object_get(task, "columns"), i));
+        if (!as.keys && (as.column[i] < (i == 1 ? 0 : 1) || as.column[i] > COLUMNS))
+            die("%s: columns are [text, pair or 0, label], from 1", name);
+        const char *key = json_string_value(json_array_get(as.keys, i));
+        for (size_t k = 0; as.keys && k < i; k++)
+            if (key && !strcmp(key, json_string_value(json_array_get(as.keys, k)))) key = NULL;
+        if (as.keys && (!key || (i != 1 && !*key))) die("%s: keys are [text, pair or \"\", label]", name);
+    }
+    return as;
+}
+
 void task_files(json_t *task, const char *data, const char *folder, long long cap, long long *train_rows,
                 long long *dev_rows)
 {
     const char *name = json_string_value(json_object_get(task, "name"));
-    int column[3];
     rf_ctx *ctx = NULL;
     rf_error why = {0};
     rows train = {0}, dev = {0};
     char path[PATH];
-    for (size_t i = 0; i < 3; i++) {
-        column[i] = (int)json_integer_value(json_array_get(json_object_get(task, "columns"), i));
-        if (column[i] < (i == 1 ? 0 : 1) || column[i] > COLUMNS)
-            die("%s: columns are [text, pair or 0, label], from 1", name);
-    }
+    const form as = form_of(task, name);
     if (rf_ctx_new(&(rf_ctx_options){.size = sizeof(rf_ctx_options), .threads = 1}, &ctx, &why)) die("%s", why.text);
-    read_files(ctx, json_object_get(task, "train"), data, column, &train);
-    read_files(ctx, json_object_get(task, "dev"), data, column, &dev);
+    read_files(ctx, json_object_get(task, "train"), data, &as, &train);
+    read_files(ctx, json_object_get(task, "dev"), data, &as, &dev);
     if (!json_object_get(task, "dev")) hold_out(&train, &dev);
     keep_some(&train, cap > 0 ? (size_t)cap : 0);
     if (!train.n || !dev.n) die("%s: %zu rows to train on, %zu to measure on", name, train.n, dev.n);

@@ -86,6 +86,34 @@ for row in roformer_512 roformer_1024; do updates chinese/$row-1; done
 grep -q '"choices":\[.*"label":1}' chinese/train.jsonl || fail "triplets: $(head -n 1 chinese/train.jsonl)"
 grep -qE '^roformer_512 +1 +[0-9]' results-scm/table.txt || fail "table of scm: $(cat results-scm/table.txt)"
 
+# CLUE with the last stage's model: labels as texts and numbers, lists, rows without a label that annotators agreed on.
+object() { # FOLDER FORMAT LABELS FILE...
+    folder=data/clue/$1 format=$2 labels=$3
+    mkdir -p "$folder"
+    shift 3
+    for file; do
+        awk -v format="$format" -v labels="$labels" 'BEGIN { k = split(labels, y, " ");
+            for (i = 0; i < 24; i++) { line = format; gsub("LABEL", y[1 + i % k], line); gsub("N", i, line); print line } }' > "$folder/$file"
+    done
+}
+pair='{"sentence1": "原告甲N", "sentence2": "被告\\t乙", "label": "LABEL"}'
+object AFQMC "$pair" '0 1' train.json dev.json
+object TNEWS '{"label": "LABEL", "label_desc": "x", "sentence": "法院甲N"}' '100 101 102' train.json dev.json
+object IFLYTEK '{"label": LABEL, "sentence": "借款乙N"}' '7 8' train.json dev.json
+object CMNLI "$pair" 'entailment neutral contradiction -' train.json dev.json
+object OCNLI "$pair" 'entailment neutral contradiction -' train.50k.json dev.json
+object CSL '{"id": N, "abst": "原告丁", "keyword": ["戊", "己N"], "label": "LABEL"}' '0 1' train.json dev.json
+cat > over.json << 'EOC'
+{"seeds": [1], "learning_rate": [2e-5], "options": {"max_steps": 3, "per_device_train_batch_size": 4, "max_length": 32, "logging_steps": 1}}
+EOC
+expect 0 '== chinese/paper-clue/CSL/stage6' "$glue" "$presets/clue.json" chinese --data data --results results-clue --overlay over.json --threads 1 --program "$program"
+for task in AFQMC TNEWS IFLYTEK CMNLI OCNLI CSL; do [ -s chinese/paper-clue/$task/stage6-2e-05-1/scores.json ] || fail "$task has no scores"; done
+grep -q "^原告丁	戊 己3	1$" chinese/paper-clue/data/CSL-train.tsv || fail "keywords: $(head -n 5 chinese/paper-clue/data/CSL-train.tsv)"
+! grep -q -- '-$' chinese/paper-clue/data/OCNLI-dev.tsv || fail "rows without a label stayed"
+holds results-clue/table.txt 'roformer_chinese_base'
+rm data/clue/CSL/dev.json
+expect 4 'looked for data/clue/CSL/dev.json' "$glue" "$presets/clue.json" chinese --data data --results none --program "$program"
+
 # Of another layout, and a stage without the one before.
 expect 1 'begins with .*stage6-1, which has no model.safetensors: train that first' run scm alone
 echo '{"A": "x", "B": "y", "C": "z"}' > data/cail2019-scm/valid.json
