@@ -61,9 +61,21 @@ static rf_status make_side(const rf_params *params, int number, side *out, rf_er
     return rf__positions_new(ctx, &is->config, &out->kept, why);
 }
 
+/* Features of linear attention may take more than all weights. */
+static rf_status features_fit(const rf_params *params, rf_error *why)
+{
+    for (int s = 0; s < params->stacks; s++) {
+        const rf_config *c = &params->stack[s].config;
+        if (rf__config_linear(c, -1) && rf__linear_fits(params->ctx, c, rf__memory_left(params->ctx), why))
+            return RF_ENOMEM;
+    }
+    return RF_OK;
+}
+
 static rf_status make(const rf_params *params, rf_encoder **out, rf_error *why)
 {
     const rf_ctx *ctx = params->ctx;
+    if (features_fit(params, why)) return RF_ENOMEM;
     rf_encoder *e = rf__calloc(ctx, 1, sizeof *e);
     bool whole = e != NULL;
     if (e) {

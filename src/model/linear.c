@@ -44,14 +44,20 @@ int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c)
     return rf__linear_attention_state(ctx->k, c->num_attention_heads, rf__linear_features(c), width_of(c));
 }
 
-double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T)
+/* Panels of the random features, and the scratch of all workers. */
+static double scratch_of(const rf_ctx *ctx, const rf_config *c, int64_t T, size_t (*needs)(const rfk__linear *))
 {
     if (!rf__config_linear(c, -1)) return 0;
     const rfk__feature_map *map = rfk__feature_map_named(c->feature_map);
     const rfk__linear a = {.k = ctx->k, .map = map, .width = width_of(c), .features = rf__linear_features(c),
                            .causal = c->is_decoder, .tokens = T};
     const double panels = map->projects ? 4 * (double)rfk__linear_panels(ctx->k, a.features, a.width) : 0;
-    return panels + (double)rf_ctx_threads(ctx) * (double)rfk__linear_back_scratch(&a);
+    return panels + (double)rf_ctx_threads(ctx) * (double)needs(&a);
+}
+
+double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T)
+{
+    return scratch_of(ctx, c, T, rfk__linear_back_scratch);
 }
 
 double rf__linear_kept(const rf_config *c, int64_t T)
@@ -60,6 +66,23 @@ double rf__linear_kept(const rf_config *c, int64_t T)
     const double f = (double)rf__linear_features(c), L = (double)c->num_hidden_layers;
     const double random = rfk__feature_map_named(c->feature_map)->projects ? L * (f + 1) * (double)width_of(c) : 0;
     return 4 * (random + (rotates(c) ? f * (double)rf__max64(T, 512) : 0));
+}
+
+rf_status rf__linear_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why)
+{
+    const double kept = rf__linear_kept(c, 1), work = scratch_of(ctx, c, 1, rfk__linear_scratch);
+    if (left <= 0 || kept + work <= left) return RF_OK;
+    return rf_fail(why, RF_ENOMEM,
+                   "out of memory: linear attention with %lld features (num_random_features) needs %.2f GB (%.2f GB "
+                   "that all layers keep, %.2f GB for %d threads at work), %.2f GB available",
+                   (long long)rf__linear_features(c), 1e-9 * (kept + work), 1e-9 * kept, 1e-9 * work,
+                   rf_ctx_threads(ctx), 1e-9 * left);
+}
+
+bool rf__linear_wasteful(const rf_config *c, int64_t T)
+{
+    enum { FAR = 16 };                                  /* some three times the multiplications of all causal pairs */
+    return rf__config_linear(c, -1) && rf__linear_features(c) / FAR >= T;
 }
 
 void rf__linear_draw(rf_config *c, int64_t steps)

@@ -27,6 +27,13 @@ int64_t rf__linear_state(const rf_ctx *ctx, const rf_config *c);
 double rf__linear_scratch(const rf_ctx *ctx, const rf_config *c, int64_t T);
 double rf__linear_kept(const rf_config *c, int64_t T);
 
+/* RF_ENOMEM: features of one layer at work, and the random ones of all, do not fit into `left` bytes, whatever the text
+ * is.  0: how much is left is not known. */
+rf_status rf__linear_fits(const rf_ctx *ctx, const rf_config *c, double left, rf_error *why);
+
+/* Whether attention over all pairs of texts of T tokens, which is exact, takes far less than this many features do. */
+bool rf__linear_wasteful(const rf_config *c, int64_t T);
+
 /* [N,3C] -> [N,C]; spec has the angles.  underflows is added to. */
 rf_tensor *rf__linear_attend(rf_graph *g, const rf_layer_context *at, rf_tensor *qkv, const rf_attention_spec *spec,
                              int64_t *underflows);

@@ -10,6 +10,7 @@
 
 #include "roformer/files.h"
 #include "model/family.h"
+#include "model/linear.h"
 #include "store/store.h"
 #include "train/checkpoint/folder.h"
 #include "train/memory.h"
@@ -316,6 +317,11 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status && r->job) r->job->memory(r, &own);
     if (!status) status = rf__memory_check(&r->params, &r->o, &own, left, note, sizeof note, why);
     if (!status) rf__run_notify(r, "note", "%s", note);
+    if (!status && rf__linear_wasteful(&r->params.config, r->o.max_length))
+        rf__run_notify(r, "note",
+                       "%" PRId64 " features of linear attention take far longer than softmax attention, whose weights "
+                       "are exact, on texts of %" PRId64 " tokens",
+                       rf__linear_features(&r->params.config), r->o.max_length);
     const rf__rule rule = rf__rule_of(&r->o);
     const int ranks = rf__ranks(r->o.comm), rank = rf__rank(r->o.comm);
     if (!status) status = rf__optimizer_new_shared(&r->params, &rule, ranks, rank, &r->optimizer, why);

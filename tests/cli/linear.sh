@@ -62,7 +62,19 @@ refused "$seed, \"num_random_features\": 15" 'needs an even number'
 config "$seed, \"num_random_features\": 16777216"
 # shellcheck disable=SC2086
 expect 5 'needs [0-9.]* GB.*most of it for 16777216 features' "$program" pretrain --model base -o refused $shape --max_steps 1
+config "$seed, \"num_random_features\": 4000"
+# shellcheck disable=SC2086
+expect 0 '4000 features of linear attention take far longer than softmax' "$program" pretrain --model base -o slow $shape --max_steps 1
 refused "$seed, \"feature_map\": \"gelu\"" 'feature_map is "gelu"'
+
+# Features that no memory holds are refused before the first of them is made.
+mkdir vast && cp causal/* vast 2> /dev/null
+sed 's/"feature_map": "elu"/"feature_map": "favor", "feature_seed": 1, "num_random_features": 16777216/' causal/config.json > vast/config.json
+beyond() { (ulimit -v 4000000 && exec "$program" "$@"); }
+for command in "score -m vast river" "generate -m vast river" "evaluate -q -m vast --text text.txt"; do
+    # shellcheck disable=SC2086
+    expect 5 '16777216 features .num_random_features. needs [0-9.]* GB.* GB available' beyond $command
+done
 
 # A trained folder that lost its seed is of no use, and says so.
 sed '/feature_seed/d' whole/config.json > lost && cp lost whole/config.json
