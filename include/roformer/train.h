@@ -15,6 +15,7 @@
 #include "roformer/model.h"
 #include "roformer/options.h"
 #include "roformer/reader.h"
+#include "roformer/translation.h"
 #include "roformer/train_options.def"         /* the lists of words */
 
 #ifdef __cplusplus
@@ -79,6 +80,7 @@ typedef struct rf_train_progress {
                                            "batch" between two batches of a step or of an evaluation: who stops there
                                            gives it up; a resumed run begins with it */
     const char *note;                   /* with "note", "save": a sentence or a path                                  */
+    double eval_bleu;                   /* of the last evaluation, in per cent; NaN: nothing was translated           */
 } rf_train_progress;
 
 /* Called once per step and event; returns RF_TRAIN_GO, RF_TRAIN_SAVE (a checkpoint after this step, then on), or

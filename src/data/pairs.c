@@ -75,6 +75,7 @@ typedef struct reading {
     lines side[RF__SIDES];
     rf_encoding ids[RF__SIDES];
     size_t capacity[RF__SIDES], pairs[RF__SIDES], drops;    /* of the lists of `out`                                  */
+    size_t bytes[RF__SIDES], texts[RF__SIDES];
     rf__pairs_tell *tell;
     void *user;
     rf__pairs *out;
@@ -99,10 +100,25 @@ static bool drops(reading *r, rf__drop *reason)
     return o->max_ratio > 0 && (m > n ? m / n : n / m) > o->max_ratio;
 }
 
-static bool keep(reading *r)
+static bool keep_text(reading *r, int s, const char *text, size_t size)
+{
+    rf__pairs *p = r->out;
+    const size_t at = p->n ? p->line[s][p->n] : 0;
+    if (!rf__grow(r->ctx, &p->text[s], &r->bytes[s], at + size + 1, 1) ||
+        !rf__grow(r->ctx, &p->line[s], &r->texts[s], p->n + 2, sizeof *p->line[s]))
+        return false;
+    memcpy(p->text[s] + at, text, size);
+    p->text[s][at + size] = 0;
+    p->line[s][p->n] = at;
+    p->line[s][p->n + 1] = at + size + 1;
+    return true;
+}
+
+static bool keep(reading *r, const char *const text[RF__SIDES], const size_t size[RF__SIDES])
 {
     rf__pairs *p = r->out;
     for (int s = 0; s < RF__SIDES; s++) {
+        if (r->limits->text[s] && !keep_text(r, s, text[s], size[s])) return false;
         const rf_encoding *e = &r->ids[s];
         const size_t at = p->n ? p->start[s][p->n] : 0;
         if (!rf__grow(r->ctx, &p->id[s], &r->capacity[s], at + e->n, sizeof *p->id[s]) ||
@@ -177,7 +193,7 @@ static rf_status read_pair(reading *r, bool *more, rf_error *why)
     if (r->tell && r->side[0].number % BETWEEN == 0 && r->tell(r->user, r->out->n))
         return rf_fail(why, RF_ESTOPPED, "stopped while %s was read", r->side[0].path);
     rf__drop reason;
-    return (drops(r, &reason) ? drop(r, reason) : keep(r)) ? RF_OK : out_of_memory(r->out->n, why);
+    return (drops(r, &reason) ? drop(r, reason) : keep(r, text, size)) ? RF_OK : out_of_memory(r->out->n, why);
 }
 
 /* ---- the files, one after the other ---- */
@@ -258,6 +274,8 @@ void rf__pairs_free(const rf_ctx *ctx, rf__pairs *p)
     for (int s = 0; s < RF__SIDES; s++) {
         rf__free(ctx, p->id[s]);
         rf__free(ctx, p->start[s]);
+        rf__free(ctx, p->text[s]);
+        rf__free(ctx, p->line[s]);
     }
     rf__free(ctx, p->drop);
     *p = (rf__pairs){0};

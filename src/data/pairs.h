@@ -15,6 +15,7 @@ enum { RF__SOURCE_SIDE, RF__TARGET_SIDE, RF__SIDES };
 typedef struct rf__pair_limits {
     int64_t max_length[RF__SIDES];
     double max_ratio;                   /* of the longer side to the shorter one                                      */
+    bool text[RF__SIDES];               /* the side is kept as text, too                                              */
 } rf__pair_limits;
 
 /* Why pairs were dropped: a side without a token, a side that is too long, sides of too different lengths. */
@@ -35,6 +36,8 @@ typedef struct rf__pairs {
     size_t n;
     int32_t *id[RF__SIDES];
     size_t *start[RF__SIDES];           /* [n+1] of id                                                                */
+    char *text[RF__SIDES];              /* where it is kept: lines, each ended by a zero                              */
+    size_t *line[RF__SIDES];            /* [n+1] where they begin                                                     */
     rf__dropped dropped[RF__DROPS];
     rf__dropped_pair *drop;             /* all of them, in the order of the text                                      */
     size_t drops;

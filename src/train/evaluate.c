@@ -229,7 +229,7 @@ static rf_status score_pairs(evaluation *e, rf_error *why)
 {
     const rf_train_options *o = e->o;
     const rf__pair_marks marks = rf__pair_marks_of(&e->config);
-    const rf__pair_limits limits = {{o->tokens_per_batch / 2 - 1, o->tokens_per_batch / 2 - 1}, 0};
+    const rf__pair_limits limits = {{o->tokens_per_batch / 2 - 1, o->tokens_per_batch / 2 - 1}, 0, {false}};
     const rf__pair_files files = {{o->source, o->target}, o->sources};
     size_t at = 0;
     rf_status status = rf__pairs_read(e->ctx, e->tokenizer, &files, &limits, NULL, NULL, &e->pairs, why);

@@ -439,7 +439,9 @@ rf_status rf_pretrain(const rf_ctx *ctx, const rf_train_options *options, rf_tra
     if (!(ctx && options)) return rf__missing("rf_pretrain", "ctx, options", why);
     rf_train_options own;
     rf_train_defaults(&own);
-    const rf_status status = rf__train_options_read(&own, options, why);
+    rf_status status = rf__train_options_read(&own, options, why);
+    if (!status && own.metric_for_best_model == RF_METRIC_BLEU)
+        status = rf_fail(why, RF_EARG, "metric_for_best_model: eval_bleu is of translators; eval_loss, eval_accuracy");
     return status ? status : rf__run_all(ctx, &own, NULL, NULL, report, user, why);
 }
 

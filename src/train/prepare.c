@@ -27,7 +27,8 @@ static int tell(void *user, double share, size_t tokens, size_t documents)
     p->said = now;
     const int n = share < 0 ? 0 : snprintf(note, sizeof note, "%.0f %% of the text: ", 100 * share);
     snprintf(note + n, sizeof note - (size_t)n, "%zu documents, %.1f million tokens", documents, (double)tokens * 1e-6);
-    const rf_train_progress progress = {.event = "data", .note = note, .eval_loss = NAN, .eval_accuracy = NAN};
+    const rf_train_progress progress = {.event = "data", .note = note, .eval_loss = NAN, .eval_accuracy = NAN,
+                                        .eval_bleu = NAN};
     return p->report(p->user, &progress);
 }
 

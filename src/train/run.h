@@ -88,7 +88,8 @@ struct rf__run {
 
     rf__state state;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
-    struct { double loss, accuracy; bool known; } final;    /* pre-training: evaluation of the weights that it leaves */
+    struct { double loss, accuracy, bleu; bool known; } final;          /* pre-training, translators: evaluation of the
+                                           weights that it leaves                                                     */
     int64_t zeros_told;                 /* queries without a denominator that a note told of                          */
     double eval_seconds;                /* of the last evaluation of this process; 0: none                            */
     rf_train_progress progress;

@@ -18,16 +18,14 @@ enum { FAILED_SAVES = 3 };
 
 /* ---- the best one ---- */
 
-double rf__run_metric(const rf__run *r)
-{
-    return r->o.metric_for_best_model == RF_METRIC_ACCURACY ? r->state.eval_accuracy : r->state.eval_loss;
-}
+double rf__run_metric(const rf__run *r) { return rf__state_metric(&r->state, r->o.metric_for_best_model); }
 
 static rf__ranking ranking_of(const rf_train_options *o)
 {
     const rf_greater g = o->greater_is_better;
-    const bool accuracy = o->metric_for_best_model == RF_METRIC_ACCURACY;
-    return (rf__ranking){o->average_best, accuracy, g == RF_GREATER_AUTO ? accuracy : g == RF_GREATER_TRUE};
+    const rf_metric metric = o->metric_for_best_model;
+    const bool greater = g == RF_GREATER_AUTO ? metric != RF_METRIC_LOSS : g == RF_GREATER_TRUE;
+    return (rf__ranking){o->average_best, metric, greater};
 }
 
 bool rf__run_better(const rf_train_options *o, double a, double b) { return ranking_of(o).greater ? a > b : a < b; }
@@ -156,6 +154,16 @@ static void take_evaluation(rf__run *r, const char *checkpoint, int64_t step)
     if (!r->final.known) return;
     r->final.loss = then.eval_loss;
     r->final.accuracy = then.eval_accuracy;
+    r->final.bleu = then.eval_bleu;
+}
+
+static const char *name_of_metric(const rf__run *r)
+{
+    const rf_metric metric = r->o.metric_for_best_model;
+    return metric == RF_METRIC_BLEU   ? "eval_bleu"
+           : metric == RF_METRIC_LOSS ? "eval_loss"
+           : r->job                   ? r->job->metric(r)
+                                      : "eval_accuracy";
 }
 
 /* The weights of the best checkpoint in place of the last ones.  A run is not lost because that checkpoint is. */
@@ -179,11 +187,7 @@ static rf_status load_best(rf__run *r, rf_error *why)
                        damage.text);
         return RF_OK;
     }
-    rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name,
-                   r->o.metric_for_best_model != RF_METRIC_ACCURACY ? "eval_loss"
-                   : r->job                                         ? r->job->metric(r)
-                                                                    : "eval_accuracy",
-                   t->best_metric);
+    rf__run_notify(r, "note", "the model is that of %s: %s %.6g", name, name_of_metric(r), t->best_metric);
     take_evaluation(r, path, t->best_step);
     return t->best_step == t->step && !r->optimizer.ema ? RF_OK : rf__run_load_weights(r, file, why);
 }
@@ -194,6 +198,7 @@ static void card_of_tokens(const rf__run *r, rf__card *c)
     if (!r->final.known) return;
     c->scores = (rf_scores){2, {{"loss", r->final.loss}, {"accuracy", r->final.accuracy}}};
     if (r->job || rf__run_next(r)) c->scores.score[c->scores.n++] = (rf_score){"perplexity", exp(r->final.loss)};
+    if (r->job && isfinite(r->final.bleu)) c->scores.score[c->scores.n++] = (rf_score){"bleu", r->final.bleu};
 }
 
 static json_t *pretraining_defaults(void)
@@ -239,6 +244,7 @@ static rf_status save_model(rf__run *r, rf_error *why)
     if (z->ema) rf__optimizer_blend(z, z->value, z->ema, 1);
     r->final.loss = r->state.eval_loss;
     r->final.accuracy = r->state.eval_accuracy;
+    r->final.bleu = r->state.eval_bleu;
     r->final.known = r->state.eval_step && r->state.eval_step == r->state.step;
     rf_status status = load_best(r, why);
     if (!status && r->job) status = r->job->finish(r, why);

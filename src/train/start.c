@@ -36,6 +36,7 @@ void rf__run_notify(rf__run *r, const char *event, const char *text, ...)
     p->save_wait = r->saver.waited;
     p->eval_loss = r->state.eval_loss;
     p->eval_accuracy = r->state.eval_accuracy;
+    p->eval_bleu = r->state.eval_bleu;
     p->metric = r->job && r->task ? r->job->metric(r) : "eval_accuracy";
     p->objective = rf__run_next(r) ? RF_OBJECTIVE_CLM : RF_OBJECTIVE_MLM;
     p->event = event;

@@ -10,6 +10,7 @@
 #include "roformer/files.h"
 #include "train/checkpoint/folder.h"
 #include "train/translation.h"
+#include "translation/sums.h"
 
 static void run_defaults(rf_train_options *o) { rf__train_options_begin(o, RF_OPTION_TRANSLATION); }
 
@@ -101,7 +102,8 @@ static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const int64_t most = o->max_length - 1;                          /* and the token that marks its end */
-    const rf__pair_limits limits = {{most, most}, o->max_length_ratio}, any = {{most, most}, 0};
+    const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {false}},
+                          any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_scored(o)}};
     const rf__pair_files files = training_files(o), held = held_files(o);
     if (2 * o->max_length > o->tokens_per_batch)
         return rf_fail(why, RF_EARG,
@@ -182,7 +184,8 @@ static void memory(const rf__run *r, rf__memory_job *own)
     const rf__pair_training *t = r->task;
     int64_t source;
     const int64_t tokens = rf__translation_tokens(&t->train, &source);
-    *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5};
+    *own = (rf__memory_job){.source = tokens ? (double)source / (double)tokens : 0.5,
+                            .copies = rf__translation_scored(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
 
 static rf_status begin(rf__run *r, rf_error *why)
@@ -227,6 +230,8 @@ static rf_status need_held_out(rf__run *r, const rf__pair_training *t, rf_error 
     const char *what = o->load_best_model_at_end    ? "load_best_model_at_end"
                        : o->early_stopping_patience ? "early_stopping_patience"
                        : o->average_best            ? "average_best"
+                       : o->eval_bleu               ? "eval_bleu"
+                       : rf__translation_scored(o)  ? "metric_for_best_model"
                                                     : NULL;
     if (t->held.n) return RF_OK;
     if (what)
@@ -270,12 +275,27 @@ static rf_status make_batches(rf__run *r, rf__pair_training *t, rf_error *why)
     return status || !t->held.n ? status : rf__pair_batch_new(r->ctx, r->o.tokens_per_batch, &t->evaluated, why);
 }
 
+/* What BLEU is of, and how it is counted; options that say how nothing is done. */
+static void report_bleu(rf__run *r)
+{
+    static const char *const of[] = {"eval_num_beams", "bleu_tokenize"};
+    const rf__pair_training *t = r->task;
+    if (rf__translation_scored(&r->o) && r->o.eval_steps)
+        rf__run_notify(r, "note", "BLEU in evaluations: %zu pairs, %lld beam%s, tok:%s", t->held.n,
+                       (long long)r->o.eval_num_beams, r->o.eval_num_beams > 1 ? "s" : "",
+                       rf__mt_words_name(r->o.bleu_tokenize));
+    for (size_t i = 0; i < RF_COUNT(of) && !rf__translation_scored(&r->o); i++)
+        if (rf__options_chosen(&r->o, &r->usual, of[i]))
+            rf__run_notify(r, "note", "given, but without effect: %s (eval_bleu is false)", of[i]);
+}
+
 static rf_status open(rf__run *r, rf_error *why)
 {
     rf__pair_training *t = r->task;
     rf_status status = need_held_out(r, t, why);
     if (!status) status = rf__same(r->o.comm, t->train.hash, "another text", why);
     if (status) return status;
+    report_bleu(r);
     settle_position(r, t);
     settle_steps(r, t);
     r->order = rf__order_key(r->o.seed);
@@ -318,7 +338,8 @@ static rf_status finish(rf__run *r, rf_error *why)
     r->final.known = true;
     r->final.loss = s.loss / (double)s.labels;
     r->final.accuracy = (double)s.hits / (double)s.labels;
-    return RF_OK;
+    r->final.bleu = NAN;
+    return rf__translation_scored(&r->o) ? rf__translation_bleu(r, true, &r->final.bleu, why) : RF_OK;
 }
 
 static const rf__job job = {.usual = run_defaults,

@@ -2,6 +2,7 @@
  *
  *     translation.c          files, limits, the model; the job's hooks
  *     translation_step.c     batches, gradients, evaluation
+ *     translation_bleu.c     evaluation by translating
  *     recipes.c              model and options of known experiments                                                  */
 #ifndef RF_TRAIN_TRANSLATION_H
 #define RF_TRAIN_TRANSLATION_H
@@ -29,6 +30,14 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
  * metrics.jsonl, too.  alone: by this rank, while the others wait for it. */
 rf_status rf__translation_score(rf__run *r, bool alone, rf__scorer *out, rf_error *why);
 rf_status rf__translation_evaluate(rf__run *r, rf_error *why);
+
+/* Whether evaluations translate, too; BLEU of those that were held out, in per cent, by the weights as they are, NaN
+ * when the weights give nothing finite (translation_bleu.c). */
+static inline bool rf__translation_scored(const rf_train_options *o)
+{
+    return o->eval_bleu || o->metric_for_best_model == RF_METRIC_BLEU;
+}
+rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *why);
 
 /* Options of o->recipe where the caller chose none, strings in `arena`; its config.json.  No recipe: nothing, and 3 + 3
  * layers of 256. */

@@ -79,12 +79,15 @@ rf_status rf__translation_evaluate(rf__run *r, rf_error *why)
     if (status || !s.labels) return status;
     t->eval_loss = s.loss / (double)s.labels;
     t->eval_accuracy = (double)s.hits / (double)s.labels;
+    if (rf__translation_scored(&r->o) && rf__translation_bleu(r, false, &t->eval_bleu, why)) return why->code;
     t->eval_step = t->step;
     r->eval_seconds = rf__seconds() - begin;
     json_t *line = json_pack("{s:I, s:f}", "step", (json_int_t)t->step, "epoch", rf__run_epoch(r));
     rf__json_set(&line, "eval_loss", isfinite(t->eval_loss) ? json_real(t->eval_loss) : json_null());
     rf__json_set(&line, "eval_perplexity", isfinite(t->eval_loss) ? json_real(exp(t->eval_loss)) : json_null());
     rf__json_set(&line, "eval_accuracy", json_real(t->eval_accuracy));
+    if (rf__translation_scored(&r->o))
+        rf__json_set(&line, "eval_bleu", isfinite(t->eval_bleu) ? json_real(t->eval_bleu) : json_null());
     rf__json_set(&line, "eval_labels", json_integer(s.labels));
     rf__json_set(&line, "eval_tokens", json_integer(s.tokens));
     rf__json_set(&line, "eval_seconds", json_real(r->eval_seconds));

@@ -181,12 +181,23 @@ void rf_mt_free(rf_mt_result *r)
     rf_ctx_free(own);
 }
 
+int rf__mt_add(const rf_mt_result *r, int64_t sum[RF_MT_COUNTS])
+{
+    for (int64_t i = 0; i < r->n; i++)
+        for (int k = 0; k < r->counts; k++) sum[k] += r->count[i * r->counts + k];
+    return r->counts;
+}
+
+void rf__mt_of_sums(const rf_mt_result *r, const int64_t sum[RF_MT_COUNTS], rf_mt_score *out)
+{
+    r->row->score(&r->o, r->references, sum, false, out);
+}
+
 void rf_mt_corpus(const rf_mt_result *r, rf_mt_score *out)
 {
     int64_t sum[RF_MT_COUNTS] = {0};
-    for (int64_t i = 0; i < r->n; i++)
-        for (int k = 0; k < r->counts; k++) sum[k] += r->count[i * r->counts + k];
-    r->row->score(&r->o, r->references, sum, false, out);
+    rf__mt_add(r, sum);
+    rf__mt_of_sums(r, sum, out);
 }
 
 void rf_mt_segment(const rf_mt_result *r, int64_t i, rf_mt_score *out)

@@ -11,8 +11,7 @@
 #include "base/base.h"
 #include "roformer/translation.h"
 #include "text/unicode.h"
-
-enum { RF_MT_COUNTS = 3 * 2 * RF_MT_ORDERS };             /* most counts of a segment                                 */
+#include "translation/sums.h"
 
 typedef struct rf__points { uint32_t *at; size_t n, capacity; } rf__points;   /* numbers, often code points          */
 
@@ -53,7 +52,6 @@ bool rf__mt_white(uint32_t c);                            /* where Python's spli
 void rf__mt_load(rf__mt_scratch *s, const char *text, size_t size, bool lower);
 /* From s->x to s->x. */
 void rf__mt_tokenise(rf__mt_scratch *s, rf_mt_words words);
-const char *rf__mt_words_name(rf_mt_words words);
 
 /* ---- ngrams.c ---------------------------------------------------------------------------------------------------- */
 

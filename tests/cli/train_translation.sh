@@ -15,12 +15,13 @@ cat > small.json << EOC
 EOC
 files="--source train.en --target train.de"
 run="--config small.json --validation_source val.en --validation_target val.de --max_tokens 512 --max_length 64"
-run="$run --max_steps 30 --warmup_steps 5 --learning_rate 5e-3 --eval_steps 15 --save_steps 10 --vocab_size 120"
+run="$run --max_steps 30 --warmup_steps 5 --learning_rate 5e-3 --eval_steps 15 --save_steps 10 --vocab_size 120 --eval_bleu --eval_num_beams 2"
 
 # One command, sub-words included; killed and resumed to the same bytes.
 # shellcheck disable=SC2086
 expect 0 'step 30/30' "$program" train-translation $run $files -o whole
 grep -q '120 sub-words learned from both sides' err out || fail "$(cat out err)"
+grep -q 'step 15: held-out loss .*, BLEU [0-9]' err out || fail "$(cat out err)"
 # shellcheck disable=SC2086
 expect 0 'continue with --resume' "$program" train-translation $run $files -o parts --stop_after 11
 expect 0 'step 30/30' "$program" train-translation --resume latest -o parts
@@ -36,10 +37,18 @@ holds out 'TransformerForConditionalGeneration'
 expect 0 '' "$program" watch --once whole
 holds out 'step 30 of 30'
 holds out 'held-out loss'
+holds out 'BLEU'
 expect 0 'loss.svg drawn' "$program" plot whole -o loss.svg
 expect 0 'report.html written' "$program" report whole -o report.html
 holds report.html '1 + 1 layers, width 32'
 holds report.html 'held-out perplexity'
+holds report.html 'held-out bleu'
+holds report.html '<figcaption>BLEU'
+sed -n 's/.*"eval_bleu": *\([0-9.]*\).*/\1/p' whole/metrics.jsonl | tail -n 1 > logged
+"$program" translate -q -m whole --beam 2 -n 64 < val.en > val.out
+expect 0 '' "$program" bleu val.de -i val.out --json
+awk -v a="$(cat logged)" -v b="$(sed -n 's/.*"score": *\([0-9.]*\).*/\1/p' out | head -n 1)" 'BEGIN { exit !(a != "" && (a - b) ^ 2 < 0.01) }' ||
+    fail "logged $(cat logged), scored: $(cat out)"
 expect 0 '' "$program" evaluate -m whole --source val.en --target val.de
 holds out 'tokens of 30 targets, each from its source'
 expect 0 '' "$program" evaluate -m whole --source val.en --target val.de --json

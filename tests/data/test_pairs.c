@@ -75,7 +75,7 @@ static void what_does_not_fit_is_counted(void **state)
     rf__pairs p;
     rf_error why = {0};
     char text[256];
-    const rf__pair_limits limits = {{8, 6}, 3};
+    const rf__pair_limits limits = {{8, 6}, 3, {false}};
     const char *const name[] = {"a/text.de"};
     const rf__pair_files named = {{name, name}, 1};
     if (read(ctx, t, "abc\n\nabcdefghi\nabcdefgh\na\nabc\n\n", "abc\nabc\nabc\nabcdefg\nabcd\n\n\n", &limits, &p, &why))

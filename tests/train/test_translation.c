@@ -1,6 +1,7 @@
-/* test_translation.c — mirrors src/train/translation.c, translation_step.c and recipes.c, and of evaluate.c what has to
- * do with pairs: whole runs on sentences and their words backwards. */
+/* test_translation.c — mirrors src/train/translation.c, translation_step.c, translation_bleu.c and recipes.c, and of
+ * evaluate.c what has to do with pairs: whole runs on sentences and their words backwards. */
 #define _GNU_SOURCE
+#include "folder_bleu.h"
 #include "ranks.h"
 #include "result.h"
 
@@ -82,7 +83,7 @@ static void options_of(setup *s)
     o->model = s->model, o->output_dir = s->out;
     o->max_steps = 20, o->tokens_per_batch = 160, o->max_length = 32, o->gradient_accumulation_steps = 2;
     o->learning_rate = 5e-3, o->warmup_steps = 4, o->logging_steps = 3, o->eval_steps = 10, o->save_steps = 4;
-    o->save_total_limit = 0, o->seed = 7;
+    o->save_total_limit = 0, o->seed = 7, o->eval_bleu = 1;
 }
 
 static int listen(void *user, const rf_train_progress *p)
@@ -151,6 +152,16 @@ static result straight(void)
     return kept;
 }
 
+static double result_number(const char *folder, const char *key)
+{
+    char *path = tiny_path(folder, "all_results.json");
+    json_t *all = json_load_file(path, 0, NULL);
+    const double x = json_number_value(json_object_get(all, key));
+    json_decref(all);
+    free(path);
+    return x;
+}
+
 /* ---- learning ---- */
 
 /* Of eight pairs every word is known at the end: the loss without smoothing goes to nothing, every label is right. */
@@ -164,7 +175,7 @@ static void it_learns_a_few_by_heart(void **state)
     s.o.sources = s.o.targets = 1;
     s.o.validation_source = s.o.source, s.o.validation_target = s.o.target;
     s.o.max_steps = 250, s.o.eval_steps = s.o.save_steps = 250, s.o.gradient_accumulation_steps = 1;
-    s.o.label_smoothing_factor = 0, s.o.warmup_steps = 20;
+    s.o.label_smoothing_factor = 0, s.o.warmup_steps = 20, s.o.eval_num_beams = 3;
     static const char without[] =
         "{\"model_type\": \"transformer\", \"d_model\": 32, \"encoder_layers\": 1, \"decoder_layers\": 1, "
         "\"encoder_attention_heads\": 2, \"decoder_attention_heads\": 2, \"encoder_ffn_dim\": 64, \"decoder_ffn_dim\": "
@@ -177,6 +188,9 @@ static void it_learns_a_few_by_heart(void **state)
     assert_true(score.loss < 0.01);
     assert_true(score.accuracy > 0.999);
     assert_int_equal(score.documents, 8);
+    const double bleu = folder_bleu(s.ctx, s.out, s.file[0][0], s.file[1][0], 3, s.o.max_length);
+    t_near(result_number(s.out, "eval_bleu"), bleu, 1e-9);
+    assert_true(result_number(s.out, "eval_bleu") > 99);
     end(&s);
 }
 
@@ -197,13 +211,11 @@ static void an_evaluation_is_the_folders(void **state)
     assert_int_equal(a.labels, b.labels);
     assert_int_equal(a.tokens, b.tokens);
     t_near(a.loss, b.loss, 1e-5 * a.loss);
-    char *path = tiny_path(s.out, "all_results.json");
-    json_t *all = json_load_file(path, 0, NULL);
-    t_near(json_number_value(json_object_get(all, "eval_loss")), a.loss, 1e-5 * a.loss);
-    t_near(json_number_value(json_object_get(all, "perplexity")), exp(a.loss), 1e-4 * exp(a.loss));
-    assert_int_equal(json_integer_value(json_object_get(all, "train_samples")), PAIRS);
-    json_decref(all);
-    free(path);
+    t_near(result_number(s.out, "eval_loss"), a.loss, 1e-5 * a.loss);
+    t_near(result_number(s.out, "perplexity"), exp(a.loss), 1e-4 * exp(a.loss));
+    assert_true(result_number(s.out, "train_samples") == PAIRS);
+    const double bleu = folder_bleu(s.ctx, s.out, s.file[2][0], s.file[3][0], 1, s.o.max_length);
+    t_near(result_number(s.out, "eval_bleu"), bleu, 1e-9);
     end(&s);
 }
 
@@ -303,7 +315,7 @@ static void accumulated_batches_are_one(void **state)
         "64, \"dropout\": 0}";
     t_write(s.model, "config.json", without, sizeof without - 1);
     s.o.sources = s.o.targets = 1;
-    s.o.validation_sources = s.o.validation_targets = 0;
+    s.o.validation_sources = s.o.validation_targets = s.o.eval_bleu = 0;
     s.o.max_length = 16, s.o.max_steps = s.o.save_steps = 10, s.o.eval_steps = 0, s.o.logging_steps = 1;
     for (int i = 0; i < 2; i++) {
         s.o.output_dir = t_folder();
@@ -375,6 +387,11 @@ static void no_held(setup *s)
     s->o.validation_sources = s->o.validation_targets = 0;
     s->o.early_stopping_patience = 2;
 }
+static void bleu_of_none(setup *s)
+{
+    s->o.validation_sources = s->o.validation_targets = s->o.eval_bleu = 0;
+    s->o.metric_for_best_model = RF_METRIC_BLEU;
+}
 static void not_utf8(setup *s) { t_write(s->model, "b.tgt", "ok\nbad \xff\n", 10); }
 static void other_lines(setup *s) { t_write(s->model, "b.tgt", "one\n", 4); }
 static void one_sided(setup *s)
@@ -396,6 +413,7 @@ static void what_is_refused(void **state)
         {not_utf8, RF_EDATA, "b.tgt:2: "},
         {other_lines, RF_EDATA, "b.src has 60 lines, "},
         {one_sided, RF_EUNSUPPORTED, "has no decoder"},
+        {bleu_of_none, RF_EARG, "metric_for_best_model: there are no held-out pairs"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
         setup s = begin(1);
@@ -463,6 +481,14 @@ static void early_stopping_and_the_best(void **state)
     assert_int_equal(s.steps, 8);
     noted(&s, "3 evaluations in a row without a better one");
     noted(&s, "the model is that of checkpoint-2: eval_loss");
+    s.o.metric_for_best_model = RF_METRIC_BLEU;
+    s.o.output_dir = t_folder();
+    must(&s, RF_OK);
+    assert_int_equal(s.steps, 8);
+    noted(&s, "BLEU in evaluations: 16 pairs, 1 beam, tok:13a");
+    noted(&s, "the model is that of checkpoint-2: eval_bleu");
+    s.o.metric_for_best_model = RF_METRIC_LOSS;
+    s.o.output_dir = s.out;
     s.o.resume_from_checkpoint = "latest";
     must(&s, RF_OK);                                                 /* ended is ended */
     assert_int_equal(s.steps, 0);

@@ -103,6 +103,7 @@ static void print_numbers(const curve_run *r)
     print_number(r->last_eval, "eval_loss", "  held-out loss", 4);
     const double accuracy = number(r->last_eval, "eval_accuracy");
     if (!isnan(accuracy)) printf(" (%.1f %%)", 100 * accuracy);
+    print_number(r->last_eval, "eval_bleu", "  BLEU", 2);
     for (int m = CURVE_eval_accuracy + 1; m < CURVE_accuracy; m++) {                /* scores of fine-tuning */
         const double x = number(r->last_eval, curve_kinds[m].key);
         if (!isnan(x)) printf("  %s %.4f", curve_kinds[m].key + 5, x);

@@ -13,7 +13,7 @@ const curve_kind curve_kinds[CURVES] = {
 #undef CURVE
 };
 const char *const curve_panels[CURVE_PANELS] = {"loss (nats)", "accuracy and other scores", "learning rate",
-                                                "tokens per second", "gradient norm"};
+                                                "tokens per second", "gradient norm", "BLEU"};
 
 /* ---- points ---- */
 

@@ -12,7 +12,7 @@ enum {
 #undef CURVE
     CURVES
 };
-enum { CURVE_PANELS = 5 };
+enum { CURVE_PANELS = 6 };
 extern const curve_kind curve_kinds[CURVES];
 extern const char *const curve_panels[CURVE_PANELS];
 

@@ -19,7 +19,9 @@ static void step_text(const rf_train_progress *p, double loss, char *out, size_t
     int n = snprintf(out, size, "step %lld/%lld  loss %s%s  lr %.3g  %s tokens/s  ETA %s", (long long)p->step,
                      (long long)p->max_steps, shown, perplexity, p->learning_rate, rate, eta);
     if (!isnan(p->eval_loss) && n > 0 && (size_t)n < size)
-        snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
+        n += snprintf(out + n, size - (size_t)n, "  eval %.4f (%.1f %%)", p->eval_loss, 100 * p->eval_accuracy);
+    if (!isnan(p->eval_bleu) && n > 0 && (size_t)n < size)
+        snprintf(out + n, size - (size_t)n, "  BLEU %.2f", p->eval_bleu);
 }
 
 static void show_step(cli_training *w, const rf_train_progress *p)
@@ -64,8 +66,10 @@ int cli_training_report(void *user, const rf_train_progress *p)
         snprintf(text, sizeof text, "%s", p->note ? p->note : "arranging the text");
         cli_progress_show(&w->bar, "reading ", -1, text);
     } else if (!strcmp(p->event, "eval")) {
-        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%",
-                 (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy);
+        char bleu[32] = "";
+        if (!isnan(p->eval_bleu)) snprintf(bleu, sizeof bleu, ", BLEU %.2f", p->eval_bleu);
+        snprintf(text, sizeof text, "step %lld: held-out loss %.4f, perplexity %.2f, accuracy %.2f %%%s",
+                 (long long)p->step, p->eval_loss, exp(p->eval_loss), 100 * p->eval_accuracy, bleu);
         cli_progress_line(&w->bar, text);
     } else {
         cli_training_event(&w->bar, w->saved, sizeof w->saved, p);

@@ -77,7 +77,7 @@ static double metric_of(const rf_ctx *ctx, const char *folder, int64_t step, con
         rf__state_load(ctx, path, &then, &options, NULL))
         return NAN;
     json_decref(options);
-    return then.eval_step != step ? (double)NAN : by->accuracy ? then.eval_accuracy : then.eval_loss;
+    return then.eval_step != step ? (double)NAN : rf__state_metric(&then, by->metric);
 }
 
 /* Of equal ones the earlier. */

@@ -9,8 +9,8 @@
 rf_status rf__average_last(rf__optimizer *o, const char *folder, int64_t newest, int64_t most, char *note, size_t size,
                            rf_error *why);
 
-/* Which checkpoints are best: by eval_loss or eval_accuracy of their own steps. */
-typedef struct rf__ranking { int64_t most; bool accuracy, greater; } rf__ranking;
+/* Which checkpoints are best: by a number of the evaluation of their own steps. */
+typedef struct rf__ranking { int64_t most; rf_metric metric; bool greater; } rf__ranking;
 enum { RF__RANKED = 64 };
 
 /* The steps of the best checkpoints up to `newest`, the best first, at most by->most; those that were not evaluated are

@@ -48,11 +48,17 @@ static const row rows[] = {
     {"total_loss", AT(total.loss), true, true},
     {"total_steps", AT(total.steps), false, true},
     {"micro_batches", AT(micro_batches), false, true},
+    {"eval_bleu", AT(eval_bleu), true, true},
 };
 
 void rf__state_init(rf__state *s)
 {
-    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .best_metric = NAN};
+    *s = (rf__state){.eval_loss = NAN, .eval_accuracy = NAN, .eval_bleu = NAN, .best_metric = NAN};
+}
+
+double rf__state_metric(const rf__state *s, rf_metric metric)
+{
+    return metric == RF_METRIC_BLEU ? s->eval_bleu : metric == RF_METRIC_ACCURACY ? s->eval_accuracy : s->eval_loss;
 }
 
 /* ---- writing ---- */

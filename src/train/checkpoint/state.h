@@ -5,6 +5,7 @@
 #include "base/json.h"
 
 #include "data/batch.h"
+#include "roformer/train.h"
 
 enum { RF__KERNELS = 32 };
 
@@ -18,6 +19,7 @@ typedef struct rf__state {
     int64_t metrics_crc, events_crc;    /* CRC-32C of those bytes; 0: an older file */
     double seconds;                     /* spent in steps                                                             */
     double eval_loss, eval_accuracy;    /* of the last evaluation, at eval_step; NaN before the first                 */
+    double eval_bleu;                   /* likewise, in per cent; NaN: nothing was translated                         */
     int64_t eval_step;
     int64_t eval_owed;                  /* 1: the evaluation of `step` was given up, because the run had to stop      */
     double best_metric;                 /* metric_for_best_model of the best checkpoint                               */
@@ -37,6 +39,9 @@ typedef struct rf__state {
 } rf__state;
 
 void rf__state_init(rf__state *s);
+
+/* The number of the last evaluation that tells the best model. */
+double rf__state_metric(const rf__state *s, rf_metric metric);
 
 /* The rung and who computes products: "avx512, built-in".  Others may round differently. */
 void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS]);
