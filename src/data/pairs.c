@@ -356,11 +356,68 @@ rf_batch rf__pair_batch_side(const rf__pair_batch *b, int side)
     return (rf_batch){.N = b->N[side], .B = b->B, .id = b->id[side], .start = b->start[side]};
 }
 
-static void copy(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
+/* A pair's tokens: as they are kept, or drawn. */
+typedef struct tokens { const int32_t *id[RF__SIDES]; size_t n[RF__SIDES]; } tokens;
+
+static tokens kept(const rf__pairs *p, size_t i)
 {
-    const size_t m = rf__pair_length(p, RF__SOURCE_SIDE, i), n = rf__pair_length(p, RF__TARGET_SIDE, i);
-    const int32_t *source = p->id[RF__SOURCE_SIDE] + p->start[RF__SOURCE_SIDE][i],
-                  *target = p->id[RF__TARGET_SIDE] + p->start[RF__TARGET_SIDE][i];
+    tokens t;
+    for (int s = 0; s < RF__SIDES; s++) {
+        t.id[s] = p->id[s] + p->start[s][i];
+        t.n[s] = rf__pair_length(p, s, i);
+    }
+    return t;
+}
+
+void rf__pair_sampling_init(rf__pair_sampling *x, const rf_ctx *ctx)
+{
+    *x = (rf__pair_sampling){0};
+    for (int s = 0; s < RF__SIDES; s++) rf_encoding_init(&x->e[s], ctx);
+}
+
+void rf__pair_sampling_clear(rf__pair_sampling *x)
+{
+    for (int s = 0; s < RF__SIDES; s++) rf_encoding_clear(&x->e[s]);
+}
+
+/* Of each side another segmentation, a function of seed, epoch and pair; where that is longer than a side may be, the
+ * one that is kept. */
+static tokens tokens_of(const rf__pairs *p, size_t i, int64_t epoch, rf__pair_sampling *x)
+{
+    tokens t = kept(p, i);
+    for (int s = 0; s < RF__SIDES && x; s++) {
+        rf_sample_options o;
+        const uint64_t place[] = {(uint64_t)epoch, i, (uint64_t)s};
+        const size_t begin = p->line[s][i], size = p->line[s][i + 1] - begin - 1;
+        rf_sample_defaults(&o);
+        o.alpha = (float)x->alpha;
+        o.seed = rf__hash64(place, sizeof place, x->seed);
+        const rf_tokenizer *own = s == RF__TARGET_SIDE ? rf_tokenizer_target(x->tokenizer) : x->tokenizer;
+        if (rf_encode_sample(own, p->text[s] + begin, size, &o, RF_ENCODE_PLAIN | RF_ENCODE_NO_SPECIALS, &x->e[s],
+                             x->why.code ? NULL : &x->why) || !x->e[s].n || (int64_t)x->e[s].n > x->most)
+            continue;
+        t.id[s] = x->e[s].id;
+        t.n[s] = x->e[s].n;
+    }
+    return t;
+}
+
+double rf__pairs_drawn(const rf__pairs *p, rf__pair_sampling *x)
+{
+    enum { ENOUGH = 2048 };
+    double drawn = 0, all = 0;
+    for (size_t i = 0; i < p->n && i < ENOUGH; i++) {
+        const tokens a = kept(p, i), b = tokens_of(p, i, 0, x);
+        all += (double)(a.n[0] + a.n[1] + 2);
+        drawn += (double)(b.n[0] + b.n[1] + 2);
+    }
+    return all > 0 ? drawn / all : 1;
+}
+
+static void copy(const tokens *t, const rf__pair_marks *marks, rf__pair_batch *b)
+{
+    const size_t m = t->n[RF__SOURCE_SIDE], n = t->n[RF__TARGET_SIDE];
+    const int32_t *source = t->id[RF__SOURCE_SIDE], *target = t->id[RF__TARGET_SIDE];
     int32_t *from = b->id[RF__SOURCE_SIDE] + b->N[RF__SOURCE_SIDE];
     int32_t *to = b->id[RF__TARGET_SIDE] + b->N[RF__TARGET_SIDE], *label = b->label + b->N[RF__TARGET_SIDE];
     memcpy(from, source, m * sizeof *from);
@@ -370,7 +427,7 @@ static void copy(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__
     memcpy(label, target, n * sizeof *label);
     label[n] = marks->end;
     for (int s = 0; s < RF__SIDES; s++)
-        b->start[s][b->B + 1] = (int32_t)(b->N[s] + (int64_t)rf__pair_length(p, s, i) + 1);
+        b->start[s][b->B + 1] = (int32_t)(b->N[s] + (int64_t)t->n[s] + 1);
 }
 
 static void clear(rf__pair_batch *b)
@@ -380,28 +437,34 @@ static void clear(rf__pair_batch *b)
 }
 
 /* false: it does not fit any more. */
-static bool add(const rf__pairs *p, size_t i, const rf__pair_marks *marks, rf__pair_batch *b)
+static bool add(const tokens *t, const rf__pair_marks *marks, rf__pair_batch *b)
 {
-    const int64_t m = (int64_t)rf__pair_length(p, 0, i) + 1, n = (int64_t)rf__pair_length(p, 1, i) + 1;
+    const int64_t m = (int64_t)t->n[0] + 1, n = (int64_t)t->n[1] + 1;
     if (b->N[0] + b->N[1] + m + n > b->capacity) return false;
-    if (b->label) copy(p, i, marks, b);
+    if (b->label) copy(t, marks, b);
     b->N[0] += m;
     b->N[1] += n;
     b->B++;
     return true;
 }
 
-void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
-                    rf__pair_batch *b)
+void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_sampling *sampling,
+                    rf__pair_position *at, rf__pair_batch *b)
 {
     clear(b);
-    for (; at->index < (int64_t)p->n; at->index++)
-        if (!add(p, (size_t)rf__shuffled((uint64_t)at->index, p->n, order, (uint64_t)at->epoch), marks, b)) return;
+    for (; at->index < (int64_t)p->n; at->index++) {
+        const size_t i = (size_t)rf__shuffled((uint64_t)at->index, p->n, order, (uint64_t)at->epoch);
+        const tokens t = tokens_of(p, i, at->epoch, sampling);
+        if (!add(&t, marks, b)) return;
+    }
     *at = (rf__pair_position){.epoch = at->epoch + 1};
 }
 
 void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, size_t *at, rf__pair_batch *b)
 {
     clear(b);
-    while (*at < p->n && add(p, *at, marks, b)) ++*at;
+    for (; *at < p->n; ++*at) {
+        const tokens t = kept(p, *at);
+        if (!add(&t, marks, b)) return;
+    }
 }

@@ -101,10 +101,26 @@ static inline rf__pair_marks rf__pair_marks_of(const rf_config *c)
 /* Where a run is among its pairs. */
 typedef struct rf__pair_position { int64_t epoch, index; } rf__pair_position;
 
-/* The next batch in the order of the epoch, up to the end of it: a function of the pairs, the key and the position,
- * which moves on.  Every pair of `p` fits into an empty batch; one without arrays is counted, not made. */
-void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_position *at,
-                    rf__pair_batch *b);
+/* Sub-words that are drawn anew in each epoch (rf_encode_sample), from the texts that the pairs keep. */
+typedef struct rf__pair_sampling {
+    const rf_tokenizer *tokenizer;
+    double alpha;
+    uint64_t seed;
+    int64_t most;                       /* tokens of a side                                                           */
+    rf_encoding e[RF__SIDES];
+    rf_error why;                       /* the first failure: no memory                                               */
+} rf__pair_sampling;
+void rf__pair_sampling_init(rf__pair_sampling *x, const rf_ctx *ctx);
+void rf__pair_sampling_clear(rf__pair_sampling *x);
+
+/* Tokens that are drawn for one that is kept, marks included, as the first pairs say. */
+double rf__pairs_drawn(const rf__pairs *p, rf__pair_sampling *x);
+
+/* The next batch in the order of the epoch, up to the end of it: a function of the pairs, the key, the sampling (or
+ * NULL) and the position, which moves on.  Every pair of `p` fits into an empty batch; one without arrays is counted,
+ * not made. */
+void rf__pairs_pack(const rf__pairs *p, rf_key order, const rf__pair_marks *marks, rf__pair_sampling *sampling,
+                    rf__pair_position *at, rf__pair_batch *b);
 
 /* The same in the order of the text, from pair *at on, which moves on. */
 void rf__pairs_pack_in_order(const rf__pairs *p, const rf__pair_marks *marks, size_t *at, rf__pair_batch *b);

@@ -98,11 +98,25 @@ static rf__pair_files held_files(const rf_train_options *o)
     return (rf__pair_files){{o->validation_source, o->validation_target}, o->validation_sources};
 }
 
+/* Only a tokenizer that has several segmentations can draw them. */
+static rf_status begin_sampling(const rf__run *r, rf__pair_training *t, rf_error *why)
+{
+    rf__pair_sampling *x = &t->sampling;
+    rf_error own = {0};
+    x->tokenizer = r->tokenizer;
+    x->alpha = r->o.subword_sampling;
+    x->seed = rf__hash64(&r->o.seed, sizeof r->o.seed, 0x64726177);
+    x->most = r->o.max_length - 1;
+    const rf_status status = rf_encode_sample(r->tokenizer, "a", 1, NULL, RF_ENCODE_PLAIN, &x->e[0], &own);
+    return status ? rf_fail(why, status, "subword_sampling: %s", own.text) : RF_OK;
+}
+
 static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
 {
     const rf_train_options *o = &r->o;
     const int64_t most = o->max_length - 1;                          /* and the token that marks its end */
-    const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {false}},
+    const bool drawn = o->subword_sampling > 0;
+    const rf__pair_limits limits = {{most, most}, o->max_length_ratio, {drawn, drawn}},
                           any = {{most, most}, 0, {[RF__TARGET_SIDE] = rf__translation_scored(o)}};
     const rf__pair_files files = training_files(o), held = held_files(o);
     if (2 * o->max_length > o->tokens_per_batch)
@@ -110,7 +124,8 @@ static rf_status read_pairs(rf__run *r, rf__pair_training *t, rf_error *why)
                        "max_length: two sides of %lld tokens are more than tokens_per_batch, %lld: a shorter "
                        "max_length or a larger batch is needed",
                        (long long)o->max_length, (long long)o->tokens_per_batch);
-    rf_status status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, tell, r, &t->train, why);
+    rf_status status = drawn ? begin_sampling(r, t, why) : RF_OK;
+    if (!status) status = rf__pairs_read(r->ctx, r->tokenizer, &files, &limits, tell, r, &t->train, why);
     if (!status && held.n) status = rf__pairs_read(r->ctx, r->tokenizer, &held, &any, tell, r, &t->held, why);
     return status;
 }
@@ -212,12 +227,15 @@ static void settle_position(rf__run *r, const rf__pair_training *t)
 }
 
 /* A run that ended early stays so, unless the caller asks for more of it. */
-static void settle_steps(rf__run *r, const rf__pair_training *t)
+static void settle_steps(rf__run *r, rf__pair_training *t)
 {
     const rf_train_options *o = &r->o;
     int64_t source;
+    const double ratio = o->subword_sampling > 0 ? rf__pairs_drawn(&t->train, &t->sampling) : 1;
     const double each = (double)o->tokens_per_batch * (double)r->state.micro_batches,
-                 tokens = (double)rf__translation_tokens(&t->train, &source);
+                 tokens = ratio * (double)rf__translation_tokens(&t->train, &source);
+    if (o->subword_sampling > 0)
+        rf__run_notify(r, "note", "sub-words are drawn anew in each epoch: %.2f times as many tokens", ratio);
     const double steps = ceil(o->num_train_epochs * tokens / each);
     const bool more = o->given && (o->given(o->given_user, "max_steps") || o->given(o->given_user, "num_train_epochs"));
     if (!more && r->state.patience.stale && r->state.max_steps == r->state.step) return;
@@ -368,6 +386,7 @@ static void clear(rf__pair_training *t)
     rf__pair_batch_free(ctx, &t->evaluated);
     rf__pairs_free(ctx, &t->train);
     rf__pairs_free(ctx, &t->held);
+    rf__pair_sampling_clear(&t->sampling);
 }
 
 rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *options, rf_train_report *report, void *user,
@@ -375,6 +394,7 @@ rf_status rf_train_translation(const rf_ctx *ctx, const rf_train_options *option
 {
     if (!(ctx && options)) return rf__missing("rf_train_translation", "ctx, options", why);
     rf__pair_training t = {.ctx = ctx};
+    rf__pair_sampling_init(&t.sampling, ctx);
     rf_train_options own, usual;
     rf_arena strings;
     rf__arena_init(&strings, ctx);

@@ -1,6 +1,7 @@
 /* translation_step.c — the gradient of a batch of pairs, and the loss of those that were held out.
  *
- *     an epoch     visits the pairs in an order that is a function of (seed, epoch); its last batch may be smaller
+ *     an epoch     visits the pairs in an order that is a function of (seed, epoch); its last batch may be smaller;
+ *                  with subword_sampling it draws their sub-words, too
  *     the loss     -log p(t_i | t_1 .. t_i-1, s) of every token of the targets and of their ends, while training with
  *                  label_smoothing_factor spread over all tokens                                                     */
 #include <math.h>
@@ -17,7 +18,8 @@ void rf__translation_gather(rf__run *r, int64_t micro, int64_t *labels, int64_t 
     rf__pair_batch others = {.capacity = r->o.tokens_per_batch};
     rf__pair_batch *b = own >= 0 && own < t->batches ? &t->batch[own] : &others;
     rf__pair_position next = {at->epoch, at->index};
-    rf__pairs_pack(&t->train, r->order, &t->marks, &next, b);
+    rf__pair_sampling *sampling = r->o.subword_sampling > 0 ? &t->sampling : NULL;
+    rf__pairs_pack(&t->train, r->order, &t->marks, sampling, &next, b);
     at->epoch = next.epoch;
     at->index = next.index;
     if (b != &others) *labels += b->N[RF__TARGET_SIDE];              /* labels are summed over the ranks */
@@ -29,6 +31,8 @@ rf_status rf__translation_gradient(rf__run *r, int64_t micro, uint64_t stream, d
 {
     const rf__pair_training *t = r->task;
     const rf__pair_batch *b = &t->batch[micro];
+    const rf_error *drawing = &t->sampling.why;
+    if (drawing->code) return rf_fail(why, drawing->code, "subword_sampling: %s", drawing->text);
     const rf_batch source = rf__pair_batch_side(b, RF__SOURCE_SIDE), target = rf__pair_batch_side(b, RF__TARGET_SIDE);
     rf_graph *g = r->graph;
     rf_graph_reset(g);

@@ -333,8 +333,8 @@ static void batches(void **state)
         int seen[PAIRS] = {0}, batches = 0;
         while (at.epoch == epoch) {
             rf__pair_position same = at;
-            rf__pairs_pack(&p, order, &marks, &at, &b);
-            rf__pairs_pack(&p, order, &marks, &same, &again);
+            rf__pairs_pack(&p, order, &marks, NULL, &at, &b);
+            rf__pairs_pack(&p, order, &marks, NULL, &same, &again);
             assert_memory_equal(&same, &at, sizeof at);
             assert_true(b.B > 0 && b.N[0] + b.N[1] <= CAPACITY);
             assert_true(at.epoch > epoch || b.N[0] + b.N[1] + 20 + 7 > CAPACITY);
@@ -374,6 +374,89 @@ static void batches(void **state)
     rf_ctx_free(ctx);
 }
 
+/* ---- sub-words that are drawn ---- */
+
+enum { DRAWN = 40, MOST = 12 };
+
+static rf_tokenizer *sub_words(const rf_ctx *ctx, const char *text)
+{
+    rf_tokenizer_trainer *trainer;
+    rf_tokenizer_train_options o;
+    rf_tokenizer *t;
+    rf_error why = {0};
+    rf_tokenizer_train_defaults(&o);
+    o.tokens = 60;
+    const rf_status status = rf_tokenizer_trainer_new(ctx, "bpe", &o, &trainer, &why);
+    if (status == RF_EUNSUPPORTED) skip();
+    if (status || rf_tokenizer_trainer_feed(trainer, text, strlen(text), &why) ||
+        rf_tokenizer_trainer_finish(trainer, &t, &why))
+        fail_msg("%s", why.text);
+    rf_tokenizer_trainer_free(trainer);
+    return t;
+}
+
+/* Whatever is drawn is the text, and not longer than a side may be; another epoch draws another; a batch is a function
+ * of its place. */
+static void sub_words_are_drawn(void **state)
+{
+    (void)state;
+    rf_ctx *ctx = t_ctx(1, NULL);
+    static const char *const word[] = {"walking", "talking", "singing", "the", "kitchen", "garden"};
+    char source[DRAWN * 64], target[DRAWN * 64];
+    size_t m = 0, n = 0;
+    for (int i = 0; i < DRAWN; i++) {
+        m += (size_t)sprintf(source + m, "%s %s\n", word[i % 6], word[i / 6 % 6]);
+        n += (size_t)sprintf(target + n, "%s\n", word[(i + 2) % 6]);
+    }
+    rf_tokenizer *t = sub_words(ctx, source);
+    const rf__pair_limits texts = {.text = {true, true}};
+    rf__pairs p;
+    rf__pair_batch b, again;
+    rf__pair_sampling x;
+    rf_error why = {0};
+    if (read(ctx, t, source, target, &texts, &p, &why) || rf__pair_batch_new(ctx, 64, &b, &why) ||
+        rf__pair_batch_new(ctx, 64, &again, &why))
+        fail_msg("%s", why.text);
+    rf__pair_sampling_init(&x, ctx);
+    x.tokenizer = t, x.alpha = 0.4, x.seed = 5, x.most = MOST;
+    const rf__pair_marks marks = {2, 3};
+    const rf_key order = rf__make_key(3, 0x6f726472);
+    rf__pair_position at = {0};
+    uint64_t seen[2] = {0, 0};
+    int pairs = 0, longer = 0;
+    while (at.epoch < 2) {
+        rf__pair_position same = at;
+        const int64_t epoch = at.epoch, index = at.index;
+        rf__pairs_pack(&p, order, &marks, &x, &at, &b);
+        rf__pairs_pack(&p, order, &marks, &x, &same, &again);
+        assert_memory_equal(&same, &at, sizeof at);
+        assert_int_equal(b.N[0], again.N[0]);
+        assert_memory_equal(b.id[0], again.id[0], (size_t)b.N[0] * sizeof(int32_t));
+        seen[epoch] = rf__hash64(b.id[0], (size_t)b.N[0] * sizeof(int32_t), seen[epoch]);
+        for (int64_t i = 0; i < b.B; i++, pairs++) {
+            const size_t which = (size_t)rf__shuffled((uint64_t)(index + i), p.n, order, (uint64_t)epoch);
+            const int32_t *id = b.id[0] + b.start[0][i];
+            const size_t S = (size_t)(b.start[0][i + 1] - b.start[0][i] - 1);
+            char *text = rf_decode(t, id, S, 0, 0, NULL);
+            assert_string_equal(text, p.text[0] + p.line[0][which]);
+            rf_text_free(t, text);
+            assert_true(S <= MOST || S == rf__pair_length(&p, 0, which));
+            longer += S > rf__pair_length(&p, 0, which);
+        }
+    }
+    assert_int_equal(pairs, 2 * DRAWN);
+    assert_true(longer > DRAWN / 2);
+    assert_true(seen[0] != seen[1]);
+    assert_true(rf__pairs_drawn(&p, &x) > 1.05);
+    assert_int_equal(x.why.code, RF_OK);
+    rf__pair_sampling_clear(&x);
+    rf__pair_batch_free(ctx, &b);
+    rf__pair_batch_free(ctx, &again);
+    rf__pairs_free(ctx, &p);
+    rf_tokenizer_free(t);
+    rf_ctx_free(ctx);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -383,7 +466,7 @@ int main(void)
 #ifdef T_SENTENCEPIECE
         cmocka_unit_test(each_side_has_its_sub_words),
 #endif
-        cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches),
+        cmocka_unit_test(memory_that_ends), cmocka_unit_test(batches), cmocka_unit_test(sub_words_are_drawn),
     };
     return cmocka_run_group_tests_name("data/pairs", tests, NULL, NULL);
 }

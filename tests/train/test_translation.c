@@ -1,4 +1,4 @@
-/* test_translation.c — mirrors src/train/translation.c, translation_step.c, translation_bleu.c and recipes.c, and of
+/* test_translation.c — mirrors src/train/translation.c, translation_step.c and translation_bleu.c, and of
  * evaluate.c what has to do with pairs: whole runs on sentences and their words backwards. */
 #define _GNU_SOURCE
 #include "folder_bleu.h"
@@ -393,6 +393,7 @@ static void bleu_of_none(setup *s)
     s->o.metric_for_best_model = RF_METRIC_BLEU;
 }
 static void not_utf8(setup *s) { t_write(s->model, "b.tgt", "ok\nbad \xff\n", 10); }
+static void one_segmentation(setup *s) { s->o.subword_sampling = 0.1; }
 static void other_lines(setup *s) { t_write(s->model, "b.tgt", "one\n", 4); }
 static void one_sided(setup *s)
 {
@@ -413,6 +414,7 @@ static void what_is_refused(void **state)
         {not_utf8, RF_EDATA, "b.tgt:2: "},
         {other_lines, RF_EDATA, "b.src has 60 lines, "},
         {one_sided, RF_EUNSUPPORTED, "has no decoder"},
+        {one_segmentation, RF_EUNSUPPORTED, "subword_sampling: encode: a tokenizer of "},
         {bleu_of_none, RF_EARG, "metric_for_best_model: there are no held-out pairs"},
     };
     for (size_t i = 0; i < RF_COUNT(cases); i++) {
@@ -498,6 +500,46 @@ static void early_stopping_and_the_best(void **state)
 /* ---- new models ---- */
 
 /* Without a folder sub-words are learned, and are there when the run is begun again. */
+static void sampling_options(setup *s, const char *model, const char *config)
+{
+    options_of(s);
+    s->o.model = model, s->o.config = config;
+    s->o.max_length = 64, s->o.tokens_per_batch = 512, s->o.max_steps = 12, s->o.subword_sampling = 0.3;
+}
+
+/* Sub-words that are drawn in each epoch: the same for a run that was stopped and for two ranks, others than kept. */
+static void sampled_runs_are_one(const char *sub_words)
+{
+    setup whole = begin(1), parts = begin(1), plain = begin(1), rank[2] = {begin(1), begin(1)};
+    ranks_one out[RANKS_MOST];
+    char *config = tiny_path(whole.model, "config.json");
+    sampling_options(&whole, sub_words, config);
+    must(&whole, RF_OK);
+    noted(&whole, "sub-words are drawn anew in each epoch: 1.");
+    const result expected = result_of(whole.out, 12);
+    sampling_options(&parts, sub_words, config);
+    parts.o.stop_after = 5;
+    must(&parts, RF_ESTOPPED);
+    rf_translation_defaults(&parts.o);
+    parts.o.output_dir = parts.out, parts.o.resume_from_checkpoint = "latest";
+    must(&parts, RF_OK);
+    same(result_of(parts.out, 12), expected);
+    sampling_options(&plain, sub_words, config);
+    plain.o.subword_sampling = 0;
+    must(&plain, RF_OK);
+    assert_int_not_equal(result_of(plain.out, 12).model, expected.model);
+    for (int i = 0; i < 2; i++) {
+        sampling_options(&rank[i], sub_words, config);
+        rank[i].o.source = whole.file[0], rank[i].o.target = whole.file[1];
+        rank[i].o.validation_source = whole.file[2], rank[i].o.validation_target = whole.file[3];
+        rank[i].o.gradient_accumulation_steps = 1, rank[i].o.output_dir = rank[0].out;
+    }
+    if (ranks_run(2, member, rank, sizeof *rank, out)) fail_msg("%s / %s", out[0].why.text, out[1].why.text);
+    assert_int_equal(result_of(rank[0].out, 12).model, expected.model);
+    free(config);
+    end(&whole), end(&parts), end(&plain), end(&rank[0]), end(&rank[1]);
+}
+
 static void sub_words_are_learned(void **state)
 {
     (void)state;
@@ -522,47 +564,8 @@ static void sub_words_are_learned(void **state)
     assert_int_equal(c.eos_token_id, 3);
     assert_int_equal(c.pad_token_id, 0);
     assert_string_equal(c.position_embedding_type, "rotary");
+    sampled_runs_are_one(s.out);
     end(&s);
-}
-
-/* Every recipe is whole: its model can be made, its options are known and within their limits, and what the caller
- * chose comes first. */
-static void recipes_are_whole(void **state)
-{
-    (void)state;
-    rf_ctx *ctx = t_ctx(1, NULL);
-    const rf_option *row = rf__rows_find(rf_train_option, "recipe");
-    int n = 1;
-    for (const char *p = row->choices; *p; p++) n += *p == '|';
-    assert_int_equal(n, 4);
-    assert_null(rf_recipe_text(RF_RECIPE_NONE));
-    assert_null(rf_recipe_text((rf_recipe)n));
-    for (int i = 1; i < n; i++) {
-        rf_train_options usual, o;
-        rf_config c;
-        rf_arena arena;
-        rf_error why = {0};
-        const char *name;
-        json_t *value, *all = json_loads(rf_recipe_text((rf_recipe)i), 0, NULL);
-        assert_non_null(all);
-        rf__arena_init(&arena, ctx);
-        rf_translation_defaults(&usual);
-        o = usual;
-        o.recipe = (rf_recipe)i;
-        o.learning_rate = 0.125;
-        if (rf__recipe_options(&o, &usual, &arena, &why) || rf__options_check(&o, &why) ||
-            rf__recipe_config(ctx, o.recipe, &c, &why) || rf_config_check(&c, "recipe", &why))
-            fail_msg("%s", why.text);
-        t_near(o.learning_rate, 0.125, 0);
-        json_object_foreach(json_object_get(all, "options"), name, value)
-            if (!rf__rows_find(rf_train_option, name)) fail_msg("recipe %d: no option %s", i, name);
-        assert_int_equal(c.hidden_size, json_integer_value(json_object_get(json_object_get(all, "config"), "d_model")));
-        assert_string_equal(c.position_embedding_type, "rotary");
-        assert_int_equal(o.vocab_size, i == RF_RECIPE_MULTI30K ? 8000 : 37000);
-        json_decref(all);
-        rf__arena_clear(&arena);
-    }
-    rf_ctx_free(ctx);
 }
 
 int main(void)
@@ -580,7 +583,6 @@ int main(void)
         cmocka_unit_test(what_belongs_together),
         cmocka_unit_test(early_stopping_and_the_best),
         cmocka_unit_test(sub_words_are_learned),
-        cmocka_unit_test(recipes_are_whole),
     };
     return cmocka_run_group_tests_name("train/translation", tests, NULL, NULL);
 }
