@@ -203,9 +203,11 @@ static void memory(const rf__run *r, rf__memory_job *own)
                             .copies = rf__translation_scored(&r->o) ? (double)r->params.total * sizeof(float) : 0};
 }
 
+static bool goes_on(const rf__run *r) { return !*r->from && !r->o.config && rf__holds_weights(r->o.model); }
+
 static rf_status begin(rf__run *r, rf_error *why)
 {
-    if (r->o.config || !rf__holds_weights(r->o.model)) {
+    if (!goes_on(r)) {
         rf__params_init(&r->params, r->optimizer.value, r->o.seed);
         return RF_OK;
     }
@@ -320,6 +322,7 @@ static rf_status open(rf__run *r, rf_error *why)
     r->train_samples = (int64_t)t->train.n;
     r->eval_samples = (int64_t)t->held.n;
     status = make_batches(r, t, why);
+    if (!status) status = rf__translation_sides(r, goes_on(r), why);
     return status ? status : list_dropped(r, t, why);
 }
 

@@ -3,6 +3,7 @@
  *     translation.c          files, limits, the model; the job's hooks
  *     translation_step.c     batches, gradients, evaluation
  *     translation_bleu.c     evaluation by translating
+ *     translation_sides.c    whether the sides are what they are taken for
  *     recipes.c              model and options of known experiments                                                  */
 #ifndef RF_TRAIN_TRANSLATION_H
 #define RF_TRAIN_TRANSLATION_H
@@ -39,6 +40,9 @@ static inline bool rf__translation_scored(const rf_train_options *o)
     return o->eval_bleu || o->metric_for_best_model == RF_METRIC_BLEU;
 }
 rf_status rf__translation_bleu(rf__run *r, bool alone, double *bleu, rf_error *why);
+
+/* Notes where the sides seem to be exchanged; trained: the weights are of a model that translated before. */
+rf_status rf__translation_sides(rf__run *r, bool trained, rf_error *why);
 
 /* Options of o->recipe where the caller chose none, strings in `arena`; its config.json.  No recipe: nothing, and 3 + 3
  * layers of 256. */
