@@ -24,6 +24,11 @@ typedef struct rf_convert_options {
     int overwrite;              /* weights that are in the target are replaced; 0                                     */
     rf_convert_report *report;  /* or NULL                                                                            */
     void *user;
+    const char *vocabulary;     /* folder of a tokenizer that takes the place of the source's, or NULL.  A token that
+                                   the source has keeps its vector; that of another is the mean of the vectors of what
+                                   the source's tokenizer makes of it                                                 */
+    void (*extended)(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost);   /* or NULL: how many
+                                   tokens kept theirs, have a mean, have that of [UNK]; how many of the source's went */
 } rf_convert_options;
 void rf_convert_options_init(rf_convert_options *o, size_t size);
 #define rf_convert_defaults(o) rf_convert_options_init((o), sizeof *(o))
@@ -36,6 +41,7 @@ void rf_convert_options_init(rf_convert_options *o, size_t size);
  *   RF_EDATA         tensors are left over that the model has no use for, and that no `drop` names; missing or
  *                    misshapen ones; a tied head that differs from the word embeddings; what was read back differs.
  *                    Nothing was written but in the last case
+ *                    Or a vocabulary is to be exchanged, and the source has no tokenizer
  *   RF_EIO           the target holds weights already; it is to be overwritten and is a checkpoint, or has a tokenizer
  *                    where the source has none; it cannot be written                                               */
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,

@@ -175,19 +175,22 @@ typedef struct rf_tokenizer_train_options {
     const rf_tokenizer_options *words;  /* WordPiece's; NULL: the defaults; its strings must outlive the trainer     */
     void (*progress)(void *user, int32_t done, int32_t tokens);     /* or NULL                                       */
     void *user;
+    const char *base;           /* Chinese words: a vocab.txt whose tokens come first, cleaned; NULL: the text's
+                                   characters come first                                                             */
+    const char *dictionary;     /* ... and a compiled dictionary that goes with the tokenizer; NULL: the context's   */
 } rf_tokenizer_train_options;
 void rf_tokenizer_train_options_init(rf_tokenizer_train_options *o, size_t size);
 #define rf_tokenizer_train_defaults(o) rf_tokenizer_train_options_init((o), sizeof *(o))
 
 /* Which of these options a type's training goes by, besides `tokens`; -1: no type that learns from text. */
 enum { RF_TRAIN_ALPHABET = 1, RF_TRAIN_LEAST = 2, RF_TRAIN_MAX_WORDS = 4, RF_TRAIN_WORDS = 8,
-       RF_TRAIN_SUBWORDS = 16 };
+       RF_TRAIN_SUBWORDS = 16, RF_TRAIN_BASE = 32 };
 int rf_tokenizer_type_uses(const char *type);
 
 typedef struct rf_tokenizer_trainer rf_tokenizer_trainer;
 
-/* A trainer for a type ("wordpiece", "chars", "unigram", "bpe"), fed any number of texts, then finished once.  Texts
- * are cut where they end: feed whole lines.  Deterministic: the same texts in one order give the same tokenizer.
+/* A trainer for a type ("wordpiece", "jieba", "chars", "unigram", "bpe"), fed any number of texts, then finished once.
+ * Texts are cut where they end: feed whole lines.  Deterministic: the same texts in one order give the same tokenizer.
  *
  *   options    NULL: the defaults
  *   RF_EARG          no such type, or an option outside its limits

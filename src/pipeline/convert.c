@@ -4,6 +4,7 @@
 
 #include "model/family.h"
 #include "model/params.h"
+#include "pipeline/extend.h"
 #include "roformer/convert.h"
 #include "roformer/files.h"
 #include "roformer/tokenizer.h"
@@ -17,7 +18,7 @@ struct conversion {
     rf_convert_options o;
     rf_config config;
     rf_labels labels;
-    rf_tokenizer *tokenizer;
+    rf_tokenizer *tokenizer, *words;    /* words: of the vocabulary that takes the place of the source's, or NULL */
     rf_weights *w;
     rf_params params;
     const rf_weight **match;
@@ -223,6 +224,27 @@ static rf_status check_target(const struct conversion *c)
                    c->to, old, c->from);
 }
 
+/* The other vocabulary, once everything that was published has been read. */
+static rf_status extend(struct conversion *c)
+{
+    if (!c->o.vocabulary) return RF_OK;
+    if (!c->tokenizer)
+        return rf_fail(c->why, RF_EDATA, "%s: has no tokenizer, so no words whose vectors could make those of others",
+                       c->from);
+    rf__extension x;
+    rf_status status = rf_tokenizer_open(c->ctx, c->o.vocabulary, &c->words, c->why);
+    if (!status) status = rf_tokenizer_savable(c->words, c->to, c->why);
+    if (!status) status = rf__extend_vocabulary(c->tokenizer, c->words, &c->params, &c->slab, &x, c->why);
+    if (status) return status;
+    c->config.vocab_size = c->params.config.vocab_size;
+    c->config.pad_token_id = c->params.config.pad_token_id;
+    if (c->o.extended) c->o.extended(c->o.user, x.kept, x.means, x.unknown, x.lost);
+    rf_tokenizer_free(c->tokenizer);
+    c->tokenizer = c->words;
+    c->words = NULL;
+    return RF_OK;
+}
+
 static rf_status convert(struct conversion *c)
 {
     rf_status status = check_target(c);
@@ -231,7 +253,8 @@ static rf_status convert(struct conversion *c)
     const rf_weight *word = c->match[c->params.word];
     if (c->o.keep_type && word) c->o.type = word->type;
     report(c);
-    return write_target(c);
+    status = extend(c);
+    return status ? status : write_target(c);
 }
 
 rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const rf_convert_options *options,
@@ -251,6 +274,7 @@ rf_status rf_convert(const rf_ctx *ctx, const char *from, const char *to, const 
     rf__params_free(&c.params);
     rf_weights_close(c.w);
     rf_tokenizer_free(c.tokenizer);
+    rf_tokenizer_free(c.words);
     rf_labels_free(&c.labels);
     return status;
 }

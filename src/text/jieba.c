@@ -13,21 +13,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "dictionary.h"
-#include "wordpiece.h"
-
-extern const rf_tokenizer_row rf__tokenizer_jieba; /* below                                                    */
+#include "jieba.h"
 
 #define KEY "word_dictionary"
-
-typedef struct jieba {
-    rf_wordpiece pieces; /* first: hooks of WordPiece take this struct                                 */
-    rf_normal run;       /* of what lies between white space                                           */
-    rf_dictionary dictionary;
-    bool own; /* the dictionary is the folder's                                             */
-} jieba;
-
-enum { CAPITAL = 64 };                  /* beside the flags of unicode.h: lower case is in the rules' own list       */
 
 static const jieba *as_jieba(const rf_tokenizer *t) { return (const jieba *)(const void *)t; }
 
@@ -35,19 +23,16 @@ static const jieba *as_jieba(const rf_tokenizer *t) { return (const jieba *)(con
 
 typedef struct scratch {
     rf_piecer piecer;
-    rf_words run;
+    rf_jieba_runs runs;
     rf_jieba_cutter cut;
-    char *lowered;
-    size_t lowered_capacity;
 } scratch;
 
 static void free_scratch(const rf_ctx *ctx, void *own)
 {
     scratch *s = own;
     rf__piecer_clear(&s->piecer, ctx);
-    rf__words_clear(&s->run);
+    rf__jieba_runs_clear(&s->runs);
     rf__jieba_cut_clear(&s->cut);
-    rf__free(ctx, s->lowered);
     rf__free(ctx, s);
 }
 
@@ -56,7 +41,7 @@ static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
     scratch *s = own;
     if (s && others) rf__piecer_forget(&s->piecer);
     if (s || !(s = rf__calloc(ctx, 1, sizeof *s))) return s;
-    rf__words_init(&s->run, ctx);
+    rf__jieba_runs_init(&s->runs, ctx);
     s->cut.ctx = ctx;
     if (rf__piecer_init(&s->piecer, ctx)) return s;
     rf__free(ctx, s);
@@ -115,62 +100,15 @@ static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *r
     return true;
 }
 
-/* ---- runs of text ------------------------------------------------------------------------------------------------ */
-
-/* The end of the run that begins at `at`, which is `at` when white space does; *plain: normalising changes nothing but
- * ASCII letters to lower case. */
-static size_t run_end(const jieba *t, const unsigned char *text, size_t at, size_t end, bool *plain)
-{
-    const rf_normal *n = &t->run;
-    unsigned all = 0;
-    size_t next = at;
-    for (; at < end; at = next) {
-        const uint32_t c = rf__utf8_get(text, &next);
-        unsigned f = c < 0x80 ? n->ascii[c] : rf__unicode_flags(&n->unicode, c);
-        if (f & RF_SPACE) break;
-        if (c >= 0x10000 && !(f & RF_HAN)) f |= CAPITAL;
-        all |= f;
-    }
-    *plain = !(all & (RF_DROP | RF_MARK | RF_MAPS | RF_OTHER | CAPITAL));
-    return at;
-}
-
-static bool put_plain(const jieba *t, rf_encoding *e, scratch *s, const char *text, size_t from, size_t to)
-{
-    const size_t size = to - from;
-    if (!rf__grow(e->ctx, &s->lowered, &s->lowered_capacity, size + 8, 1)) return false;
-    const bool lower = t->run.lowercase;
-    for (size_t i = 0; i < size; i++) {
-        const char b = text[from + i];
-        s->lowered[i] = (char)(lower && b >= 'A' && b <= 'Z' ? b + ('a' - 'A') : b);
-    }
-    const rf_word run = {.text = s->lowered, .size = size, .at = from};
-    return put_run(t, e, s, &run);
-}
-
 static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p, void *own)
 {
     const jieba *t = as_jieba(any);
     scratch *s = own;
     rf_word run;
-    bool plain;
-    size_t end;
-    for (size_t at = p->from; at < p->to; at = end) {
-        end = run_end(t, (const unsigned char *)p->text, at, p->to, &plain);
-        if (end == at) { /* white space                              */
-            rf__utf8_get((const unsigned char *)p->text, &end);
-            continue;
-        }
-        if (plain) {
-            if (!put_plain(t, e, s, p->text, at, end)) return false;
-            continue;
-        }
-        rf__words_start(&s->run, &t->run, p->text, at, end, p->size);
-        while (rf__words_next(&s->run, &run))
-            if (!put_run(t, e, s, &run)) return false;
-        if (s->run.failed) return false;
-    }
-    return true;
+    rf__jieba_runs_start(&s->runs, &t->run, p);
+    while (rf__jieba_runs_next(&s->runs, &run))
+        if (!put_run(t, e, s, &run)) return false;
+    return !s->runs.failed;
 }
 
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
@@ -218,12 +156,6 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
                    f->config_path, label.text, theirs.text, h->name, own);
 }
 
-static void mark_capitals(rf_unicode *u)
-{
-    for (size_t i = 0; i < u->lowers; i++)
-        if (u->lower[2 * i] < 0x10000) u->flags[u->lower[2 * i]] |= CAPITAL;
-}
-
 static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     rf_tokenizer *any = NULL;
@@ -235,12 +167,28 @@ static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
                          "%s: roformer_rules \"python\" is not supported with words of a "
                          "dictionary, \"rust\" is",
                          f->config_path);
-    t->run = t->pieces.normal;
-    t->run.han = false;
-    rf__normal_uncut(&t->run);
-    mark_capitals(&t->run.unicode);
+    rf__jieba_normal(&t->run, &t->pieces.options);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
+    if (status) rf_tokenizer_free(any);
+    else *out = any;
+    return status;
+}
+
+rf_status rf__jieba_learned(const rf_tokenizer_trainer *from, const char *vocab, size_t size,
+                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why)
+{
+    const rf_ctx *ctx = from->ctx;
+    rf_vocab v = {0};
+    rf_tokenizer *any = NULL;
+    const rf_tokenizer_parts parts = {.name = "vocabulary"};
+    rf_status status = rf__vocab_lines(&v, ctx, vocab, size, "vocabulary", options->rules, NULL, 0, why);
+    if (!status) status = rf__wordpiece_make(ctx, &rf__tokenizer_jieba, &v, options, &parts, &any, why);
+    if (status) return status;
+    jieba *t = (jieba *)(void *)any;
+    rf__jieba_normal(&t->run, &t->pieces.options);
+    t->own = from->options.dictionary != NULL;
+    status = rf__dictionary_open(ctx, rf__jieba_dictionary(&from->options, ctx), &t->dictionary, why);
     if (status) rf_tokenizer_free(any);
     else *out = any;
     return status;
@@ -304,6 +252,7 @@ const rf_tokenizer_row rf__tokenizer_jieba = {
     .transformers = "RoFormerTokenizer",
     .size = sizeof(jieba),
     .open = open_it,
+    .training = &rf__jieba_training,
     .save = save,
     .settings = settings,
     .describe = describe,

@@ -16,7 +16,8 @@ int rf_tokenizer_type_uses(const char *type)
 static rf_status read_options(rf_tokenizer_train_options *o, const rf_tokenizer_train_options *given, rf_error *why)
 {
     rf_tokenizer_train_defaults(o);
-    const rf_status status = rf__options_read(o, sizeof *o, sizeof *o, given, "rf_tokenizer_train_options", why);
+    const rf_status status = rf__options_read(o, sizeof *o, RF_SIZE_TO(rf_tokenizer_train_options, user), given,
+                                              "rf_tokenizer_train_options", why);
     if (status) return status;
     if (o->tokens < 6) return rf_fail(why, RF_EARG, "tokens: %d, expected 6 or more", (int)o->tokens);
     if (o->alphabet < 1) return rf_fail(why, RF_EARG, "alphabet: %d, expected 1 or more", (int)o->alphabet);

@@ -49,4 +49,21 @@ expect 0 '' "$program" dictionary -q other.txt --name other -o mlm/dictionary.wo
 expect 3 'words were cut by the dictionary "small".*here is "other"' "$program" fill-mask -m mlm '今天[MASK]'
 head -c 1000000 base/dictionary.words > mlm/dictionary.words
 expect 3 'not a compiled dictionary, or cut short' "$program" tokenize -m mlm '今天'
+
+# A vocabulary of words is learned from text, and a model of characters takes it over.
+expect 0 'tokens learned' "$program" vocab --lang zh --dictionary base/dictionary.words --text text.txt --size 45 -o words
+[ "$(wc -l < words/vocab.txt)" -eq 45 ] || fail "vocab: $(wc -l < words/vocab.txt) tokens, 45 were asked for"
+same base/dictionary.words words/dictionary.words "the dictionary of the vocabulary"
+expect 0 'no more words that occur 2 times' "$program" vocab --lang zh --dictionary base/dictionary.words --text text.txt --size 80 --base base/vocab.txt -o based
+holds based/vocab.txt 北京大学
+expect 2 '--lang zh is --type jieba' "$program" vocab --lang zh --type chars --text text.txt -o x
+expect 2 '--base has no effect on --type wordpiece' "$program" vocab --base base/vocab.txt --text text.txt -o x
+expect 4 'nowhere.words' "$program" vocab --lang zh --dictionary nowhere.words --text text.txt -o x
+[ ! -e x ] || fail "a folder was left behind"
+rm mlm/dictionary.words && cp base/dictionary.words mlm/dictionary.words
+expect 0 'read back' "$program" convert mlm more --extend-vocab words
+holds out 'tokens keep their vectors'
+expect 0 '' "$program" fill-mask -m more --top-k 3 '今天[MASK]非常好'
+expect 4 'nowhere' "$program" convert mlm other --extend-vocab nowhere
+[ ! -e other ] || fail "a folder was left behind"
 done_testing

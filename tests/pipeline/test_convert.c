@@ -1,10 +1,13 @@
-/* test_convert.c — mirrors src/pipeline/convert.c: what is reported, refused, written and read back. */
+/* test_convert.c — mirrors src/pipeline/convert.c, extend.c: what is reported, refused, written and read back. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <unistd.h>
 
 #include "one_context.h"
 #include "roformer/convert.h"
 #include "roformer/model.h"
+#include "model/params.h"
+#include "roformer/tokenizer.h"
 #include "store/store.h"
 
 struct told {
@@ -148,6 +151,121 @@ static void memory_ends(void **state)
     assert_int_equal(t_fail_allocations(1, NULL, convert_old, NULL), 0);
 }
 
+/* A model of characters becomes one of words: 今天 is the mean of 今 and 天, of embeddings and of the bias. */
+static void random_folder(const char *folder, int tokens)
+{
+    char config[512], path[300];
+    const int n = snprintf(config, sizeof config,
+                           "{\"model_type\":\"roformer\",\"architectures\":[\"RoFormerForMaskedLM\"],\"vocab_size\":%d,"
+                           "\"hidden_size\":4,\"embedding_size\":4,\"num_attention_heads\":1,\"num_hidden_layers\":1,"
+                           "\"intermediate_size\":4,\"type_vocab_size\":1}",
+                           tokens);
+    rf_config c;
+    rf_params p;
+    rf_error why = {0};
+    t_write(folder, "config.json", config, (size_t)n);
+    if (rf_config_read(ctx, folder, &c, &why) || rf__params_new(ctx, &c, &p, &why)) fail_msg("%s", why.text);
+    float *slab = t_floats((int64_t)p.total);
+    for (size_t i = 0; i < p.total; i++) slab[i] = sinf((float)i);
+    snprintf(path, sizeof path, "%s/model.safetensors", folder);
+    if (rf__params_save(&p, slab, RF_F32, path, &why)) fail_msg("%s", why.text);
+    rf__params_free(&p);
+}
+
+static void save_tokenizer(const char *folder, const char *vocab)
+{
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    if (rf_tokenizer_new(ctx, vocab, strlen(vocab), "v", NULL, &t, &why) || rf_tokenizer_save(t, folder, &why))
+        fail_msg("%s", why.text);
+    rf_tokenizer_free(t);
+}
+
+struct extended {
+    int64_t kept, means, unknown, lost;
+};
+
+static void take(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost)
+{
+    *(struct extended *)user = (struct extended){kept, means, unknown, lost};
+}
+
+static void vocabularies(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"roformer.embeddings.word_embeddings.weight", "cls.predictions.bias",
+                                        "roformer.embeddings.LayerNorm.weight"};
+    /* token of the new vocabulary: one or two of the old, of which it is the mean */
+    static const int of[][2] = {{0, 0}, {1, 1}, {2, 2}, {3, 3}, {4, 4}, {6, 6}, {5, 6}, {8, 9}, {1, 1}, {8, 8}};
+    struct extended x = {0};
+    rf_convert_options o;
+    rf_error why = {0};
+    rf_weights *w[2];
+    char from[256], words[256], to[300];
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(words, sizeof words, "%s", t_folder());
+    snprintf(to, sizeof to, "%s/to", words);
+    random_folder(from, 10);
+    rf_convert_defaults(&o);
+    o.vocabulary = words;
+    o.user = &x;
+    o.extended = take;
+    save_tokenizer(words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n天\n今天\nab\n好\n##a\n");
+    assert_int_equal(rf_convert(ctx, from, to, &o, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "has no tokenizer, so no words");
+    why = (rf_error){0};
+    save_tokenizer(from, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今\n天\n气\na\n##b\n");
+    if (rf_convert(ctx, from, to, &o, &why)) fail_msg("%s", why.text);
+    assert_int_equal(x.kept, 6);
+    assert_int_equal(x.means, 3);
+    assert_int_equal(x.unknown, 1);
+    assert_int_equal(x.lost, 4);
+    if (rf_weights_open(ctx, from, &w[0], &why) || rf_weights_open(ctx, to, &w[1], &why)) fail_msg("%s", why.text);
+    for (size_t i = 0; i < RF_COUNT(names); i++) {
+        const rf_weight *a = rf_weights_find(w[0], names[i]), *b = rf_weights_find(w[1], names[i]);
+        float old[256], new[256];
+        assert_true(a && b && a->count <= 256);
+        assert_false(rf_weights_read(w[0], a, old, 1, &why) || rf_weights_read(w[1], b, new, 1, &why));
+        const size_t width = a->rank > 1 ? (size_t)a->dim[1] : 1;
+        for (size_t k = 0; k < b->count; k++) {
+            const float *p = i < 2 ? &old[(size_t)of[k / width][0] * width + k % width] : &old[k],
+                        *q = i < 2 ? &old[(size_t)of[k / width][1] * width + k % width] : &old[k];
+            assert_true(new[k] == (float)(((double)*p + (double)*q) / 2));
+        }
+    }
+    rf_weights_close(w[0]);
+    rf_weights_close(w[1]);
+    rf_model *m = NULL;
+    if (rf_model_open(ctx, to, &m, &why)) fail_msg("%s", why.text);
+    assert_true(rf_model_has_head(m));
+    rf_model_close(m);
+}
+
+static rf_status extend_one(const rf_ctx *c, void *folders, rf_error *why)
+{
+    const char *const *folder = folders;
+    rf_convert_options o;
+    rf_convert_defaults(&o);
+    o.vocabulary = folder[1];
+    o.overwrite = 1;
+    return rf_convert(c, folder[0], folder[2], &o, why);
+}
+
+static void memory_ends_while_extending(void **state)
+{
+    (void)state;
+    char from[256], words[256];
+    snprintf(from, sizeof from, "%s", t_folder());
+    snprintf(words, sizeof words, "%s", t_folder());
+    random_folder(from, 7);
+    save_tokenizer(from, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今\n天\n");
+    save_tokenizer(words, "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n今天\n");
+    char to[300];
+    snprintf(to, sizeof to, "%s/to", words);
+    const char *folders[] = {from, words, to};
+    assert_int_equal(t_fail_allocations(1, NULL, extend_one, folders), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +273,8 @@ int main(void)
         cmocka_unit_test(heads_that_differ),
         cmocka_unit_test(arguments),
         cmocka_unit_test(memory_ends),
+        cmocka_unit_test(vocabularies),
+        cmocka_unit_test(memory_ends_while_extending),
     };
     return cmocka_run_group_tests_name("pipeline/convert", tests, setup, teardown);
 }

@@ -5,8 +5,17 @@
 
 struct args {
     cli_list folder, drop;
+    const char *vocabulary;
     int type, overwrite;
 };
+
+static void tell(void *user, int64_t kept, int64_t means, int64_t unknown, int64_t lost)
+{
+    (void)user;
+    printf("vocabulary: %lld tokens keep their vectors, %lld have the mean of their pieces', %lld that of the unknown "
+           "token; %lld went\n",
+           (long long)kept, (long long)means, (long long)unknown, (long long)lost);
+}
 
 static void show(void *user, const rf_weight *t, const char *to)
 {
@@ -32,6 +41,8 @@ static int run(void *arguments, cli_io *io)
     o.drops = (size_t)a->drop.n;
     o.overwrite = a->overwrite;
     o.report = show;
+    o.vocabulary = a->vocabulary;
+    o.extended = tell;
     if (!rf_convert(io->ctx, a->folder.item[0], a->folder.item[1], &o, &io->why))
         cli_note(io, "%s: written, read back, the same", a->folder.item[1]);
     return cli_exit(io);
@@ -44,6 +55,9 @@ static const cli_option options[] = {
      "torch_dtype"},
     {"drop", 0, CLI_EACH, A(drop), "NAME", NULL, 0, 0, NULL,
      "a tensor that the model has no use for and that may be left out; NAME* stands for all that begin so", NULL},
+    {"extend-vocab", 0, CLI_FOLDER, A(vocabulary), "DIR", NULL, 0, 0, NULL,
+     "take the tokenizer of DIR: a token that SRC has keeps its vector, a new one has the mean of its characters'",
+     NULL},
     {"overwrite", 0, CLI_FLAG, A(overwrite), NULL, NULL, 0, 0, NULL, "replace weights that are in DST", NULL},
     {0},
 };
@@ -52,6 +66,7 @@ static const cli_option options[] = {
 static const char *const examples[] = {
     "roformer convert roformer_chinese_base my-model --drop 'roformer.pooler.*'",
     "roformer convert my-model small --dtype bf16",
+    "roformer convert chinese-characters chinese-words --extend-vocab words",
     NULL,
 };
 

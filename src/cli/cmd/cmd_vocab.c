@@ -10,10 +10,10 @@
 
 struct args {
     cli_list text;
-    const char *output, *type;
+    const char *output, *type, *base, *dictionary;
     int64_t size, alphabet, least, max_words;
     double coverage;
-    int cased, rules, overwrite, byte_fallback, normalization;
+    int cased, rules, overwrite, byte_fallback, normalization, lang;
     rf_train_options t;         /* how the text is read */
 };
 
@@ -98,8 +98,9 @@ static void explain_size(const job *j, int64_t size)
         cli_note(j->io, "fewer than the %lld asked for: the text has no more sub-words", (long long)j->a->size);
     if (!(uses & RF_TRAIN_ALPHABET)) return;
     if (size < j->a->size)
-        cli_note(j->io, "fewer than the %lld asked for: the text has no more pairs that occur %lld times",
-                 (long long)j->a->size, (long long)(j->a->least ? j->a->least : 2));
+        cli_note(j->io, "fewer than the %lld asked for: the text has no more %s that occur %lld times",
+                 (long long)j->a->size, uses & RF_TRAIN_BASE ? "words" : "pairs",
+                 (long long)(j->a->least ? j->a->least : 2));
     if (size > j->a->size)
         cli_note(j->io,
                  "more than the %lld asked for: every character of the text is a token; --alphabet N keeps the N "
@@ -136,7 +137,9 @@ static const char types[] =
 
 static rf_status find_type(job *j, int *learns)
 {
-    const char *type = j->a->type;
+    const char *type = cli_given(j->io->parsed, "lang") ? "jieba" : j->a->type;
+    if (j->a->type && type != j->a->type)
+        return rf_fail(&j->io->why, RF_EARG, "--lang zh is --type jieba: leave one of them out");
     for (int i = 0; (j->type = rf_tokenizer_type(i, learns)) != NULL; i++)
         if (!type || !strcmp(j->type, type)) return RF_OK;
     return rf_fail(&j->io->why, RF_EARG, "--type: \"%.40s\" is not known, expected one of %.*s", type,
@@ -153,6 +156,7 @@ static rf_status check_options(const job *j, int learns)
         {"max-words", RF_TRAIN_MAX_WORDS},     {"cased", RF_TRAIN_WORDS},
         {"rules", RF_TRAIN_WORDS},             {"character-coverage", RF_TRAIN_SUBWORDS},
         {"byte-fallback", RF_TRAIN_SUBWORDS},  {"normalization", RF_TRAIN_SUBWORDS},
+        {"base", RF_TRAIN_BASE},               {"dictionary", RF_TRAIN_BASE},
     };
     const int uses = learns ? rf_tokenizer_type_uses(j->type) : 0;
     rf_error *why = &j->io->why;
@@ -189,7 +193,9 @@ static rf_status open_trainer(job *j)
     j->options.rules = a->rules ? RF_RULES_PYTHON : RF_RULES_RUST;
     o.words = &j->options;
     o.tokens = (int32_t)a->size;
-    o.alphabet = (int32_t)a->alphabet;
+    o.alphabet = (int32_t)(a->alphabet ? a->alphabet : rf_tokenizer_type_uses(j->type) & RF_TRAIN_BASE ? 6000 : 1000);
+    o.base = a->base;
+    o.dictionary = a->dictionary;
     o.least = (uint64_t)a->least;
     o.max_words = (uint64_t)a->max_words;
     o.coverage = a->coverage;
@@ -240,9 +246,17 @@ static const cli_option options[] = {
 #undef RFT
      "the first when not given", NULL},
     {"size", 's', CLI_INT, A(size), "N", "8192", 16, 1 << 20, NULL, "tokens of the vocabulary", "vocab_size"},
-    {"alphabet", 0, CLI_INT, A(alphabet), "N", "1000", 1, 1 << 20, NULL, "most different characters", "limit_alphabet"},
+    {"alphabet", 0, CLI_INT, A(alphabet), "N", NULL, 1, 1 << 20, NULL,
+     "most different characters: 1000 when not given, 6000 of Chinese words", "limit_alphabet"},
+    {"lang", 0, CLI_CHOICE, A(lang), "zh", NULL, 0, 0, NULL, "zh: Chinese words, as --type jieba", NULL},
+    {"base", 0, CLI_FILE, A(base), "FILE", NULL, 0, 0, NULL,
+     "Chinese words: begin with the tokens of this list, but those of several Han characters or with punctuation",
+     NULL},
+    {"dictionary", 0, CLI_FILE, A(dictionary), "FILE", NULL, 0, 0, NULL,
+     "Chinese words: a compiled dictionary, which goes with the tokenizer; the installed one when not given", NULL},
     {"min-frequency", 0, CLI_INT, A(least), "N", NULL, 1, 1e15, NULL,
-     "pairs seen less often are not joined, 2 when not given; with chars, characters seen less often are unknown, 1",
+     "pairs seen less often are not joined, words not taken, 2 when not given; with chars, characters seen less often "
+     "are unknown, 1",
      NULL},
     {"max-words", 0, CLI_INT, A(max_words), "N", "4000000", 1000, 1e9, NULL,
      "different words kept in memory; the rarest are forgotten", NULL},
@@ -267,6 +281,7 @@ static const char *const examples[] = {
     "roformer vocab --text corpus.txt --size 1000 -o my-model",
     "roformer vocab --text wiki/*.jsonl.gz --cased --size 30000 -o cased",
     "roformer vocab --type chars --text corpus.txt -o letters",
+    "roformer vocab --lang zh --text wiki/*.jsonl.gz --size 12000 -o chinese",
     "roformer vocab --type unigram --text corpus.txt --size 300 -o pieces",
     NULL,
 };
@@ -278,7 +293,8 @@ const cli_command cmd_vocab = {
     "WordPiece, the usual type: counts the words of all files and joins the pairs of pieces that occur most often "
     "until the vocabulary is full.  The folder can then be trained with roformer pretrain, and read by transformers.  "
     "--type unigram and --type bpe learn sub-words with SentencePiece.  --type chars takes the characters of the text, "
-    "the --size most frequent.  A --type that learns nothing from text "
+    "the --size most frequent.  --lang zh (--type jieba) cuts Chinese text into words by a dictionary: the vocabulary "
+    "is its characters and its most frequent words, or --base and those.  A --type that learns nothing from text "
     "needs -o alone.",
     examples,
     options,

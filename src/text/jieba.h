@@ -1,0 +1,54 @@
+/* jieba.h — the inside of the tokenizer for Chinese words: normalised runs of text, the tokenizer, learning it.
+ *
+ *     jieba_runs.c      text -> what lies between white space, normalised
+ *     jieba.c           runs -> words of the dictionary -> tokens
+ *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
+#ifndef RF_TEXT_JIEBA_H
+#define RF_TEXT_JIEBA_H
+
+#include "dictionary.h"
+#include "wordpiece.h"
+
+typedef struct jieba {
+    rf_wordpiece pieces;                /* first: hooks of WordPiece take this struct                                 */
+    rf_normal run;                      /* of what lies between white space                                           */
+    rf_dictionary dictionary;
+    bool own;                           /* the dictionary is the folder's                                             */
+} jieba;
+
+/* ---- runs (jieba_runs.c) ----------------------------------------------------------------------------------------- */
+
+/* How runs are normalised: as words, but Han characters and punctuation do not end them. */
+void rf__jieba_normal(rf_normal *out, const rf_tokenizer_options *options);
+
+typedef struct rf_jieba_runs {
+    rf_words words;                     /* of a run that normalising changes                                          */
+    const rf_normal *normal;
+    rf_passage passage;
+    size_t at;
+    bool inside, failed;                /* inside: `words` has more of a run; failed: no memory                       */
+    char *lowered;
+    size_t capacity;
+} rf_jieba_runs;
+
+void rf__jieba_runs_init(rf_jieba_runs *r, const rf_ctx *ctx);
+void rf__jieba_runs_clear(rf_jieba_runs *r);
+void rf__jieba_runs_start(rf_jieba_runs *r, const rf_normal *normal, const rf_passage *p);
+bool rf__jieba_runs_next(rf_jieba_runs *r, rf_word *run);             /* false: the end, or failed                    */
+
+/* ---- the tokenizer (jieba.c) and its training (jieba_trainer.c) -------------------------------------------------- */
+
+extern const rf_tokenizer_row rf__tokenizer_jieba;
+extern const rf_tokenizer_training rf__jieba_training;
+
+/* The dictionary that is named, or the one of the context; NULL: neither. */
+static inline const char *rf__jieba_dictionary(const rf_tokenizer_train_options *o, const rf_ctx *ctx)
+{
+    return o->dictionary ? o->dictionary : ctx->dictionary;
+}
+
+/* One of a vocabulary in memory, with the trainer's dictionary; one that was named goes along. */
+rf_status rf__jieba_learned(const rf_tokenizer_trainer *from, const char *vocab, size_t size,
+                            const rf_tokenizer_options *options, rf_tokenizer **out, rf_error *why);
+
+#endif
