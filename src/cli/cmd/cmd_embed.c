@@ -18,9 +18,8 @@
 
 struct args {
     const char *model, *output;
-    int pooling, format, normalize, dtype;
-    int64_t max_length, batch_tokens, dimensions;
-    const char *prompt, *prompt_name;
+    int format, dtype;
+    cli_embedding embedding;
     cli_list files;
 };
 enum { NPY, JSONL, F32 };
@@ -163,15 +162,8 @@ static rf_status embed_file(job *j, const char *path)
 static rf_status prepare(job *j)
 {
     rf_error *why = &j->io->why;
-    const cli_embedding given = {.pooling = j->a->pooling,
-                                 .normalize = j->a->normalize,
-                                 .max_length = j->a->max_length,
-                                 .batch_tokens = j->a->batch_tokens,
-                                 .dimensions = j->a->dimensions,
-                                 .prompt = j->a->prompt,
-                                 .prompt_name = j->a->prompt_name};
     rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
-    if (!status) status = cli_embedding_settle(j->io, j->model, &given, &j->o);
+    if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
     if (status) return status;
     const rf_config *c = rf_model_config(rf_pipeline_model(j->model));
     j->C = (size_t)(j->o.dimensions ? j->o.dimensions : c->hidden_size);
@@ -234,7 +226,7 @@ static const cli_option options[] = {
      "NumPy's file, a JSON list on each line, or raw little-endian floats; without it npy, or what -o ends in", NULL},
     {"output", 'o', CLI_FILE, A(output), "FILE", NULL, 0, 0, NULL, "instead of standard output; appears when complete",
      NULL},
-    CLI_EMBEDDING_OPTIONS(struct args),
+    CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
     {0},
 };

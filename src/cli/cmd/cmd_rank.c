@@ -8,9 +8,10 @@
 #include "cli/shell/vectors.h"
 
 struct args {
-    const char *model, *prompt, *prompt_name, *query_prompt;
-    int pooling, normalize, json, dtype;
-    int64_t max_length, batch_tokens, dimensions, top_k;
+    const char *model, *query_prompt;
+    cli_embedding embedding;
+    int json, dtype;
+    int64_t top_k;
     cli_list operands;
 };
 
@@ -52,11 +53,9 @@ static rf_status rank(const struct args *a, cli_io *io, const cli_vectors *query
 
 static rf_status work(const struct args *a, cli_io *io, rf_pipeline *p, cli_vectors *query, cli_vectors *lines)
 {
-    const cli_embedding given = {a->pooling,      a->normalize, a->max_length, a->batch_tokens,
-                                 a->dimensions, a->prompt,    a->prompt_name};
     rf_embed_options o, asked;
     const char *path = a->operands.n > 1 ? a->operands.item[1] : "-";
-    rf_status status = cli_embedding_settle(io, p, &given, &o);
+    rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
     asked = o;
     if (a->query_prompt) asked.prompt = a->query_prompt;
     if (!status) status = cli_vectors_text(io, p, &asked, a->operands.item[0], query);
@@ -85,7 +84,7 @@ static const cli_option options[] = {
     {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,
      "put TEXT before the query, in place of what is put before lines", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "one line of JSON for each hit", NULL},
-    CLI_EMBEDDING_OPTIONS(struct args),
+    CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"QUERY [FILE]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
     {0},
 };

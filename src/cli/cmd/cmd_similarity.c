@@ -7,9 +7,9 @@
 #include "cli/shell/vectors.h"
 
 struct args {
-    const char *model, *prompt, *prompt_name;
-    int pooling, normalize, pairs, json, dtype;
-    int64_t max_length, batch_tokens, dimensions;
+    const char *model;
+    cli_embedding embedding;
+    int pairs, json, dtype;
     cli_list files;
 };
 
@@ -29,13 +29,11 @@ static rf_status print_row(const struct args *a, const cli_vectors *x, const cli
 
 static rf_status compare(const struct args *a, cli_io *io, rf_pipeline *p, cli_vectors *x, cli_vectors *y)
 {
-    const cli_embedding given = {a->pooling,      a->normalize, a->max_length, a->batch_tokens,
-                                 a->dimensions, a->prompt,    a->prompt_name};
     rf_embed_options o;
     const int files = a->files.n;
     if (a->pairs && files != 2)
         return rf_fail(&io->why, RF_EARG, "--pairs compares the lines of two files, %d given", files);
-    rf_status status = cli_embedding_settle(io, p, &given, &o);
+    rf_status status = cli_embedding_settle(io, p, &a->embedding, &o);
     if (!status) status = cli_vectors_read(io, p, &o, files ? a->files.item[0] : "-", x);
     if (!status && files > 1) status = cli_vectors_read(io, p, &o, a->files.item[1], y);
     if (!status && a->pairs && x->n != y->n)
@@ -66,7 +64,7 @@ static const cli_option options[] = {
     {"pairs", 0, CLI_FLAG, A(pairs), NULL, NULL, 0, 0, NULL,
      "of two files: line i with line i alone, a number for each", NULL},
     {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON list for each line", NULL},
-    CLI_EMBEDDING_OPTIONS(struct args),
+    CLI_EMBEDDING_OPTIONS(struct args, embedding),
     {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 2, NULL, "", NULL},
     {0},
 };

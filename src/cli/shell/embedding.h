@@ -12,22 +12,22 @@ typedef struct cli_embedding {
     const char *prompt, *prompt_name;
 } cli_embedding;
 
-/* The options that a command has for it; its struct of arguments has members of these names. */
-#define CLI_EMBEDDING_OPTIONS(type)                                                                                    \
-    {"pooling", 'p', CLI_CHOICE, offsetof(type, pooling), "cls|mean|max", "mean", 0, 0, NULL,                          \
+/* The options that a command has for it; `member` is the cli_embedding in its struct of arguments. */
+#define CLI_EMBEDDING_OPTIONS(type, member)                                                                            \
+    {"pooling", 'p', CLI_CHOICE, offsetof(type, member.pooling), "cls|mean|max", "mean", 0, 0, NULL,                   \
      "how the vectors of tokens become one; without it as the folder says", NULL},                                     \
-        {"normalize", 0, CLI_FLAG, offsetof(type, normalize), NULL, NULL, 0, 0, NULL,                                  \
+        {"normalize", 0, CLI_FLAG, offsetof(type, member.normalize), NULL, NULL, 0, 0, NULL,                           \
          "scale every vector to length 1; without it as the folder says", NULL},                                       \
-        {"dimensions", 0, CLI_INT, offsetof(type, dimensions), "N", "0", 0, 1 << 20, NULL,                             \
+        {"dimensions", 0, CLI_INT, offsetof(type, member.dimensions), "N", "0", 0, 1 << 20, NULL,                      \
          "cut vectors to their first N numbers, before they are scaled (Matryoshka); 0: all", NULL},                   \
-        {"prompt", 0, CLI_TEXT, offsetof(type, prompt), "TEXT", NULL, -1, 0, NULL,                                     \
+        {"prompt", 0, CLI_TEXT, offsetof(type, member.prompt), "TEXT", NULL, -1, 0, NULL,                              \
          "put TEXT, or nothing, before every line; without it the folder's default prompt", NULL},                     \
-        {"prompt-name", 0, CLI_TEXT, offsetof(type, prompt_name), "NAME", NULL, 0, 0, NULL,                            \
+        {"prompt-name", 0, CLI_TEXT, offsetof(type, member.prompt_name), "NAME", NULL, 0, 0, NULL,                     \
          "put the folder's prompt of this name before every line", NULL},                                              \
-        {"max-length", 0, CLI_INT, offsetof(type, max_length), "N", "-1", -1, 1 << 20, NULL,                           \
+        {"max-length", 0, CLI_INT, offsetof(type, member.max_length), "N", "-1", -1, 1 << 20, NULL,                    \
          "cut texts to N tokens; 0: never; -1: as the folder says, or to the model's max_position_embeddings", NULL},  \
     {                                                                                                                  \
-        "batch-tokens", 0, CLI_INT, offsetof(type, batch_tokens), "N", "2048", 1, 1 << 22, NULL,                       \
+        "batch-tokens", 0, CLI_INT, offsetof(type, member.batch_tokens), "N", "2048", 1, 1 << 22, NULL,                \
             "tokens computed together", NULL                                                                           \
     }
 
