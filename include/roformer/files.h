@@ -36,6 +36,14 @@
 #define RF_FILE_POOLING "1_Pooling/config.json"
 #define RF_FILE_NORMALIZE "2_Normalize/config.json"
 
+/* An index of vectors. */
+#define RF_FILE_INDEX "index.json"
+#define RF_FILE_INDEX_CODES "codes.npy"
+#define RF_FILE_INDEX_SCALES "scales.npy"
+#define RF_FILE_INDEX_VECTORS "vectors.faiss"
+#define RF_FILE_INDEX_LINES "lines.txt"
+#define RF_FILE_INDEX_OFFSETS "offsets.npy"
+
 /* A checkpoint, besides the model. */
 #define RF_FILE_COMPLETE "COMPLETE"                       /* its checksums, written last                              */
 #define RF_FILE_STATE "trainer_state.json"

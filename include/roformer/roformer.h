@@ -11,6 +11,7 @@
 #include "roformer/finetune.h"
 #include "roformer/gemm.h"
 #include "roformer/generate.h"
+#include "roformer/index.h"
 #include "roformer/kernels.h"
 #include "roformer/model.h"
 #include "roformer/options.h"

@@ -24,6 +24,7 @@ rf_status rf_pipeline_open(const rf_ctx *ctx, const char *folder, rf_type type, 
         status = rf__path(below, sizeof below, folder, p->sentence.transformer, why);
         folder = below;
     }
+    if (!status && !(p->folder = rf__strdup(p->ctx, folder))) status = rf_fail(why, RF_ENOMEM, "out of memory");
     if (!status) status = rf_model_open_as(p->ctx, folder, type, &p->model, why);
     if (!status && !rf_model_tokenizer(p->model))
         status = rf_fail(why, RF_EDATA, "%.200s: no tokenizer, so text cannot be read", folder);
@@ -44,6 +45,7 @@ void rf_pipeline_close(rf_pipeline *p)
     const rf_ctx *ctx = p->ctx;
     rf_ctx *own = p->own;
     rf_encoding_clear(&p->window.e);
+    rf__free(ctx, p->folder);
     rf__free(ctx, p->window.start);
     rf__free(ctx, p->batch.id);
     rf__free(ctx, p->batch.start);

@@ -44,6 +44,7 @@ struct rf_pipeline {
     const rf_ctx *ctx;
     rf_ctx *own;                        /* the context, when nobody gave one */
     rf_model *model;
+    char *folder;                       /* of the model                                                               */
     rf_session *session;
     rf_answerer *answerer;              /* NULL: no head of a task */
     rf__text_window window;

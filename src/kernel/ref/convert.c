@@ -36,6 +36,15 @@ void rfk_ref_to_i8(int8_t *y, const float *x, float scale, int64_t n)
 
 void rfk_ref_codes_i8(void *codes, const float *x, float scale, int64_t n) { rfk_ref_to_i8(codes, x, scale, n); }
 
+void rfk_ref_dots_i8(int32_t *sum, const int8_t *x, const int16_t *y, int64_t rows, int64_t n)
+{
+    for (int64_t i = 0; i < rows; i++) {
+        int64_t all = 0;
+        for (int64_t p = 0; p < n; p++) all += (int64_t)x[i * n + p] * y[p];
+        sum[i] = (int32_t)all;
+    }
+}
+
 void rfk_ref_to_bf16_random(uint16_t *y, const float *x, int64_t n, const uint32_t key[2], uint64_t stream,
                             uint64_t first)
 {

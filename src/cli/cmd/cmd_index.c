@@ -1,0 +1,170 @@
+/* cmd_index.c — roformer index: the vectors of lines in a folder that roformer search looks through. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/embedding.h"
+#include "cli/shell/io.h"
+#include "roformer/index.h"
+
+struct args {
+    const char *model, *output;
+    cli_embedding embedding;
+    int dtype;
+    cli_list files;
+};
+enum { WINDOW = 4096, WINDOW_BYTES = 1 << 20 };
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    rf_pipeline *model;
+    rf_embed_options o;
+    rf_index_writer *writer;
+    cli_window window;
+    cli_progress bar;
+    int64_t lines, blank, tokens, cut;
+} job;
+
+static void show_progress(job *j)
+{
+    char text[128], lines[16];
+    cli_count((double)j->lines, lines, sizeof lines);
+    snprintf(text, sizeof text, "%s lines, %.0f lines/s", lines,
+             (double)j->lines / (cli_progress_seconds(&j->bar) + 1e-9));
+    cli_progress_show(&j->bar, "indexing", -1, text);
+}
+
+/* Lines without a word keep their number; they are told in the end. */
+static int64_t count_blank(const cli_window *w)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < w->n; i++) n += strspn(w->text[i], " \t\r\f\v") == w->size[i];
+    return n;
+}
+
+/* `first`: the number in its file of the window's first line. */
+static rf_status add_window(job *j, const char *name, uint64_t first)
+{
+    rf_texts_report r;
+    rf_error inner = {0}, *why = &j->io->why;
+    const float *vectors;
+    int64_t bad = -1;
+    const char *const *text = cli_window_texts(&j->window);
+    rf_status status = rf_embed_texts(j->model, text, j->window.size, j->window.n, &j->o, &vectors, &r, &inner);
+    if (status) bad = r.bad;
+    else status = rf_index_add(j->writer, vectors, text, j->window.size, j->window.n, &bad, &inner);
+    if (status && bad >= 0) return cli_at_line(why, name, first + (uint64_t)bad, &inner);
+    if (status) return rf_fail(why, inner.code, "%s", inner.text);
+    j->blank += count_blank(&j->window);
+    j->lines += r.done;
+    j->cut += r.cut;
+    cli_window_empty(&j->window);
+    show_progress(j);
+    return RF_OK;
+}
+
+static rf_status add_file(job *j, const char *path)
+{
+    cli_lines in;
+    const char *line = "";
+    size_t size;
+    uint64_t first = 1;
+    cli_window *w = &j->window;
+    rf_status status = cli_lines_open(j->io->ctx, &in, path, &j->io->why);
+    while (!status && line && !(status = cli_lines_next(&in, &line, &size, &j->io->why))) {
+        if (line && !w->n) first = in.number;
+        if (line) status = cli_window_add(w, line, size, &j->io->why);
+        const bool full = w->n == WINDOW || w->used >= WINDOW_BYTES;
+        if (!status && w->n && (!line || full)) status = add_window(j, in.name, first);
+    }
+    cli_lines_close(&in);
+    return status;
+}
+
+static rf_status begin(job *j)
+{
+    rf_error *why = &j->io->why;
+    rf_index_options o;
+    if (!j->a->output) return rf_fail(why, RF_EARG, "index needs -o DIR, a folder for the index");
+    rf_status status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    if (!status) status = cli_embedding_settle(j->io, j->model, &j->a->embedding, &j->o);
+    if (!status) status = rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
+    if (status) return status;
+    j->o.normalize = 1;
+    rf_index_defaults(&o);
+    o.dimensions = j->o.dimensions ? j->o.dimensions : rf_model_config(rf_pipeline_model(j->model))->hidden_size;
+    o.pooling = j->o.pooling;
+    o.max_length = j->o.max_length;
+    o.prompt = j->o.prompt;
+    status = rf_pipeline_fingerprint(j->model, &o.fingerprint, why);
+    return status ? status : rf_index_create(j->io->ctx, j->a->output, &o, &j->writer, why);
+}
+
+static rf_status end(job *j)
+{
+    rf_index_writer *w = j->writer;
+    j->writer = NULL;
+    if (rf_index_finish(w, &j->io->why)) return j->io->why.code;
+    if (j->blank)
+        cli_note(j->io, "%lld of %lld lines are empty: they keep their numbers and are never found",
+                 (long long)j->blank, (long long)j->lines);
+    if (j->cut)
+        cli_note(j->io, "%lld of %lld lines were longer than the model takes and were cut (--max-length)",
+                 (long long)j->cut, (long long)j->lines);
+    return RF_OK;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    const struct args *a = arguments;
+    job j = {.a = a, .io = io};
+    cli_signals_catch();
+    const char *standard = "-";
+    const char *const *file = a->files.n ? a->files.item : &standard;
+    rf_status status = begin(&j);
+    cli_progress_init(&j.bar, io, 30);
+    for (int i = 0; i < (a->files.n ? a->files.n : 1) && !status && !cli_stopped(); i++) status = add_file(&j, file[i]);
+    cli_progress_clear(&j.bar);
+    if (!status && !cli_stopped()) end(&j);
+    rf_index_discard(j.writer);
+    cli_window_clear(&j.window);
+    rf_pipeline_close(j.model);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"output", 'o', CLI_FILE, A(output), "DIR", NULL, 0, 0, NULL, "the index: a new folder; appears when complete",
+     NULL},
+    CLI_EMBEDDING_OPTIONS(struct args, embedding),
+    {"FILE", 0, CLI_OPERANDS, A(files), NULL, NULL, 0, 1 << 20, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "printf 'A dog barks.\\nPrices fell.\\n' > lines.txt",
+    "roformer index -o lines.index lines.txt",
+    "roformer search lines.index 'a barking dog'",
+    NULL,
+};
+
+const cli_command cmd_index = {
+    "index",
+    "-o DIR [FILE...]",
+    "keep the vectors of lines, to search in them",
+    "Reads lines from the files, or from standard input, and writes their vectors, made as roformer embed makes them "
+    "and scaled to length 1, and the lines themselves to a folder: as int8 to look through all of them, as floats to "
+    "compare the nearest exactly.  Lines of several files are numbered on.  Memory stays the same however many there "
+    "are.  "
+    "An empty line keeps its number and is never found; one whose vector has length 0 is refused by its number.\n"
+    "docs/formats.md has the files: NumPy opens codes.npy, FAISS's read_index vectors.faiss.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

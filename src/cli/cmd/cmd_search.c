@@ -1,0 +1,146 @@
+/* cmd_search.c — roformer search: the lines of an index that are nearest to a query. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/shell/commands.h"
+#include "cli/shell/io.h"
+#include "roformer/index.h"
+
+struct args {
+    const char *model, *query_prompt;
+    int json, dtype;
+    int64_t top_k;
+    cli_list operands;
+};
+
+typedef struct job {
+    const struct args *a;
+    cli_io *io;
+    rf_pipeline *model;
+    rf_index *index;
+    rf_embed_options o;
+    bool many;                          /* queries are lines: their numbers are printed                               */
+} job;
+
+/* A query's vector is made as those of the lines were. */
+static rf_status open_both(job *j)
+{
+    rf_error *why = &j->io->why;
+    uint64_t fingerprint;
+    const char *folder = j->a->operands.item[0];
+    rf_status status = rf_index_open(j->io->ctx, folder, &j->index, why);
+    if (!status) status = cli_pipeline_open(j->io, j->a->model, cli_dtype(j->a->dtype), &j->model);
+    if (!status) status = rf_pipeline_fingerprint(j->model, &fingerprint, why);
+    if (status) return status;
+    const rf_index_options *made = rf_index_made_with(j->index);
+    const int64_t C = rf_model_config(rf_pipeline_model(j->model))->hidden_size;
+    if (made->fingerprint != fingerprint)
+        return rf_fail(why, RF_EDATA,
+                       "%s: the index of another model: made with %016" PRIx64 " of %lld dimensions, this one is %016"
+                       PRIx64 " of %lld; give its model with -m, or index the lines anew",
+                       folder, made->fingerprint, (long long)made->dimensions, fingerprint, (long long)C);
+    rf_embed_defaults(&j->o);
+    j->o.normalize = 1;
+    j->o.pooling = made->pooling;
+    j->o.max_length = made->max_length;
+    j->o.dimensions = made->dimensions == C ? 0 : made->dimensions;
+    j->o.prompt = j->a->query_prompt ? j->a->query_prompt : made->prompt;
+    return rf_embed_texts(j->model, NULL, NULL, 0, &j->o, NULL, NULL, why);
+}
+
+static rf_status print(const job *j, uint64_t query, const rf_hit *h)
+{
+    size_t size;
+    const char *text = rf_index_text(j->index, h->row, &size);
+    const long long line = (long long)h->row + 1;
+    if (j->a->json) {
+        json_t *hit = json_pack("{s:f, s:I, s:o}", "score", h->score, "line", (json_int_t)line, "text",
+                                cli_text_json(text, size));
+        if (j->many) cli_json_set(&hit, "query", json_integer((json_int_t)query));
+        return cli_print_json(hit, 0, &j->io->why);
+    }
+    if (j->many) printf("%" PRIu64 "\t", query);
+    printf("%.4f\t%lld\t", h->score, line);
+    fwrite(text, 1, size, stdout);
+    putchar('\n');
+    return RF_OK;
+}
+
+static rf_status search(job *j, const char *text, size_t size, uint64_t number, rf_error *inner)
+{
+    const float *vector;
+    const rf_hit *hit;
+    int64_t hits = 0;
+    rf_texts_report r;
+    rf_status status = rf_embed_texts(j->model, &text, &size, 1, &j->o, &vector, &r, inner);
+    if (!status) status = rf_index_search(j->index, vector, j->a->top_k, &hit, &hits, inner);
+    for (int64_t i = 0; i < hits && !status; i++) {
+        status = print(j, number, &hit[i]);
+        if (status) *inner = j->io->why;
+    }
+    return status ? status : cli_flush(inner);
+}
+
+static rf_status search_all(job *j)
+{
+    cli_list query = {.item = j->a->operands.item + 1, .n = j->a->operands.n - 1};
+    cli_texts in;
+    const char *text;
+    size_t size;
+    rf_error inner = {0};
+    rf_status status = cli_texts_open(j->io->ctx, &in, &query, &j->io->why);
+    j->many = in.from_lines;
+    while (!status && !(status = cli_texts_next(&in, &text, &size, &j->io->why)) && text) {
+        const uint64_t number = cli_texts_number(&in);
+        if (search(j, text, size, number, &inner)) status = cli_texts_fail(&in, number, &j->io->why, &inner);
+    }
+    cli_texts_close(&in);
+    return status;
+}
+
+static int run(void *arguments, cli_io *io)
+{
+    job j = {.a = arguments, .io = io};
+    cli_signals_catch();
+    if (!open_both(&j)) search_all(&j);
+    rf_index_close(j.index);
+    rf_pipeline_close(j.model);
+    return cli_exit(io);
+}
+
+#define A(field) offsetof(struct args, field)
+static const cli_option options[] = {
+    CLI_MODEL_OPTION(struct args, model),
+    CLI_DTYPE_OPTION(struct args, dtype),
+    {"top-k", 'k', CLI_INT, A(top_k), "K", "10", 1, 1 << 30, NULL, "lines for each query", NULL},
+    {"json", 0, CLI_FLAG, A(json), NULL, NULL, 0, 0, NULL, "a JSON object for each line that is found", NULL},
+    {"query-prompt", 0, CLI_TEXT, A(query_prompt), "TEXT", NULL, -1, 0, NULL,
+     "put TEXT, or nothing, before the query; without it what was put before the lines", NULL},
+    {"INDEX [QUERY]", 0, CLI_OPERANDS, A(operands), NULL, NULL, 1, 2, NULL, "", NULL},
+    {0},
+};
+#undef A
+
+static const char *const examples[] = {
+    "printf 'A dog barks.\\nPrices fell.\\n' > lines.txt",
+    "roformer index -o lines.index lines.txt",
+    "roformer search lines.index 'a barking dog'",
+    "roformer search --json --top-k 1 lines.index < lines.txt",
+    NULL,
+};
+
+const cli_command cmd_search = {
+    "search",
+    "INDEX [QUERY]",
+    "find the lines of an index that are nearest to a query",
+    "Prints the score, the number and the text of the lines whose vectors are nearest to the query's, the nearest "
+    "first and of equal ones the earlier line: what roformer rank prints of the same lines.  Scores are cosines of the "
+    "vectors in full, not of their int8.  Queries on standard input are taken line by line, and a line's number "
+    "stands before each of its results.  The model must be that of the index, which says how vectors are made.",
+    examples,
+    options,
+    sizeof(struct args),
+    NULL,
+    run,
+};

@@ -1,0 +1,334 @@
+/* index.c — writing an index:
+ *
+ *     folder.tmp-<pid>-<n>/: headers, rows as they come   ->   headers with the count, index.json, checksums
+ *     ->   fsync   ->   rename to folder   ->   fsync of what holds it                                               */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/path.h"
+#include "pipeline/index_file.h"
+#include "pipeline/pipeline.h"
+#include "roformer/files.h"
+#include "roformer/kernels.h"
+#include "train/checkpoint/checksums.h"
+
+struct rf_index_writer {
+    const rf_ctx *ctx;
+    char *folder, *prompt;
+    char temporary[4096];
+    rf_index_options o;
+    int fd[RF__INDEX_FILES];            /* -1: not open */
+    int64_t n, end;                     /* texts, bytes of lines.txt */
+    void *rows;                         /* of one call, of each file in turn */
+    size_t capacity;
+};
+
+void rf_index_options_init(rf_index_options *o, size_t size)
+{
+    const rf_index_options own = {.pooling = RF_POOL_MEAN, .max_length = -1};
+    rf__options_init(o, size, &own, sizeof own);
+}
+
+static rf_status failed(rf_error *why, const char *path, const char *verb)
+{
+    return rf_fail(why, RF_EIO, "%s: cannot %s: %s", path, verb, strerror(errno));
+}
+
+/* ---- beginning --------------------------------------------------------------------------------------------------- */
+
+static rf_status make_folder(rf_index_writer *w, rf_error *why)
+{
+    enum { TRIES = 1000 };
+    static atomic_uint number;
+    const size_t length = strlen(w->folder);
+    for (int i = 0; i < TRIES; i++) {
+        const int wrote = snprintf(w->temporary, sizeof w->temporary, "%.*s.tmp-%ld-%u", (int)length, w->folder,
+                                   (long)getpid(), atomic_fetch_add(&number, 1));
+        if (wrote < 0 || (size_t)wrote + 64 >= sizeof w->temporary)
+            return rf_fail(why, RF_ERANGE, "%.100s...: path too long", w->folder);
+        if (!mkdir(w->temporary, 0777)) return RF_OK;
+        if (errno != EEXIST) break;
+    }
+    const rf_status status = failed(why, w->temporary, "create");
+    *w->temporary = 0;                                                  /* nothing to remove */
+    return status;
+}
+
+static rf_status open_file(rf_index_writer *w, int which, rf_error *why)
+{
+    char path[4096], header[RF__NPY_HEADER];
+    const rf_status status = rf__path(path, sizeof path, w->temporary, rf__index_file[which], why);
+    if (status) return status;
+    w->fd[which] = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (w->fd[which] < 0) return failed(why, path, "create");
+    return rf__write_all(w->fd[which], header, rf__index_header(which, 0, w->o.dimensions, header), path, why);
+}
+
+static rf_status check_options(const rf_index_options *o, rf_error *why)
+{
+    if (o->dimensions < 1 || o->dimensions > RF_MAX_INDEX_DIMENSIONS)
+        return rf_fail(why, RF_EARG, "dimensions: %lld is not in 1 to %d", (long long)o->dimensions,
+                       RF_MAX_INDEX_DIMENSIONS);
+    if (o->pooling < RF_POOL_CLS || o->pooling > RF_POOL_MAX)
+        return rf_fail(why, RF_EARG, "pooling: %d is none of rf_pooling", (int)o->pooling);
+    if (o->max_length < -1 || o->max_length > INT32_MAX)
+        return rf_fail(why, RF_EARG, "max_length: %lld is not in -1 to %d", (long long)o->max_length, INT32_MAX);
+    if (o->prompt && !rf__json_takes(o->prompt)) return rf_fail(why, RF_EARG, "prompt: not UTF-8");
+    return RF_OK;
+}
+
+static rf_status must_be_free(const char *folder, rf_error *why)
+{
+    struct stat st;
+    if (lstat(folder, &st)) return errno == ENOENT ? RF_OK : failed(why, folder, "open");
+    if (S_ISDIR(st.st_mode) && !rmdir(folder)) return RF_OK;            /* an empty folder gives way */
+    return rf_fail(why, RF_EIO, "%s exists: an index takes a new name; remove it, or choose another", folder);
+}
+
+rf_status rf_index_create(const rf_ctx *ctx, const char *folder, const rf_index_options *options,
+                          rf_index_writer **out, rf_error *why)
+{
+    if (!(ctx && folder && *folder && options && out))
+        return rf__missing("rf_index_create", "ctx, folder, options, out", why);
+    rf_index_options o;
+    rf_index_defaults(&o);
+    rf_status status = rf__options_read(&o, sizeof o, RF_SIZE_TO(rf_index_options, prompt), options,
+                                        "rf_index_options", why);
+    if (!status) status = check_options(&o, why);
+    if (status) return status;
+    rf_index_writer *w = rf__calloc(ctx, 1, sizeof *w);
+    if (!w) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    w->ctx = ctx;
+    w->o = o;
+    for (int i = 0; i < RF__INDEX_FILES; i++) w->fd[i] = -1;
+    w->folder = rf__strdup(ctx, folder);
+    w->prompt = o.prompt ? rf__strdup(ctx, o.prompt) : NULL;
+    if (!w->folder || (o.prompt && !w->prompt)) status = rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    for (size_t n = strlen(folder); !status && n > 1 && w->folder[n - 1] == '/';) w->folder[--n] = 0;
+    if (!status) status = must_be_free(w->folder, why);
+    if (!status) status = make_folder(w, why);
+    for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(w, i, why);
+    const int64_t zero = 0;
+    if (!status) status = rf__write_all(w->fd[RF__OFFSETS], &zero, sizeof zero, w->temporary, why);
+    if (status) {
+        rf_index_discard(w);
+        return status;
+    }
+    *out = w;
+    return RF_OK;
+}
+
+void rf_index_discard(rf_index_writer *w)
+{
+    if (!w) return;
+    char path[4096];
+    const char *const more[] = {RF_FILE_INDEX, RF_FILE_CHECKSUMS};
+    for (int i = 0; i < RF__INDEX_FILES; i++) {
+        if (w->fd[i] >= 0) close(w->fd[i]);
+        if (*w->temporary && !rf__path(path, sizeof path, w->temporary, rf__index_file[i], NULL)) unlink(path);
+    }
+    for (size_t i = 0; i < RF_COUNT(more); i++)
+        if (*w->temporary && !rf__path(path, sizeof path, w->temporary, more[i], NULL)) unlink(path);
+    if (*w->temporary) rmdir(w->temporary);
+    rf__free(w->ctx, w->folder);
+    rf__free(w->ctx, w->prompt);
+    rf__free(w->ctx, w->rows);
+    rf__free(w->ctx, w);
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------------------- */
+
+static bool blank(const char *text, size_t bytes)
+{
+    size_t i = 0;
+    while (i < bytes && strchr(" \t\r\f\v", text[i]) && text[i]) i++;
+    return i == bytes;
+}
+
+/* |v|, or what is wrong with it. */
+static rf_status length_of(const float *v, int64_t D, double *length, rf_error *why)
+{
+    double sum = 0;
+    for (int64_t c = 0; c < D; c++) sum += (double)v[c] * (double)v[c];
+    *length = sqrt(sum);
+    if (!isfinite(sum)) return rf_fail(why, RF_ENUMERIC, "its vector is not finite");
+    return sum > 0 ? RF_OK
+                   : rf_fail(why, RF_ENUMERIC, "its vector has length 0, so that it has no cosine with others");
+}
+
+static rf_status check_rows(const rf_index_writer *w, const float *v, const char *const text[], const size_t bytes[],
+                            int64_t n, int64_t *bad, rf_error *why)
+{
+    double length;
+    for (int64_t i = 0; i < n; i++) {
+        const size_t size = rf__text_bytes(text, bytes, i);
+        rf_status status = RF_OK;
+        if (size && memchr(text[i], '\n', size)) status = rf_fail(why, RF_EDATA, "the text holds a line feed");
+        else if (!blank(text[i], size)) status = length_of(v + i * w->o.dimensions, w->o.dimensions, &length, why);
+        if (!status) continue;
+        *bad = i;
+        return status;
+    }
+    return RF_OK;
+}
+
+/* Space for `n` rows of `bytes` each. */
+static rf_status reserve(rf_index_writer *w, int64_t n, size_t bytes, rf_error *why)
+{
+    size_t all;
+    if (rf__checked_mul((size_t)n, bytes, &all) && rf__grow(w->ctx, &w->rows, &w->capacity, all ? all : 1, 1))
+        return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: %lld rows of an index", (long long)n);
+}
+
+static rf_status append(rf_index_writer *w, int which, const void *data, size_t size, rf_error *why)
+{
+    return rf__write_all(w->fd[which], data, size, rf__index_file[which], why);
+}
+
+/* v of length 1; as it is where it is that within the rounding of f32. */
+static void to_unit(const float *v, int64_t D, float *out)
+{
+    double length = 0;
+    (void)length_of(v, D, &length, NULL);
+    const double scale = fabs(length - 1) <= 1e-6 ? 1 : 1 / length;
+    for (int64_t c = 0; c < D; c++) out[c] = (float)((double)v[c] * scale);
+}
+
+/* c = rint(v / s) with s = max |v| / 127, and a bound on |v - s c|. */
+static void quantize(const float *v, int64_t D, int8_t *code, float row[2])
+{
+    float most = 0;
+    double square = 0;
+    for (int64_t c = 0; c < D; c++) most = fmaxf(most, fabsf(v[c]));
+    row[0] = most / 127;
+    for (int64_t c = 0; c < D; c++) {
+        const double x = row[0] > 0 ? fmin(fmax(rint((double)v[c] / (double)row[0]), -127), 127) : 0;
+        const double lost = (double)v[c] - x * (double)row[0];
+        code[c] = (int8_t)x;
+        square += lost * lost;
+    }
+    row[1] = nextafterf((float)sqrt(square), INFINITY);
+}
+
+/* vectors.faiss, codes.npy and scales.npy: rows of a block at a time. */
+static rf_status add_vectors(rf_index_writer *w, const float *v, const char *const text[], const size_t bytes[],
+                             int64_t n, rf_error *why)
+{
+    enum { BLOCK = 256 };
+    const size_t D = (size_t)w->o.dimensions, row = D * (sizeof *v + 1) + 2 * sizeof *v;
+    rf_status status = reserve(w, rf__min64(n, BLOCK), row, why);
+    for (int64_t from = 0; from < n && !status; from += BLOCK) {
+        const int64_t rows = rf__min64(n - from, BLOCK);
+        float *unit = w->rows, *scale = unit + (size_t)rows * D;
+        int8_t *code = (int8_t *)(scale + 2 * rows);
+        memset(w->rows, 0, (size_t)rows * row);
+        for (int64_t i = 0; i < rows; i++) {
+            if (blank(text[from + i], rf__text_bytes(text, bytes, from + i))) {
+                scale[2 * i + 1] = -1;
+                continue;
+            }
+            to_unit(v + (size_t)(from + i) * D, (int64_t)D, unit + (size_t)i * D);
+            quantize(unit + (size_t)i * D, (int64_t)D, code + (size_t)i * D, scale + 2 * i);
+        }
+        status = append(w, RF__VECTORS, unit, (size_t)rows * D * sizeof *v, why);
+        if (!status) status = append(w, RF__CODES, code, (size_t)rows * D, why);
+        if (!status) status = append(w, RF__SCALES, scale, (size_t)rows * 2 * sizeof *v, why);
+    }
+    return status;
+}
+
+/* lines.txt and offsets.npy */
+static rf_status add_lines(rf_index_writer *w, const char *const text[], const size_t bytes[], int64_t n, rf_error *why)
+{
+    size_t all = 0;
+    rf_status status = reserve(w, n, sizeof(int64_t), why);
+    if (status) return status;
+    int64_t *offset = w->rows;
+    for (int64_t i = 0; i < n; i++) {
+        all += rf__text_bytes(text, bytes, i) + 1;
+        offset[i] = w->end + (int64_t)all;
+    }
+    status = append(w, RF__OFFSETS, offset, (size_t)n * sizeof *offset, why);
+    if (!status) status = reserve(w, 1, all, why);
+    if (status) return status;
+    char *to = w->rows;
+    for (int64_t i = 0; i < n; i++) {
+        const size_t size = rf__text_bytes(text, bytes, i);
+        if (size) memcpy(to, text[i], size);
+        to[size] = '\n';
+        to += size + 1;
+    }
+    status = append(w, RF__LINES, w->rows, all, why);
+    w->end += (int64_t)all;
+    return status;
+}
+
+rf_status rf_index_add(rf_index_writer *w, const float *vectors, const char *const text[], const size_t bytes[],
+                       int64_t n, int64_t *bad, rf_error *why)
+{
+    int64_t other;
+    if (!bad) bad = &other;
+    *bad = -1;
+    if (!w || n < 0 || (n && !(vectors && text))) return rf__missing("rf_index_add", "writer, vectors, text", why);
+    rf_status status = check_rows(w, vectors, text, bytes, n, bad, why);
+    if (!status) status = add_vectors(w, vectors, text, bytes, n, why);
+    if (!status) status = add_lines(w, text, bytes, n, why);
+    if (!status) w->n += n;
+    return status;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------------- */
+
+static rf_status write_description(const rf_index_writer *w, rf_error *why)
+{
+    char path[4096], fingerprint[24];
+    snprintf(fingerprint, sizeof fingerprint, "%016llx", (unsigned long long)w->o.fingerprint);
+    json_t *all = json_pack("{s:s, s:I, s:I, s:s, s:s, s:I, s:s?}", "format", RF__INDEX_FORMAT, "count",
+                            (json_int_t)w->n, "dimensions", (json_int_t)w->o.dimensions, "model", fingerprint,
+                            "pooling", rf__index_pooling[w->o.pooling], "max_length", (json_int_t)w->o.max_length,
+                            "prompt", w->prompt);
+    char *text = rf__json_dump(all, JSON_INDENT(1));
+    json_decref(all);
+    if (!text) return rf_fail(why, RF_ENOMEM, "out of memory: " RF_FILE_INDEX);
+    rf_status status = rf__path(path, sizeof path, w->temporary, RF_FILE_INDEX, why);
+    if (!status) status = rf__replace_file(w->ctx, path, text, strlen(text), why);
+    free(text);
+    return status;
+}
+
+static rf_status complete(rf_index_writer *w, rf_error *why)
+{
+    char header[RF__NPY_HEADER];
+    if (!w->n) return rf_fail(why, RF_EDATA, "%s: no text to search in", w->folder);
+    for (int i = 0; i < RF__INDEX_FILES; i++) {
+        const size_t size = rf__index_header(i, w->n, w->o.dimensions, header);
+        if (pwrite(w->fd[i], header, size, 0) != (ssize_t)size || fsync(w->fd[i]))
+            return failed(why, rf__index_file[i], "write");
+    }
+    rf_status status = write_description(w, why);
+    if (!status) status = rf__checksums_write(w->ctx, w->temporary, RF_FILE_CHECKSUMS, NULL, why);
+    if (!status) status = rf__sync_folder(w->temporary, why);
+    if (status) return status;
+    if (rename(w->temporary, w->folder)) return failed(why, w->folder, "create");
+    *w->temporary = 0;                                                  /* it has its name: nothing to remove */
+    char above[4096];
+    status = rf__folder_of(w->folder, above, sizeof above, why);
+    return status ? status : rf__sync_folder(above, why);
+}
+
+rf_status rf_index_finish(rf_index_writer *w, rf_error *why)
+{
+    if (!w) return rf__missing("rf_index_finish", "writer", why);
+    const rf_status status = complete(w, why);
+    rf_index_discard(w);
+    return status;
+}

@@ -1,0 +1,352 @@
+/* search.c — the nearest of an index.
+ *
+ *     <q, v_i>  =  s_i <q, c_i>  +  <q, v_i - s_i c_i>,          |<q, v_i - s_i c_i>|  <=  |q| e_i
+ *
+ * c_i are the codes, s_i their scale, e_i the bound on what rounding took.  q is rounded to 16 bits for the first
+ * product, which moves it by at most |q - q'| (|v_i| + e_i).  So <q, v_i> is known up to some d_i (reach).  The k-th
+ * largest of the lower ends is not above the k-th largest product, and who is below that with his upper end is not
+ * among the first k.  Of all others the product is computed as it is, in double. */
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "pipeline/index_file.h"
+#include "pipeline/pipeline.h"
+#include "roformer/files.h"
+#include "roformer/kernels.h"
+
+struct rf_index {
+    const rf_ctx *ctx;
+    rf_index_options o;
+    char *prompt;
+    int64_t n;
+    rf_map file[RF__INDEX_FILES];
+    const int8_t *code;                 /* [n,D] */
+    const float *scale;                 /* [n,2] */
+    const int64_t *offset;              /* [n + 1] */
+    float *score;                       /* [n] */
+    int16_t *query;                     /* [D] */
+    float *vector;                      /* [D] */
+    double *lower;                      /* [tops] a heap, the least on top */
+    rf_hit *hit;
+    size_t tops, hits;
+};
+
+/* ---- opening ----------------------------------------------------------------------------------------------------- */
+
+static rf_status damaged(const char *folder, const char *file, const char *what, rf_error *why)
+{
+    return rf_fail(why, RF_EDATA, "%s/%s: %s; index the texts anew", folder, file, what);
+}
+
+static bool read_pooling(const char *name, rf_pooling *out)
+{
+    for (int i = 0; rf__index_pooling[i]; i++)
+        if (!strcmp(name, rf__index_pooling[i])) return *out = (rf_pooling)i, true;
+    return false;
+}
+
+static bool read_hex(const char *text, uint64_t *out)
+{
+    char *end;
+    *out = strtoull(text, &end, 16);
+    return strlen(text) == 16 && !*end;
+}
+
+static rf_status read_description(rf_index *x, const char *folder, const json_t *all, rf_error *why)
+{
+    const char *format = "", *model = "", *pooling = "", *prompt = NULL;
+    json_int_t n = 0, D = 0, max_length = -1;
+    if (json_unpack((json_t *)(uintptr_t)all, "{s:s}", "format", &format) || strncmp(format, "roformer-index-", 15))
+        return rf_fail(why, RF_EDATA, "%s/%s: not an index: no \"format\": \"%s\"", folder, RF_FILE_INDEX,
+                       RF__INDEX_FORMAT);
+    if (strcmp(format, RF__INDEX_FORMAT) != 0)
+        return rf_fail(why, RF_EUNSUPPORTED, "%s/%s: format %s, expected %s", folder, RF_FILE_INDEX,
+                       rf__printable(format).text, RF__INDEX_FORMAT);
+    if (json_unpack((json_t *)(uintptr_t)all, "{s:I, s:I, s:s, s:s, s:I, s?:s}", "count", &n, "dimensions", &D, "model",
+                    &model, "pooling", &pooling, "max_length", &max_length, "prompt", &prompt) &&
+        json_unpack((json_t *)(uintptr_t)all, "{s:I, s:I, s:s, s:s, s:I, s:n}", "count", &n, "dimensions", &D, "model",
+                    &model, "pooling", &pooling, "max_length", &max_length, "prompt"))
+        return damaged(folder, RF_FILE_INDEX, "count, dimensions, model, pooling or max_length is missing", why);
+    if (n < 1 || D < 1 || D > RF_MAX_INDEX_DIMENSIONS || max_length < -1 || max_length > INT32_MAX ||
+        !read_hex(model, &x->o.fingerprint) || !read_pooling(pooling, &x->o.pooling))
+        return damaged(folder, RF_FILE_INDEX, "a value is outside its limits", why);
+    x->n = n;
+    x->o.dimensions = D;
+    x->o.max_length = max_length;
+    if (prompt && !(x->prompt = rf__strdup(x->ctx, prompt))) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    x->o.prompt = x->prompt;
+    return RF_OK;
+}
+
+static rf_status open_description(rf_index *x, const char *folder, rf_error *why)
+{
+    enum { LIMIT = 1 << 20 };
+    char path[4096], *text = NULL;
+    size_t size;
+    rf_status status = rf__path(path, sizeof path, folder, RF_FILE_INDEX, why);
+    if (!status) status = rf__read_file(x->ctx, path, LIMIT, &text, &size, why);
+    if (status) return status;
+    json_t *all = rf__json_parse(text, size, 0, path, why);
+    rf__free(x->ctx, text);
+    if (!all) return why && why->code ? why->code : RF_EDATA;
+    status = read_description(x, folder, all, why);
+    json_decref(all);
+    return status;
+}
+
+/* Each file has the bytes and the beginning that index.json says. */
+static rf_status open_file(rf_index *x, const char *folder, int which, rf_error *why)
+{
+    char path[4096], header[RF__NPY_HEADER], text[96];
+    size_t size;
+    rf_map *map = &x->file[which];
+    rf_status status = rf__path(path, sizeof path, folder, rf__index_file[which], why);
+    if (!status) status = rf__map_open(x->ctx, path, map, why);
+    if (status || which == RF__LINES) return status;
+    if (!rf__index_bytes(which, x->n, x->o.dimensions, &size))
+        return damaged(folder, RF_FILE_INDEX, "more texts than memory can hold", why);
+    if (map->size != size) {
+        snprintf(text, sizeof text, "%zu bytes, expected %zu of %lld texts", map->size, size, (long long)x->n);
+        return damaged(folder, rf__index_file[which], text, why);
+    }
+    if (memcmp(map->data, header, rf__index_header(which, x->n, x->o.dimensions, header)) != 0)
+        return damaged(folder, rf__index_file[which], "its beginning is not what index.json says", why);
+    return RF_OK;
+}
+
+static rf_status check_content(const rf_index *x, const char *folder, rf_error *why)
+{
+    bool rises = x->offset[0] == 0;
+    for (int64_t i = 0; i < x->n && rises; i++) rises = x->offset[i + 1] > x->offset[i];
+    if (!rises) return damaged(folder, RF_FILE_INDEX_OFFSETS, "lines that do not follow one another", why);
+    if ((uint64_t)x->offset[x->n] != x->file[RF__LINES].size) {
+        char text[96];
+        snprintf(text, sizeof text, "%zu bytes, expected %lld", x->file[RF__LINES].size, (long long)x->offset[x->n]);
+        return damaged(folder, RF_FILE_INDEX_LINES, text, why);
+    }
+    for (int64_t i = 0; i < 2 * x->n; i++)
+        if (!isfinite(x->scale[i])) return damaged(folder, RF_FILE_INDEX_SCALES, "a number that is not finite", why);
+    return RF_OK;
+}
+
+static rf_status reserve(rf_index *x, rf_error *why)
+{
+    x->score = rf__calloc(x->ctx, (size_t)x->n, sizeof *x->score);
+    x->query = rf__calloc(x->ctx, (size_t)x->o.dimensions, sizeof *x->query);
+    x->vector = rf__calloc(x->ctx, (size_t)x->o.dimensions, sizeof *x->vector);
+    if (x->score && x->query && x->vector) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "out of memory: an index of %lld texts", (long long)x->n);
+}
+
+rf_status rf_index_open(const rf_ctx *ctx, const char *folder, rf_index **out, rf_error *why)
+{
+    if (!(ctx && folder && out)) return rf__missing("rf_index_open", "ctx, folder, out", why);
+    rf_error local = {0};
+    rf_index *x = rf__calloc(ctx, 1, sizeof *x);
+    if (!x) return rf_fail(why, RF_ENOMEM, "out of memory: an index");
+    if (!why) why = &local;
+    x->ctx = ctx;
+    rf_index_defaults(&x->o);
+    rf_status status = open_description(x, folder, why);
+    for (int i = 0; i < RF__INDEX_FILES && !status; i++) status = open_file(x, folder, i, why);
+    if (!status) {
+        x->code = (const int8_t *)x->file[RF__CODES].data + RF__NPY_HEADER;
+        x->scale = (const float *)(const void *)(x->file[RF__SCALES].data + RF__NPY_HEADER);
+        x->offset = (const int64_t *)(const void *)(x->file[RF__OFFSETS].data + RF__NPY_HEADER);
+        status = check_content(x, folder, why);
+    }
+    if (!status) status = reserve(x, why);
+    if (status) {
+        rf_index_close(x);
+        return status;
+    }
+    *out = x;
+    return RF_OK;
+}
+
+void rf_index_close(rf_index *x)
+{
+    if (!x) return;
+    for (int i = 0; i < RF__INDEX_FILES; i++)
+        if (x->file[i].data) rf__map_close(x->ctx, &x->file[i]);
+    rf__free(x->ctx, x->prompt);
+    rf__free(x->ctx, x->score);
+    rf__free(x->ctx, x->query);
+    rf__free(x->ctx, x->vector);
+    rf__free(x->ctx, x->lower);
+    rf__free(x->ctx, x->hit);
+    rf__free(x->ctx, x);
+}
+
+int64_t rf_index_count(const rf_index *x) { return x->n; }
+const rf_index_options *rf_index_made_with(const rf_index *x) { return &x->o; }
+
+const char *rf_index_text(const rf_index *x, int64_t row, size_t *bytes)
+{
+    if (row < 0 || row >= x->n) return NULL;
+    *bytes = (size_t)(x->offset[row + 1] - x->offset[row] - 1);
+    return (const char *)x->file[RF__LINES].data + x->offset[row];
+}
+
+/* ---- searching --------------------------------------------------------------------------------------------------- */
+
+typedef struct scan {
+    rf_index *x;
+    const float *q;
+    float step;                         /* q is about `step` times its whole numbers */
+    double length, moved;               /* |q|, |q - q'| */
+} scan;
+
+/* q as whole numbers of 16 bits, so small that no sum of products with codes leaves 32. */
+static rf_status round_query(scan *s, rf_error *why)
+{
+    const int64_t D = s->x->o.dimensions;
+    double square = 0, most = 0, lost = 0;
+    for (int64_t c = 0; c < D; c++) {
+        const double a = (double)s->q[c];
+        square += a * a;
+        most = fmax(most, fabs(a));
+    }
+    s->length = sqrt(square);
+    if (!isfinite(square)) return rf_fail(why, RF_ENUMERIC, "the query's vector is not finite");
+    if (!(square > 0)) return rf_fail(why, RF_ENUMERIC, "the query's vector has length 0: nothing is near to it");
+    /* |c| <= 127 sqrt D, and rounding lengthens q' by at most sqrt D / 2 */
+    const double root = sqrt((double)D), longest = 0x1p31 / (127 * root) - root;
+    s->step = (float)fmax(most / 32767, s->length / longest) * (1 + 0x1p-20f);
+    for (int64_t c = 0; c < D; c++) {
+        const double whole = rint((double)s->q[c] / (double)s->step);
+        s->x->query[c] = (int16_t)whole;
+        lost += ((double)s->q[c] - whole * (double)s->step) * ((double)s->q[c] - whole * (double)s->step);
+    }
+    s->moved = sqrt(lost);
+    return RF_OK;
+}
+
+enum { BLOCK = 2048 };
+
+static void scan_block(void *arg, int64_t block, int worker)
+{
+    (void)worker;
+    const scan *s = arg;
+    const rf_index *x = s->x;
+    const int64_t from = block * BLOCK, rows = rf__min64(x->n - from, BLOCK);
+    int32_t sum[BLOCK];
+    rf_ctx_kernels(x->ctx)->dots_i8(sum, x->code + from * x->o.dimensions, x->query, rows, x->o.dimensions);
+    for (int64_t i = 0; i < rows; i++)
+        x->score[from + i] = x->scale[2 * (from + i)] * ((float)sum[i] * s->step);
+}
+
+/* How far score may be from the product: of rounding v and q, and of three operations in f32. */
+static double reach(const scan *s, int64_t row)
+{
+    const double e = (double)s->x->scale[2 * row + 1];
+    return s->length * e + (s->moved + 0x1p-21 * s->length) * (1 + e) + 1e-30;
+}
+
+static bool findable(const rf_index *x, int64_t row) { return x->scale[2 * row + 1] >= 0; }
+
+/* The least of a heap is replaced, and what is put there goes down to its place. */
+static void sift(double *heap, int64_t n, double value)
+{
+    int64_t at = 0;
+    for (int64_t next = 1; next < n; next = 2 * at + 1) {
+        if (next + 1 < n && heap[next + 1] < heap[next]) next++;
+        if (value <= heap[next]) break;
+        heap[at] = heap[next];
+        at = next;
+    }
+    heap[at] = value;
+}
+
+/* The top-th largest lower end; -inf where there are fewer texts. */
+static double threshold(const scan *s, int64_t top)
+{
+    const rf_index *x = s->x;
+    for (int64_t i = 0; i < top; i++) x->lower[i] = -INFINITY;
+    for (int64_t i = 0; i < x->n; i++) {
+        if ((double)x->score[i] <= x->lower[0] || !findable(x, i)) continue;
+        const double low = (double)x->score[i] - reach(s, i);
+        if (low > x->lower[0]) sift(x->lower, top, low);
+    }
+    return x->lower[0];
+}
+
+/* <q, v_row>; v lies where FAISS has it, at any address. */
+static double product(const scan *s, int64_t row)
+{
+    const size_t D = (size_t)s->x->o.dimensions;
+    double sum = 0;
+    memcpy(s->x->vector, s->x->file[RF__VECTORS].data + RF__FAISS_HEADER + (size_t)row * D * sizeof(float),
+           D * sizeof(float));
+    for (size_t c = 0; c < D; c++) sum += (double)s->q[c] * (double)s->x->vector[c];
+    return sum;
+}
+
+/* The larger first, of equal ones the earlier text. */
+static int by_score(const void *a, const void *b)
+{
+    const rf_hit *x = a, *y = b;
+    if (x->score != y->score) return x->score < y->score ? 1 : -1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+static rf_status rank(const scan *s, double least, int64_t *found, rf_error *why)
+{
+    rf_index *x = s->x;
+    *found = 0;
+    for (int64_t i = 0; i < x->n; i++) {
+        if (!findable(x, i) || (double)x->score[i] + reach(s, i) < least) continue;
+        if (!rf__grow(x->ctx, &x->hit, &x->hits, (size_t)*found + 1, sizeof *x->hit))
+            return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts to compare", (long long)*found + 1);
+        const double score = product(s, i);
+        if (!isfinite(score))
+            return rf_fail(why, RF_EDATA, "%s: vector %lld is not finite; index the texts anew", RF_FILE_INDEX_VECTORS,
+                           (long long)i + 1);
+        x->hit[(*found)++] = (rf_hit){i, score};
+    }
+    if (*found) qsort(x->hit, (size_t)*found, sizeof *x->hit, by_score);
+    return RF_OK;
+}
+
+rf_status rf_index_search(rf_index *x, const float *query, int64_t top, const rf_hit **hit, int64_t *hits,
+                          rf_error *why)
+{
+    if (!(x && query && hit && hits)) return rf__missing("rf_index_search", "index, query, hit, hits", why);
+    if (top < 1) return rf_fail(why, RF_EARG, "top: %lld, expected 1 or more", (long long)top);
+    scan s = {.x = x, .q = query};
+    int64_t found = 0;
+    top = rf__min64(top, x->n);
+    if (!rf__grow(x->ctx, &x->lower, &x->tops, (size_t)top, sizeof *x->lower))
+        return rf_fail(why, RF_ENOMEM, "out of memory: %lld texts", (long long)top);
+    rf_status status = round_query(&s, why);
+    if (status) return status;
+    rf__parallel(x->ctx, (x->n + BLOCK - 1) / BLOCK, scan_block, &s);
+    status = rank(&s, threshold(&s, top), &found, why);
+    *hit = x->hit;
+    *hits = rf__min64(found, top);
+    return status;
+}
+
+/* ---- the model --------------------------------------------------------------------------------------------------- */
+
+/* Whatever the order of the tensors in their files. */
+rf_status rf_pipeline_fingerprint(const rf_pipeline *p, uint64_t *out, rf_error *why)
+{
+    if (!(p && out)) return rf__missing("rf_pipeline_fingerprint", "pipeline, out", why);
+    char path[4096];
+    rf_weights *w = NULL;
+    rf_status status = rf_weights_path(p->folder, path, sizeof path, why);
+    if (!status) status = rf_weights_open(p->ctx, path, &w, why);
+    if (status) return status;
+    uint64_t all = rf_tokenizer_fingerprint(rf_model_tokenizer(p->model), 1);
+    for (size_t i = 0; i < rf_weights_count(w); i++) {
+        const rf_weight *t = rf_weights_at(w, i);
+        all += rf__hash64(t->data, t->bytes, rf__hash64(t->name, strlen(t->name), 1));
+        rf_weights_forget(w, t);
+    }
+    rf_weights_close(w);
+    *out = all ? all : 1;
+    return RF_OK;
+}

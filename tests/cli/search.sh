@@ -1,0 +1,66 @@
+#!/bin/sh
+# search.sh — index and search: what rank prints of the same lines; whose model an index is; damage; nothing half made.
+. "$(dirname "$0")/lib"
+"$make_model" model || exit 1
+printf 'the old city\nof the river\n\nthe red house and the blue river\nof the river\n' > lines
+grep . lines > full
+expect 0 'roformer: 1 of 5 lines are empty' "$program" index -m model -o all lines
+expect 0 '' "$program" index -q -m model -o some full
+expect 0 '' "$program" search -m model some 'the river'
+cp out found
+expect 0 '' "$program" rank -m model 'the river' full
+same out found "as rank has them"
+expect 0 '' "$program" search -m model --json --top-k 2 some 'the river'
+cp out found
+expect 0 '' "$program" rank -m model --json --top-k 2 'the river' full
+same out found "as rank has them, in JSON"
+expect 0 '' "$program" search -m model --top-k 2 all 'of the river'
+[ "$(cut -f 2 out | tr '\n' ' ')" = '2 5 ' ] || fail "equal lines, numbered with the empty one: $(cat out)"
+expect 0 '' "$program" search -m model all 'of the river'
+[ "$(wc -l < out)" -eq 4 ] || fail "an empty line was found: $(cat out)"
+input=full expect 0 '' "$program" search -m model --top-k 1 some
+[ "$(cut -f 1,3 out | tr '\t\n' '  ')" = '1 1 2 2 3 3 4 2 ' ] || fail "lines as queries: $(cat out)"
+input=full expect 0 '' "$program" search -m model --top-k 1 --json some
+[ "$(grep -c '"query": [1-4]}' out)" -eq 4 ] || fail "the queries' numbers: $(cat out)"
+"$program" index -q -m model -o piped < full; same piped/codes.npy some/codes.npy "standard input"
+"$program" index -q -m model --threads 2 -o two full full
+"$program" search -m model --top-k 4 two 'of the river' > out
+[ "$(cut -f 2 out | tr '\n' ' ')" = '2 4 6 8 ' ] || fail "lines of two files: $(cat out)"
+"$program" embed -q -m model --normalize --format f32 -o v.f32 full
+tail -c +46 some/vectors.faiss > w.f32; same v.f32 w.f32 "vectors of embed"
+"$program" index -q -m model --dimensions 8 --pooling cls -o cut full
+"$program" search -m model cut 'the river' > found
+"$program" rank -m model --dimensions 8 --pooling cls 'the river' full > out
+same out found "how vectors are made is in the index"
+expect 0 '' "$program" search -m model --query-prompt 'of the ' --top-k 1 some 'river'
+[ "$(cut -f 1,2 out)" = "1.0000	2" ] || fail "a prompt of the query: $(cat out)"
+
+# Whose index it is, and whether it is whole.
+awk 'BEGIN { print "text\tpair"; for (i = 0; i < 16; i++) print "the old city " i "\tthe city is old " i }' > pairs.tsv
+"$program" finetune -q --task embed --model model --train pairs.tsv --max_steps 1 --dropout 0 -o trained > note 2>&1
+expect 3 'some: the index of another model' "$program" search -m trained some 'the river'
+expect 0 'some: intact' sh -c '"$0" verify some >&2' "$program"
+cp -r some short; head -c 200 some/vectors.faiss > short/vectors.faiss
+expect 3 'short/vectors.faiss: 200 bytes, expected' "$program" search -m model short 'the river'
+expect 3 'vectors.faiss: 200 bytes' "$program" verify short
+expect 4 'no-such' "$program" search -m model no-such 'the river'
+expect 4 'model/index.json: cannot open' "$program" search -m model model 'the river'
+expect 4 'some exists' "$program" index -m model -o some full
+expect 2 'needs -o DIR' "$program" index -m model full
+expect 2 'search needs INDEX' "$program" search -m model
+printf 'fine\nbad \377\n' > bytes
+expect 3 'bytes: line 2' "$program" index -m model -o half bytes
+: > none
+expect 3 'no text to search in' "$program" index -m model -o half none
+expect 4 'no-such' "$program" index -m model -o half full no-such
+ls -d half* > note 2>&1 && fail "something was left: $(cat note)"
+
+# Ended by a signal: nothing is there.
+mkfifo pipe
+"$program" index -q -m model -o half pipe & pid=$!
+exec 3> pipe
+printf 'the river\n' >&3
+await test -e half.tmp-"$pid"-0
+kill -TERM "$pid"; exec 3>&-; wait "$pid"
+ls -d half* > note 2>&1 && fail "something was left behind a signal: $(cat note)"
+done_testing
