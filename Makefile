@@ -18,8 +18,10 @@ setup: ## install what is missing (Debian packages)
 build: setup
 	@sh tools/build.sh release
 
-demo: build ## fill masks and embed sentences with the shipped model
-	@$(B)/roformer demo
+demo: setup ## fill masks, search in README's sentences and compare some with the shipped model
+	@sh tools/build.sh release roformer-program
+	@sh tools/sentences.sh README.md > $(B)/readme.txt
+	@$(B)/roformer demo --lines $(B)/readme.txt
 
 test: build ## the whole test suite; at its end, what was left out and why
 	@ctest --test-dir $(B) -j $(J) --output-on-failure; code=$$?; sh tools/skipped.sh $(B) && exit $$code

@@ -1,15 +1,18 @@
 #!/bin/sh
-# build.sh PRESET — configures and builds.  On a terminal one line counts along, elsewhere every tenth part gets one; what the compiler
-# says of an error is shown in full, and all of it is in build/build-PRESET.log.
+# build.sh PRESET [TARGET] — configures and builds.  On a terminal one line counts along, elsewhere every tenth part gets
+# one; what the compiler says of an error is shown in full, and all of it is in build/build-PRESET.log.
 set -eu
 cd "$(dirname "$0")/.."
-preset=$1
+preset=$1 target=${2:-all}
 mkdir -p build
 log=build/build-$preset.log
 cmake --preset "$preset" > "build/configure-$preset.log" 2>&1 || { cat "build/configure-$preset.log"; exit 1; }
 terminal=0
 [ ! -t 1 ] || terminal=1
-{ NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" -j "${J:-$(nproc)}" 2>&1 && echo "build: done" || echo "build: failed"; } |
+{
+    NINJA_STATUS='[%f/%t] ' cmake --build "build/$preset" --target "$target" -j "${J:-$(nproc)}" 2>&1 &&
+        echo "build: done" || echo "build: failed"
+} |
     tee "$log" | awk -v preset="$preset" -v terminal=$terminal '
         { last = $0 }
         match($0, /^\[[0-9]+\/[0-9]+\]/) && !failed {

@@ -1,7 +1,7 @@
 /* cmd_demo.c — roformer demo: the program shown by itself, with the commands that a person would type. */
 #define _GNU_SOURCE
 #include <errno.h>
-#include <fcntl.h>
+#include <ftw.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,14 +11,13 @@
 #include "cli/shell/commands.h"
 #include "cli/shell/io.h"
 
-struct args { const char *model; };
+struct args { const char *model, *lines; };
 
 static const char *const blanks[] = {
-    "The capital of France is [MASK].",
-    "She opened the window because the room was too [MASK].",
-    "The doctor told him to stay in [MASK] for a week.",
-    "They crossed the river by [MASK].",
-    "In [MASK], the leaves turn red and fall from the trees.",
+    "She won the gold [MASK] at the Olympic Games.",
+    "He was elected to the House of [MASK] in 1998.",
+    "The river flows into the [MASK] Sea.",
+    "The band released their first [MASK] in 1985.",
     "The [MASK] of the city was built in the 19th [MASK].",
 };
 
@@ -29,138 +28,107 @@ static const char *const sentences[] = {
     "The football club signed a new player.",
     "The river flows through the valley to the sea.",
 };
+
+/* Asked of the lines of --lines, or of the sentences. */
+static const char *const questions[] = {"train a model on my own text", "what happens after a power cut"};
+static const char *const question[] = {"a concert", "water"};
 enum { BLANKS = sizeof blanks / sizeof *blanks, SENTENCES = sizeof sentences / sizeof *sentences };
 
 typedef struct job {
     const struct args *a;
     cli_io *io;
     char self[4096];
+    char folder[4096];                  /* a temporary one, where the commands work */
 } job;
 
-/* ---- a child: this program with other arguments ------------------------------------------------------------------ */
+/* ---- a command: this program with other arguments ---------------------------------------------------------------- */
 
-typedef struct child { pid_t pid; int in, out; } child;        /* in, out: our ends of its pipes, -1 when it has ours */
-
-static void shut(int *fd)
-{
-    if (*fd >= 0) close(*fd);
-    *fd = -1;
-}
-
-static rf_status start(const job *j, const char *const arguments[], bool piped, child *c, rf_error *why)
+/* Prints it as one types it; its own words follow on the screen, and its exit code becomes ours. */
+static int run_command(job *j, const char *shown, const char *const arguments[], int n)
 {
     extern char **environ;
-    posix_spawn_file_actions_t files;
-    int to[2] = {-1, -1}, from[2] = {-1, -1}, e = 0;
-    *c = (child){-1, -1, -1};
-    if (piped && (pipe2(to, O_CLOEXEC) || pipe2(from, O_CLOEXEC))) e = errno;
-    posix_spawn_file_actions_init(&files);
-    if (piped) {
-        posix_spawn_file_actions_adddup2(&files, to[0], 0);
-        posix_spawn_file_actions_adddup2(&files, from[1], 1);
+    const char *all[16 + BLANKS] = {"roformer"};
+    int count = 1, code = 0;
+    pid_t pid;
+    for (int i = 0; i < n; i++) all[count++] = arguments[i];
+    if (j->a->model) {
+        all[count++] = "-m";
+        all[count++] = j->a->model;
     }
-    if (!e) e = posix_spawn(&c->pid, j->self, &files, NULL, (char *const *)(uintptr_t)arguments, environ);
-    posix_spawn_file_actions_destroy(&files);
-    shut(&to[0]);
-    shut(&from[1]);
-    c->in = to[1];
-    c->out = from[0];
-    if (!e) return RF_OK;
-    shut(&c->in);
-    shut(&c->out);
-    return rf_fail(why, RF_EIO, "%.200s cannot be run: %s", j->self, strerror(e));
-}
-
-/* The child's own words are on the screen already; its exit code becomes ours. */
-static int finish(child *c)
-{
-    int code = 0;
-    shut(&c->in);
-    shut(&c->out);
-    while (waitpid(c->pid, &code, 0) < 0 && errno == EINTR) {}
+    printf("\n%s$ roformer %s%s\n", j->io->color_out ? "\033[1;32m" : "", shown, j->io->color_out ? "\033[0m" : "");
+    if (cli_flush(&j->io->why)) return cli_exit(j->io);
+    const int e = posix_spawn(&pid, j->self, NULL, NULL, (char *const *)(uintptr_t)all, environ);
+    if (e) {
+        rf_fail(&j->io->why, RF_EIO, "%.200s cannot be run: %s", j->self, strerror(e));
+        return cli_exit(j->io);
+    }
+    while (waitpid(pid, &code, 0) < 0 && errno == EINTR) {}
     return WIFEXITED(code) ? WEXITSTATUS(code) : 128 + WTERMSIG(code);
-}
-
-static void show(const job *j, const char *line)
-{
-    printf("\n%s$ roformer %s%s\n", j->io->color_out ? "\033[1;32m" : "", line, j->io->color_out ? "\033[0m" : "");
 }
 
 /* ---- the acts ---------------------------------------------------------------------------------------------------- */
 
 static int fill_masks(job *j)
 {
-    const char *arguments[8 + BLANKS] = {"roformer", "fill-mask", "--top-k=5"};
-    int n = 3;
-    if (j->a->model) {
-        arguments[n++] = "-m";
-        arguments[n++] = j->a->model;
-    }
-    show(j, "fill-mask \"The capital of France is [MASK].\" ...");
-    for (int i = 0; i < BLANKS; i++) arguments[n++] = blanks[i];
-    child c;
-    if (cli_flush(&j->io->why) || start(j, arguments, false, &c, &j->io->why)) return cli_exit(j->io);
-    return finish(&c);
+    const char *arguments[2 + BLANKS] = {"fill-mask", "--top-k=3"};
+    for (int i = 0; i < BLANKS; i++) arguments[2 + i] = blanks[i];
+    return run_command(j, "fill-mask --top-k 3 \"She won the gold [MASK] at the Olympic Games.\" ...", arguments,
+                       2 + BLANKS);
 }
 
-static int tokenize(job *j)
+static int search(job *j)
 {
-    const char *arguments[8] = {"roformer", "tokenize", "Rotary embeddings turn vectors."};
-    if (j->a->model) {
-        arguments[3] = "-m";
-        arguments[4] = j->a->model;
+    char index[4200], own[4200], shown[256];
+    const char *const *asked = j->a->lines ? questions : question;
+    snprintf(index, sizeof index, "%s/lines.index", j->folder);
+    snprintf(own, sizeof own, "%s/sentences.txt", j->folder);
+    const char *const make[] = {"index", "-q", "-o", index, j->a->lines ? j->a->lines : own};
+    snprintf(shown, sizeof shown, "index -o lines.index %.200s", j->a->lines ? j->a->lines : "sentences.txt");
+    int code = run_command(j, shown, make, 5);
+    for (size_t i = 0; i < sizeof questions / sizeof *questions && !code; i++) {
+        const char *const find[] = {"search", "--top-k=3", index, asked[i]};
+        snprintf(shown, sizeof shown, "search --top-k 3 lines.index \"%s\"", asked[i]);
+        code = run_command(j, shown, find, 4);
     }
-    show(j, "tokenize \"Rotary embeddings turn vectors.\"");
-    child c;
-    if (cli_flush(&j->io->why) || start(j, arguments, false, &c, &j->io->why)) return cli_exit(j->io);
-    return finish(&c);
+    return code;
 }
 
-static void print_cosines(const float *v, size_t C)
+static int compare(job *j)
 {
-    for (int i = 0; i < SENTENCES; i++) {
-        printf("  %d  %-54s", i + 1, sentences[i]);
-        for (int k = 0; k < SENTENCES; k++) {
-            double dot = 0;
-            for (size_t c = 0; c < C; c++) dot += (double)v[(size_t)i * C + c] * (double)v[(size_t)k * C + c];
-            printf(" %5.2f", dot);
-        }
-        printf("\n");
-    }
-    printf("  %57s", "");
-    for (int k = 0; k < SENTENCES; k++) printf(" %5d", k + 1);
+    char path[4200];
+    snprintf(path, sizeof path, "%s/sentences.txt", j->folder);
     printf("\n");
+    for (int i = 0; i < SENTENCES; i++) printf("  %d  %s\n", i + 1, sentences[i]);
+    const char *const arguments[] = {"similarity", path};
+    return run_command(j, "similarity sentences.txt", arguments, 2);
 }
 
-static int embed(job *j)
+/* ---- the folder of the acts -------------------------------------------------------------------------------------- */
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
-    const char *arguments[10] = {"roformer", "embed", "--normalize", "--format=f32"};
+    (void)st, (void)type, (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+static rf_status make_folder(job *j)
+{
+    char path[4200];
     rf_error *why = &j->io->why;
-    child c;
-    float *v = NULL;
-    size_t bytes = 0, capacity = 1 << 20;
-    if (j->a->model) {
-        arguments[4] = "-m";
-        arguments[5] = j->a->model;
-    }
-    show(j, "embed --normalize --format f32 < sentences.txt        # the cosines of the vectors");
-    if (cli_flush(why) || start(j, arguments, true, &c, why)) return cli_exit(j->io);
-    for (int i = 0; i < SENTENCES; i++) dprintf(c.in, "%s\n", sentences[i]);
-    shut(&c.in);
-    if (!(v = malloc(capacity))) rf_fail(why, RF_ENOMEM, "out of memory");
-    for (ssize_t got = 1; v && got > 0 && bytes < capacity; bytes += got > 0 ? (size_t)got : 0)
-        do got = read(c.out, (char *)v + bytes, capacity - bytes);
-        while (got < 0 && errno == EINTR);
-    const int code = finish(&c);
-    if (!code && v && bytes && bytes % (SENTENCES * sizeof *v) == 0) print_cosines(v, bytes / sizeof *v / SENTENCES);
-    else if (!code) rf_fail(why, RF_EDATA, "embed gave %zu bytes for %d sentences", bytes, SENTENCES);
-    free(v);
-    return code ? code : cli_exit(j->io);
+    const char *temporary = getenv("TMPDIR");
+    snprintf(j->folder, sizeof j->folder, "%.4000s/roformer-demo-XXXXXX", temporary && *temporary ? temporary : "/tmp");
+    if (!mkdtemp(j->folder)) return rf_fail(why, RF_EIO, "%s: cannot create: %s", j->folder, strerror(errno));
+    snprintf(path, sizeof path, "%s/sentences.txt", j->folder);
+    FILE *f = fopen(path, "w");
+    for (int i = 0; i < SENTENCES && f; i++) fprintf(f, "%s\n", sentences[i]);
+    if (!f || fclose(f)) return rf_fail(why, RF_EIO, "%s: cannot write: %s", path, strerror(errno));
+    return RF_OK;
 }
 
 static int run(void *arguments, cli_io *io)
 {
-    static int (*const act[])(job *) = {fill_masks, tokenize, embed};
+    static int (*const act[])(job *) = {fill_masks, search, compare};
     job j = {.a = arguments, .io = io};
     char folder[4096];
     int code = 0;
@@ -168,22 +136,25 @@ static int run(void *arguments, cli_io *io)
     if (n <= 0) rf_fail(&io->why, RF_EIO, "cannot find this program: %s", strerror(errno));
     else j.self[n] = 0;
     if (!io->why.code) cli_model_folder(j.a->model, folder, sizeof folder, &io->why);
-    if (io->why.code) return cli_exit(io);
+    if (io->why.code || make_folder(&j)) return cli_exit(io);
     printf("model: %s\n", folder);
     for (size_t i = 0; i < sizeof act / sizeof *act && !code; i++) code = act[i](&j);
+    nftw(j.folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     if (!code) printf("\nroformer help lists the commands; roformer pretrain trains a model on your own text.\n");
-    return code;
+    return code ? code : cli_exit(io);
 }
 
 static const cli_option options[] = {
     CLI_MODEL_OPTION(struct args, model),
+    {"lines", 0, CLI_FILE, offsetof(struct args, lines), "FILE", NULL, 0, 0, NULL,
+     "search in the lines of FILE; without it in some sentences of its own", NULL},
     {0},
 };
 
 static const char *const examples[] = {"roformer demo", NULL};
 
 const cli_command cmd_demo = {
-    "demo", "", "fill masks and embed sentences with the shipped model",
-    "Runs fill-mask, tokenize and embed on a few sentences, and prints each command and its output.",
+    "demo", "", "fill masks, search and compare sentences with the shipped model",
+    "Runs fill-mask, index, search and similarity on a few sentences, and prints each command and its output.",
     examples, options, sizeof(struct args), NULL, run,
 };
