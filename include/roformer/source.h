@@ -45,6 +45,12 @@ void rf_source_close(rf_source *s);                              /* NULL is fine
  *   RF_EUNSUPPORTED  UTF-16; a zstd window above 128 MiB                   RF_EIO   the system could not read        */
 rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, rf_error *why);
 
+/* Fails with the sentence about a text whose lines end with CR alone, as on old Macs: to all readers of lines it is one
+ * line.  For a text that has no LF, and a CR that is not its last byte.
+ *
+ *   RF_EDATA   with a name, always: the message says how such a file is converted                                    */
+rf_status rf_source_no_lines(const char *name, rf_error *why);
+
 #ifdef __cplusplus
 }
 #endif

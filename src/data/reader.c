@@ -44,6 +44,7 @@ struct rf_reader {
     size_t line_capacity, at, end;
     int64_t number;                     /* of the line, from 1                                                       */
     size_t column;                      /* bytes of this line that were used in earlier pieces                       */
+    bool cr;                            /* the first line holds a CR that does not end it                            */
     bool ended;                         /* the source has no more                                                    */
 
     char *doc;                          /* bytes [from, size) are not yet given out                                  */
@@ -134,7 +135,8 @@ static rf_status next_piece(rf_reader *r, const char **p, size_t *n, bool *whole
                        (long long)r->number, r->column + bad + 1, (unsigned char)(*p)[bad], rf_utf8_advice(*p, *n));
     r->column += *n;
     if (*whole && *n && (*p)[*n - 1] == '\r') --*n;
-    return RF_OK;
+    if (r->number == 1 && memchr(*p, '\r', *n)) r->cr = true;
+    return !newline && *whole && r->number == 1 && r->cr ? rf_source_no_lines(name_of(r), why) : RF_OK;
 }
 
 /* ---- documents --------------------------------------------------------------------------------------------------- */
@@ -322,7 +324,7 @@ static rf_status open_file(rf_reader *r, rf_error *why)
     rf_status s = r->memory ? rf__source_from_memory(r->ctx, r->memory, r->memory_size, f->path, &r->source, why)
                             : rf_source_open(r->ctx, f->path, &r->source, why);
     r->at = r->end = r->from = r->size = r->column = 0;
-    r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = false;
+    r->ended = r->complete = r->file_done = r->continues = r->inside = r->title_next = r->cr = false;
     r->index = 0;
     while (!s && !r->ended && r->end < 4096) s = fill(r, why);     /* enough to see what it is */
     if (s) return s;

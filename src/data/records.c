@@ -177,10 +177,7 @@ static rf_status check_line_ends(const rf__records *r, bool one, rf_error *why)
 {
     const char *cr = memchr(r->data, '\r', r->size);
     if (one || !cr || cr + 1 == r->data + r->size || memchr(r->data, '\n', r->size)) return RF_OK;
-    return rf_fail(
-        why, RF_EDATA,
-        "%s: its lines end with CR alone, as on old Macs, expected is LF or CRLF; tr '\\r' '\\n' converts it",
-        short_path(r));
+    return rf_source_no_lines(short_path(r), why);
 }
 
 /* ---- rows ---- */

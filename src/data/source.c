@@ -206,6 +206,13 @@ rf_status rf_source_read(rf_source *s, char *to, size_t capacity, size_t *got, r
     return RF_OK;
 }
 
+rf_status rf_source_no_lines(const char *name, rf_error *why)
+{
+    static const char expected[] = "expected is LF or CRLF; tr '\\r' '\\n' converts it";
+    if (!name) return rf__missing("rf_source_no_lines", "name", why);
+    return rf_fail(why, RF_EDATA, "%.200s: its lines end with CR alone, as on old Macs, %s", name, expected);
+}
+
 /* ---- opening ----------------------------------------------------------------------------------------------------- */
 
 /* `head`: bytes that were read from fd already. */

@@ -21,6 +21,19 @@ wait
 "$program" tokenize -m model --json the <&- > got 2> err || fail "tokenize TEXT with standard input closed: $(cat err)"
 "$program" tokenize -m model --json the 2>&- > got || fail "tokenize with standard error closed"
 
+# Lines that end with CR alone would be one line, and one answer: refused, not guessed; an end of CR, or one inside a line, is none.
+printf 'the city\rthe river\r' > mac
+input=mac expect 3 "standard input: its lines end with CR alone.*tr '.r' '.n' converts" "$program" embed -m model
+[ ! -s out ] || fail "vectors of a file of one line"
+expect 3 'mac: its lines end with CR alone' "$program" evaluate -m model --text mac
+expect 3 'mac: its lines end with CR alone' "$program" vocab --text mac --size 40 -o mac-model
+expect 3 'mac: its lines end with CR alone' "$program" bleu mac < lines
+printf 'the city\r' > one
+input=one expect 0 '' "$program" tokenize -m model --json
+printf 'the\rcity\nthe river' > inside
+input=inside expect 0 '' "$program" tokenize -m model --json
+[ "$(wc -l < out)" -eq 2 ] || fail "lines: $(cat out)"
+
 # No model: said at once, with what to do.
 expect 4 'nowhere.*cannot open' "$program" fill-mask -m nowhere '[MASK]'
 expect 4 'nowhere' "$program" info -m nowhere

@@ -62,6 +62,16 @@ static void lines_are_pairs(void **state)
     if (read(ctx, t, "ein Hund\nzwei [SEP]\nß\n", "a dog\ntwos\ns", &none, &same, &why)) fail_msg("%s", why.text);
     assert_true(same.hash != p.hash);
     rf__pairs_free(ctx, &same);
+    if (read(ctx, t, "\xEF\xBB\xBF" "ein Hund\nzwei [SEP]\nß\n", "\xEF\xBB\xBF" "a dog\r\ntwo\r\nss\r\n", &none,
+             &same, &why))
+        fail_msg("%s", why.text);
+    assert_true(same.hash == p.hash);                    /* a byte-order mark is no word */
+    rf__pairs_free(ctx, &same);
+    assert_int_equal(read(ctx, t, "ein Hund\rzwei\r", "a dog\n", &none, &same, &why), RF_EDATA);
+    assert_non_null(strstr(why.text, "text.de: its lines end with CR alone"));
+    why = (rf_error){0};
+    assert_int_equal(read(ctx, t, "ein Hund\n", "a dog\rtwo", &none, &same, &why), RF_EDATA);
+    assert_non_null(strstr(why.text, "text.en: its lines end with CR alone"));
     rf__pairs_free(ctx, &p);
     rf_tokenizer_free(t);
     rf_ctx_free(ctx);

@@ -87,6 +87,32 @@ static void plain_text(void **state)
     gives("= a\n= b =\nx", "f", &by_heading, "[= a][x]");
 }
 
+/* A text with CR and no LF is one line to every reader of lines: nobody means that. */
+static void ends_of_lines_of_old_macs(void **state)
+{
+    (void)state;
+    static const char said[] = "f: its lines end with CR alone, as on old Macs, expected is LF or CRLF";
+    enum { LONG = 700 << 10 };
+    refuses("a\rb\r\rc\r", "f", NULL, RF_EDATA, said);
+    refuses("\xEF\xBB\xBF" "a\rb", "f", &by_line, RF_EDATA, said);
+    refuses("\r\ra", "f", &by_heading, RF_EDATA, said);
+    refuses("<doc id=\"1\">\rx\r</doc>\r", "f", NULL, RF_EDATA, said);
+    refuses("{\"text\":\"a\"}\r{\"text\":\"b\"}\r", "f.jsonl", NULL, RF_EDATA, "lines end with CR alone");
+    char *large = malloc(LONG);                                    /* longer than the buffer for a line */
+    memset(large, 'x', LONG);
+    large[7] = '\r';
+    refuses_bytes(large, LONG, "f", NULL, RF_EDATA, said);
+    large[LONG - 2] = '\n';                                        /* a CR inside one line of two is a blank */
+    rf_reader *r = reader(large, LONG, "f", NULL);
+    rf_error why = {0};
+    all(r, &why);
+    assert_int_equal(why.code, RF_OK);
+    rf_reader_close(r);
+    free(large);
+    gives("a b\r", "f", NULL, "[a b]");
+    gives("a\rb\nc\rd", "f", &by_line, "[a\rb][c\rd]");
+}
+
 static void json_lines(void **state)
 {
     (void)state;
@@ -584,6 +610,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_text),    cmocka_unit_test(json_lines),        cmocka_unit_test(wiki),
+        cmocka_unit_test(ends_of_lines_of_old_macs),
         cmocka_unit_test(bad_bytes),     cmocka_unit_test(cuts),              cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(random_text),   cmocka_unit_test(compressed),        cmocka_unit_test(bombs),
         cmocka_unit_test(several_files), cmocka_unit_test(doors),             cmocka_unit_test(standard_input),

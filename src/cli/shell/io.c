@@ -181,6 +181,7 @@ rf_status cli_lines_next(cli_lines *l, const char **line, size_t *size, rf_error
                 n -= 3;
             }
             if (n && at[n - 1] == '\r') n--;
+            if (!feed && l->number == 1 && memchr(at, '\r', n)) return rf_source_no_lines(l->name, why);
             const size_t good = rf_utf8_check(at, n);
             if (good < n)
                 return rf_fail(why, RF_EDATA, "%.200s: line %llu: byte %zu (0x%02x) is not UTF-8%s", l->name,
