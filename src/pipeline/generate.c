@@ -7,7 +7,7 @@
 #include "model/generate.h"
 #include "pipeline/pipeline.h"
 
-enum { SPECIALS = 4 };
+enum { SPECIALS = 4 };                  /* that are never chosen where the caller does not say */
 
 typedef struct writing {
     int32_t *id;         /* [n] of the prompt, then what comes; NULL: nothing has come yet                */
@@ -212,6 +212,26 @@ static rf_status write_all(writer *w, const uint64_t occurrence[], int64_t n, rf
     return status;
 }
 
+/* What is never chosen: special tokens, and ids of the model that the tokenizer has no token for. */
+static rf_status suppress(const rf_pipeline *p, rf_generate_options *o, int32_t **list, rf_error *why)
+{
+    const rf_tokenizer *t = rf_model_tokenizer(p->model);
+    const int32_t V = (int32_t)rf_model_config(p->model)->vocab_size;
+    const int32_t special[SPECIALS] = {rf_tokenizer_pad(t), rf_tokenizer_unk(t), rf_tokenizer_cls(t),
+                                       rf_tokenizer_mask(t)};
+    int64_t n = SPECIALS;
+    for (int32_t id = 0; id < V; id++) n += !rf_tokenizer_token(t, id);
+    *list = rf__calloc(p->ctx, (size_t)n, sizeof **list);
+    if (!*list) return rf_fail(why, RF_ENOMEM, "out of memory: a list of %lld ids", (long long)n);
+    memcpy(*list, special, sizeof special);
+    n = SPECIALS;
+    for (int32_t id = 0; id < V; id++)
+        if (!rf_tokenizer_token(t, id)) (*list)[n++] = id;
+    o->suppress = *list;
+    o->suppressed = n;
+    return RF_OK;
+}
+
 rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const size_t bytes[],
                             const uint64_t occurrence[], int64_t n, const rf_generate_options *options,
                             rf_texts_sink *sink, rf_texts_done *done, void *user, rf_error *why)
@@ -225,15 +245,16 @@ rf_status rf_generate_texts(rf_pipeline *p, const char *const prompt[], const si
     writer w = {.p = p, .t = rf_model_tokenizer(p->model), .o = &o, .text = prompt, .bytes = bytes, .sink = sink,
                 .done = done, .user = user};
     const int32_t stop = rf_tokenizer_sep(w.t);
-    const int32_t never[SPECIALS] = {rf_tokenizer_pad(w.t), rf_tokenizer_unk(w.t), rf_tokenizer_cls(w.t),
-                                     rf_tokenizer_mask(w.t)};
     if (!o.stops) o.stop = &stop, o.stops = 1;
-    if (!o.suppressed) o.suppress = never, o.suppressed = SPECIALS;
     for (int64_t i = 0; i < n; i++)
         if (!prompt[i]) return rf_fail(why, RF_EARG, "prompt %lld: none given", (long long)i);
     for (int64_t i = 0; i < o.stop_strings; i++)
         if (!o.stop_string[i] || !*o.stop_string[i]) return rf_fail(why, RF_EARG, "stop_strings: an empty one");
-    return write_all(&w, occurrence, n, why);
+    int32_t *never = NULL;
+    if (!o.suppressed) status = suppress(p, &o, &never, why);
+    if (!status) status = write_all(&w, occurrence, n, why);
+    rf__free(p->ctx, never);
+    return status;
 }
 
 /* ---- one text ---- */

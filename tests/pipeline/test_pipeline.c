@@ -6,16 +6,18 @@
 
 typedef struct setup { rf_ctx *ctx; char *folder; rf_pipeline *p; rf_error why; } setup;
 
-static void write_config(const char *folder, const char *more)
+static void write_config_of(const char *folder, int words, const char *more)
 {
     char config[1024];
     const int n = snprintf(config, sizeof config,
-                           "{\"model_type\": \"roformer\", \"vocab_size\": 34, \"embedding_size\": 16,"
+                           "{\"model_type\": \"roformer\", \"vocab_size\": %d, \"embedding_size\": 16,"
                            " \"hidden_size\": 32, \"num_hidden_layers\": 2, \"num_attention_heads\": 2,"
                            " \"intermediate_size\": 64,"
-                           " \"max_position_embeddings\": 48%s}", more);
+                           " \"max_position_embeddings\": 48%s}", words, more);
     t_write(folder, "config.json", config, (size_t)n);
 }
+
+static void write_config(const char *folder, const char *more) { write_config_of(folder, 34, more); }
 
 static setup begin_in(rf_ctx *ctx, const char *more)
 {
@@ -326,13 +328,17 @@ static void text_goes_on_behind_the_prompt(void **state)
     assert_int_equal(g.prompt_tokens, 3);
     assert_int_equal(strlen(g.text), g.bytes);
     rf_session *session;
-    const int32_t prompt[] = {2, 5, 10}, stop = 3, never[] = {0, 1, 2, 4};
+    const int32_t prompt[] = {2, 5, 10}, stop = 3;
+    int32_t never[34] = {0, 1, 2, 4};                                /* and what the tokenizer has no token for */
     assert_int_equal(rf_tokenizer_id(t, "old"), 10);
     rf_generate_options by_hand = o;
     by_hand.stop = &stop;
     by_hand.stops = 1;
     by_hand.suppress = never;
     by_hand.suppressed = 4;
+    for (int32_t i = 0; i < 34; i++)
+        if (!rf_tokenizer_token(t, i)) never[by_hand.suppressed++] = i;
+    assert_int_equal(by_hand.suppressed, 5);                         /* the first of two lines "king" */
     if (rf_session_open(rf_pipeline_model(s.p), &session, &s.why) ||
         rf_session_generate(session, prompt, 3, &by_hand, remember, id, NULL, &s.why))
         fail_msg("%s", s.why.text);
@@ -351,6 +357,30 @@ static void text_goes_on_behind_the_prompt(void **state)
     rf_embed_defaults(&e);
     e.pooling = RF_POOL_CLS;
     assert_int_equal(rf_embed_texts(s.p, NULL, NULL, 0, &e, NULL, NULL, &s.why), RF_EUNSUPPORTED);
+    end(&s);
+}
+
+/* A model with more ids than the tokenizer has tokens, as where a vocabulary was padded: they would be no text. */
+static void ids_without_a_token_are_not_written(void **state)
+{
+    (void)state;
+    enum { PADDED = 2000, NEW = 30 };
+    setup s = {.ctx = t_ctx(1, NULL), .folder = tiny_model()};
+    rf_generate_options o;
+    rf_generation g;
+    write_config_of(s.folder, PADDED, ", \"is_decoder\": true");
+    random_weights(s.ctx, s.folder, 5);
+    if (rf_pipeline_open(s.ctx, s.folder, RF_F32, &s.p, &s.why)) fail_msg("%s", s.why.text);
+    rf_generate_defaults(&o);
+    o.max_new_tokens = NEW;
+    for (int beams = 1; beams <= 2; beams++) {
+        o.num_beams = beams;
+        o.do_sample = beams == 1;
+        if (rf_generate(s.p, "the old", RF_STRING, &o, NULL, NULL, &g, &s.why)) fail_msg("%s", s.why.text);
+        assert_true(g.n > 0 && g.bytes > 0);
+        for (int64_t i = 0; i < g.n; i++)
+            assert_non_null(rf_tokenizer_token(rf_model_tokenizer(rf_pipeline_model(s.p)), g.id[i]));
+    }
     end(&s);
 }
 
@@ -531,6 +561,7 @@ int main(void)
         cmocka_unit_test(masks_get_their_likeliest_words),
         cmocka_unit_test(labels_come_with_the_likeliest_first),
         cmocka_unit_test(text_goes_on_behind_the_prompt),
+        cmocka_unit_test(ids_without_a_token_are_not_written),
         cmocka_unit_test(many_prompts_are_one_each), cmocka_unit_test(texts_are_worth_their_tokens),
         cmocka_unit_test(what_is_missing_is_refused),
         cmocka_unit_test(memory_that_ends),
