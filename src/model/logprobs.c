@@ -22,6 +22,11 @@ static void one_row(void *arg, int64_t i, int worker)
     r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
 }
 
+void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[])
+{
+    rf__parallel(ctx, n, one_row, &(struct rows){ctx->k, logits, id, out, V});
+}
+
 /* Tokens [at, at + n) of the window's, of which those from `from` on predict the next; the window's last predicts
  * none. */
 typedef struct reading { rf_session *session; rf_sequence sequence; const int32_t *id; int64_t V, from, end; } reading;
@@ -40,8 +45,7 @@ static rf_status read_piece(const reading *x, int64_t at, int64_t n, double logp
     const rf_status status = x->sequence
                                  ? rf_session_continue(x->session, &x->sequence, &b, row, rows, &logits, why)
                                  : rf_session_scores(x->session, &b, row, rows, &logits, why);
-    if (!status)
-        rf__parallel(ctx, rows, one_row, &(struct rows){ctx->k, logits, x->id + first + 1, logprob + first + 1, x->V});
+    if (!status) rf__logprobs_of(ctx, logits, x->id + first + 1, rows, x->V, logprob + first + 1);
     rf__free(ctx, row);
     return status;
 }

@@ -135,16 +135,6 @@ rf_status rf_session_translate(rf_session *session, const rf_translate_source so
 
 /* ---- what given translations are worth ---- */
 
-struct rows { const rfk_table *k; const float *logits; const int32_t *id; double *out; int64_t V; };
-
-static void one_row(void *arg, int64_t i, int worker)
-{
-    const struct rows *r = arg;
-    const float *logits = r->logits + i * r->V;
-    (void)worker;
-    r->out[i] = (double)logits[r->id[i]] - rf__log_sum(r->k, logits, r->V);
-}
-
 static rf_status check_target(const rf_model *m, const rf_batch *target, rf_error *why)
 {
     const int64_t V = m->config.vocab_size;
@@ -166,8 +156,9 @@ static rf_status given_logits(rf_session *session, const rf_batch *source, const
     const int64_t N = target->N;
     const rf_status status = m->config.is_encoder_decoder ? check_target(m, target, why) : rf_translate_check(m, why);
     if (status) return status;
-    int32_t *shifted = *lists = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted), *row = shifted + N;
+    int32_t *shifted = *lists = rf__calloc(m->ctx, 2 * (size_t)N, sizeof *shifted);
     if (!shifted) return rf_fail(why, RF_ENOMEM, "out of memory: %lld tokens", (long long)N);
+    int32_t *row = shifted + N;
     memcpy(shifted + 1, target->id, (size_t)(N - 1) * sizeof *shifted);
     for (int64_t b = 0; b < target->B; b++)
         if (target->start[b] >= 0 && target->start[b] < N)
@@ -186,9 +177,7 @@ rf_status rf_session_translation_logprobs(rf_session *session, const rf_batch *s
     const float *logits;
     int32_t *lists = NULL;
     const rf_status status = given_logits(session, source, target, target->N, &lists, &logits, why);
-    if (!status)
-        rf__parallel(m->ctx, target->N, one_row,
-                     &(struct rows){m->ctx->k, logits, target->id, logprob, m->config.vocab_size});
+    if (!status) rf__logprobs_of(m->ctx, logits, target->id, target->N, m->config.vocab_size, logprob);
     rf__free(m->ctx, lists);
     return status;
 }

@@ -92,6 +92,9 @@ static inline int32_t rf__forced(const rf__writer *w, const rf__writing *t)
 /* log softmax(logits)[id] is logits[id] less this. */
 double rf__log_sum(const rfk_table *k, const float *logits, int64_t V);
 
+/* out[i] = log softmax(row i of the logits)[id[i]] of n rows. */
+void rf__logprobs_of(const rf_ctx *ctx, const float *logits, const int32_t id[], int64_t n, int64_t V, double out[]);
+
 /* Tokens of prompts, or of sources, in a step. */
 enum { RF__PIECE = 2048 };
 

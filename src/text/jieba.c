@@ -220,13 +220,8 @@ static rf_status save(const rf_tokenizer *any, rf_ready_files *to, rf_error *why
     const jieba *t = as_jieba(any);
     const rf_status status = rf__wordpiece_save(any, to, why);
     if (status || !t->own) return status;
-    char *copy = rf__alloc(any->ctx, t->dictionary.map.size);
-    if (!copy) return rf_fail(why, RF_ENOMEM, "%s: no memory for the dictionary", to->folder);
-    memcpy(copy, t->dictionary.map.data, t->dictionary.map.size);
-    to->file[to->n].name = RF_FILE_DICTIONARY;
-    to->file[to->n].text = copy;
-    to->file[to->n++].size = t->dictionary.map.size;
-    return RF_OK;
+    if (rf__ready_copy(any, to, RF_FILE_DICTIONARY, t->dictionary.map.data, t->dictionary.map.size)) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s: no memory for the dictionary", to->folder);
 }
 
 static void clear(rf_tokenizer *any)

@@ -8,8 +8,7 @@
  * transformers' MarianTokenizer has it.                                                                            */
 #include <stdlib.h>
 
-#include "spm.h"
-#include "tokenizer.h"
+#include "subwords.h"
 
 typedef struct word { const char *text; int32_t id; } word;
 
@@ -53,12 +52,10 @@ static const char *token_of(const rf_tokenizer *t, int32_t id)
 
 static int32_t id_of(const rf_tokenizer *t, const char *token) { return find(as_marian(t)->words, token); }
 
-static bool begins_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
-
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
     const char *piece = token_of(t, id);
-    return piece && !rf_tokenizer_is_special(t, id) && !begins_word(piece);
+    return piece && !rf_tokenizer_is_special(t, id) && !rf__subwords_begin_word(piece);
 }
 
 /* ---- text to ids ------------------------------------------------------------------------------------------------- */
@@ -103,29 +100,13 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     (void)scratch;
     if (code && !put_language(t, e, p, code)) return false;
     putting to = {t, e, p->from + code};
-    const rf_sample_options *s = p->sample;
-    const uint64_t at = to.from;
-    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
-    return !rf__spm_encode(t->spm, p->text + to.from, p->to - to.from, s ? s->nbest : 0, s ? s->alpha : 0, seed, put,
-                           &to, NULL);
+    return rf__subwords_cut(t->spm, p, to.from, put, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-typedef struct text { const rf_ctx *ctx; char *at; size_t n, capacity; } text;
-
-static bool append(void *user, const char *data, size_t size)
-{
-    text *t = user;
-    if (!rf__grow(t->ctx, &t->at, &t->capacity, t->n + size + 1, 1)) return false;
-    if (size) memcpy(t->at + t->n, data, size);
-    t->n += size;
-    t->at[t->n] = 0;
-    return true;
-}
-
 /* Blanks at both ends go, as transformers has it. */
-static void trim(text *t)
+static void trim(rf__growing *t)
 {
     size_t from = 0;
     while (t->n && t->at[t->n - 1] == ' ') t->n--;
@@ -139,17 +120,17 @@ static char *decode(const rf_tokenizer *any, const int32_t id[], size_t n, bool 
 {
     static const rf_change blanks[] = {{"\xE2\x96\x81", " "}};
     const marian *t = as_marian(any);
-    text out = {.ctx = any->ctx};
+    rf__growing out = {.ctx = any->ctx};
     const char **piece = rf__calloc(any->ctx, n + 1, sizeof *piece);
-    bool good = piece && append(&out, "", 0);
+    bool good = piece && rf__subwords_append(&out, "", 0);
     for (size_t i = 0, k = 0; i <= n && good; i++) {
         const char *token = i < n ? rf_tokenizer_token(any, id[i]) : NULL;
         const bool special = i < n && rf_tokenizer_is_special(any, id[i]);
         if (token && !special) piece[k++] = token;
         if (i < n && (!special || skip)) continue;                  /* a token that is shown ends a run of pieces     */
-        good = !k || !rf__spm_join(t->spm, piece, k, append, &out, NULL);
+        good = !k || !rf__spm_join(t->spm, piece, k, rf__subwords_append, &out, NULL);
         k = 0;
-        if (token) good = good && append(&out, token, strlen(token)) && append(&out, " ", 1);
+        if (token) good = good && rf__subwords_append(&out, token, strlen(token)) && rf__subwords_append(&out, " ", 1);
     }
     rf__free(any->ctx, (void *)piece);
     if (good) out.n = rf__replace_all(out.at, out.n, blanks, RF_COUNT(blanks)), trim(&out);
@@ -319,13 +300,7 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 
 static bool put_model(const marian *t, rf_ready_files *to, const char *name)
 {
-    char *copy = rf__alloc(t->base.ctx, t->bytes + 1);
-    if (!copy) return false;
-    memcpy(copy, t->model, t->bytes);
-    to->file[to->n].name = name;
-    to->file[to->n].text = copy;
-    to->file[to->n++].size = t->bytes;
-    return true;
+    return rf__ready_copy(&t->base, to, name, t->model, t->bytes);
 }
 
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)

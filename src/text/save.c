@@ -148,18 +148,24 @@ static rf_status write_all(const rf_tokenizer *t, const rf_ready_files *f, rf_er
     return status;
 }
 
+bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *f, const char *name, const void *data, size_t size)
+{
+    char *copy = rf__alloc(t->ctx, size + 1);
+    if (!copy) return false;
+    if (size) memcpy(copy, data, size);
+    f->file[f->n].name = name;
+    f->file[f->n].text = copy;
+    f->file[f->n++].size = size;
+    return true;
+}
+
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *f, const char *name, json_t *value)
 {
-    size_t size;
-    char *text = json_text(value, &size), *copy = text ? rf__alloc(t->ctx, size) : NULL;
-    if (copy) {
-        memcpy(copy, text, size);
-        f->file[f->n].name = name;
-        f->file[f->n].text = copy;
-        f->file[f->n++].size = size;
-    }
+    size_t size = 0;
+    char *text = json_text(value, &size);
+    const bool good = text && rf__ready_copy(t, f, name, text, size);
     free(text);
-    return copy != NULL;
+    return good;
 }
 
 /* Everything is there before the first file is touched. */

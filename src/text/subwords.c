@@ -8,8 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "spm.h"
-#include "tokenizer.h"
+#include "subwords.h"
 
 typedef struct subwords {
     rf_tokenizer base;
@@ -36,32 +35,32 @@ static bool put(void *user, const char *piece, int32_t id, uint32_t begin, uint3
     return true;
 }
 
+bool rf__subwords_cut(const rf__spm *m, const rf_passage *p, size_t from, rf__spm_put *each, void *user)
+{
+    const rf_sample_options *s = p->sample;
+    const uint64_t at = from;
+    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
+    return !rf__spm_encode(m, p->text + from, p->to - from, s ? s->nbest : 0, s ? s->alpha : 0, seed, each, user, NULL);
+}
+
 static bool encode(const rf_tokenizer *t, rf_encoding *e, const rf_passage *p, void *scratch)
 {
     (void)scratch;
     target to = {e, p->from};
-    const rf_sample_options *s = p->sample;
-    const uint64_t at = p->from;
-    const uint32_t seed = s ? (uint32_t)rf__hash64(&at, sizeof at, s->seed) : 0;
-    return !rf__spm_encode(as_subwords(t)->spm, p->text + p->from, p->to - p->from, s ? s->nbest : 0, s ? s->alpha : 0,
-                           seed, put, &to, NULL);
+    return rf__subwords_cut(as_subwords(t)->spm, p, p->from, put, &to);
 }
 
 /* ---- ids to text ------------------------------------------------------------------------------------------------- */
 
-typedef struct text { const rf_ctx *ctx; char *at; size_t n, capacity; } text;
-
-static bool append(void *user, const char *data, size_t size)
+bool rf__subwords_append(void *growing, const char *data, size_t size)
 {
-    text *t = user;
+    rf__growing *t = growing;
     if (!rf__grow(t->ctx, &t->at, &t->capacity, t->n + size + 1, 1)) return false;
     if (size) memcpy(t->at + t->n, data, size);
     t->n += size;
     t->at[t->n] = 0;
     return true;
 }
-
-static bool begins_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
 
 /* A piece of the model that is text. */
 static bool is_text(const rf_tokenizer *t, int32_t id)
@@ -74,19 +73,19 @@ static bool is_text(const rf_tokenizer *t, int32_t id)
 static char *decode(const rf_tokenizer *t, const int32_t id[], size_t n, bool skip, size_t *size)
 {
     const rf__spm *m = as_subwords(t)->spm;
-    text out = {.ctx = t->ctx};
-    bool good = append(&out, "", 0);
+    rf__growing out = {.ctx = t->ctx};
+    bool good = rf__subwords_append(&out, "", 0);
     for (size_t i = 0, to; i < n && good; i = to) {
         for (to = i; to < n && is_text(t, id[to]);) to++;
         if (to > i) {
-            if (out.n && begins_word(rf__spm_piece(m, id[i]))) good = append(&out, " ", 1);
-            good = good && !rf__spm_decode(m, id + i, to - i, append, &out, NULL);
+            if (out.n && rf__subwords_begin_word(rf__spm_piece(m, id[i]))) good = rf__subwords_append(&out, " ", 1);
+            good = good && !rf__spm_decode(m, id + i, to - i, rf__subwords_append, &out, NULL);
             continue;
         }
         to = i + 1;
         const char *token = rf_tokenizer_token(t, id[i]);
         if (token && !(skip && (rf_tokenizer_is_special(t, id[i]) || id[i] < as_subwords(t)->own)))
-            good = append(&out, token, strlen(token));
+            good = rf__subwords_append(&out, token, strlen(token));
     }
     if (!good) rf__free(t->ctx, out.at), out.at = NULL;
     *size = out.n;
@@ -104,7 +103,7 @@ static int32_t id_of(const rf_tokenizer *t, const char *token) { return rf__spm_
 
 static bool continues(const rf_tokenizer *t, int32_t id)
 {
-    return is_text(t, id) && !begins_word(rf__spm_piece(as_subwords(t)->spm, id));
+    return is_text(t, id) && !rf__subwords_begin_word(rf__spm_piece(as_subwords(t)->spm, id));
 }
 
 static uint64_t fingerprint(const rf_tokenizer *t, uint64_t seed)
@@ -265,20 +264,15 @@ static rf_status open_folder(rf_tokenizer_folder *f, rf_tokenizer **out)
 static rf_status save(const rf_tokenizer *t, rf_ready_files *to, rf_error *why)
 {
     const subwords *own = as_subwords(t);
-    char *copy = rf__alloc(t->ctx, own->bytes + 1);
-    if (!copy) return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
-    memcpy(copy, own->model, own->bytes);
-    to->file[to->n].name = RF_FILE_SUBWORDS;
-    to->file[to->n].text = copy;
-    to->file[to->n++].size = own->bytes;
-    return RF_OK;
+    if (rf__ready_copy(t, to, RF_FILE_SUBWORDS, own->model, own->bytes)) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "%s: no memory for its pieces", to->folder);
 }
 
 /* ---- learning ---------------------------------------------------------------------------------------------------- */
 
 static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
 {
-    text *lines = rf__calloc(t->ctx, 1, sizeof *lines);
+    rf__growing *lines = rf__calloc(t->ctx, 1, sizeof *lines);
     if (!lines) return rf_fail(why, RF_ENOMEM, "vocabulary: out of memory");
     lines->ctx = t->ctx;
     t->own = lines;
@@ -287,20 +281,20 @@ static rf_status begin_training(rf_tokenizer_trainer *t, rf_error *why)
 
 static rf_status feed(rf_tokenizer_trainer *t, const char *data, size_t size, rf_error *why)
 {
-    if (append(t->own, data, size) && append(t->own, "\n", 1)) return RF_OK;
-    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu bytes of text", ((text *)t->own)->n);
+    if (rf__subwords_append(t->own, data, size) && rf__subwords_append(t->own, "\n", 1)) return RF_OK;
+    return rf_fail(why, RF_ENOMEM, "vocabulary: no memory for %zu bytes of text", ((rf__growing *)t->own)->n);
 }
 
 static void clear_training(rf_tokenizer_trainer *t)
 {
-    rf__free(t->ctx, ((text *)t->own)->at);
+    rf__free(t->ctx, ((rf__growing *)t->own)->at);
     rf__free(t->ctx, t->own);
 }
 
-static rf_status train(rf_tokenizer_trainer *t, const char *type, text *model, rf_error *why)
+static rf_status train(rf_tokenizer_trainer *t, const char *type, rf__growing *model, rf_error *why)
 {
     const rf_tokenizer_train_options *o = &t->options;
-    const text *lines = t->own;
+    const rf__growing *lines = t->own;
     char size[16], coverage[32];
     snprintf(size, sizeof size, "%d", (int)o->tokens);
     snprintf(coverage, sizeof coverage, "%.9g", o->coverage);
@@ -313,12 +307,12 @@ static rf_status train(rf_tokenizer_trainer *t, const char *type, text *model, r
         "eos_id", "3", "eos_piece", "[SEP]", "control_symbols", "[MASK]", "hard_vocab_limit", "false",
         "max_sentence_length", "1048576", "num_threads", "16", "minloglevel", "5", NULL};
     if (!lines->n) return rf_fail(why, RF_EDATA, "vocabulary: there is no text to learn from");
-    return rf__spm_train(option, lines->at, lines->n, append, model, why);
+    return rf__spm_train(option, lines->at, lines->n, rf__subwords_append, model, why);
 }
 
 static rf_status finish(rf_tokenizer_trainer *trainer, rf_tokenizer **out, rf_error *why)
 {
-    text model = {.ctx = trainer->ctx};
+    rf__growing model = {.ctx = trainer->ctx};
     subwords *t = NULL;
     rf_status status = train(trainer, trainer->row->name, &model, why);
     if (status) rf__free(trainer->ctx, model.at);

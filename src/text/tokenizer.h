@@ -181,6 +181,9 @@ struct rf_ready_files {
     int n;
 };
 
+/* Adds a copy of `size` bytes, which may be empty.  False: no memory. */
+bool rf__ready_copy(const rf_tokenizer *t, rf_ready_files *to, const char *name, const void *data, size_t size);
+
 /* Adds the text of `value`, which is taken over.  False: no memory. */
 bool rf__ready_json(const rf_tokenizer *t, rf_ready_files *to, const char *name, json_t *value);
 

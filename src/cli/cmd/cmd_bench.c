@@ -46,9 +46,20 @@ static rf_status choose_config(bench_job *j)
     return RF_OK;
 }
 
+/* What is counted as the work of an encoder is not that of a translator. */
+static rf_status measures(const bench_job *j, const char *name, rf_error *why)
+{
+    const bool encoder = !strcmp(name, "forward") || !strcmp(name, "train") || !strcmp(name, "attention");
+    if (!encoder || !j->config.is_encoder_decoder) return RF_OK;
+    return rf_fail(why, RF_EUNSUPPORTED,
+                   "%s measures an encoder, and this model (%s) has a decoder, too: bench/bench_translate and "
+                   "bench/bench_translation of the sources measure translators", name, j->config.family);
+}
+
 static rf_status run_case(bench_job *j, const struct bench_case *c)
 {
-    const rf_status status = choose_config(j);
+    rf_status status = choose_config(j);
+    if (!status) status = measures(j, c->name, &j->b.io->why);
     if (status) return status;
     j->b.kind = c->name;
     return c->run(j);

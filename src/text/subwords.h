@@ -1,0 +1,18 @@
+/* subwords.h — what the tokenizers over SentencePiece share: passages cut by a model, texts that grow. */
+#ifndef RF_TEXT_SUBWORDS_H
+#define RF_TEXT_SUBWORDS_H
+
+#include "spm.h"
+#include "tokenizer.h"
+
+/* The pieces of a passage from `from` on, or those that its sample draws: the same for the same seed and place. */
+bool rf__subwords_cut(const rf__spm *m, const rf_passage *p, size_t from, rf__spm_put *put, void *user);
+
+/* Ends with a zero as soon as something was appended, were it nothing. */
+typedef struct rf__growing { const rf_ctx *ctx; char *at; size_t n, capacity; } rf__growing;
+bool rf__subwords_append(void *growing, const char *data, size_t size);            /* an rf__spm_take               */
+
+/* U+2581, which stands for white space, begins a word. */
+static inline bool rf__subwords_begin_word(const char *piece) { return !strncmp(piece, "\xE2\x96\x81", 3); }
+
+#endif
