@@ -6,15 +6,8 @@
  *
  * One sequence of 12 heads of 64, of 1,024 to --longest tokens (65,536), causal or with --encoder in both directions,
  * features rotated (Eq. 19).  Timed are the operations rf_linear_attention and rf_attention, which read q, k and v
- * where a projection writes them.  Counted for each head and token are, with f features, D columns and chunks of c,
- *
- *     forward     4 f D           sums over keys, and what queries read of them
- *                 4 f D           projections of q and k on the random features
- *                 (c + 1)(f + D)  causal: the pairs within a chunk of 128
- *     backward    8 f D + 4 f D + 2 (c + 1)(f + D), with chunks of 64
- *
- * and not what is computed again, masked, rotated or raised to a power.  The peak is that of a register-only loop on
- * the same threads, measured right before every sample.  Printed are medians over the rounds; "x" of linear attention
+ * where a projection writes them.  Counted are the operations that rf_linear_attention_flops names.  The peak is that of
+ * a register-only loop on the same threads, measured right before every sample.  Printed are medians over the rounds; "x" of linear attention
  * is its time a token over that at 4,096 tokens, of softmax attention its time over linear attention's in the same
  * round.  Softmax attention is timed up to 16,384 tokens.
  *
@@ -33,7 +26,7 @@
 #include "roformer/tensor.h"
 #include "roformer/work.h"
 
-enum { HEADS = 12, D = 64, ROUNDS = 101, QUADRATIC = 16384, CHUNK = 128, BACK_CHUNK = 64 };
+enum { HEADS = 12, D = 64, ROUNDS = 101, QUADRATIC = 16384 };
 enum { FORWARD, BOTH, SOFTMAX, PASSES };
 static const char *const names[PASSES] = {"linear forward", "linear both", "softmax forward"};
 
@@ -124,12 +117,10 @@ static double timed(struct work *w, int pass)
 
 static double flops_of(const struct work *w, int pass)
 {
-    const double f = (double)w->features, T = (double)w->T * HEADS;
-    const double pairs = w->causal ? CHUNK + 1 : 0, back_pairs = w->causal ? BACK_CHUNK + 1 : 0;
-    const double project = w->projects ? 4 * f * D : 0;
-    const double forward = T * (4 * f * D + project + pairs * (f + D));
-    const double back = T * (8 * f * D + project + 2 * back_pairs * (f + D));
+    const double T = (double)w->T * HEADS;
     if (pass == SOFTMAX) return (w->causal ? 2.0 : 4.0) * T * (double)w->T * D;
+    const double forward = T * rf_linear_attention_flops(w->map, w->features, D, w->causal, 0),
+                 back = T * rf_linear_attention_flops(w->map, w->features, D, w->causal, 1);
     return pass == BOTH ? forward + back : forward;
 }
 

@@ -14,6 +14,7 @@ import signal
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PEERS = os.path.join(HERE, "peers")
@@ -35,6 +36,7 @@ CASES = {
     "relative": ([f"{kind} {shape}{both}" for shape in ("8x128", "4x512") for both in ("", " both ways")
                   for kind in ("alibi", "t5", "shaw", "nezha", "transformer_xl", "xlnet", "deberta")], None, ["torch_relative.py"]),
     "linear": (["causal 4096", "encoder 4096", "encoder 4096 both ways", "causal 1024 both ways"], None, ["performer_linear.py"]),
+    "train-linear": (["encoder 1x8192", "causal 1x2048"], "step", ["performer_train.py"]),
     "rope": (["4096x12x64", "512x12x64"], "pairs", ["torch_kernels.py fused", "torch_kernels.py eager"]),
     "tokenize": ([""], None, ["tokenizers_encode.py lines", "tokenizers_encode.py batch"]),
 }
@@ -91,6 +93,22 @@ class Roformer:
         rows = [r for r in map(json.loads, done.stdout.splitlines()) if wanted(r)]
         return rows[0] if rows else {"error": done.stderr.strip()[:300] or "no such row"}
 
+    def step_of(self, case):
+        """A training step of the model of peers/performer.json."""
+        o = self.options
+        with open(os.path.join(PEERS, "performer.json")) as f:
+            config = dict(json.load(f), is_decoder=case["causal"])
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as f:
+            json.dump(config, f)
+            f.flush()
+            command = [o.roformer, "bench", "train", "--config", f.name, "--shape", case["shape"], "--json", "--seconds", str(case["seconds"]),
+                       "--threads", str(o.threads)]
+            done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            return {"error": done.stderr.strip()[:300]}
+        report = json.loads(done.stdout)
+        return dict(report["rows"][0], peak_rss_mb=report["peak_rss_mb"])
+
     def turn(self, case):
         if case["bench"].startswith("relative/"):
             what = "both ways" if case["both"] else "with tables"
@@ -100,6 +118,8 @@ class Roformer:
             tokens = ["--rounds", "3", "--shortest", str(case["tokens"]), "--longest", str(case["tokens"])]
             more = ([] if case["causal"] else ["--encoder"]) + (["--busy"] if self.options.busy else [])
             return self.beside("bench_linear", tokens + more, lambda r: r["case"] == what)
+        if case["bench"] == "train-linear":
+            return self.step_of(case)
         if case["bench"] == "translation":
             options = ["--type", case["shape"], "--pairs", os.path.join(PEERS, "pairs.txt")]
             return self.beside("bench_translation", options, lambda r: True)
@@ -121,7 +141,7 @@ class Roformer:
 
 
 def work_of(bench, shape, o):
-    bench, _, dtype = bench.partition("-")
+    bench, _, dtype = (bench, "", "") if bench == "train-linear" else bench.partition("-")
     case = {"bench": bench, "shape": shape, "seconds": o.seconds, **({"dtype": dtype} if dtype else {})}
     if shape == "@lengths":
         with open(LENGTHS) as f:
@@ -131,6 +151,9 @@ def work_of(bench, shape, o):
     if bench == "relative":
         kind, shape, *both = shape.split(" ", 2)
         case.update(bench=f"relative/{kind}", kind=kind, shape=shape, both=bool(both))
+    if bench == "train-linear":
+        kind, shape = shape.split()
+        case.update(shape=shape, causal=kind == "causal")
     if bench == "linear":
         kind, tokens, *both = shape.split(" ", 2)
         case.update(causal=kind == "causal", tokens=int(tokens), both=bool(both))
@@ -153,7 +176,7 @@ def measure(bench, o, out):
         for r in range(o.rounds):
             for shape in shapes:
                 case = work_of(bench, shape, o)
-                label = shape if bench in ("relative", "linear") else case["shape"]
+                label = shape if bench in ("relative", "linear", "train-linear") else case["shape"]
                 for e in engines[r % len(engines):] + engines[:r % len(engines)]:
                     got = dict(e.turn(case), bench=bench, shape=label, engine=e.name, round=r)
                     out.write(json.dumps(got) + "\n")

@@ -248,6 +248,16 @@ typedef struct rf_linear_attention_spec {
 } rf_linear_attention_spec;
 rf_tensor *rf_linear_attention(rf_graph *g, rf_tensor *qkv, const rf_linear_attention_spec *spec);
 
+/* Operations of one head's token, a multiply-add as two, with f features, D columns and P = 1 where the map projects:
+ *
+ *     forward    4 f D + P 4 f D + causal (c + 1)(f + D)      sums over keys and what queries read of them, projections
+ *                                                             of q and k, the pairs within a chunk of c = 128
+ *     back       8 f D + P 4 f D + causal 2 (c + 1)(f + D)    c = 64
+ *
+ * and not what is computed again, masked, rotated or raised to a power.  features 0 or below: the map's own number.
+ * back: 0 or 1.  0 for no such map. */
+double rf_linear_attention_flops(const char *feature_map, int64_t features, int64_t D, int causal, int back);
+
 /* Attention whose score is that of `near` for positions less than `window` apart, else that of `past` or `future`.
  * All three [N, 3C] as in rf_attention, rotated already; values are near's.  Lists are copied.  No dropout.
  * causal: only the keys up to the query's own place.                                                                 */

@@ -141,12 +141,26 @@ static void denominators_are_counted(void **state)
     t_free_all();
 }
 
+/* 256 features of heads of 64, by hand: 4 f D = 65,536; 129 x 320 = 41,280; 2 x 65 x 320 = 41,600. */
+static void operations_are_counted(void **state)
+{
+    (void)state;
+    assert_true(rf_linear_attention_flops("favor", 256, 64, 0, 0) == 131072);
+    assert_true(rf_linear_attention_flops("favor", 256, 64, 1, 0) == 131072 + 41280);
+    assert_true(rf_linear_attention_flops("favor", 256, 64, 0, 1) == 196608);
+    assert_true(rf_linear_attention_flops("favor", 256, 64, 1, 1) == 196608 + 41600);
+    assert_true(rf_linear_attention_flops("elu", 0, 64, 0, 0) == 4 * 64 * 64);
+    assert_true(rf_linear_attention_flops("no such", 8, 64, 0, 0) == 0);
+    assert_true(rf_linear_attention_flops(NULL, 8, 64, 0, 0) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_and_gradients),
         cmocka_unit_test(refusals),
         cmocka_unit_test(denominators_are_counted),
+        cmocka_unit_test(operations_are_counted),
     };
     return cmocka_run_group_tests_name("graph/linear_attention", tests, NULL, NULL);
 }

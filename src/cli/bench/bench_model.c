@@ -3,7 +3,9 @@
  * Operations counted, a multiply-add as two:
  *     encoder, one sequence of T tokens     L (2 T (4 C^2 + 2 C F) + 4 T^2 C) + 2 T E C (when E differs from C)
  *     training step                         3 x forward, and the head 6 n E (C + V) for its n labels
- *     attention                             4 T^2 C                                                                  */
+ *     attention                             4 T^2 C
+ *
+ * of layers with linear attention what rf_linear_attention_flops counts in place of 4 T^2 C, and of their backward.    */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +14,7 @@
 #include "roformer/random.h"
 #include "roformer/rope.h"
 #include "roformer/steps.h"
+#include "roformer/tensor.h"
 #include "roformer/work.h"
 
 /* ---- shapes: "8x128", "32x5-200" (32 texts of 5 to 200 tokens), "@FILE" (on each line the lengths of a batch) ---- */
@@ -140,12 +143,37 @@ rf_status bench_batches(const bench_shape *s, bench_batch_body *body, void *arg,
     return status;
 }
 
-double bench_encoder_flops(const rf_config *c, const bench_shape *s)
+/* Of all layers; back: of their backward. */
+static double attention_flops(const rf_config *c, const bench_shape *s, int back)
+{
+    const int64_t H = c->num_attention_heads, D = c->hidden_size / H;
+    const double softmax = (back ? 8 : 4) * s->squares * (double)c->hidden_size;
+    const double linear = (double)(s->N * H) * rf_linear_attention_flops(c->feature_map, c->num_random_features, D,
+                                                                         c->is_decoder, back);
+    double all = 0;
+    for (int64_t l = 0; l < c->num_hidden_layers; l++) {
+        const rf_attention_type own = c->attention_types ? c->attention_type_per_layer[l] : c->attention_type;
+        all += own == RF_ATTENTION_LINEAR ? linear : softmax;
+    }
+    return all;
+}
+
+static double product_flops(const rf_config *c, const bench_shape *s)
 {
     const double N = (double)s->N, L = (double)c->num_hidden_layers, C = (double)c->hidden_size;
     const double F = (double)c->intermediate_size, E = (double)c->embedding_size;
     const double projected = c->embedding_size != c->hidden_size ? 2 * N * E * C : 0;
-    return L * (2 * N * (4 * C * C + 2 * C * F) + 4 * s->squares * C) + projected;
+    return L * (2 * N * (4 * C * C + 2 * C * F)) + projected;
+}
+
+double bench_encoder_flops(const rf_config *c, const bench_shape *s)
+{
+    return product_flops(c, s) + attention_flops(c, s, 0);
+}
+
+static double step_flops(const rf_config *c, const bench_shape *s)
+{
+    return 3 * product_flops(c, s) + attention_flops(c, s, 0) + attention_flops(c, s, 1);
 }
 
 /* Runs `one` for each --shape, or for each of `usual`. */
@@ -240,7 +268,7 @@ static rf_status train_shape(bench_job *j, training *t)
     const rf_config *c = &j->config;
     const double head = 6 * (double)t->labels * (double)c->embedding_size * (double)(c->hidden_size + c->vocab_size);
     return bench_row(&j->b, "step", j->now.name, train_body, t,
-                     (bench_work){.tokens = (double)N, .flops = 3 * bench_encoder_flops(&j->config, &j->now) + head});
+                     (bench_work){.tokens = (double)N, .flops = step_flops(&j->config, &j->now) + head});
 }
 
 static training *steps;                 /* of the case that runs */

@@ -78,6 +78,15 @@ int64_t rf__linear_attention_features(const char *map, int64_t features, int64_t
     return features > 0 ? features : (rfk__default_features(D) + 1) / 2 * 2;
 }
 
+double rf_linear_attention_flops(const char *feature_map, int64_t features, int64_t D, int causal, int back)
+{
+    const rfk__feature_map *m = feature_map ? rfk__feature_map_named(feature_map) : NULL;
+    if (!m || D < 1) return 0;
+    const double f = (double)rf__linear_attention_features(feature_map, features, D), wide = (double)D;
+    const double pairs = !causal ? 0 : back ? 2 * (RFK_LINEAR_BACK_CHUNK + 1) : RFK_LINEAR_CHUNK + 1;
+    return (back ? 8 : 4) * f * wide + (m->projects ? 4 * f * wide : 0) + pairs * (f + wide);
+}
+
 int64_t rf__linear_attention_state(const rfk_table *k, int64_t heads, int64_t features, int64_t D)
 {
     return heads * floats_of_head(k, features, D);
