@@ -1,14 +1,15 @@
 /* bench_translate.c — translation by a folder's model of an encoder and a decoder.
  *
  *     bench_translate --model DIR --text FILE [--beams 4] [--new N] [--forced N] [--batch N] [--type f32|bf16|int8]
- *                     [--threads N] [--rounds 3] [--serve]
+ *                     [--threads N] [--rounds 3] [--early] [--serve]
  *
  *     all lines    seconds, and processor seconds, of rf_translate_texts; tokens that were written
  *     one line     greedily, 20 tokens and 20 new ones: the time of a step, as a multiple of the time in which a loop
  *                  on the same threads reads as many bytes as the decoder has weights; of both the least of all rounds
  *     memory       at its most, beside what weights and sequences were said to take
  *
- * With --forced N every translation has N tokens: for weights that have learned nothing.  With --serve a pass over all
+ * With --forced N every translation has N tokens: for weights that have learned nothing.  With --early a search ends
+ * with as many texts as there are beams, as CTranslate2's does.  With --serve a pass over all
  * lines is made for each line of standard input, and told as JSON: for bench/translate.py.  Printed are medians. */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -32,7 +33,7 @@ typedef struct work {
     char **line;
     int64_t lines, tokens, texts;
     int64_t rounds;
-    int threads, serve;
+    int threads, serve, early;
     rf_type type;
     const char *model, *text;
     int64_t beams, most, forced, batch;
@@ -96,6 +97,7 @@ static void open_work(work *w)
     rf_translate_defaults(rf_pipeline_model(w->p), &w->o);
     w->o.num_beams = w->beams;
     if (w->batch) w->o.batch_size = w->batch;
+    if (w->early) w->o.early_stopping = RF_STOP_EARLY;
     if (w->most) w->o.max_new_tokens = w->most;
     if (w->forced) {
         w->o.max_new_tokens = w->forced;
@@ -205,8 +207,8 @@ int main(int argc, char **argv)
     };
     for (int i = 1; i < argc; i++) {
         size_t k = 0;
-        if (!strcmp(argv[i], "--serve")) {
-            w.serve = 1;
+        if (!strcmp(argv[i], "--serve") || !strcmp(argv[i], "--early")) {
+            *(argv[i][2] == 's' ? &w.serve : &w.early) = 1;
             continue;
         }
         if (i + 1 == argc) return fprintf(stderr, "%s: a value is missing\n", argv[i]), 2;

@@ -26,6 +26,8 @@ a.add_argument("--text", required=True)
 a.add_argument("--reference")
 a.add_argument("--beams", type=int, default=4)
 a.add_argument("--forced", type=int, default=0)
+a.add_argument("--most", type=int, default=256, help="new tokens of a translation")
+a.add_argument("--early", action="store_true", help="roformer, too, ends a search as CTranslate2 does: with as many texts as there are beams")
 a.add_argument("--threads", type=int, default=2)
 a.add_argument("--rounds", type=int, default=3)
 a.add_argument("--peers", default="ctranslate2,transformers")
@@ -70,10 +72,11 @@ def main():
     folder = tempfile.mkdtemp()
     common = ["--model", a.model, "--text", a.text, "--beams", str(a.beams), "--forced", str(a.forced)]
     batch = dict(x.split("=") for x in a.batch.split(","))
-    programs = {"roformer": Program([os.path.join(a.build, "bench", "bench_translate"), *common, "--threads", str(a.threads), "--serve"])}
+    programs = {"roformer": Program([os.path.join(a.build, "bench", "bench_translate"), *common, "--threads", str(a.threads), "--serve",
+                                     *([] if a.forced else ["--new", str(a.most)]), *(["--early"] if a.early else [])])}
     for name in filter(None, a.peers.split(",")):
         out = os.path.join(folder, name)
-        programs[name] = Program([a.python, os.path.join(HERE, "peers", "translate.py"), name, *common, "--batch", batch.get(name, "0"),
+        programs[name] = Program([a.python, os.path.join(HERE, "peers", "translate.py"), name, *common, "--batch", batch.get(name, "0"), "--most", str(a.most),
                                   "--out", out], out)
     names = list(programs)
     for i in range(a.rounds):
@@ -90,7 +93,8 @@ def main():
               f" {p.rows[-1]['tokens']:8d} tokens {p.rows[-1]['peak_mb']:7.0f} MB")
     if not a.reference:
         return
-    own = subprocess.run([os.path.join(a.build, "roformer"), "translate", "-m", a.model, "--num_beams", str(a.beams), "-n", "256"],
+    own = subprocess.run([os.path.join(a.build, "roformer"), "translate", "-m", a.model, "--num_beams", str(a.beams), "-n", str(a.most),
+                          *(["--early_stopping", "true"] if a.early else [])],
                          stdin=open(a.text), capture_output=True, text=True).stdout.splitlines(True)
     print(f"{'roformer':13} {bleu(own)}")
     for name, p in programs.items():

@@ -32,8 +32,32 @@ ids = [tokenizer(line).input_ids for line in lines]
 order = np.argsort([-len(x) for x in ids], kind="stable")
 
 
+def start_as_trained(start):
+    """CTranslate2's converter takes the embedding that a Marian's decoder starts from for zeros, that of padding.  One that was trained with
+    another start keeps it."""
+    from ctranslate2.converters import transformers as t
+
+    class Loader(t.MarianMTLoader):
+        def set_config(self, config, model, tokenizer):
+            super().set_config(config, model, tokenizer)
+            config.decoder_start_token = tokenizer.convert_ids_to_tokens(start)
+
+        def set_decoder(self, spec, decoder):
+            t.BartLoader.set_decoder(self, spec, decoder)
+
+        def get_vocabulary(self, model, tokenizer):
+            return t.BartLoader.get_vocabulary(self, model, tokenizer)
+
+        def _remove_pad_weights(self, spec):
+            pass
+    t._MODEL_LOADERS["MarianConfig"] = Loader()
+
+
 def ctranslate2():
     import ctranslate2 as c
+    config = json.load(open(os.path.join(a.model, "config.json")))
+    if config["decoder_start_token_id"] != config["pad_token_id"]:
+        start_as_trained(config["decoder_start_token_id"])
     folder = a.model.rstrip("/") + ".ctranslate2"
     if not os.path.exists(folder):
         c.converters.TransformersConverter(a.model).convert(folder, quantization="float32")
