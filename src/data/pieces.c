@@ -31,6 +31,8 @@ uint64_t rf__shuffled(uint64_t i, uint64_t n, rf_key key, uint64_t epoch)
 size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind)
 {
     if (left <= limit) return left;
+    for (size_t size = limit; size; size--)                           /* whole sentences, where kinds tell their ends */
+        if (kind[rf__id(ids, at + size - 1)] & RF__ENDS) return size;
     const size_t whole = left - limit < limit / 8 ? (left + 1) / 2 : limit;
     size_t size = whole;
     while (size > whole / 2 && (kind[rf__id(ids, at + size)] & RF__CONTINUES)) size--;

@@ -10,7 +10,8 @@ enum { RF__TEMPLATE = 2 };              /* [CLS] and [SEP] around each piece    
 /* How many of the `left` tokens from `at` on make the next piece, at most `limit`.
  *
  * Pieces are full but for the last; the last two share what there is when the last would be a scrap.  A piece does not
- * begin inside a word, unless the word is longer than half a piece. */
+ * begin inside a word, unless the word is longer than half a piece.  Where kinds tell what ends a sentence
+ * (rf__vocab_sentences), a piece is as many whole sentences as it has space for, and one that is longer is cut so. */
 size_t rf__cut(rf__ids ids, size_t at, size_t left, size_t limit, const uint8_t *kind);
 
 enum { RF__SOURCES = 16 };              /* caches, at most                                                            */

@@ -28,6 +28,15 @@ rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kind
     return status;
 }
 
+void rf__vocab_sentences(rf__token_kinds *v, const rf_tokenizer *t)
+{
+    static const char *const mark[] = {"。", "！", "？", "；", "…", ".", "!", "?"};
+    for (size_t i = 0; i < RF_COUNT(mark); i++) {
+        const int32_t id = rf_tokenizer_id(t, mark[i]);
+        if (id >= 0 && id < v->size) v->kind[id] |= RF__ENDS;
+    }
+}
+
 void rf__vocab_free(const rf_ctx *ctx, rf__token_kinds *v)
 {
     rf__free(ctx, v->kind);

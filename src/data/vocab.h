@@ -5,7 +5,7 @@
 #include "base/base.h"
 #include "roformer/tokenizer.h"
 
-enum { RF__SPECIAL = 1, RF__CONTINUES = 2 };
+enum { RF__SPECIAL = 1, RF__CONTINUES = 2, RF__ENDS = 4 };
 
 typedef struct rf__token_kinds {
     int32_t size, cls, sep, mask;
@@ -15,6 +15,9 @@ typedef struct rf__token_kinds {
 
 /* RF_EDATA: the vocabulary has no [CLS], [SEP] or [MASK], or nothing else. */
 rf_status rf__vocab_new(const rf_ctx *ctx, const rf_tokenizer *t, rf__token_kinds *out, rf_error *why);
+
+/* From here on RF__ENDS is a kind of token, by which pieces are cut: marks that end a sentence. */
+void rf__vocab_sentences(rf__token_kinds *v, const rf_tokenizer *t);
 void rf__vocab_free(const rf_ctx *ctx, rf__token_kinds *v);
 
 #endif

@@ -155,10 +155,18 @@ static rf_status whole_gradient(rf__run *r, step_result *s, rf_error *why)
     return status;
 }
 
+/* A stage has a schedule of its own. */
+static double rate_of_next(const rf__run *r)
+{
+    const rf__stage *s = r->stages.n ? &r->stages.at[r->stage] : NULL;
+    const int64_t begin = s ? s->end - s->steps : 0;
+    return rf__learning_rate(&r->o, r->state.step + 1 - begin, s ? s->steps : r->state.max_steps);
+}
+
 static rf_status one_step(rf__run *r, step_result *s, rf_error *why)
 {
     const double begin = rf__seconds();
-    *s = (step_result){.rate = rf__learning_rate(&r->o, r->state.step + 1, r->state.max_steps)};
+    *s = (step_result){.rate = rate_of_next(r)};
     rf__params_draw(&r->params, r->state.step + 1);
     rf_status status = pack(r, s, why);
     s->wait = rf__seconds() - begin;
@@ -388,6 +396,7 @@ static rf_status end_step(rf__saves *l, bool evaluating, rf_error *why)
     const int64_t step = r->state.step;
     rf_status status = evaluating ? evaluate_unless_stopped(r, why) : RF_OK;
     if (!status) count_patience(r);
+    if (!status && rf__run_stage_ends(r) && !r->state.eval_owed) rf__run_score_stage(r);
     if (!status) status = rf__saves_settle(l, false, why);
     const bool end = step == r->state.max_steps;
     if (!status) status = handle_requests(r, why);
@@ -404,7 +413,8 @@ static rf_status after_step(rf__saves *l, const step_result *s, const rf__data_p
     const rf_status status = count_skip(r, s, before, why);
     if (status) return status;
     log_step(r, s);
-    return end_step(l, due(step, r->o.eval_steps) || (step == r->state.max_steps && r->o.eval_steps), why);
+    const bool end = step == r->state.max_steps || rf__run_stage_ends(r);
+    return end_step(l, due(step, r->o.eval_steps) || (end && r->o.eval_steps), why);
 }
 
 static rf_status run_steps(rf__saves *l, rf_error *why)
@@ -415,6 +425,7 @@ static rf_status run_steps(rf__saves *l, rf_error *why)
     if (handle_requests(r, why)) return why->code;
     if (r->state.eval_owed && !r->stop && end_step(l, true, why)) return why->code;
     while (r->state.step < r->state.max_steps && !r->stop) {
+        if (rf__run_stage_ends(r) && rf__run_next_stage(r, why)) return why->code;
         const rf__data_position before = r->state.position;
         step_result s;
         rf_status status = one_step(r, &s, why);

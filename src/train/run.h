@@ -16,6 +16,7 @@
 #include "train/log/metrics.h"
 #include "train/options.h"
 #include "train/checkpoint/saver.h"
+#include "train/stages.h"
 
 typedef struct rf__run rf__run;
 
@@ -86,6 +87,9 @@ struct rf__run {
     rf__masking masking, eval_masking;
     rf__mlm_batch *batch;               /* [gradient_accumulation_steps]                                              */
 
+    rf__stages stages;                  /* n 0: the run is one                                                        */
+    int stage;                          /* the one that options are of                                                */
+    rf_train_options given;             /* the options before a stage changed them: what checkpoints keep             */
     rf__state state;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
     struct { double loss, accuracy, bleu; bool known; } final;          /* pre-training, translators: evaluation of the
@@ -130,6 +134,18 @@ rf_status rf__run_take_folder(rf__run *r, rf_error *why);
 
 /* Checkpoints of an abandoned future are set aside, then the logs are cut to what the checkpoint knows and opened. */
 rf_status rf__run_open_logs(rf__run *r, rf_error *why);
+
+/* Where gradients and losses of a step's micro-batches are summed. */
+rf_status rf__run_open_exchange(rf__run *r, rf_error *why);
+
+/* The next stage: its options, its pieces, its micro-batches. */
+rf_status rf__run_next_stage(rf__run *r, rf_error *why);
+static inline bool rf__run_stage_ends(const rf__run *r)
+{
+    return r->stages.n && r->state.step == r->stages.at[r->stage].end;
+}
+void rf__run_free_batches(rf__run *r);
+void rf__run_score_stage(rf__run *r);                                 /* its end: the evaluation that it has          */
 
 /* Opens texts or caches, and settles the steps that they are enough for. */
 rf_status rf__run_open_text(rf__run *r, rf_error *why);

@@ -210,6 +210,7 @@ static json_t *pretraining_defaults(void)
 
 static rf_status write_card(const rf__run *r, rf_error *why)
 {
+    json_t *stages = r->stages.n ? rf__stages_scores(&r->stages, &r->state) : NULL;
     json_t *defaults = r->job ? r->job->defaults() : pretraining_defaults();
     rf__card c = {.ctx = r->ctx,
                   .folder = r->folder,
@@ -217,6 +218,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
                   .config = &r->params.config,
                   .options = r->options,
                   .defaults = defaults,
+                  .stages = stages,
                   .steps = r->state.step,
                   .epochs = rf__run_epoch(r)};
     if (r->job && r->job->card) r->job->card(r, &c);
@@ -224,6 +226,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     const rf__results results = {.ctx = r->ctx,
                                  .folder = r->folder,
                                  .state = &r->state,
+                                 .stages = r->stages.n ? &r->stages : NULL,
                                  .epoch = rf__run_epoch(r),
                                  .scores = c.scores,
                                  .train_samples = r->train_samples,
@@ -233,6 +236,7 @@ static rf_status write_card(const rf__run *r, rf_error *why)
     rf_status status = rf__card_write(&c, why);
     if (!status) status = rf__results_write(&results, why);
     json_decref(defaults);
+    json_decref(stages);
     return status;
 }
 

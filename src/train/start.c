@@ -71,6 +71,69 @@ static rf_status share_again(rf__run *r, const json_t *saved, rf_error *why)
     return RF_OK;
 }
 
+/* ---- stages ---- */
+
+static bool same_stage(const rf__stage *a, const rf__stage *b)
+{
+    return a->length == b->length && a->batch == b->batch && a->end == b->end && a->warmup_steps == b->warmup_steps &&
+           a->tokens_per_batch == b->tokens_per_batch && a->micro_batches == b->micro_batches && a->bf16 == b->bf16 &&
+           !(a->learning_rate < b->learning_rate) && !(a->learning_rate > b->learning_rate);
+}
+
+/* What stages say is not said twice. */
+static rf_status refuse_beside_stages(const rf__run *r, rf_error *why)
+{
+    static const char *const name[] = {"max_steps", "num_train_epochs", "max_length", "gradient_accumulation_steps"};
+    for (size_t i = 0; i < RF_COUNT(name); i++)
+        if (rf__options_chosen(&r->o, &r->usual, name[i]))
+            return rf_fail(why, RF_EARG, "%s: given beside stages, which say it: leave it out", name[i]);
+    return RF_OK;
+}
+
+static rf_status apply_stage(rf__run *r, rf_error *why)
+{
+    r->given = r->o;
+    r->stage = rf__stage_of(&r->stages, r->state.step);
+    rf__stage_apply(&r->stages, r->stage, rf__ranks(r->o.comm), &r->o);
+    return rf__options_check(&r->o, why);
+}
+
+static rf_status begin_stages(rf__run *r, rf_error *why)
+{
+    if (r->job || !r->o.stages) return RF_OK;
+    rf_status status = refuse_beside_stages(r, why);
+    if (!status) status = rf__stages_read(r->ctx, r->o.stages, &r->o, rf__ranks(r->o.comm), &r->stages, why);
+    return status ? status : apply_stage(r, why);
+}
+
+/* Stages of the checkpoint; those of `given`, if any, go on from them, and agree with what has been done. */
+static rf_status resume_stages(rf__run *r, const json_t *saved, const char *given, rf_error *why)
+{
+    const int ranks = rf__ranks(r->o.comm);
+    rf__stages then;
+    if (r->job || !json_object_get(saved, "stages_settled")) {
+        if (!r->job && given)
+            return rf_fail(why, RF_EARG, "stages: %s was made without them: leave them out", r->from);
+        r->o.stages = NULL;
+        return RF_OK;
+    }
+    json_t *all = json_pack("{s:O}", "stages", json_object_get(saved, "stages_settled"));
+    if (!all) return rf_fail(why, RF_ENOMEM, "out of memory: stages");
+    rf_status status = rf__stages_parse(all, r->from, &r->o, ranks, &then, why);
+    json_decref(all);
+    r->stages = then;
+    if (!status && given) status = rf__stages_read(r->ctx, given, &r->o, ranks, &r->stages, why);
+    const int at = rf__stage_of(&then, r->state.step);
+    for (int i = 0; i <= at && !status; i++)
+        if (i >= r->stages.n || !same_stage(&then.at[i], &r->stages.at[i]))
+            status = rf_fail(why, RF_EARG,
+                             "%s: stage %d is not that of %s, which has begun it: later ones alone may be others",
+                             given, i + 1, r->from);
+    if (!status) status = apply_stage(r, why);
+    if (!status) r->state.max_steps = r->o.max_steps;
+    return status;
+}
+
 /* What a resumed run needs for the bits of one that was left alone, besides its options and data. */
 static void report_changes(rf__run *r)
 {
@@ -90,11 +153,14 @@ static rf_status open_checkpoint(rf__run *r, rf_error *why)
 {
     char path[4096], changed[512];
     json_t *saved = NULL;
+    const char *const stages = r->o.stages;
+    if (!r->job && stages && refuse_beside_stages(r, why)) return RF_EARG;
     rf_status status = rf__path(path, sizeof path, r->from, RF_FILE_STATE, why);
     if (!status) status = rf__state_load(r->ctx, path, &r->state, &saved, why);
     if (!status) status = rf__options_restore(&r->o, &r->usual, saved, &r->strings, path, changed, sizeof changed, why);
     if (!status) rf__options_settle(&r->o, &r->usual);
-    if (!status) status = share_again(r, saved, why);
+    if (!status) status = resume_stages(r, saved, stages, why);
+    if (!status && !r->stages.n) status = share_again(r, saved, why);
     if (!status && r->job && r->job->restore) status = r->job->restore(r, saved, why);
     json_decref(saved);
     if (!status) report_changes(r);
@@ -285,17 +351,33 @@ static rf_status set_weights(rf__run *r, bool trained, rf_error *why)
 }
 
 /* Where gradients are summed, and sent to other ranks; losses of this rank's micro-batches, and of all. */
-static rf_status open_exchange(rf__run *r, rf_error *why)
+rf_status rf__run_open_exchange(rf__run *r, rf_error *why)
 {
     const int64_t share = r->o.gradient_accumulation_steps, ranks = rf__ranks(r->o.comm);
     rf__optimizer *z = &r->optimizer;
     r->state.micro_batches = share * ranks;
+    rf__free(r->ctx, r->loss);
+    rf__exchange_free(&r->exchange);
+    rf__tree_free(&r->tree);
     r->loss = rf__calloc(r->ctx, (size_t)(share + share * ranks), sizeof *r->loss);
     if (!r->loss) return rf_fail(why, RF_ENOMEM, "out of memory: losses of %lld batches", (long long)share);
     const rf_status status = rf__tree_new(&r->params, z->grad, rf__rank(r->o.comm) * share, share, &r->tree, why);
     if (status || !r->o.comm) return status;
     z->exchange = &r->exchange;
     return rf__exchange_new(r->ctx, r->o.comm, &z->shares, z->span, &r->tree, share, z->partial, &r->exchange, why);
+}
+
+/* Of the run, or of each of its stages. */
+static rf_status check_memory(rf__run *r, const rf__memory_job *own, double left, char *note, size_t size,
+                              rf_error *why)
+{
+    rf_status status = RF_OK;
+    for (int i = 0; i < r->stages.n && !status; i++) {
+        rf_train_options o = r->o;
+        rf__stage_apply(&r->stages, i, rf__ranks(o.comm), &o);
+        status = rf__memory_check(&r->params, &o, own, left, note, size, why);
+    }
+    return status ? status : rf__memory_check(&r->params, &r->o, own, left, note, size, why);
 }
 
 static rf_status open_model(rf__run *r, rf_error *why)
@@ -311,12 +393,13 @@ static rf_status open_model(rf__run *r, rf_error *why)
         rf__run_notify(r, "note", "%s: its %s will be renamed to %s.replaced, because the trained model's tokenizer "
                        "has other files", r->folder, old, old);
     if (!status) status = rf__vocab_new(r->ctx, r->tokenizer, &r->vocab, why);
+    if (!status && r->o.cut_sentences) rf__vocab_sentences(&r->vocab, r->tokenizer);
     if (!status && r->job) status = r->job->prepare(r, why);
     if (!status) status = read_config(r, trained, why);
     if (!status) status = compare_config(r, why);
     const double left = rf__memory_left(r->ctx) / (r->o.comm ? r->o.comm->local : 1);
     if (!status && r->job) r->job->memory(r, &own);
-    if (!status) status = rf__memory_check(&r->params, &r->o, &own, left, note, sizeof note, why);
+    if (!status) status = check_memory(r, &own, left, note, sizeof note, why);
     if (!status) rf__run_notify(r, "note", "%s", note);
     if (!status && rf__linear_wasteful(&r->params.config, r->o.max_length))
         rf__run_notify(r, "note",
@@ -329,7 +412,7 @@ static rf_status open_model(rf__run *r, rf_error *why)
     if (!status) status = set_weights(r, trained, why);
     if (!status && r->optimizer.ema && !r->ema_loaded)
         rf__optimizer_blend(&r->optimizer, r->optimizer.ema, r->optimizer.value, 1);
-    if (!status) status = open_exchange(r, why);
+    if (!status) status = rf__run_open_exchange(r, why);
     if (!status) status = rf__encoder_new(&r->params, r->optimizer.value, r->optimizer.grad, &r->encoder, why);
     if (!status) status = rf_graph_new(r->ctx, &r->graph, why);
     if (status) return status;
@@ -400,6 +483,8 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
         status = open_checkpoint(r, why);
         if (!status) status = rf__options_check(&r->o, why);
         status = rf__agree(r->o.comm, status, why);
+    } else if (!status) {
+        status = rf__agree(r->o.comm, begin_stages(r, why), why);
     }
     if (!status && r->job && r->job->learn && !*r->from && !r->o.model) {
         status = rf__agree(r->o.comm, rf__rank(r->o.comm) ? RF_OK : r->job->learn(r, why), why);
@@ -412,8 +497,9 @@ rf_status rf__run_start(rf__run *r, const rf_ctx *ctx, const rf_train_options *o
     if (!status) status = (r->job ? r->job->open : rf__run_open_text)(r, why);
     if (!status && !rf__rank(r->o.comm)) status = rf__run_open_logs(r, why);
     if (!status) {
-        r->options = rf__options_json(&r->o);
+        r->options = rf__options_json(r->stages.n ? &r->given : &r->o);
         if (r->job && r->job->keep) r->job->keep(r, &r->options);
+        if (r->stages.n) rf__json_set(&r->options, "stages_settled", rf__stages_json(&r->stages));
         if (!r->options) status = rf_fail(why, RF_ENOMEM, "out of memory: options");
     }
     status = rf__agree(r->o.comm, status, why);
@@ -427,8 +513,7 @@ void rf__run_end(rf__run *r)
 {
     const rf_ctx *ctx = r->ctx;
     rf__saver_free(&r->saver);
-    for (int64_t i = 0; r->batch && i < r->o.gradient_accumulation_steps; i++) rf__mlm_batch_free(ctx, &r->batch[i]);
-    rf__free(ctx, r->batch);
+    rf__run_free_batches(r);
     rf__pieces_free(ctx, &r->pieces);
     rf__pieces_free(ctx, &r->held);
     for (int s = 0; s < r->sources; s++) rf__tokens_close(ctx, &r->tokens[s]);

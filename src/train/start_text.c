@@ -24,6 +24,13 @@ static uint64_t data_hash(const rf__run *r)
     return hash;
 }
 
+static void begin_epoch(rf__data_position *at)
+{
+    rf__data_position next = {.epoch = at->epoch + 1};
+    for (int s = 1; s < RF__SOURCES; s++) next.cursor[s].epoch = at->cursor[s].epoch + 1;
+    *at = next;
+}
+
 static rf_status settle_position(rf__run *r, rf_error *why)
 {
     rf__data_position *at = &r->state.position;
@@ -36,9 +43,7 @@ static rf_status settle_position(rf__run *r, rf_error *why)
                            "on all the same",
                            r->from);
         rf__run_notify(r, "note", "the text is not what the checkpoint was trained with: a new epoch begins");
-        rf__data_position next = {.epoch = at->epoch + 1};
-        for (int s = 1; s < RF__SOURCES; s++) next.cursor[s].epoch = at->cursor[s].epoch + 1;
-        *at = next;
+        begin_epoch(at);
     }
     r->state.data = data;
     r->state.data_length = r->o.max_length;
@@ -146,6 +151,64 @@ static rf_status make_batches(rf__run *r, rf_error *why)
     return status;
 }
 
+/* ---- stages ---- */
+
+static void say_stage(rf__run *r, double seconds)
+{
+    const rf__stage *s = &r->stages.at[r->stage];
+    char took[40] = "";
+    if (seconds > 0) snprintf(took, sizeof took, "; begun in %.3f s", seconds);
+    rf__run_notify(r, "note",
+                   "stage %d of %d: length %lld, %lld updates of %lld x %lld tokens in %lld batch%s, peak rate "
+                   "%.3g, %s%s",
+                   r->stage + 1, r->stages.n, (long long)s->length, (long long)s->steps, (long long)s->batch,
+                   (long long)s->length, (long long)s->micro_batches, s->micro_batches == 1 ? "" : "es",
+                   s->learning_rate, s->bf16 ? "bf16" : "f32", took);
+}
+
+void rf__run_free_batches(rf__run *r)
+{
+    const int64_t n = r->batch ? r->o.gradient_accumulation_steps : 0;
+    for (int64_t i = 0; i < n; i++) rf__mlm_batch_free(r->ctx, &r->batch[i]);
+    rf__free(r->ctx, r->batch);
+    r->batch = NULL;
+}
+
+rf_status rf__run_next_stage(rf__run *r, rf_error *why)
+{
+    const double begin = rf__seconds();
+    rf__run_free_batches(r);
+    rf__pieces_free(r->ctx, &r->pieces);
+    rf__pieces_free(r->ctx, &r->held);
+    rf__stage_apply(&r->stages, ++r->stage, rf__ranks(r->o.comm), &r->o);
+    rf_status status = cut_and_mix(r, why);
+    if (!status) status = make_batches(r, why);
+    if (!status) status = rf__run_open_exchange(r, why);
+    if (status) return status;
+    begin_epoch(&r->state.position);
+    r->state.data_length = r->o.max_length;
+    r->train_samples = (int64_t)r->pieces.n;
+    r->eval_samples = (int64_t)r->held.n;
+    rf_graph_products(r->graph, r->o.bf16 ? RF_BF16 : RF_F32);
+    say_stage(r, rf__seconds() - begin);
+    return RF_OK;
+}
+
+void rf__run_score_stage(rf__run *r)
+{
+    rf__state *t = &r->state;
+    const rf__stage *s = &r->stages.at[r->stage];
+    const bool known = t->eval_step == t->step && r->held.n;
+    t->stage[r->stage].loss = known ? t->eval_loss : NAN;
+    t->stage[r->stage].accuracy = known ? t->eval_accuracy : NAN;
+    t->stages = r->stage + 1;
+    if (known)
+        rf__run_notify(r, "note",
+                       "stage %d of %d ends: length %lld, batch %lld, %lld updates: loss %.4f, accuracy %.2f %%",
+                       r->stage + 1, r->stages.n, (long long)s->length, (long long)s->batch, (long long)s->steps,
+                       t->eval_loss, 100 * t->eval_accuracy);
+}
+
 rf_status rf__run_open_text(rf__run *r, rf_error *why)
 {
     const rf_train_options *o = &r->o;
@@ -162,6 +225,7 @@ rf_status rf__run_open_text(rf__run *r, rf_error *why)
     rf__run_notify(r, "note", "%.2f million tokens in %zu documents to train on, %.2f million in %zu held out",
                    (double)r->pieces.tokens * 1e-6, r->pieces.documents, (double)r->held.tokens * 1e-6,
                    r->held.documents);
+    if (r->stages.n) say_stage(r, 0);
     r->order = rf__order_key(o->seed);
     rf__run_notify(r, "note", "packing: %.1f %% of a batch are tokens",
                    100 * rf__packing(&r->pieces, r->order, o->tokens_per_batch, 200));

@@ -57,6 +57,26 @@ static void order_looks_random(void **state)
 
 /* ---- cutting ---- */
 
+/* Tokens 7 and 11 end sentences: a piece ends behind the last of them that fits, and a sentence that does not fit is
+ * cut as without them. */
+static void pieces_of_sentences(void **state)
+{
+    (void)state;
+    uint8_t kind[V] = {0};
+    int32_t id[100];
+    for (int i = 0; i < 100; i++) id[i] = 20 + i;
+    kind[7] = kind[11] = RF__ENDS;
+    id[3] = 7, id[9] = 11, id[18] = 7, id[70] = 11;
+    const rf__ids ids = {id, 4};
+    assert_int_equal(rf__cut(ids, 0, 100, 16, kind), 10);
+    assert_int_equal(rf__cut(ids, 10, 90, 16, kind), 9);
+    assert_int_equal(rf__cut(ids, 19, 81, 16, kind), 16);
+    assert_int_equal(rf__cut(ids, 55, 45, 16, kind), 16);
+    assert_int_equal(rf__cut(ids, 71, 29, 40, kind), 29);
+    kind[7] = kind[11] = 0;
+    assert_int_equal(rf__cut(ids, 0, 100, 16, kind), 16);
+}
+
 static void cuts_cover_everything_between_words(void **state)
 {
     (void)state;
@@ -433,7 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_piece_once),
         cmocka_unit_test(order_looks_random),
-        cmocka_unit_test(cuts_cover_everything_between_words),
+        cmocka_unit_test(pieces_of_sentences), cmocka_unit_test(cuts_cover_everything_between_words),
         cmocka_unit_test(next_tokens),
         cmocka_unit_test(pieces_know_the_end),
         cmocka_unit_test(shares_of_masking),

@@ -84,6 +84,20 @@ void rf__state_kernels(const rf_ctx *ctx, char out[RF__KERNELS])
     snprintf(out, RF__KERNELS, "%s, %s", rf_ctx_isa(ctx), ctx->onednn ? "onednn" : "built-in");
 }
 
+static json_t *number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+static json_t *stage_scores(const rf__state *s)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; i < s->stages; i++) {
+        json_t *pair = json_array();
+        rf__json_add(&pair, number(s->stage[i].loss));
+        rf__json_add(&pair, number(s->stage[i].accuracy));
+        rf__json_add(&list, pair);
+    }
+    return list;
+}
+
 rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options, double epoch, const char *path,
                          rf_error *why)
 {
@@ -106,6 +120,7 @@ rf_status rf__state_save(const rf_ctx *ctx, const rf__state *s, json_t *options,
                      json_pack("[I, I, I]", (json_int_t)s->position.cursor[i].epoch,
                                (json_int_t)s->position.cursor[i].index, (json_int_t)s->position.cursor[i].tokens));
     rf__json_set(&all, "data_streams", cursors);
+    if (s->stages) rf__json_set(&all, "stages", stage_scores(s));
     rf__json_set(&all, "options", json_incref(options));
     char *text = all ? rf__json_dump(all, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(all);
@@ -166,6 +181,26 @@ static bool set_cursors(rf__data_position *at, const json_t *list)
     return true;
 }
 
+/* Loss and accuracy of the stages that have ended; a run without stages has none. */
+static bool set_stages(rf__state *s, const json_t *list)
+{
+    const size_t n = json_array_size(list);
+    if (!list) return true;
+    if (!json_is_array(list) || n > RF__STAGES) return false;
+    for (size_t i = 0; i < n; i++) {
+        double number[2];
+        for (size_t k = 0; k < 2; k++) {
+            const json_t *x = json_array_get(json_array_get(list, i), k);
+            if (!json_is_number(x) && !json_is_null(x)) return false;
+            number[k] = json_is_null(x) ? NAN : json_number_value(x);
+        }
+        s->stage[i].loss = number[0];
+        s->stage[i].accuracy = number[1];
+    }
+    s->stages = (int64_t)n;
+    return true;
+}
+
 static bool set_hash(uint64_t *to, const char *hash)
 {
     char *end = NULL;
@@ -189,6 +224,9 @@ static rf_status read_all(const json_t *all, const char *path, rf__state *s, rf_
         return rf_fail(why, RF_EDATA, "%s: data_waiting is not a list of at most %d pieces", path, (int)RF__WAITING);
     if (!set_cursors(&s->position, json_object_get(all, "data_streams")))
         return rf_fail(why, RF_EDATA, "%s: data_streams is not a list of fewer than %d places", path, (int)RF__SOURCES);
+    if (!set_stages(s, json_object_get(all, "stages")))
+        return rf_fail(why, RF_EDATA, "%s: stages is not a list of at most %d losses with accuracies", path,
+                       (int)RF__STAGES);
     snprintf(s->version, sizeof s->version, "%.23s", version ? rf__printable(version).text : "");
     snprintf(s->kernels, sizeof s->kernels, "%.31s", kernels ? rf__printable(kernels).text : "");
     if (!set_hash(&s->data, hash)) return rf_fail(why, RF_EDATA, "%s: data is not a hash", path);

@@ -7,7 +7,7 @@
 #include "data/batch.h"
 #include "roformer/train.h"
 
-enum { RF__KERNELS = 32 };
+enum { RF__KERNELS = 32, RF__STAGES = 64 };
 
 typedef struct rf__state {
     int64_t step, max_steps;
@@ -34,6 +34,8 @@ typedef struct rf__state {
     char version[24];                   /* of the program that wrote the file; of a run that is not resumed: ""       */
     char kernels[RF__KERNELS];          /* what computed (rf__state_kernels), likewise                                */
     rf__data_position position;
+    struct { double loss, accuracy; } stage[RF__STAGES];    /* of the evaluation at the end of each stage; NaN: none */
+    int64_t stages;                     /* how many have ended                                                        */
     /* since the last line of metrics.jsonl */
     struct { double loss, seconds, wait; int64_t labels, tokens, capacity; } interval;
 } rf__state;

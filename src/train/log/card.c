@@ -260,6 +260,26 @@ static void results(FILE *f, const rf__card *c)
     }
 }
 
+/* As Table 4 of the paper has them. */
+static void stages(FILE *f, const rf__card *c)
+{
+    size_t i;
+    json_t *row;
+    if (!json_array_size(c->stages)) return;
+    fprintf(f, "\n## Stages\n\nLoss and accuracy of held-out text, cut to the stage's length, at the end of each.\n\n"
+               "| stage | length | batch | steps | loss | accuracy |\n|---:|---:|---:|---:|---:|---:|\n");
+    json_array_foreach((json_t *)(uintptr_t)c->stages, i, row) {
+        const json_t *loss = json_object_get(row, "loss"), *accuracy = json_object_get(row, "accuracy");
+        fprintf(f, "| %zu |", i + 1);
+        for (int k = 0; k < 3; k++)
+            fprintf(f, " %lld |", (long long)json_integer_value(
+                                      json_object_get(row, (const char *[]){"length", "batch", "steps"}[k])));
+        if (loss && accuracy)
+            fprintf(f, " %.2f | %.1f %% |\n", json_number_value(loss), 100 * json_number_value(accuracy));
+        else fprintf(f, " | |\n");
+    }
+}
+
 /* What everybody asks for, and what is not as it would be without a word. */
 static bool worth_a_line(const char *name, const json_t *value, const json_t *usual)
 {
@@ -372,6 +392,7 @@ rf_status rf__card_write(const rf__card *c, rf_error *why)
     header(f, c, name.text);
     first_words(f, c, name.text);
     results(f, c);
+    stages(f, c);
     training(f, c);
     use(f, c, word(&name));
     const bool failed = ferror(f) != 0;

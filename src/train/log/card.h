@@ -16,6 +16,7 @@ typedef struct rf__card {
     const char *base;                   /* model folder that fine-tuning began with, or NULL                          */
     const json_t *options;              /* of the run, as checkpoints keep them (rf__options_json): data files, too   */
     const json_t *defaults;             /* the same where nothing was chosen: what equals it is not listed; or NULL   */
+    const json_t *stages;               /* rows of stages, as in all_results.json; or NULL                            */
     int64_t steps;
     double epochs;
     rf_scores scores;                   /* of the model as it is in the folder; may be none                           */

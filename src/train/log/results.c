@@ -2,7 +2,7 @@
  *
  *     epoch, train_loss (the mean of the steps' losses), train_runtime, train_samples, train_samples_per_second,
  *     train_steps_per_second, num_input_tokens_seen; eval_<score>, eval_runtime, eval_samples, eval_samples_per_second;
- *     perplexity of pre-training */
+ *     perplexity of pre-training; stages, a list, of a run that has them */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +19,7 @@ static void put_training(const rf__results *r, json_t **all)
     const rf__state *t = r->state;
     put(all, "epoch", r->epoch);
     rf__json_set(all, "train_samples", json_integer(r->train_samples));
+    if (r->stages) rf__json_set(all, "stages", rf__stages_scores(r->stages, t));
     rf__json_set(all, "num_input_tokens_seen", json_integer(t->tokens));
     if (t->total.steps) put(all, "train_loss", t->total.loss / (double)t->total.steps);
     if (!(t->seconds > 0)) return;

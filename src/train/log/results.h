@@ -4,11 +4,13 @@
 
 #include "roformer/finetune.h"
 #include "train/checkpoint/state.h"
+#include "train/stages.h"
 
 typedef struct rf__results {
     const rf_ctx *ctx;
     const char *folder;
     const rf__state *state;
+    const rf__stages *stages;               /* or NULL                                                                */
     double epoch;
     int64_t train_samples, eval_samples;    /* examples, or pieces of documents                                       */
     double eval_seconds;                    /* of the evaluation that `scores` are of; 0: not known                   */
