@@ -4,7 +4,8 @@ is when it is built from a vocabulary (its from_pretrained gives the word filter
 
     python tools/check_jieba.py --dump build/release/bench/bench_tokenize_dump --words build/release/dictionary/jieba.words --data DATA
 
-Run it with transformers 5 and rjieba; the vocabulary is made from the texts' words.  Sets: files, scalars, random.  The last line says
+Run it with transformers 5 and rjieba, or, for --rules python, with transformers 4.57 (ids against the slow class, which has no offsets);
+the vocabulary is made from the texts' words.  Sets: files, scalars, random.  The last line says
 how many texts were compared and how many differ; the exit status is 1 when any does.
 """
 import argparse
@@ -55,9 +56,11 @@ class Jieba(check_tokenizer.Check):
         with open(os.path.join(folder, "vocab.txt"), "w", encoding="utf-8", newline="\n") as f:
             f.write("\n".join(tokens) + "\n")
         with open(os.path.join(folder, "tokenizer_config.json"), "w") as f:
-            json.dump(dict(tokenizer_class="RoFormerTokenizer", **settings), f)
+            json.dump(dict(tokenizer_class="RoFormerTokenizer", roformer_rules=self.args.rules, **settings), f)
         if not os.path.lexists(os.path.join(folder, "dictionary.words")):
             os.symlink(os.path.abspath(self.args.words), os.path.join(folder, "dictionary.words"))
+        if not self.rust:
+            return folder, transformers.RoFormerTokenizer(os.path.join(folder, "vocab.txt"), **settings)
         return folder, transformers.RoFormerTokenizer(vocab={t: i for i, t in enumerate(tokens)}, **settings)
 
     def files(self, folder):
@@ -96,8 +99,8 @@ def main():
     parser.add_argument("--data", required=True)
     parser.add_argument("--count", type=int, default=20000)
     parser.add_argument("--most", type=int, default=10 ** 9, help="lines of a file")
+    parser.add_argument("--rules", choices=("rust", "python"), default="rust")
     parser.add_argument("sets", nargs="*")
-    parser.set_defaults(rules="rust")
     check = Jieba(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
         for name in check.args.sets or ["files", "scalars", "random"]:

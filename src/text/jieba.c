@@ -3,9 +3,9 @@
  *     text -> cleaned, decomposed, lowered -> words of a dictionary (segment.c)
  *          -> a word of the vocabulary as it is; of another, each Han character, and pieces of what is between them
  *
- * This is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which the published
- * models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the vocabulary's place, and
- * so loses every word: that is not imitated.
+ * This, with Rust rules, is transformers 5's RoFormerTokenizer, as it is when it is built from a vocabulary, with which
+ * the published models were trained.  Its from_pretrained gives the word filter the path of vocab.txt in the
+ * vocabulary's place, and so loses every word: that is not imitated.  Python rules are in jieba_slow.c.
  *
  * Ids depend on the dictionary: tokenizer_config.json names it, and another one is refused.                          */
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include "jieba.h"
 
 #define KEY "word_dictionary"
+#define SEGMENTER "word_segmenter"
 
 static const jieba *as_jieba(const rf_tokenizer *t) { return (const jieba *)(const void *)t; }
 
@@ -24,6 +25,7 @@ static const jieba *as_jieba(const rf_tokenizer *t) { return (const jieba *)(con
 typedef struct scratch {
     rf_piecer piecer;
     rf_jieba_runs runs;
+    rf_jieba_slow slow;
     rf_jieba_cutter cut;
 } scratch;
 
@@ -32,6 +34,7 @@ static void free_scratch(const rf_ctx *ctx, void *own)
     scratch *s = own;
     rf__piecer_clear(&s->piecer, ctx);
     rf__jieba_runs_clear(&s->runs);
+    rf__jieba_slow_clear(&s->slow);
     rf__jieba_cut_clear(&s->cut);
     rf__free(ctx, s);
 }
@@ -42,6 +45,7 @@ static void *get_scratch(const rf_ctx *ctx, void *own, bool others)
     if (s && others) rf__piecer_forget(&s->piecer);
     if (s || !(s = rf__calloc(ctx, 1, sizeof *s))) return s;
     rf__jieba_runs_init(&s->runs, ctx);
+    rf__jieba_slow_init(&s->slow, ctx);
     s->cut.ctx = ctx;
     if (rf__piecer_init(&s->piecer, ctx)) return s;
     rf__free(ctx, s);
@@ -88,7 +92,7 @@ static size_t pieces(const rf_wordpiece *t, rf_piecer *s, const rf_word *w)
 static bool put_run(const jieba *t, rf_encoding *e, scratch *s, const rf_word *run)
 {
     rf_jieba_cutter *c = &s->cut;
-    if (!rf__jieba_cut(c, &t->dictionary, RF_JIEBA_RUST, run->text, run->size)) return false;
+    if (!rf__jieba_cut(c, &t->dictionary, t->kind, run->text, run->size)) return false;
     for (size_t i = 0, from = 0; i < c->n; from = c->end[i++]) {
         const size_t begin = c->at[from];
         rf_word w = {.text = run->text + begin, .size = c->at[c->end[i]] - begin, .chars = c->end[i] - from};
@@ -105,6 +109,7 @@ static bool encode(const rf_tokenizer *any, rf_encoding *e, const rf_passage *p,
     const jieba *t = as_jieba(any);
     scratch *s = own;
     rf_word run;
+    if (t->pieces.normal.python) return rf__jieba_slow_encode(t, e, p, &s->slow, &s->piecer, &s->cut);
     rf__jieba_runs_start(&s->runs, &t->run, p);
     while (rf__jieba_runs_next(&s->runs, &run))
         if (!put_run(t, e, s, &run)) return false;
@@ -156,17 +161,23 @@ static rf_status check_dictionary(rf_tokenizer_folder *f, const jieba *t)
                    f->config_path, label.text, theirs.text, h->name, own);
 }
 
+/* Whose classes of characters decide what is a run of Han characters. */
+static rf_status read_kind(rf_tokenizer_folder *f, jieba *t)
+{
+    const json_t *x = json_object_get(f->config, SEGMENTER);
+    const char *word = json_string_value(x);
+    t->kind = word && !strcmp(word, "jieba") ? RF_JIEBA_PYTHON : RF_JIEBA_RUST;
+    if (!x || json_is_null(x) || (word && (!strcmp(word, "jieba") || !strcmp(word, "jieba-rs")))) return RF_OK;
+    return rf_fail(f->why, RF_EDATA, "%s: " SEGMENTER ": \"jieba-rs\" or \"jieba\" was expected", f->config_path);
+}
+
 static rf_status open_it(rf_tokenizer_folder *f, rf_tokenizer **out)
 {
     rf_tokenizer *any = NULL;
     rf_status status = rf__wordpiece_open_as(f, &rf__tokenizer_jieba, &any);
     if (status) return status;
     jieba *t = (jieba *)(void *)any;
-    if (t->pieces.options.rules != RF_RULES_RUST)
-        status = rf_fail(f->why, RF_EUNSUPPORTED,
-                         "%s: roformer_rules \"python\" is not supported with words of a "
-                         "dictionary, \"rust\" is",
-                         f->config_path);
+    status = read_kind(f, t);
     rf__jieba_normal(&t->run, &t->pieces.options);
     if (!status) status = find_dictionary(f, t);
     if (!status) status = check_dictionary(f, t);
@@ -200,6 +211,7 @@ static void settings(const rf_tokenizer *any, json_t **config)
 {
     rf__wordpiece_settings(any, config);
     rf__json_set(config, KEY, about_dictionary(as_jieba(any)));
+    if (as_jieba(any)->kind == RF_JIEBA_PYTHON) rf__json_set(config, SEGMENTER, json_string("jieba"));
 }
 
 static void describe(const rf_tokenizer *any, json_t **about)
@@ -210,7 +222,7 @@ static void describe(const rf_tokenizer *any, json_t **about)
 
 static uint64_t fingerprint(const rf_tokenizer *any, uint64_t seed)
 {
-    const uint64_t hash = as_jieba(any)->dictionary.header->hash;
+    const uint64_t hash = as_jieba(any)->dictionary.header->hash + (uint64_t)as_jieba(any)->kind;
     return rf__wordpiece_fingerprint(any, rf__hash64(&hash, sizeof hash, seed));
 }
 

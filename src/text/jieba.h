@@ -2,6 +2,7 @@
  *
  *     jieba_runs.c      text -> what lies between white space, normalised
  *     jieba.c           runs -> words of the dictionary -> tokens
+ *     jieba_slow.c      text -> words -> tokens as transformers' slow class made them
  *     jieba_trainer.c   words of a text, counted -> a vocabulary                                                     */
 #ifndef RF_TEXT_JIEBA_H
 #define RF_TEXT_JIEBA_H
@@ -13,6 +14,7 @@ typedef struct jieba {
     rf_wordpiece pieces;                /* first: hooks of WordPiece take this struct                                 */
     rf_normal run;                      /* of what lies between white space                                           */
     rf_dictionary dictionary;
+    rf_jieba kind;                      /* whose classes of characters, whose total                                   */
     bool own;                           /* the dictionary is the folder's                                             */
 } jieba;
 
@@ -35,6 +37,23 @@ void rf__jieba_runs_init(rf_jieba_runs *r, const rf_ctx *ctx);
 void rf__jieba_runs_clear(rf_jieba_runs *r);
 void rf__jieba_runs_start(rf_jieba_runs *r, const rf_normal *normal, const rf_passage *p);
 bool rf__jieba_runs_next(rf_jieba_runs *r, rf_word *run);             /* false: the end, or failed                    */
+
+/* ---- the slow class (jieba_slow.c) ------------------------------------------------------------------------------- */
+
+typedef struct rf_jieba_slow {
+    const rf_ctx *ctx;
+    char *text;                         /* lowered; byte i came from bytes [from[i], to[i]) of the text               */
+    uint32_t *from, *to;
+    size_t size, texts, froms, tos;
+    uint32_t *first, *last;             /* the same of a word                                                         */
+    size_t firsts, lasts;
+    rf_words words;
+} rf_jieba_slow;
+
+void rf__jieba_slow_init(rf_jieba_slow *s, const rf_ctx *ctx);
+void rf__jieba_slow_clear(rf_jieba_slow *s);
+bool rf__jieba_slow_encode(const jieba *t, rf_encoding *e, const rf_passage *p, rf_jieba_slow *s, rf_piecer *piecer,
+                           rf_jieba_cutter *cut);
 
 /* ---- the tokenizer (jieba.c) and its training (jieba_trainer.c) -------------------------------------------------- */
 

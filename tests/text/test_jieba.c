@@ -1,6 +1,6 @@
 /* Words by a dictionary: as python's jieba and jieba-rs cut them, tokens as transformers' RoFormerTokenizer has them
  * (tests/golden/text/jieba); dictionaries compiled, mapped, refused; folders; memory that ends.
- * mirrors jieba.c, jieba_runs.c, jieba_trainer.c, segment.c, dictionary.c, dictionary_compile.c */
+ * mirrors jieba.c, jieba_runs.c, jieba_slow.c, jieba_trainer.c, segment.c, dictionary.c, dictionary_compile.c */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <unistd.h>
@@ -146,6 +146,79 @@ static void tokens_as_transformers(void **state)
     rf_tokenizer_free(k.t);
 }
 
+/* The slow class of transformers 4.57, in lower case and not, with both cutters. */
+struct slow_case {
+    const json_t *ids;
+    rf_tokenizer *t;
+    rf_encoding e;
+    size_t n;
+};
+
+static void encode_slow(const json_t *golden, void *user)
+{
+    struct slow_case *k = user;
+    const json_t *text = json_object_get(golden, "text"), *ids = json_array_get(k->ids, k->n++);
+    const size_t size = json_string_length(text);
+    rf_error why = {0};
+    const char *s = json_string_value(text);
+    if (rf_encode(k->t, s, size, NULL, 0, 0, 0, &k->e, NULL, &why)) fail_msg("%s", why.text);
+    if (k->e.n != json_array_size(ids)) fail_msg("%s: %zu tokens, expected %zu", s, k->e.n, json_array_size(ids));
+    for (size_t i = 0; i < k->e.n; i++) {
+        if (k->e.id[i] != json_integer_value(json_array_get(ids, i)))
+            fail_msg("%s: token %zu is %d, expected %d", s, i, (int)k->e.id[i],
+                     (int)json_integer_value(json_array_get(ids, i)));
+        if (k->e.added[i]) continue;
+        assert_true(k->e.start[i] < k->e.end[i] && k->e.end[i] <= size);
+        assert_true(k->e.start[i] >= k->e.start[i - 1]);
+        assert_true(((unsigned char)s[k->e.start[i]] & 0xC0) != 0x80);
+    }
+}
+
+static void tokens_as_the_slow_class(void **state)
+{
+    (void)state;
+    static char line[1 << 17];
+    FILE *f = fopen(GOLDEN "slow.jsonl", "rb");
+    int settings = 0;
+    assert_non_null(f);
+    for (; fgets(line, sizeof line, f); settings++) {
+        json_t *golden = json_loads(line, 0, NULL);
+        assert_non_null(golden);
+        json_t *config = json_pack("{s:s, s:s, s:O}", "tokenizer_class", "RoFormerTokenizer", "roformer_rules",
+                                   "python", "do_lower_case", json_object_get(golden, "do_lower_case"));
+        json_object_set(config, "word_segmenter", json_object_get(golden, "word_segmenter"));
+        if (json_object_get(golden, "strip_accents"))
+            json_object_set(config, "strip_accents", json_object_get(golden, "strip_accents"));
+        char *text = json_dumps(config, 0);
+        const char *folder = golden_folder(), *again = t_folder();
+        rf_error why = {0};
+        t_write(folder, "tokenizer_config.json", text, strlen(text));
+        rf_tokenizer *t = opened(folder);
+        if (rf_tokenizer_save(t, again, &why)) fail_msg("%s", why.text);
+        const uint64_t mark = rf_tokenizer_fingerprint(t, 1);
+        rf_tokenizer_free(t);
+        struct slow_case k = {.ids = json_object_get(golden, "ids"), .t = opened(again)};   /* the switches are kept */
+        assert_true(rf_tokenizer_fingerprint(k.t, 1) == mark);
+        rf_encoding_init(&k.e, ctx);
+        every_case(encode_slow, &k);
+        assert_int_equal(k.n, json_array_size(k.ids));
+        rf_encoding_clear(&k.e);
+        rf_tokenizer_free(k.t);
+        free(text);
+        json_decref(config);
+        json_decref(golden);
+    }
+    fclose(f);
+    assert_int_equal(settings, 6);
+    const char *folder = golden_folder();
+    static const char wrong[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"word_segmenter\":\"lac\"}";
+    rf_tokenizer *t = NULL;
+    rf_error why = {0};
+    t_write(folder, "tokenizer_config.json", wrong, sizeof wrong - 1);
+    assert_int_equal(rf_tokenizer_open(ctx, folder, &t, &why), RF_EDATA);
+    t_failed(&why, RF_EDATA, "word_segmenter: \"jieba-rs\" or \"jieba\" was expected");
+}
+
 /* Saved and opened again: the same tokenizer, whose dictionary goes with it. */
 static void folders(void **state)
 {
@@ -262,6 +335,9 @@ static void memory_ends(void **state)
     char folder[256];
     snprintf(folder, sizeof folder, "%s", golden_folder());
     assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
+    static const char slow[] = "{\"tokenizer_class\":\"RoFormerTokenizer\",\"roformer_rules\":\"python\"}";
+    t_write(folder, "tokenizer_config.json", slow, sizeof slow - 1);
+    assert_int_equal(t_fail_allocations(1, NULL, open_and_encode, folder), 0);
 }
 
 /* Learned from words that are counted by hand: 我们 2, ab 2; 北京大学 天气 在 的 。 x 1. */
@@ -354,6 +430,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words_as_jieba), cmocka_unit_test(tokens_as_transformers),
+        cmocka_unit_test(tokens_as_the_slow_class),
         cmocka_unit_test(folders),        cmocka_unit_test(bad_dictionaries),
         cmocka_unit_test(memory_ends),    cmocka_unit_test(vocabularies),
         cmocka_unit_test(memory_ends_while_learning),
